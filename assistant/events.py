@@ -133,15 +133,16 @@ class TurnHeard(Event):
 
 @dataclass(frozen=True, slots=True)
 class MemoryUsed:
-    """A memory that was recalled for a turn, and why.
+    """A memory that was recalled for a turn, and why; or one that is always in the prompt.
 
-    `said` is the time in UTC. `parts` are the named terms that add up to the score. `words` are
-    those it shares with the turn. If not `near`, it is too unlike the turn for the prompt.
+    `said` is the time in UTC. `superseded_by` is the id of the memory that now holds instead.
+    `parts` are the named terms that add up to the score. `words` are those it shares with the turn.
+    If not `near`, it is too unlike the turn to be worth its tokens.
     """
 
     id: str
     text: str
-    score: float
+    score: float = 0.0
     kind: str = "exchange"
     speaker: str = "user"
     said: datetime | None = None

@@ -35,8 +35,8 @@ def short_term_memory(
 ) -> ShortTermMemory:
     """The session's short-term memory. Without `memory`, what is said is stored nowhere else."""
     if memory is None:
-        return ShortTermMemory.of(conversation, llm, settings, None, bus.emit)
-    return ShortTermMemory.of(
+        return ShortTermMemory(conversation, llm, settings, None, bus.emit)
+    return ShortTermMemory(
         conversation,
         llm,
         settings,

@@ -6,12 +6,10 @@ from assistant.facade import exports
 
 if TYPE_CHECKING:
     from assistant.context.conversation import Conversation, Exchange, Summary
-    from assistant.context.eviction import Importance, no_importance
-    from assistant.context.note import Note
-    from assistant.context.notes import sanitised
+    from assistant.context.memory_block import relative_date, sanitised
     from assistant.context.prompt import load_prompt
-    from assistant.context.relative_dates import relative_date
     from assistant.context.short_term import ShortTermMemory
+    from assistant.context.window import Importance, no_importance
 else:
     __getattr__ = exports(__name__)
 
@@ -19,7 +17,6 @@ __all__ = [
     "Conversation",
     "Exchange",
     "Importance",
-    "Note",
     "ShortTermMemory",
     "Summary",
     "load_prompt",

@@ -1,8 +1,7 @@
 """The conversation so far: who said what, and the summary of its older part.
 
 Exchanges are values: a change replaces one by another, so whatever was handed out stays as it was.
-Words change in two places only, `complete` and `hide`; what a summary covers stays here verbatim
-and comes back into view when the summary falls.
+Exchanges that a summary covers stay here verbatim, and are visible again if it is dropped.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,17 +9,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from models.interfaces import Message
-
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
     """What the user said, and what was heard of the answer.
 
     `assistant_text` holds only the words that reached the loudspeaker; it is empty if the answer
-    was interrupted before its first word. `steps` are messages between the two (tool calls and
-    their results), opaque here; an exchange is shown with all its steps or not at all.
-    Times are UTC; `ended` is None while the answer is in progress.
+    was interrupted before its first word. Times are UTC; `ended` is None while the answer is in
+    progress.
     """
 
     id: str
@@ -30,7 +26,6 @@ class Exchange:
     assistant_text: str = ""
     interrupted: bool = False
     ended: datetime | None = None
-    steps: tuple[Message, ...] = ()
 
     @property
     def open(self) -> bool:
@@ -38,7 +33,7 @@ class Exchange:
 
     @property
     def message_count(self) -> int:
-        return 1 + len(self.steps) + bool(self.assistant_text)
+        return 1 + bool(self.assistant_text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +110,6 @@ class Conversation:
         interrupted: bool = False,
         *,
         ended: datetime | None = None,
-        steps: Sequence[Message] = (),
     ) -> Exchange:
         """Close the open exchange of `turn` with the words that were heard.
 
@@ -128,7 +122,6 @@ class Conversation:
             assistant_text=heard_text.strip(),
             interrupted=interrupted,
             ended=ended or datetime.now(UTC),
-            steps=tuple(steps),
         )
         self._exchanges[index] = exchange
         return exchange

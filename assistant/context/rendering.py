@@ -14,9 +14,6 @@ CUT_MARK = " […] "
 LONGEST_TOKEN = 8
 """Characters per token; ordinary text averages fewer."""
 
-Wording = Callable[[Exchange], str]
-"""Returns the user's words of an exchange as the model may see them: shortened if very long."""
-
 
 @dataclass(frozen=True, slots=True)
 class Group:
@@ -31,11 +28,13 @@ class Group:
     def ids(self) -> tuple[str, ...]:
         return tuple(exchange.id for exchange in self.exchanges)
 
-    def messages(self, wording: Wording) -> tuple[Message, ...]:
-        last = self.exchanges[-1]
-        user = Message("user", "\n".join(wording(exchange) for exchange in self.exchanges))
-        answer = (Message("assistant", last.assistant_text),) if last.assistant_text else ()
-        return (user, *last.steps, *answer)
+    def messages(self, wording: Callable[[Exchange], str]) -> tuple[Message, ...]:
+        """
+        Args:
+            wording: the user's words of an exchange as the model may see them.
+        """
+        words = "\n".join(wording(exchange) for exchange in self.exchanges)
+        return Message("user", words), Message("assistant", self.exchanges[-1].assistant_text)
 
 
 def group_exchanges(exchanges: Sequence[Exchange]) -> tuple[list[Group], tuple[Exchange, ...]]:
@@ -47,10 +46,22 @@ def group_exchanges(exchanges: Sequence[Exchange]) -> tuple[list[Group], tuple[E
     pending: list[Exchange] = []
     for exchange in exchanges:
         pending.append(exchange)
-        if exchange.assistant_text or exchange.steps:
+        if exchange.assistant_text:
             groups.append(Group(tuple(pending)))
             pending = []
     return groups, tuple(pending)
+
+
+def largest(most: int, fits: Callable[[int], bool]) -> int:
+    """The largest size up to `most` that fits, found by bisection; 0 if none does."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if fits(middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def shortened(text: str, limit: int, count: Callable[[str], int]) -> tuple[int, int] | None:
@@ -63,14 +74,11 @@ def shortened(text: str, limit: int, count: Callable[[str], int]) -> tuple[int, 
         return None
     if len(text) <= limit * LONGEST_TOKEN and count(text) <= limit:
         return None
-    low, high = 0, min(len(text), limit * LONGEST_TOKEN) // 2
-    while low < high:
-        middle = (low + high + 1) // 2
-        if count(cut(text, (middle, middle))) <= limit:
-            low = middle
-        else:
-            high = middle - 1
-    return _between_words(text, low)
+    size = largest(
+        min(len(text), limit * LONGEST_TOKEN) // 2,
+        lambda size: count(cut(text, (size, size))) <= limit,
+    )
+    return _between_words(text, size)
 
 
 def cut(text: str, kept: tuple[int, int]) -> str:

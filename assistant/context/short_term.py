@@ -1,4 +1,6 @@
-"""Short-term memory, as the voice loop uses it: one prompt per turn, one `keep` at its end.
+"""Short-term memory: the running conversation, what of it the model sees, and how it is stored.
+
+The voice loop asks for one prompt per turn, and calls `keep` once at its end:
 
     prompt(words)            when a turn starts; no side effects, so words may still be uncertain
     read_ahead(words, text)  once the answer is written: what to read into the cache meanwhile
@@ -17,11 +19,9 @@ from datetime import datetime
 from typing import Protocol
 
 from assistant.context.conversation import Conversation, Exchange, Summary
-from assistant.context.eviction import Importance, no_importance
-from assistant.context.note import Note
 from assistant.context.prompt import Prompt
 from assistant.context.summary import Summarizer
-from assistant.context.window import ContextWindow
+from assistant.context.window import ContextWindow, Importance, local_now, no_importance
 from assistant.errors import StoreError
 from assistant.events import Event, Latency, MemoryUsed, Notice, Severity, TurnEnded
 from assistant.settings import Settings
@@ -55,24 +55,32 @@ class _Kept:
 
 
 class ShortTermMemory:
-    """The conversation, the part of it that the model sees, and how it is stored.
+    """One session's conversation. `conversation` holds the exchanges; the window decides which of
+    them the model sees; the summarizer shortens older ones.
 
     Args:
+        llm: must be loaded.
         store: None keeps the conversation in memory only.
         emit: gets a `Notice` when storing starts to fail, and when it works again.
+        profile: what is always shown about the user.
+        importance: rates exchanges.
+        now: local wall time.
     """
 
     def __init__(
         self,
         conversation: Conversation,
-        window: ContextWindow,
-        summarizer: Summarizer,
+        llm: LanguageModel,
+        settings: Settings,
         store: Store | None,
         emit: Callable[[Event], None],
+        profile: Callable[[], Sequence[MemoryUsed]] = tuple,
+        importance: Importance = no_importance,
+        now: Callable[[], datetime] = local_now,
     ) -> None:
         self.conversation = conversation
-        self._window = window
-        self._summarizer = summarizer
+        self._window = ContextWindow(llm, settings, now, profile, importance)
+        self._summarizer = Summarizer(llm, settings, self._window, emit)
         self._store = store
         self._emit = emit
         self._unsaved: list[_Kept | Summary] = []
@@ -85,26 +93,6 @@ class ShortTermMemory:
         self._unrecorded: list[str] | None = None
         """Ids of exchanges said off the record; None while on the record."""
         self._finished: Summary | None = None
-
-    @classmethod
-    def of(
-        cls,
-        conversation: Conversation,
-        llm: LanguageModel,
-        settings: Settings,
-        store: Store | None,
-        emit: Callable[[Event], None],
-        profile: Callable[[], Sequence[Note]] = tuple,
-        importance: Importance = no_importance,
-    ) -> "ShortTermMemory":
-        """Create it with a window and a summarizer as set in `settings`; `llm` must be loaded.
-
-        Args:
-            profile: what is always shown about the user.
-            importance: rates exchanges.
-        """
-        window = ContextWindow(llm, settings, profile=profile, importance=importance)
-        return cls(conversation, window, Summarizer(llm, settings, window, emit), store, emit)
 
     @property
     def turns(self) -> int:
@@ -133,22 +121,10 @@ class ShortTermMemory:
             memories: best first.
             reads_per_s: tokens that this model reads per second, if known.
         """
-        notes = [
-            Note(
-                each.text,
-                each.id,
-                each.said,
-                each.speaker,
-                each.kind,
-                each.superseded_by,
-                each.near,
-            )
-            for each in memories
-        ]
         return self._window.build(
             self.conversation,
             newest_user_text,
-            memories=notes,
+            memories=memories,
             state=state,
             reads_per_s=reads_per_s,
         )

@@ -100,7 +100,7 @@ class Summarizer:
     def _covered(self, conversation: Conversation) -> tuple[Exchange, ...]:
         """The oldest exchanges that no summary covers, except for the last messages; as many as fit
         into one request. The rest becomes due afterwards."""
-        exchanges = [exchange for exchange in conversation.uncovered if not exchange.open]
+        exchanges = list(conversation.uncovered)
         kept = 0
         while exchanges and kept < self._settings.keep_last_messages:
             kept += exchanges.pop().message_count
@@ -119,7 +119,7 @@ class Summarizer:
     def _longest(self, conversation: Conversation, covered: Sequence[Exchange]) -> int:
         """Tokens that the summary may take so that the remaining prompt stays below the target."""
         ids = {exchange.id for exchange in covered}
-        rest = [each for each in conversation.uncovered if each.id not in ids and not each.open]
+        rest = [each for each in conversation.uncovered if each.id not in ids]
         remaining = self._window.head_tokens(summary_text("")) + self._window.tokens_of(rest)
         target = min(self._settings.target_context_tokens, self._window.budget)
         return max(SHORTEST_SUMMARY, min(LONGEST_SUMMARY, target - remaining))

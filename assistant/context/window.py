@@ -6,32 +6,29 @@
 The window moves in large steps: when it is full, the older half leaves at once. So the bytes before
 the bar stay the same for many turns, and the model's KV cache remains valid. `settle` moves the
 window between turns, shortly before it is full; `build` does so only if a turn wouldn't fit.
+
+Important exchanges leave last, and stay when a summary replaces those around them. They are chosen
+only at these two moments, when the model has to re-read what follows anyway.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from assistant.context.conversation import Conversation, Exchange, Summary
-from assistant.context.eviction import EvictionPolicy, Importance, no_importance
-from assistant.context.note import Note
-from assistant.context.notes import NotesBlock, NotesBudget, QuestionCues, notes_block
+from assistant.context.memory_block import MemoryBlock, MemoryBudget, memory_block
 from assistant.context.prompt import (
-    CoreMemoryPart,
+    ProfilePart,
     Prompt,
-    asks_about_past,
-    asks_something,
-    asks_when,
     date_line,
     joined,
-    may_need_date,
-    state_block,
     summary_text,
     system_prompt,
 )
+from assistant.context.question_cues import QuestionCues
 from assistant.context.rendering import Group, cut, group_exchanges, shortened
 from assistant.errors import SettingsError
-from assistant.events import Notice, PromptSection, Severity
+from assistant.events import MemoryUsed, Notice, PromptSection, Severity
 from assistant.settings import Settings
 from models.interfaces import LanguageModel, Message
 
@@ -41,8 +38,19 @@ SMALLEST_ROOM = 64
 """Tokens besides the system prompt below which no conversation is possible."""
 LARGEST_RESERVE = 1024
 """Tokens kept free between turns for the next message and its memories."""
+MIN_IMPORTANCE = 0.6
+"""Exchanges below this leave by age."""
 UNKNOWN_YET = "…"
 SHORTENED = "That was too long to read in full; I used its beginning and its end."
+
+Importance = Callable[[Sequence[Exchange]], Mapping[str, float]]
+"""Returns how much each exchange matters, in [0, 1], by id; unknown ones are missing. It must be
+fast: it runs on the event loop, once in dozens of turns."""
+
+
+def no_importance(_: Sequence[Exchange]) -> Mapping[str, float]:
+    """Rates nothing as more important than the rest."""
+    return {}
 
 
 def local_now() -> datetime:
@@ -68,24 +76,15 @@ class _Newest:
 
     pending: str
     date: str
-    notes: NotesBlock
+    memories: MemoryBlock
     state: str
     words: str
 
     @property
     def message(self) -> Message:
         return Message(
-            "user", joined(self.pending, self.date, self.notes.text, self.state, self.words)
+            "user", joined(self.pending, self.date, self.memories.text, self.state, self.words)
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Beside:
-    """What accompanies the newest words."""
-
-    notes: Sequence[Note]
-    state: str | None
-    room: NotesBudget
 
 
 class ContextWindow:
@@ -107,11 +106,12 @@ class ContextWindow:
         llm: LanguageModel,
         settings: Settings,
         now: Callable[[], datetime] = local_now,
-        profile: Callable[[], Sequence[Note]] = tuple,
+        profile: Callable[[], Sequence[MemoryUsed]] = tuple,
         importance: Importance = no_importance,
     ) -> None:
         self._llm = llm
         self._now = now
+        self._importance = importance
         self._max_turns = settings.context.max_turns
         self._language = settings.persona.language
         self._memory = settings.memory
@@ -122,7 +122,7 @@ class ContextWindow:
         self._base = llm.count_messages([Message("system", self._system)])
         self._room = self.budget - self._base
         most = min(settings.memory.profile_tokens, self._room // 8)
-        self._profile = CoreMemoryPart(profile, llm.count, most)
+        self._profile = ProfilePart(profile, llm.count, most)
         self.reserve = min(LARGEST_RESERVE, self._room // 8)
         if self._room < SMALLEST_ROOM:
             raise SettingsError(
@@ -130,12 +130,14 @@ class ContextWindow:
                 f"{max(self.budget, 0)}: too little is left for a conversation.",
                 mend="Shorten persona.instructions, or raise llm.context_tokens.",
             )
-        room = min(settings.context.keep_important_tokens, self.reserve // 2)
-        self._kept = EvictionPolicy(importance, self._group_cost, room)
+        self._important_room = min(settings.context.keep_important_tokens, self.reserve // 2)
         self._left: set[str] = set()
+        """Exchanges that have left the window; they don't come back."""
+        self._kept = ("", frozenset[str]())
+        """The id of a summary, and the important exchanges it covers that stay in the window."""
         self._costs: dict[tuple[str, ...], int] = {}
         self._cuts: dict[str, tuple[int, int] | None] = {}
-        self._heads: dict[tuple[int, str], int] = {}
+        self._heads: dict[tuple[str, str], int] = {}
 
     # -- called by others -----------------------------------------------------------------------
 
@@ -144,8 +146,7 @@ class ContextWindow:
         conversation: Conversation,
         newest_user_text: str,
         *,
-        turn: int | None = None,
-        memories: Sequence[Note] = (),
+        memories: Sequence[MemoryUsed] = (),
         state: str | None = None,
         reads_per_s: float | None = None,
     ) -> Prompt:
@@ -153,26 +154,34 @@ class ContextWindow:
         that are still uncertain.
 
         Args:
-            turn: the turn being answered, if its exchange is already open in `conversation`;
-                default: the last exchange, if open.
-            memories: best first; `Prompt.notes` has those that fitted.
+            memories: best first; `Prompt.memories` has those that fitted.
             state: structured state, a few lines.
             reads_per_s: tokens that this model reads per second, if known.
         """
-        beside = _Beside(memories, state, self._notes_room(reads_per_s))
-        shown = self._shown(conversation, turn)
-        newest = self._newest(shown, newest_user_text.strip(), beside)
+        words = newest_user_text.strip()
+        cues = QuestionCues.of(words, self._language)
+        # What the state says may depend on the date. Memories contain their own dates.
+        date = date_line(self._now()) if cues.dated or state else ""
+        about = f"({state.strip()})" if state and state.strip() else ""
+        budget = self._memory_budget(reads_per_s)
+
+        def newest_after(shown: _Shown) -> _Newest:
+            block = self._memory_block(shown, memories, cues, budget)
+            return _Newest(self._pending_text(shown), date, block, about, words)
+
+        shown = self._shown(conversation)
+        newest = newest_after(shown)
         head = self._head(conversation.summary)
         while shown.size and (self._too_many(shown) or self._too_much(head, shown, newest)):
             shown = self._halved(head, shown, self.budget - self._cost(newest.message))
-            newest = self._newest(shown, newest.words, beside)
+            newest = newest_after(shown)
         newest, notice = self._fitted(head, newest)
         return self._prompt(conversation.summary, shown, newest, notice)
 
     def settle(self, conversation: Conversation) -> bool:
         """Between turns: move the window if the next turn might not fit. True if it moved."""
         self._prune(conversation)
-        shown = self._shown(conversation, None)
+        shown = self._shown(conversation)
         head = self._head(conversation.summary)
         full = head + self._history_cost(shown) > self.budget - self.reserve
         if not shown.size or not (full or self._too_many(shown)):
@@ -191,24 +200,20 @@ class ContextWindow:
             user_text, answer: an exchange in progress (its answer is written, but not yet heard to
                 the end) that the next prompt will probably contain.
         """
-        summary = conversation.summary
-        shown = self._shown(conversation, None)
-        parts = [message for group in shown.groups for message in self._messages(group)]
-        pending = [self.wording(exchange) for exchange in shown.pending]
+        shown = self._shown(conversation)
+        parts = [message for group in shown.groups for message in group.messages(self.wording)]
+        pending = self._pending_text(shown)
         if user_text and answer.strip():
-            parts.append(Message("user", "\n".join([*pending, user_text.strip()])))
+            parts.append(Message("user", joined(pending, user_text.strip())))
             parts.append(Message("assistant", answer.strip()))
-            pending = []
-        last = Message("user", joined(*pending, UNKNOWN_YET))
-        return (self._head_message(summary), *parts, last)
+            pending = ""
+        last = Message("user", joined(pending, UNKNOWN_YET))
+        return (self._head_message(conversation.summary), *parts, last)
 
     def unsummarized_tokens(self, conversation: Conversation) -> int:
         """Tokens of a prompt with the summary and everything that it does not cover, without the
         newest message. Decides whether to summarize."""
-        groups, pending = group_exchanges(
-            [each for each in conversation.uncovered if not each.open]
-        )
-        return self._head(conversation.summary) + self._history_cost(_Shown(groups, pending))
+        return self._head(conversation.summary) + self.tokens_of(conversation.uncovered)
 
     def head_tokens(self, summary: str) -> int:
         """Tokens of the system message including `summary`."""
@@ -219,20 +224,52 @@ class ContextWindow:
         """Tokens that these exchanges take in the history."""
         return self._history_cost(_Shown(*group_exchanges(exchanges)))
 
-    # -- what is shown --------------------------------------------------------------------------
-
     def shown(self, conversation: Conversation) -> frozenset[str]:
         """Ids of the exchanges that the next prompt will contain verbatim."""
-        view = self._kept.in_view(conversation, self._left)
-        return frozenset(each.id for each in view if each.id not in self._left)
+        return frozenset(exchange.id for exchange in self._in_view(conversation))
 
-    def _shown(self, conversation: Conversation, turn: int | None) -> _Shown:
-        exchanges = self._kept.in_view(conversation, self._left)
-        if turn is not None:
-            exchanges = [each for each in exchanges if not (each.open and each.turn == turn)]
-        elif exchanges and exchanges[-1].open:
-            exchanges.pop()
-        return _Shown(*group_exchanges([each for each in exchanges if each.id not in self._left]))
+    def wording(self, exchange: Exchange) -> str:
+        """The user's words of `exchange` as the model may see them: shortened if very long."""
+        text = exchange.user_text.strip()
+        if exchange.id not in self._cuts:
+            self._cuts[exchange.id] = shortened(text, self._room // 4, self._llm.count)
+        kept = self._cuts[exchange.id]
+        return text if kept is None else cut(text, kept)
+
+    # -- what is shown, and what leaves ---------------------------------------------------------
+
+    def _shown(self, conversation: Conversation) -> _Shown:
+        return _Shown(*group_exchanges(self._in_view(conversation)))
+
+    def _in_view(self, conversation: Conversation) -> list[Exchange]:
+        """The exchanges that no summary covers, plus the important ones that it does, in order,
+        without those that have left."""
+        summary = conversation.summary
+        covered = frozenset(summary.covers) if summary is not None else frozenset[str]()
+        left = self._left
+        if summary is not None and summary.id != self._kept[0]:
+            older = [e for e in conversation.exchanges if e.id in covered and e.id not in left]
+            groups = self._important(group_exchanges(older)[0])
+            self._kept = (summary.id, frozenset(key for group in groups for key in group.ids))
+        hidden = left | (covered - self._kept[1])
+        return [exchange for exchange in conversation.exchanges if exchange.id not in hidden]
+
+    def _important(self, groups: Sequence[Group]) -> list[Group]:
+        """The most important groups that there is room for; the newer first where equal."""
+        room = self._important_room
+        if not room:
+            return []
+        weights = self._importance([each for group in groups for each in group.exchanges])
+        weighed = [
+            (max(weights.get(key, 0.0) for key in group.ids), place, group)
+            for place, group in enumerate(groups)
+        ]
+        chosen = []
+        for weight, _, group in sorted(weighed, key=lambda each: each[:2], reverse=True):
+            if weight >= MIN_IMPORTANCE and (cost := self._group_cost(group)) <= room:
+                chosen.append(group)
+                room -= cost
+        return chosen
 
     def _too_much(self, head: int, shown: _Shown, newest: _Newest) -> bool:
         groups = sum(self._group_cost(group) for group in shown.groups)
@@ -247,7 +284,9 @@ class ContextWindow:
         limit = min((head + self.budget) // 2, room)
         keep = max(1, self._max_turns // 2) if self._too_many(shown) and self._max_turns else None
         groups, pending = list(shown.groups), shown.pending
-        rest, leaving = _Shown(groups, pending), self._kept.leaving(groups)
+        rest = _Shown(groups, pending)
+        important = {group.ids for group in self._important(groups)}
+        leaving = sorted(groups, key=lambda group: group.ids in important)
         while leaving and (
             head + self._history_cost(rest) > limit or (keep is not None and rest.size > keep)
         ):
@@ -261,8 +300,6 @@ class ContextWindow:
     def _prune(self, conversation: Conversation) -> None:
         """Drop what is stored about exchanges and summaries that no longer exist."""
         ids = {exchange.id for exchange in conversation.exchanges}
-        if conversation.summary is not None:
-            ids.add(conversation.summary.id)
         self._left &= ids
         self._cuts = {key: kept for key, kept in self._cuts.items() if key in ids}
         self._heads.clear()
@@ -275,25 +312,20 @@ class ContextWindow:
         return Message("system", known + (summary_text(summary.text) if summary else ""))
 
     def _head(self, summary: Summary | None) -> int:
-        message = self._head_message(summary)
-        key = (self._profile.version, summary.id if summary else "")
+        key = (self._profile.text(), summary.id if summary else "")
         if key not in self._heads:
-            self._heads[key] = self._llm.count_messages([message])
+            self._heads[key] = self._llm.count_messages([self._head_message(summary)])
         return self._heads[key]
 
     def _cost(self, *messages: Message) -> int:
         """Tokens that `messages` add to a prompt, including their role marks."""
-        if not messages:
-            return 0
         system = Message("system", self._system)
         return self._llm.count_messages([system, *messages]) - self._base
 
     def _group_cost(self, group: Group) -> int:
-        if any(exchange.open for exchange in group.exchanges):
-            return self._cost(*self._messages(group))
         key = group.ids
         if key not in self._costs:
-            self._costs[key] = self._cost(*self._messages(group))
+            self._costs[key] = self._cost(*group.messages(self.wording))
         return self._costs[key]
 
     def _history_cost(self, shown: _Shown) -> int:
@@ -302,77 +334,46 @@ class ContextWindow:
             cost += self._cost(Message("user", self._pending_text(shown)))
         return cost
 
+    def _memory_budget(self, reads_per_s: float | None) -> MemoryBudget:
+        """At most a quarter of the window, so that memories never crowd out the conversation."""
+        most = min(self._memory.max_tokens, self._room // 4)
+        if reads_per_s is None:
+            return MemoryBudget(most, most)
+        return MemoryBudget(most, int(reads_per_s * self._memory.prefill_ms / 1000))
+
     # -- words ----------------------------------------------------------------------------------
-
-    def wording(self, exchange: Exchange) -> str:
-        """The user's words of `exchange` as the model may see them: shortened if very long."""
-        text = exchange.user_text.strip()
-        if exchange.id not in self._cuts:
-            self._cuts[exchange.id] = shortened(text, self._room // 4, self._llm.count)
-        kept = self._cuts[exchange.id]
-        return text if kept is None else cut(text, kept)
-
-    def _messages(self, group: Group) -> tuple[Message, ...]:
-        return group.messages(self.wording)
 
     def _pending_text(self, shown: _Shown) -> str:
         return "\n".join(self.wording(exchange) for exchange in shown.pending)
 
-    def _newest(self, shown: _Shown, words: str, beside: _Beside) -> _Newest:
-        return _Newest(
-            pending=self._pending_text(shown),
-            date=self._date(words, beside.state),
-            notes=self._notes(shown, words, beside),
-            state=state_block(beside.state),
-            words=words,
-        )
-
-    def _notes(self, shown: _Shown, words: str, beside: _Beside) -> NotesBlock:
-        if not beside.notes:
-            return NotesBlock()
+    def _memory_block(
+        self,
+        shown: _Shown,
+        memories: Sequence[MemoryUsed],
+        cues: QuestionCues,
+        budget: MemoryBudget,
+    ) -> MemoryBlock:
+        if not memories:
+            return MemoryBlock()
         exchanges = [*(each for group in shown.groups for each in group.exchanges), *shown.pending]
         texts = [text for each in exchanges for text in (each.user_text, each.assistant_text)]
-        return notes_block(
-            beside.notes,
-            self._now(),
-            self._llm.count,
-            beside.room,
-            QuestionCues(
-                words,
-                asks=asks_something(words, self._language),
-                exact=asks_when(words),
-                past=asks_about_past(words),
-            ),
-            [*texts, words, *self._profile.told()],
-        )
-
-    def _notes_room(self, reads_per_s: float | None) -> NotesBudget:
-        """At most a quarter of the window, so that memories never crowd out the conversation."""
-        most = min(self._memory.max_tokens, self._room // 4)
-        if reads_per_s is None:
-            return NotesBudget(most, most)
-        return NotesBudget(most, int(reads_per_s * self._memory.prefill_ms / 1000))
-
-    def _date(self, words: str, state: str | None) -> str:
-        """The date, if the words or the state may depend on it. Notes contain their own."""
-        needed = bool(state) or may_need_date(words, self._language)
-        return date_line(self._now()) if needed else ""
+        present = [*texts, cues.words, *self._profile.memories()]
+        return memory_block(memories, self._now(), self._llm.count, budget, cues, present)
 
     def _fitted(self, head: int, newest: _Newest) -> tuple[_Newest, Notice | None]:
         """Shorten the newest words if they alone exceed the window."""
         if head + self._cost(newest.message) <= self.budget:
             return newest, None
-        without = _Newest("", newest.date, newest.notes, newest.state, "…")
+        without = replace(newest, pending="", words="…")
         room = self.budget - head - self._cost(without.message)
         kept = shortened(newest.words, max(room, 0), self._llm.count)
         words = newest.words if kept is None else cut(newest.words, kept)
-        fitted = _Newest("", newest.date, newest.notes, newest.state, words)
-        return fitted, Notice(SHORTENED, Severity.WARNING)
+        return replace(newest, pending="", words=words), Notice(SHORTENED, Severity.WARNING)
 
     def _prompt(
         self, summary: Summary | None, shown: _Shown, newest: _Newest, notice: Notice | None
     ) -> Prompt:
-        history = [message for group in shown.groups for message in self._messages(group)]
+        history = [message for group in shown.groups for message in group.messages(self.wording)]
         stable = (self._head_message(summary), *history)
         messages = (*stable, newest.message)
         tokens = self._llm.count_messages(messages)
@@ -385,10 +386,12 @@ class ContextWindow:
                 "\n".join([*(f"{each.role}: {each.content}" for each in history), newest.pending]),
                 sum(self._group_cost(group) for group in shown.groups) + count(newest.pending),
             ),
-            "memories": (newest.notes.text, newest.notes.tokens),
+            "memories": (newest.memories.text, newest.memories.tokens),
             "state": (joined(newest.date, newest.state), count(joined(newest.date, newest.state))),
         }
         sections = [PromptSection(name, *part) for name, part in before.items() if part[0].strip()]
         rest = tokens - sum(section.tokens for section in sections)
         sections.append(PromptSection("newest message", newest.words, rest))
-        return Prompt(messages, stable, tuple(sections), tokens, self.budget, newest.notes, notice)
+        return Prompt(
+            messages, stable, tuple(sections), tokens, self.budget, newest.memories, notice
+        )

@@ -7,9 +7,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
-from assistant.context import Note
 from assistant.errors import ModelError, StoreError
-from assistant.events import Event, MemoriesCounted, MemoriesRead, ProfileChanged
+from assistant.events import Event, MemoriesCounted, MemoriesRead, MemoryUsed, ProfileChanged
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation.curator import LOOKED_AT_AGAIN, CurationPolicy, Curator
 from assistant.memory.curation.materialize import Transcript, materialize_all
@@ -76,7 +75,7 @@ class IndexSync:
         self._embedder = Embedder(user_id, encoder, self.store, self._taking_in, self._settle)
         self._transcript: Transcript | None = None
         self._first: Callable[[MemoryTable], None] = lambda _: None
-        self._profile: tuple[Note, ...] = ()
+        self._profile: tuple[MemoryUsed, ...] = ()
         self._told_count: int | None = None
         self._hidden: dict[str, HiddenItems] = {}
         self._hidden_changed = 0
@@ -90,8 +89,8 @@ class IndexSync:
             raise self.store.why()
         return self.store.table, self.index
 
-    def profile(self) -> tuple[Note, ...]:
-        """Notes that are always in the prompt; the same tuple until they change."""
+    def profile(self) -> tuple[MemoryUsed, ...]:
+        """What is always in the prompt; the same tuple until they change."""
         return self.index.profile if self.index is not None else ()
 
     def take_in(self, memories: Iterable[Memory]) -> bool:

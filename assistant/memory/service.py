@@ -9,10 +9,10 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
-from assistant.context import Exchange, Importance, Note, no_importance
+from assistant.context import Exchange, Importance, no_importance
 from assistant.encryption import MasterKey
 from assistant.errors import ModelError, StoreDamaged
-from assistant.events import Event, ForgettingBegan, ForgettingDone, Notice, Severity
+from assistant.events import Event, ForgettingBegan, ForgettingDone, MemoryUsed, Notice, Severity
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.admin_requests import handle_request
@@ -271,8 +271,8 @@ class MemoryService:
         memory = self.session_user
         return ExchangeImportance(memory) if memory is not None else no_importance
 
-    def profile(self) -> tuple[Note, ...]:
-        """Notes that are always in the prompt; the same tuple until they change."""
+    def profile(self) -> tuple[MemoryUsed, ...]:
+        """What is always in the prompt; the same tuple until they change."""
         return self.session_user.profile() if self.session_user is not None else ()
 
     async def expire(self, running: str) -> None:

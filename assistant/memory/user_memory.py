@@ -16,9 +16,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
-from assistant.context import Exchange, Note
+from assistant.context import Exchange
 from assistant.errors import StoreError
-from assistant.events import Event
+from assistant.events import Event, MemoryUsed
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation.curator import CurationPolicy
 from assistant.memory.curation.materialize import Transcript, materialize_exchange
@@ -162,8 +162,8 @@ class UserMemory:
             return replace(recalled, memories=tuple(recent))
         return recalled
 
-    def profile(self) -> tuple[Note, ...]:
-        """Notes that are always in the prompt; the same tuple until they change. Any thread."""
+    def profile(self) -> tuple[MemoryUsed, ...]:
+        """What is always in the prompt; the same tuple until they change. Any thread."""
         return self._keeper.profile()
 
     def count(self) -> int:

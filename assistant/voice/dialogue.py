@@ -232,12 +232,12 @@ class Dialogue:
         attempt.turn = self.next_turn
         attempt.when_confirmed(partial(self._confirmed, attempt))
         prompt = self._memory.prompt(attempt.text, attempt.memories, reads_per_s=self._reads_per_s)
-        used = {note.id for note in prompt.notes.used}
+        used = {each.id for each in prompt.memories.used}
         attempt.memories = tuple(each for each in attempt.memories if each.id in used)
         attempt.context_tokens = prompt.tokens
         if prompt.notice is not None:
             attempt.when_confirmed(partial(self.emit, prompt.notice))
-        left_out = tuple((note.id, reason.value) for note, reason in prompt.notes.left_out)
+        left_out = tuple((each.id, reason.value) for each, reason in prompt.memories.left_out)
         built = PromptBuilt(attempt.turn, prompt.sections, prompt.budget, left_out)
         attempt.when_confirmed(partial(self.emit, built))
         return Generation(

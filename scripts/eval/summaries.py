@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from assistant.context.conversation import Exchange
-from assistant.context.note import Note
-from assistant.context.notes import NotesBudget, QuestionCues, notes_block
-from assistant.context.prompt import asks_about_past, asks_something, asks_when
+from assistant.context.memory_block import MemoryBudget, memory_block
+from assistant.context.question_cues import QuestionCues
 from assistant.errors import ModelFailed
+from assistant.events import MemoryUsed
 from assistant.idle.jobs.summarisation import (
     SCHEMA,
     TOKENS,
@@ -113,20 +113,20 @@ class Notes:
         vector = self._encoders.queries([read.meaning])[0]
         found = index.search(read, vector, k=FOUND, now=asked.at)
         least = Settings().memory.least_score
-        notes = [
-            Note(
-                e.text, e.id, e.created, e.speaker, e.kind.value, e.superseded_by, e.score >= least
+        recalled = [
+            MemoryUsed(
+                each.id,
+                each.text,
+                kind=each.kind.value,
+                speaker=each.speaker,
+                said=each.created,
+                superseded_by=each.superseded_by,
+                near=each.score >= least,
             )
-            for e in found
+            for each in found
         ]
-        words = asked.question
-        form = QuestionCues(
-            words,
-            asks=asks_something(words, "en"),
-            exact=asks_when(words),
-            past=asks_about_past(words),
-        )
-        return notes_block(notes, asked.at, _tokens, NotesBudget(room, room), form).text
+        cues = QuestionCues.of(asked.question, "en")
+        return memory_block(recalled, asked.at, _tokens, MemoryBudget(room, room), cues).text
 
 
 def _tokens(text: str) -> int:

@@ -17,8 +17,7 @@ import pytest
 import pytest_asyncio
 
 from assistant.context.conversation import Conversation
-from assistant.context.note import Note
-from assistant.context.notes import PROFILE_OPENING
+from assistant.context.memory_block import PROFILE_OPENING
 from assistant.context.window import ContextWindow
 from assistant.paths import models_cache
 from assistant.settings import Settings
@@ -29,6 +28,7 @@ from models.llm.openai_http import OpenAICompatible
 from models.llm.special_tokens import engine_messages
 from models.llm.token_counting import ChatTemplate, vocabulary_from
 from tests.support.chat_templates import FAMILIES
+from tests.support.context import recalled
 from tests.support.language import tiny_gguf
 from tests.support.poison import ATTACKS
 from tests.support.scripted_model import ScriptedModel
@@ -57,10 +57,10 @@ def prompt(
     conversation = Conversation.begin("ada")
     conversation.append_user(1, user, NOW)
     conversation.complete(1, answer, ended=NOW)
-    profile = (Note(pinned, "pin", NOW),) if pinned else ()
+    profile = (recalled(pinned, "pin", NOW),) if pinned else ()
     model = ScriptedModel(context_tokens=100_000)
     window = ContextWindow(model, Settings(), now=lambda: NOW, profile=lambda: profile)
-    memories = [Note(text, f"{place}", NOW) for place, text in enumerate(notes)]
+    memories = [recalled(text, f"{place}", NOW) for place, text in enumerate(notes)]
     return window.build(conversation, newest, memories=memories).messages
 
 

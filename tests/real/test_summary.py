@@ -12,8 +12,7 @@ from assistant.context import short_term
 from assistant.context.conversation import Conversation, Summary
 from assistant.context.prompt import Prompt
 from assistant.context.short_term import ShortTermMemory
-from assistant.context.summary import LONGEST_SUMMARY, Summarizer
-from assistant.context.window import ContextWindow
+from assistant.context.summary import LONGEST_SUMMARY
 from assistant.events import Event, Latency, MemoryUsed, TurnEnded
 from assistant.paths import models_cache
 from assistant.settings import Context, Settings
@@ -62,11 +61,10 @@ class Session:
         self.llm = llm
         self.told: list[Event] = []
         settings = Settings(context=Context.model_validate(context))
-        self.window = ContextWindow(llm, settings)
-        self.summarizer = Summarizer(llm, settings, self.window, self.told.append)
         self.memory = ShortTermMemory(
-            Conversation.begin("ada"), self.window, self.summarizer, None, self.told.append
+            Conversation.begin("ada"), llm, settings, None, self.told.append
         )
+        self.summarizer = self.memory._summarizer
 
     async def run(self, messages: Sequence[Message], max_tokens: int) -> Usage:
         usage: Usage | None = None

@@ -82,7 +82,7 @@ async def session(
     transcript = Transcript.open(folder / "transcript.sqlite3")
     within = timedelta(hours=settings.context.resume_within_h)
     conversation = transcript.resume("me", within) or transcript.begin_conversation("me")
-    memory = ShortTermMemory.of(conversation, llm, settings, transcript, bus.emit)
+    memory = ShortTermMemory(conversation, llm, settings, transcript, bus.emit)
     dialogue = Dialogue(settings, bus, llm, memory, LatencyLog(folder / "ledger.jsonl"))
     microphone, loudspeaker = FileMicrophone([sound]), NullLoudspeaker()
     voice = tts or ToneTts()

@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from assistant.context.conversation import Conversation, Exchange
-from assistant.context.note import Note
-from assistant.context.notes import OPENING, PROFILE_OPENING, profile_block
+from assistant.context.memory_block import OPENING, PROFILE_OPENING, profile_block
 from assistant.context.window import ContextWindow
 from assistant.errors import StoreError
-from assistant.events import Event, ProfileChanged
+from assistant.events import Event, MemoryUsed, ProfileChanged
 from assistant.language.name_introduction import name_told
 from assistant.memory.curation.materialize import materialize_exchange
 from assistant.memory.records.memory import Memory, MemoryKind
@@ -22,6 +21,7 @@ from assistant.memory.retrieval.user_profile import Standing, profile_notes
 from assistant.memory.user_memory import UserMemory
 from assistant.settings import Memory as MemorySettings
 from assistant.settings import Settings
+from tests.support.context import recalled
 from tests.support.memories import memory
 from tests.support.poison import ATTACKS
 from tests.support.scripted_model import ScriptedModel
@@ -140,26 +140,26 @@ def count(text: str) -> int:
 
 
 def test_the_block_is_small_and_the_first_are_in_it() -> None:
-    notes = [Note(f"note {number} " + "word " * 8, kind="fact") for number in range(50)]
+    notes = [recalled(f"note {number} " + "word " * 8, kind="fact") for number in range(50)]
     block = profile_block(notes, count, 60)
     assert count(block) <= 60
     assert block.startswith(f"({PROFILE_OPENING}\n- note 0 ")
     assert block.endswith(")")
     assert profile_block(notes, count, 5) == ""
     assert profile_block([], count, 100) == ""
-    long = profile_block([Note("word " * 500)], count, 100)
+    long = profile_block([recalled("word " * 500)], count, 100)
     assert long.endswith("…)")
 
 
 def test_its_days_are_the_same_on_any_day() -> None:
-    note = Note("The exam is on Friday.", said=START, kind="exchange")
+    note = recalled("The exam is on Friday.", said=START, kind="exchange")
     assert "- 21 November 2026: The exam" in profile_block([note, note], count, 100)
     assert profile_block([note, note], count, 100).count("exam") == 1
 
 
 def test_nothing_gets_out_of_its_line() -> None:
     for key, attack in ATTACKS.items():
-        block = profile_block([Note(attack[:300], kind="fact")], len, 4000)
+        block = profile_block([recalled(attack[:300], kind="fact")], len, 4000)
         inside = block.removeprefix(f"({PROFILE_OPENING}\n- ").removesuffix(")")
         assert "\n" not in inside, key
         assert inside.count("(") == inside.count(")"), key
@@ -169,9 +169,9 @@ def test_nothing_gets_out_of_its_line() -> None:
 
 class Profile:
     def __init__(self, *texts: str) -> None:
-        self.notes = tuple(Note(text, kind="profile") for text in texts)
+        self.notes = tuple(recalled(text, kind="profile") for text in texts)
 
-    def __call__(self) -> tuple[Note, ...]:
+    def __call__(self) -> tuple[MemoryUsed, ...]:
         return self.notes
 
 
@@ -179,7 +179,7 @@ def test_it_stands_in_the_stable_part_whatever_is_asked_and_goes_at_once() -> No
     profile, model = Profile("The user's name is Anna."), ScriptedModel()
     window = ContextWindow(model, Settings(), lambda: START, profile)
     talk = Conversation.begin("ada")
-    first = window.build(talk, "Is it Tuesday?", memories=[Note("the user's name is Anna.")])
+    first = window.build(talk, "Is it Tuesday?", memories=[recalled("the user's name is Anna.")])
     talk.append_user(1, "Is it Tuesday?", START)
     talk.complete(1, "Yes.", ended=START)
     second = window.build(talk, "Two and two?")

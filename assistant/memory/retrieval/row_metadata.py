@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.context import Note
+from assistant.events import MemoryUsed
 from assistant.language.sentences import stated
 from assistant.language.speakers import ASSISTANT
 from assistant.memory.records.arrays import NONE, Rows, places
@@ -229,7 +229,7 @@ class RowMetadata:
         """Whether it says anything, rather than just asking."""
         return bool(self._numbers[row, STATEMENT] > 0)
 
-    def profile(self) -> tuple[Note, ...]:
+    def profile(self) -> tuple[MemoryUsed, ...]:
         """The notes that are always in the prompt, in order."""
         return profile_notes(
             Standing(

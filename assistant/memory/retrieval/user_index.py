@@ -14,8 +14,8 @@ from functools import partial
 
 import numpy as np
 
-from assistant.context import Note
 from assistant.errors import StoreError
+from assistant.events import MemoryUsed
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.records.arrays import Rows, Vector, Vectors
 from assistant.memory.records.lifetimes import Lifetimes
@@ -72,7 +72,7 @@ class UserIndex:
         self._columns = RowMetadata(lifetimes or Lifetimes())
         self._ranking = ranking
         self._lock = threading.Lock()
-        self.profile: tuple[Note, ...] = ()
+        self.profile: tuple[MemoryUsed, ...] = ()
         """Notes that are always in the prompt. Replaced as a whole, so that no lock is needed."""
 
     def __len__(self) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from assistant.context import Note
+from assistant.events import MemoryUsed
 from assistant.language.name_introduction import ADDRESS, NAME
 from assistant.memory.records.ids import WISH
 from assistant.memory.records.memory import Memory, MemoryKind
@@ -35,7 +35,7 @@ class Standing:
     """Seconds since 1970."""
 
 
-def profile_notes(standing: Iterable[Standing]) -> tuple[Note, ...]:
+def profile_notes(standing: Iterable[Standing]) -> tuple[MemoryUsed, ...]:
     """The notes for the prompt: name, form of address, then the others, newest first.
 
     Args:
@@ -54,6 +54,6 @@ def profile_notes(standing: Iterable[Standing]) -> tuple[Note, ...]:
     return tuple(map(_note, ordered))
 
 
-def _note(each: Standing) -> Note:
+def _note(each: Standing) -> MemoryUsed:
     said = datetime.fromtimestamp(each.created, UTC)
-    return Note(each.text, each.id, said, each.speaker, each.kind.value)
+    return MemoryUsed(each.id, each.text, kind=each.kind.value, speaker=each.speaker, said=said)

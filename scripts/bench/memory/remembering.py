@@ -121,7 +121,7 @@ async def contexts(
         whole.append(1000 * (ended - began))
         built.append(1000 * (ended - middle))
         tokens.append(prompt.tokens)
-        notes.append(len(prompt.notes.used))
+        notes.append(len(prompt.memories.used))
         await asyncio.sleep(BETWEEN_S)
     return {
         "with_recall_ms": summary(whole),
@@ -145,7 +145,7 @@ def _full_window(llm: LanguageModel, settings: Settings) -> ShortTermMemory:
             break
         talk.append_user(turn, said, datetime.now(UTC))
         talk.complete(turn, answer)
-    return ShortTermMemory.of(talk, llm, settings, None, lambda _: None)
+    return ShortTermMemory(talk, llm, settings, None, lambda _: None)
 
 
 async def storing(folder: Path, memory: UserMemory) -> dict[str, Any]:

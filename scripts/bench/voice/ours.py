@@ -155,7 +155,7 @@ class Ours:
         bus.subscribe(NoteTaker(notes).see)
         llm = self._models.llm
         conversation = Conversation.begin(self._settings.general.user)
-        memory = ShortTermMemory.of(conversation, llm, self._settings, None, bus.emit)
+        memory = ShortTermMemory(conversation, llm, self._settings, None, bus.emit)
         dialogue = Dialogue(self._settings, bus, llm, memory, LatencyLog(self._home.ledger))
         self._hand_on_speed(dialogue)
         source, loudspeaker = microphone(clip), TimedLoudspeaker()

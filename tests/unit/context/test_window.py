@@ -1,134 +1,93 @@
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from itertools import pairwise
 
 import pytest
 
-from assistant.context.conversation import Conversation, Summary
-from assistant.context.note import Note
-from assistant.context.notes import OPENING as NOTES_OPENING
+from assistant.context.conversation import Conversation
+from assistant.context.memory_block import OPENING as MEMORIES_OPENING
 from assistant.context.prompt import Prompt, system_prompt
 from assistant.context.window import MARGIN, SHORTENED, ContextWindow
 from assistant.errors import SettingsError
-from assistant.settings import Context, Llm, Persona, Settings
+from assistant.settings import Context, Llm, Memory, Persona, Settings
 from models.interfaces import Message
+from tests.support.context import (
+    DATE,
+    NOW,
+    check_prompt,
+    contents,
+    recalled,
+    say,
+    sections,
+    summary_of,
+    talk,
+)
 from tests.support.scripted_model import OPENING, ROLE_MARKS, ScriptedModel
 
-START = datetime(2026, 11, 21, 11, 48, tzinfo=UTC)
-DATE = "(It is Saturday 21 November 2026 11:48.)"
+MANY = [recalled(f"memory {number} " + "word " * 20, str(number)) for number in range(100)]
 
 
 def window_of(
     *, tokens: int = 8000, max_turns: int | None = None, model: ScriptedModel | None = None
 ) -> ContextWindow:
     settings = Settings(context=Context(max_context_tokens=tokens, max_turns=max_turns))
-    return ContextWindow(model or ScriptedModel(), settings, now=lambda: START)
+    return ContextWindow(model or ScriptedModel(), settings, now=lambda: NOW)
 
 
-def say(
-    conversation: Conversation, question: str, answer: str, *, interrupted: bool = False
-) -> None:
-    turn = conversation.last_turn + 1
-    conversation.append_user(turn, question, START)
-    conversation.complete(turn, answer, interrupted, ended=START)
+def used(prompt: Prompt) -> list[str]:
+    return [memory.id for memory in prompt.memories.used]
 
 
-def talk(turns: int, words: int = 10) -> Conversation:
-    conversation = Conversation.begin("ada")
-    for number in range(1, turns + 1):
-        say(conversation, f"question {number}", f"answer {number} " + "word " * words)
-    return conversation
-
-
-def contents(prompt: Prompt) -> str:
-    return "\n".join(message.content for message in prompt.messages)
-
-
-def check_whole(prompt: Prompt) -> None:
-    """What holds for every prompt."""
-    model = ScriptedModel()
-    assert prompt.messages[: len(prompt.stable_messages)] == prompt.stable_messages
-    assert len(prompt.messages) == len(prompt.stable_messages) + 1
-    assert prompt.messages[0].role == "system"
-    roles = [message.role for message in prompt.messages[1:]]
-    assert roles == [("user", "assistant")[place % 2] for place in range(len(roles))]
-    assert roles[-1] == "user"
-    assert prompt.tokens == model.count_messages(prompt.messages) <= prompt.budget
-    assert sum(section.tokens for section in prompt.sections) == prompt.tokens
-    assert all(section.tokens >= 0 for section in prompt.sections)
-
-
-# -- what a prompt is made of -------------------------------------------------------------------
+# -- the parts of a prompt ----------------------------------------------------------------------
 
 
 def test_the_first_prompt() -> None:
     prompt = window_of().build(Conversation.begin("ada"), " Hello there. ")
-    check_whole(prompt)
+    check_prompt(prompt)
     assert prompt.messages == (
         Message("system", system_prompt(Persona())),
         Message("user", "Hello there."),
     )
-    assert [section.name for section in prompt.sections] == ["system", "newest message"]
+    assert sections(prompt) == ["system", "newest message"]
 
 
 def test_the_date_is_there_for_words_that_may_need_it() -> None:
     prompt = window_of().build(Conversation.begin("ada"), "What is on tomorrow?")
-    check_whole(prompt)
+    check_prompt(prompt)
     assert prompt.messages[-1].content == f"{DATE}\nWhat is on tomorrow?"
-    assert [section.name for section in prompt.sections] == ["system", "state", "newest message"]
+    assert sections(prompt) == ["system", "state", "newest message"]
 
 
-def test_memories_and_state_stand_once_right_above_the_newest_words() -> None:
-    conversation = talk(3)
-    prompt = window_of().build(
+def test_memories_and_state_are_above_the_newest_words_and_never_enter_the_history() -> None:
+    conversation, window = talk(3), window_of()
+    prompt = window.build(
         conversation,
         "And my dog?",
-        memories=[Note("dog is Max"), Note("likes fetch")],
-        state="Timer: 5 min",
+        memories=[recalled("dog is Max"), recalled("likes fetch")],
+        state=" Timer: 5 min ",
     )
-    check_whole(prompt)
+    check_prompt(prompt)
     assert prompt.messages[-1].content == (
-        f"{DATE}\n({NOTES_OPENING}\n- dog is Max\n- likes fetch)\n(Timer: 5 min)\nAnd my dog?"
+        f"{DATE}\n({MEMORIES_OPENING}\n- dog is Max\n- likes fetch)\n(Timer: 5 min)\nAnd my dog?"
     )
     assert contents(prompt).count("Max") == 1
-    names = [section.name for section in prompt.sections]
-    assert names == ["system", "history", "memories", "state", "newest message"]
+    assert sections(prompt) == ["system", "history", "memories", "state", "newest message"]
 
-
-def test_what_a_turn_was_told_never_enters_the_history() -> None:
-    conversation = talk(1)
-    window = window_of()
-    window.build(conversation, "And my dog?", memories=[Note("dog is Max")])
     say(conversation, "And my dog?", "Max.")
-
-    history = window.build(conversation, "Thanks.").stable_messages[1:]
+    history = window.build(conversation, "Thanks.", state="  ").stable_messages[1:]
     assert [message.content for message in history[-2:]] == ["And my dog?", "Max."]
     assert all("(" not in message.content for message in history)
 
 
 def test_the_summary_closes_the_system_message() -> None:
     conversation = talk(3)
-    ids = tuple(exchange.id for exchange in conversation.exchanges[:2])
-    conversation.apply(Summary("s", "They spoke of dogs.", ids, START))
+    conversation.apply(summary_of(conversation, 2))
     prompt = window_of().build(conversation, "Go on.")
 
-    check_whole(prompt)
+    check_prompt(prompt)
     assert prompt.messages[0].content.endswith("Earlier in this conversation: They spoke of dogs.")
     assert "question 2" not in contents(prompt)
     assert "question 3" in contents(prompt)
-    assert [section.name for section in prompt.sections][:3] == ["system", "summary", "history"]
-
-
-def test_the_turn_being_answered_is_not_history() -> None:
-    conversation = talk(1)
-    conversation.append_user(2, "Is it?", START)
-    window = window_of()
-
-    for prompt in (
-        window.build(conversation, "Is it?"),
-        window.build(conversation, "Is it?", turn=2),
-    ):
-        check_whole(prompt)
-        assert contents(prompt).count("Is it?") == 1
+    assert sections(prompt)[:3] == ["system", "summary", "history"]
 
 
 def test_words_that_got_no_answer_are_joined_with_the_next() -> None:
@@ -136,24 +95,66 @@ def test_words_that_got_no_answer_are_joined_with_the_next() -> None:
     say(conversation, "Tell me of the ocean.", "", interrupted=True)
     window = window_of()
     prompt = window.build(conversation, "Please.")
-    check_whole(prompt)
+    check_prompt(prompt)
     assert prompt.messages[-1].content == "Tell me of the ocean.\nPlease."
 
     say(conversation, "Please.", "The ocean is wide.")
     later = window.build(conversation, "And deep?")
-    check_whole(later)
+    check_prompt(later)
     assert later.messages[-3] == Message("user", "Tell me of the ocean.\nPlease.")
 
 
-def test_steps_of_an_exchange_stand_between_question_and_answer() -> None:
-    conversation = Conversation.begin("ada")
-    conversation.append_user(1, "What's two plus two?", START)
-    steps = (Message("assistant", "call add(2, 2)"), Message("user", "result 4"))
-    conversation.complete(1, "Four.", steps=steps)
-    prompt = window_of().build(conversation, "Thanks.")
+# -- memories -----------------------------------------------------------------------------------
 
-    check_whole(prompt)
-    assert prompt.stable_messages[2:] == (*steps, Message("assistant", "Four."))
+
+def test_a_slow_model_reads_fewer_memories_and_the_prompt_tells_which() -> None:
+    tokens = []
+    for speed in (None, 500, 1):
+        prompt = window_of().build(talk(3), "And?", memories=MANY, reads_per_s=speed)
+        check_prompt(prompt)
+        assert used(prompt) == [memory.id for memory in MANY[: len(used(prompt))]]
+        reasons = [reason for _, reason in prompt.memories.left_out]
+        assert reasons == ["over budget"] * (len(MANY) - len(used(prompt)))
+        assert all(memory.text.strip() in contents(prompt) for memory in prompt.memories.used)
+        section = next(each for each in prompt.sections if each.name == "memories")
+        assert section.tokens == prompt.memories.tokens
+        tokens.append(section.tokens)
+    assert 775 < tokens[0] <= Memory().max_tokens
+    assert 125 < tokens[1] <= 500 * Memory().prefill_ms / 1000
+    assert len(used(prompt)) == 3
+
+
+def test_what_asks_nothing_waits_for_no_more_than_the_best_memory() -> None:
+    for words, ids in (("What was it?", ["0", "1", "2"]), ("It rained all morning.", ["0"])):
+        prompt = window_of().build(talk(1), words, memories=MANY[:5], reads_per_s=1)
+        assert used(prompt) == ids
+
+
+def test_what_the_conversation_contains_is_not_repeated_as_a_memory() -> None:
+    memories = [recalled(text, text) for text in ("question 1", "The dog is Max.", "And my dog?")]
+    prompt = window_of().build(talk(2), "And my dog?", memories=memories)
+    assert used(prompt) == ["The dog is Max."]
+
+
+def test_a_question_about_time_has_its_memories_dated_by_day() -> None:
+    memory = recalled("I met Ann.", said=NOW - timedelta(days=40))
+    window, conversation = window_of(), Conversation.begin("ada")
+    when, who = (
+        window.build(conversation, words, memories=[memory]).messages[-1].content
+        for words in ("When did I meet Ann?", "Whom did I meet?")
+    )
+    assert "- on 12 October: I met Ann." in when
+    assert when.startswith(DATE)
+    assert "- 5 weeks ago: I met Ann." in who
+    assert DATE not in who, "each token is time"
+
+
+def test_memories_never_crowd_out_the_conversation() -> None:
+    prompt = window_of(tokens=600).build(talk(3), "And?", memories=MANY)
+    check_prompt(prompt)
+    assert "memory 0" in contents(prompt)
+    assert "memory 99" not in contents(prompt)
+    assert "question 3" in contents(prompt)
 
 
 # -- the prefix ---------------------------------------------------------------------------------
@@ -161,13 +162,14 @@ def test_steps_of_an_exchange_stand_between_question_and_answer() -> None:
 
 def test_the_prefix_stays_the_same_and_only_grows() -> None:
     conversation = Conversation.begin("ada")
-    clock = [START]
+    clock = [NOW]
     window = ContextWindow(ScriptedModel(), Settings(), now=lambda: clock[0])
     before: tuple[Message, ...] = ()
     for number in range(30):
         clock[0] += timedelta(minutes=7)
-        prompt = window.build(conversation, f"question {number}", memories=[Note(f"note {number}")])
-        check_whole(prompt)
+        memories = [recalled(f"note {number}")]
+        prompt = window.build(conversation, f"question {number}", memories=memories)
+        check_prompt(prompt)
         assert prompt.stable_messages[: len(before)] == before
         assert len(prompt.stable_messages) == 1 + 2 * number
         before = prompt.stable_messages
@@ -175,34 +177,26 @@ def test_the_prefix_stays_the_same_and_only_grows() -> None:
         window.settle(conversation)
 
 
-def test_a_full_window_moves_in_large_steps() -> None:
+def test_a_full_window_moves_in_large_steps_between_turns() -> None:
     conversation = Conversation.begin("ada")
     window = window_of(tokens=500)
     before: tuple[Message, ...] = ()
     moves: list[int] = []
     for number in range(60):
-        prompt = window.build(conversation, f"question {number}")
-        check_whole(prompt)
+        settled = window.read_ahead(conversation)[:-1]
+        memories = [recalled("a note of six words")]
+        prompt = window.build(conversation, f"question {number}", memories=memories)
+        check_prompt(prompt)
+        assert prompt.stable_messages == settled, "the turn itself does not move it"
         if prompt.stable_messages[: len(before)] != before:
             moves.append(number)
-            assert prompt.tokens <= (prompt.budget + prompt.sections[0].tokens) // 2 + 40
+            plain = window.build(conversation, f"question {number}")
+            assert plain.tokens <= (plain.budget + plain.sections[0].tokens) // 2 + 40
         before = prompt.stable_messages
         say(conversation, f"question {number}", "word " * 10)
         window.settle(conversation)
     assert len(moves) >= 3
     assert min(later - earlier for earlier, later in pairwise(moves)) >= 5
-
-
-def test_settling_leaves_room_so_that_a_turn_does_not_move_the_window() -> None:
-    conversation = Conversation.begin("ada")
-    window = window_of(tokens=500)
-    for number in range(60):
-        settled = window.read_ahead(conversation)[:-1]
-        notes = [Note("a note of six words")]
-        prompt = window.build(conversation, f"question {number}", memories=notes)
-        assert prompt.stable_messages == settled
-        say(conversation, f"question {number}", "word " * 10)
-        window.settle(conversation)
 
 
 def test_a_window_in_turns() -> None:
@@ -211,7 +205,7 @@ def test_a_window_in_turns() -> None:
     sizes = []
     for number in range(30):
         prompt = window.build(conversation, f"question {number}")
-        check_whole(prompt)
+        check_prompt(prompt)
         sizes.append(len(prompt.stable_messages) // 2)
         say(conversation, f"question {number}", f"answer {number}")
         window.settle(conversation)
@@ -219,25 +213,7 @@ def test_a_window_in_turns() -> None:
     assert sizes[8:16] == [8, 4, 5, 6, 7, 8, 4, 5]
 
 
-def test_the_window_is_cut_in_whole_exchanges() -> None:
-    conversation = Conversation.begin("ada")
-    for number in range(20):
-        conversation.append_user(number, f"ask {number}", START)
-        steps = (
-            Message("assistant", f"call {number} " + "x " * 9),
-            Message("user", f"got {number}"),
-        )
-        conversation.complete(number, f"answer {number}", steps=steps)
-    prompt = window_of(tokens=400).build(conversation, "And?")
-
-    check_whole(prompt)
-    history = prompt.stable_messages[1:]
-    assert 4 <= len(history) < 80
-    assert len(history) % 4 == 0
-    assert history[0].content.startswith("ask ")
-
-
-def test_what_would_be_read_ahead_is_the_beginning_of_the_next_prompt() -> None:
+def test_what_is_read_ahead_is_the_beginning_of_the_next_prompt() -> None:
     conversation = talk(2)
     window = window_of()
     written = window.read_ahead(conversation, "How old?", "Very old. ")
@@ -249,14 +225,8 @@ def test_what_would_be_read_ahead_is_the_beginning_of_the_next_prompt() -> None:
     assert ahead[:-1] == prompt.stable_messages
     assert ahead[-1].role == prompt.messages[-1].role == "user"
 
-
-def test_reading_ahead_after_nothing_was_heard() -> None:
-    conversation = talk(1)
     say(conversation, "Tell me.", "", interrupted=True)
-    window = window_of()
-
-    ahead = window.read_ahead(conversation)
-    assert ahead[-1].content == "Tell me.\n…"
+    assert window.read_ahead(conversation)[-1].content == "Tell me.\n…"
     assert window.read_ahead(conversation, "Now.", "Well.")[-3:-1] == (
         Message("user", "Tell me.\nNow."),
         Message("assistant", "Well."),
@@ -266,7 +236,7 @@ def test_reading_ahead_after_nothing_was_heard() -> None:
 # -- forgetting ---------------------------------------------------------------------------------
 
 
-def test_what_is_forgotten_is_out_of_the_next_prompt() -> None:
+def test_what_is_forgotten_is_not_in_the_next_prompt() -> None:
     conversation = talk(6)
     window = window_of()
     window.build(conversation, "x")
@@ -274,13 +244,13 @@ def test_what_is_forgotten_is_out_of_the_next_prompt() -> None:
     window.settle(conversation)
     prompt = window.build(conversation, "x")
 
-    check_whole(prompt)
+    check_prompt(prompt)
     assert "question 3" not in contents(prompt)
     assert "question 2" in contents(prompt)
 
 
 def test_forgetting_does_not_bring_back_what_had_left() -> None:
-    conversation = talk(40)
+    conversation = talk(40, words=10)
     window = window_of(tokens=500)
     first = window.build(conversation, "x").stable_messages[1]
     conversation.hide([exchange.id for exchange in conversation.exchanges[:3]])
@@ -294,17 +264,15 @@ def test_forgetting_does_not_bring_back_what_had_left() -> None:
 
 def test_the_budget_is_the_smaller_of_setting_and_model() -> None:
     assert window_of(tokens=500).budget == 500
-    answer = Llm().max_answer_tokens
     small = window_of(model=ScriptedModel(context_tokens=1000))
-    assert small.budget == 1000 - answer - MARGIN
+    assert small.budget == 1000 - Llm().max_answer_tokens - MARGIN
 
 
 def test_a_message_longer_than_the_budget_keeps_its_beginning_and_end() -> None:
-    conversation = talk(5)
     speech = "first " + "um " * 5000 + "last"
-    prompt = window_of(tokens=600).build(conversation, speech, memories=[Note("a note")])
+    prompt = window_of(tokens=600).build(talk(5), speech, memories=[recalled("a note")])
 
-    check_whole(prompt)
+    check_prompt(prompt)
     newest = prompt.messages[-1].content
     assert "\nfirst um" in newest
     assert newest.endswith("um last")
@@ -322,7 +290,7 @@ def test_a_long_message_stays_shortened_in_the_history_the_same_way_each_turn() 
     one = window.build(conversation, "So?")
     two = window.build(conversation, "Well then?")
 
-    check_whole(one)
+    check_prompt(one)
     assert one.stable_messages == two.stable_messages
     assert one.stable_messages[1].content.startswith("first um")
     assert one.stable_messages[1].content.endswith("um last")
@@ -347,19 +315,9 @@ def test_many_unanswered_words_leave_before_the_newest_is_cut() -> None:
         say(conversation, f"hello {number} " + "word " * 20, "", interrupted=True)
     prompt = window_of(tokens=400).build(conversation, "Are you there?")
 
-    check_whole(prompt)
+    check_prompt(prompt)
     assert prompt.messages[-1].content == "Are you there?"
     assert prompt.notice is None
-
-
-def test_memories_never_crowd_out_the_conversation() -> None:
-    memories = [Note(f"memory {number} " + "word " * 20) for number in range(100)]
-    prompt = window_of(tokens=600).build(talk(3), "And?", memories=memories)
-
-    check_whole(prompt)
-    assert "memory 0" in contents(prompt)
-    assert "memory 99" not in contents(prompt)
-    assert "question 3" in contents(prompt)
 
 
 def test_instructions_that_leave_no_room_are_refused() -> None:

@@ -1,6 +1,6 @@
 import asyncio
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -8,15 +8,12 @@ import pytest
 from assistant.context import short_term
 from assistant.context.conversation import Conversation, Exchange, Summary
 from assistant.context.short_term import ShortTermMemory, Store
-from assistant.context.summary import Summarizer
-from assistant.context.window import ContextWindow
 from assistant.errors import StoreError
 from assistant.events import Event, Latency, MemoryUsed, Notice, TurnEnded
 from assistant.memory.transcript.database import Transcript
 from assistant.settings import Settings
+from tests.support.context import NOW, recalled
 from tests.support.scripted_model import ScriptedModel
-
-NOW = datetime(2026, 11, 21, 10, tzinfo=UTC)
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +22,7 @@ def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class FlakyStore:
-    """Fails while told to; keeps ids."""
+    """Fails while `broken`; keeps ids."""
 
     def __init__(self) -> None:
         self.broken = False
@@ -39,16 +36,16 @@ class FlakyStore:
         latency: Latency | None = None,
         memories: Sequence[MemoryUsed] = (),
     ) -> None:
-        del conversation, latency, memories
-        if self.broken:
-            raise StoreError("The disk is full.", mend="Free some space.")
+        self._fail()
         self.exchanges.append(exchange.id)
 
     def store_summary(self, conversation: Conversation, summary: Summary) -> None:
-        del conversation
-        if self.broken:
-            raise StoreError("The disk is full.")
+        self._fail()
         self.summaries.append(summary.id)
+
+    def _fail(self) -> None:
+        if self.broken:
+            raise StoreError("The disk is full.", mend="Free some space.")
 
 
 class Bench:
@@ -59,15 +56,10 @@ class Bench:
         conversation: Conversation | None = None,
     ) -> None:
         self.model = model or ScriptedModel(["They spoke of dogs."])
-        self.told: list[Event] = []
-        settings = Settings()
-        window = ContextWindow(self.model, settings, now=lambda: NOW)
+        self.events: list[Event] = []
+        conversation = conversation or Conversation.begin("ada")
         self.memory = ShortTermMemory(
-            conversation or Conversation.begin("ada"),
-            window,
-            Summarizer(self.model, settings, window, self.told.append),
-            store,
-            self.told.append,
+            conversation, self.model, Settings(), store, self.events.append, now=lambda: NOW
         )
 
     async def talk(self, turns: int) -> None:
@@ -83,7 +75,7 @@ class Bench:
 
     @property
     def notices(self) -> list[str]:
-        return [event.text for event in self.told if isinstance(event, Notice)]
+        return [event.text for event in self.events if isinstance(event, Notice)]
 
 
 async def test_a_turn_is_in_the_history_and_on_disk_when_it_was_kept() -> None:
@@ -93,8 +85,7 @@ async def test_a_turn_is_in_the_history_and_on_disk_when_it_was_kept() -> None:
 
     assert bench.memory.turns == 2
     assert store.exchanges == bench.ids
-    note = MemoryUsed("m", "dog is Max", 1.0)
-    prompt = bench.memory.prompt("And?", [note])
+    prompt = bench.memory.prompt("And?", [recalled("dog is Max")])
     assert [message.content for message in prompt.stable_messages[1:]] == [
         *("question 1", "answer 1"),
         *("question 2", "answer 2"),
@@ -119,24 +110,23 @@ async def test_a_summary_takes_effect_when_the_next_turn_is_kept() -> None:
 
 
 async def test_speech_stops_a_summary_and_quiet_takes_it_up_again() -> None:
-    model = ScriptedModel(["They spoke of dogs."], waits_for=asyncio.Event())
-    bench = Bench(model=model)
+    hold = asyncio.Event()
+    bench = Bench(model=ScriptedModel(["They spoke of dogs."], waits_for=hold))
     await bench.talk(11)
-    await model.writing.wait()
+    await bench.model.writing.wait()
     bench.memory.pause()
-    while not model.cancelled:
+    while not bench.model.cancelled:
         await asyncio.sleep(0)
 
-    assert model.waits_for is not None
-    model.waits_for.set()
+    hold.set()
     bench.memory.summarize_if_due()
     await bench.memory.summarized()
     await bench.talk(1)
     assert bench.memory.conversation.summary is not None
-    assert len(model.requests) == 2
+    assert len(bench.model.requests) == 2
 
 
-async def test_what_could_not_be_stored_is_stored_later_and_told_once() -> None:
+async def test_what_could_not_be_stored_is_reported_once_and_stored_later() -> None:
     store = FlakyStore()
     bench = Bench(store)
     store.broken = True
@@ -153,7 +143,7 @@ async def test_without_a_store_the_conversation_goes_on() -> None:
     bench = Bench(None)
     await bench.talk(3)
     assert bench.memory.turns == 3
-    assert bench.told == []
+    assert bench.events == []
 
 
 async def test_what_is_forgotten_is_never_written_nor_summarized() -> None:
@@ -203,15 +193,14 @@ async def test_closing_stores_what_is_left() -> None:
 
 
 async def test_closing_ends_a_summary_under_way() -> None:
-    model = ScriptedModel(["They spoke of dogs."], waits_for=asyncio.Event())
-    bench = Bench(model=model)
+    bench = Bench(model=ScriptedModel(["They spoke of dogs."], waits_for=asyncio.Event()))
     await bench.talk(11)
-    await model.writing.wait()
+    await bench.model.writing.wait()
     await bench.memory.close()
-    assert model.cancelled == 1
+    assert bench.model.cancelled == 1
 
 
-async def test_the_thread_goes_on_after_a_restart(tmp_path: Path) -> None:
+async def test_the_conversation_goes_on_after_a_restart(tmp_path: Path) -> None:
     transcript = Transcript.open(tmp_path / "t.sqlite3")
     bench = Bench(transcript)
     await bench.talk(11)

@@ -1,0 +1,66 @@
+"""Tells from the user's words, by rules alone, what the prompt for them needs.
+
+The rules know English. What matters more than a few tokens is assumed in other languages.
+"""
+
+import re
+from dataclasses import dataclass
+
+_TIME_WORDS = re.compile(
+    r"\b(time|clock|dates?|days?|today|tonight|tomorrow|yesterday|now|current(ly)?|mornings?|"
+    r"evenings?|afternoons?|nights?|weeks?|weekends?|months?|years?|hours?|minutes?|when|ago|since|"
+    r"until|till|next|last|soon|later|late|early|age|old|birthdays?|calendar|schedule|remind|"
+    r"alarm|timer|seasons?|summer|winter|spring|autumn|fall|christmas|easter|holidays?|"
+    r"(mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|"
+    r"september|october|november|december|(19|20)\d\d)\b",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(
+    r"\?|\b(what|which|who(m|se)?|where|when|why|how|tell|remind|remember|recall|recommend|suggest|"
+    r"know|(am|was|were|do|did|have|had|can|could|should|will|would) (i|we|you|my|our))\b",
+    re.IGNORECASE,
+)
+_ASKS_WHEN = re.compile(
+    r"\b(when|since|ago|how (long|old|often|recent|many (hours|days|weeks|months|years))|"
+    r"(what|which) (date|day|time|week|month|year)|(first|last) time)\b",
+    re.IGNORECASE,
+)
+_LOOKS_BACK = re.compile(
+    r"\b(was|were|did|had|used to|before|previous(ly)?|former(ly)?|earlier|original(ly)?|once|old|"
+    r"ago|since|until|change[ds]?|moved?)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionCues:
+    """The user's newest words, and what they mean for the rest of the prompt.
+
+    `dated`: the answer may depend on the date. Otherwise it is left out: small models repeat a date
+    that nobody asked for, and every token delays the answer's first word. `asks`: they may ask
+    about something remembered. `exact`: they ask for a date or a length of time, so every memory
+    says when it was said, older ones by day. `past`: they look back, so superseded memories are
+    shown too, after all others. Otherwise these are left out, because small models answer from an
+    old memory as soon as it resembles the question, however it is marked.
+    """
+
+    words: str = ""
+    dated: bool = True
+    asks: bool = True
+    exact: bool = False
+    past: bool = False
+
+    @classmethod
+    def of(cls, words: str, language: str) -> "QuestionCues":
+        """
+        Args:
+            language: an ISO 639-1 code, as in the settings.
+        """
+        english = language.startswith("en")
+        return cls(
+            words,
+            dated=not english or _TIME_WORDS.search(words) is not None,
+            asks=not english or _ASKS.search(words) is not None,
+            exact=_ASKS_WHEN.search(words) is not None,
+            past=_LOOKS_BACK.search(words) is not None,
+        )

@@ -1,0 +1,166 @@
+"""Important exchanges stay in the window when those around them leave; between two cuts, the
+beginning of the prompt does not change."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assistant.context.conversation import Conversation, Exchange
+from assistant.context.window import ContextWindow
+from assistant.errors import StoreError
+from assistant.memory.curation.exchange_importance import (
+    PINNED,
+    WISH,
+    ExchangeImportance,
+    weight_of,
+)
+from assistant.memory.records.memory import Memory, MemoryKind
+from assistant.settings import Context, Settings
+from tests.support.context import NOW, say, summary_of
+from tests.support.forgetting import START, bench
+from tests.support.scripted_model import ScriptedModel
+
+
+class Ratings:
+    """By the words of the question; may change at any time."""
+
+    def __init__(self, **known: float) -> None:
+        self.known = known
+        self.asked = 0
+
+    def __call__(self, exchanges: Sequence[Exchange]) -> Mapping[str, float]:
+        self.asked += 1
+        return {e.id: self.known[e.user_text] for e in exchanges if e.user_text in self.known}
+
+
+def window_of(ratings: Ratings, *, room: int = 200) -> ContextWindow:
+    context = Context(max_context_tokens=4_000, keep_important_tokens=room)
+    return ContextWindow(
+        ScriptedModel(), Settings(context=context), lambda: NOW, importance=ratings
+    )
+
+
+def talked(turns: int, summarised: int = 0) -> Conversation:
+    """q1, q2, …, of which the first are summarised."""
+    talk = Conversation.begin("ada")
+    for number in range(1, turns + 1):
+        say(talk, f"q{number}", f"Yes {number} " + "word " * 30)
+    if summarised:
+        assert talk.apply(summary_of(talk, summarised))
+    return talk
+
+
+def asked(window: ContextWindow, talk: Conversation) -> list[str]:
+    prompt = window.build(talk, "And now?")
+    assert prompt.tokens <= prompt.budget
+    return [each.content for each in prompt.stable_messages if each.role == "user"]
+
+
+@pytest.mark.parametrize(
+    ("ratings", "room", "shown"),
+    [
+        ({"q2": 0.9, "q4": 0.8, "q5": 0.3}, 200, ["q2", "q4", "q7", "q8"]),
+        ({"q1": 0.7, "q2": 0.9, "q3": 0.8}, 90, ["q2", "q3", "q7", "q8"]),
+        ({"q1": 1.0, "q2": 1.0}, 5, ["q7", "q8"]),
+        ({"q1": 1.0, "q2": 1.0}, 0, ["q7", "q8"]),
+    ],
+)
+def test_the_most_important_of_what_a_summary_covers_stay_if_there_is_room(
+    ratings: dict[str, float], room: int, shown: list[str]
+) -> None:
+    window, talk = window_of(Ratings(**ratings), room=room), talked(8, summarised=6)
+    assert asked(window, talk) == shown
+    assert window.shown(talk) == {e.id for e in talk.exchanges if e.user_text in shown}
+    assert window.build(talk, "And now?").stable_messages == window.read_ahead(talk)[:-1]
+
+
+def test_the_beginning_is_the_same_until_there_is_another_summary() -> None:
+    ratings = Ratings(q2=0.9)
+    window, talk = window_of(ratings), talked(8, summarised=6)
+    before = window.build(talk, "And now?").stable_messages
+    ratings.known = {"q1": 1.0, "q3": 1.0}
+    times = ratings.asked
+    for number in range(9, 14):
+        window.settle(talk)
+        after = window.build(talk, "And now?").stable_messages
+        assert after[: len(before)] == before
+        before = after
+        say(talk, f"q{number}", "Yes.")
+    assert ratings.asked == times
+    assert talk.apply(summary_of(talk, 10, "another"))
+    assert asked(window, talk) == ["q1", "q3", "q11", "q12", "q13"]
+
+
+def test_a_full_window_drops_the_important_last_and_only_while_it_moves() -> None:
+    ratings = Ratings(q3=0.9, q9=0.9)
+    window, talk = window_of(ratings), talked(200)
+    assert window.settle(talk)
+    shown = asked(window, talk)
+    assert shown[:2] == ["q3", "q9"]
+    assert shown[2:] == [f"q{n}" for n in range(200 - len(shown) + 3, 201)]
+    ratings.known = {"q1": 1.0}
+    assert not window.settle(talk)
+    assert asked(window, talk) == shown
+    plain, same = window_of(Ratings()), window_of(Ratings(q3=0.9), room=0)
+    assert plain.settle(talk) is same.settle(talk) is True
+    assert asked(plain, talk) == asked(same, talk)
+
+
+def test_what_has_left_the_window_does_not_come_back() -> None:
+    ratings = Ratings()
+    window, talk = window_of(ratings), talked(200)
+    window.settle(talk)
+    ratings.known = {"q1": 1.0}
+    assert talk.apply(summary_of(talk, 190))
+    assert asked(window, talk)[0] == "q191"
+
+
+def test_what_is_forgotten_is_gone_however_important_it_was() -> None:
+    window, talk = window_of(Ratings(q2=0.9)), talked(6, summarised=4)
+    assert "q2" in asked(window, talk)
+    talk.hide([talk.exchanges[1].id])
+    assert asked(window, talk) == ["q1", "q3", "q4", "q5", "q6"]
+
+
+# -- what is important --------------------------------------------------------------------------
+
+
+def memory(**known: Any) -> Memory:
+    given: dict[str, Any] = {"kind": MemoryKind.FACT, "importance": 0.8, **known}
+    return Memory("m", "ada", text="x", created=NOW, **given)
+
+
+def test_pins_facts_and_uses_weigh_and_being_said_hardly() -> None:
+    assert weight_of(memory(pinned=True, importance=0.1)) == PINNED
+    assert weight_of(memory()) == pytest.approx(0.8)
+    assert weight_of(memory(kind=MemoryKind.EXCHANGE)) < weight_of(
+        memory(kind=MemoryKind.EXCHANGE, uses=3)
+    )
+    assert weight_of(memory(kind=MemoryKind.EXCHANGE, uses=99)) < weight_of(memory(uses=1))
+    assert weight_of(memory(kind=MemoryKind.SUMMARY)) == 0.0
+
+
+async def test_weights_are_read_from_the_memories(tmp_path: Path) -> None:
+    async with bench(tmp_path, Conversation.begin("ada"), START) as here:
+        wish, plain = here.tell("Always give me Fahrenheit."), here.tell("Nice weather.")
+        await here.memory.settled()
+        found = ExchangeImportance(here.memory)([wish, plain])
+        assert found[wish.id] == WISH
+        assert found[plain.id] < WISH / 2
+        here.memory.mark_used([f"{plain.id}-user"], START)
+        await here.memory.settled()
+        assert ExchangeImportance(here.memory)([plain])[plain.id] > found[plain.id]
+
+
+def test_until_the_memories_are_read_the_words_alone_tell() -> None:
+    class Closed:
+        @property
+        def index(self) -> object:
+            raise StoreError("It is still being read.")
+
+    closed: Any = Closed()
+    talk = Conversation.begin("ada")
+    say(talk, "From now on call me Annie.", "Yes.")
+    assert list(ExchangeImportance(closed)(talk.exchanges).values()) == [WISH]
