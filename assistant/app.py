@@ -228,8 +228,8 @@ async def open_assistant(
             jobs = JobResources(
                 settings, memory.transcript, memory.session_user, models.llm, measured
             )
-            idle = start_idle_jobs(jobs, bus, stack, window.summarized, dialogue.cache.warmed)
-            handlers = {IDLE_ACT: idle.answer}
+            answer = start_idle_jobs(jobs, bus, stack, window.summarized, dialogue.cache.warmed)
+            handlers = {IDLE_ACT: answer}
             start_session_memory(memory, home, dialogue, commands.forgetting, handlers, bus, stack)
             expiring = asyncio.create_task(memory.expire(window.conversation.id))
             stack.callback(expiring.cancel)

@@ -23,55 +23,20 @@ from assistant.idle import (
     ImportanceJob,
     Job,
     LoadPolicy,
-    Measured,
-    Measuring,
     Scheduler,
-    SchedulerProxy,
+    SpeedBenchmarkJob,
     SummarisationJob,
 )
 from assistant.ipc import Request, Row
 from assistant.memory import JobQueue, Transcript, UserMemory
 from assistant.paths import Home
-from assistant.settings import Idle, Settings
+from assistant.settings import Settings
 from assistant.voice import TaskSet
 from models.interfaces import LanguageModel
 from models.llm import LazyLanguageModel
+from models.selection import Benchmark
 
 logger = logging.getLogger(__name__)
-
-
-def consolidating_of(
-    settings: Settings,
-    transcript: Transcript,
-    memory: UserMemory | None,
-    llm: LanguageModel | None,
-) -> list[Job]:
-    """The job, if the settings want it and it is possible."""
-    english = settings.persona.language.partition("-")[0] in ("en", "auto")
-    if settings.idle.consolidate == "off" or not english or memory is None or llm is None:
-        return []
-    return [ConsolidationJob(transcript, memory, llm)]
-
-
-def wanted(settings: Idle) -> tuple[str, ...]:
-    """The parts that the model is to write, if any."""
-    parts = ((settings.describe, ABOUT), (settings.expand, QUESTIONS))
-    return tuple(part for setting, part in parts if setting == "on")
-
-
-def summarising_of(
-    settings: Settings,
-    transcript: Transcript,
-    memory: UserMemory | None,
-    llm: LanguageModel | None,
-) -> list[Job]:
-    """The job, if the settings want it and it is possible."""
-    how = settings.idle.summarise
-    english = settings.persona.language.partition("-")[0] in ("en", "auto")
-    model = llm if how == "model" else None
-    if how == "off" or not english or memory is None or (how == "model" and model is None):
-        return []
-    return [SummarisationJob(transcript, memory, model, settings.idle.summarise_turns)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,50 +54,46 @@ class JobResources:
     transcript: Transcript
     memory: UserMemory | None = None
     llm: LanguageModel | None = None
-    measured: Measured | None = None
+    measured: Benchmark | None = None
 
 
 def build_jobs(parts: JobResources) -> list[Job]:
-    """All jobs that the settings want. A new kind is added here."""
-    works: list[Job] = []
-    if parts.memory is not None:
-        works += [EmbeddingJob(parts.memory.strengthening), CompactionJob(parts.memory)]
+    """All jobs that the settings want and that are possible. A new kind is added here."""
+    settings, memory, llm = parts.settings.idle, parts.memory, parts.llm
+    jobs: list[Job] = []
+    if memory is not None:
+        jobs += [EmbeddingJob(memory), CompactionJob(memory)]
     if parts.measured is not None:
-        works.append(Measuring(parts.measured))
-    extract = parts.settings.idle.extract
+        jobs.append(SpeedBenchmarkJob(parts.measured))
+    if memory is None:
+        return jobs
     english = parts.settings.persona.language.partition("-")[0] in ("en", "auto")
-    judge = parts.llm if extract == "model" else None
-    if extract != "off" and english and parts.memory and (judge or extract == "rules"):
-        works.append(FactExtractionJob(parts.transcript, parts.memory, judge))
-    if parts.settings.idle.importance == "on" and parts.memory is not None:
-        works.append(ImportanceJob(parts.transcript, parts.memory))
-    works += summarising_of(parts.settings, parts.transcript, parts.memory, parts.llm)
-    works += consolidating_of(parts.settings, parts.transcript, parts.memory, parts.llm)
-    kinds = wanted(parts.settings.idle)
-    if kinds and english and parts.memory and parts.llm:
-        works.append(DocumentExpansionJob(parts.transcript, parts.memory, parts.llm, kinds))
-    return works
 
+    def possible(how: str) -> bool:
+        return english and (how == "rules" or (how == "model" and llm is not None))
 
-class IdleService:
-    """Answers requests about a running assistant's idle work."""
-
-    def __init__(self, parts: JobResources, session: SchedulerProxy) -> None:
-        self._user = parts.settings.general.user
-        self._transcript = parts.transcript
-        self._session = session
-
-    def answer(self, request: Request) -> Iterator[Row]:
-        """Answer a request; called in the request server's thread."""
-        user = str(request.get("user", ""))
-        own = self._session if user == self._user else None
-        return IdleAdmin(JobQueue(self._transcript, user), own).carry_out(request)
+    if possible(settings.extract):
+        model = llm if settings.extract == "model" else None
+        jobs.append(FactExtractionJob(parts.transcript, memory, model))
+    if settings.importance == "on":
+        jobs.append(ImportanceJob(parts.transcript, memory))
+    if possible(settings.summarise):
+        model = llm if settings.summarise == "model" else None
+        jobs.append(SummarisationJob(parts.transcript, memory, model, settings.summarise_turns))
+    if english and llm is not None:
+        if settings.consolidate == "on":
+            jobs.append(ConsolidationJob(parts.transcript, memory, llm))
+        texts = ((settings.describe, ABOUT), (settings.expand, QUESTIONS))
+        if wanted := tuple(text for setting, text in texts if setting == "on"):
+            jobs.append(DocumentExpansionJob(parts.transcript, memory, llm, wanted))
+    return jobs
 
 
 def start_idle_jobs(
     parts: JobResources, bus: EventBus, stack: AsyncExitStack, *first: Callable[[], Awaitable[None]]
-) -> IdleService:
-    """Start idle work, if the settings want it.
+) -> Callable[[Request], Iterator[Row]]:
+    """Start idle work, if the settings want it. Returns what answers requests about it, called in
+    the request server's thread.
 
     Args:
         first: wait until the model's other work between utterances is done.
@@ -143,20 +104,20 @@ def start_idle_jobs(
             await each()
 
     def failed(error: Exception) -> None:
-        told = f"Background work has ended ({type(error).__name__}). See the log for details."
-        bus.emit(Notice(told, Severity.WARNING))
+        why = f"Background work has ended ({type(error).__name__}). See the log for details."
+        bus.emit(Notice(why, Severity.WARNING))
 
     quiet = ActivityMonitor(Phase.LISTENING)
     scheduler = _scheduler(parts, quiet, bus.emit, settled)
-    session = SchedulerProxy(scheduler, asyncio.get_running_loop())
+    admin = IdleAdmin(parts.transcript, scheduler, parts.settings.general.user)
     for listener in (quiet.watch, scheduler.watch):
         stack.callback(bus.subscribe(listener))
-    stack.push_async_callback(session.close)
+    stack.push_async_callback(admin.close)
     if parts.settings.idle.enabled:
         running = TaskSet(failed)
         running.start(scheduler.run())
         stack.callback(running.cancel)
-    return IdleService(parts, session)
+    return admin.carry_out
 
 
 @contextmanager
@@ -170,7 +131,7 @@ def open_idle_admin(home: Home, settings: Settings, vault: Vault) -> Iterator[Id
         StoreError: the home can't be opened.
     """
     with open_home_memory(home, settings, vault.key, log_notice) as memory:
-        yield IdleAdmin(JobQueue(memory.transcript, settings.general.user))
+        yield IdleAdmin(memory.transcript)
 
 
 @asynccontextmanager
@@ -202,15 +163,11 @@ async def open_idle_scheduler(
         yield scheduler
 
 
-async def _at_once() -> None:
-    """Default for `settled`: nothing else uses the model."""
-
-
 def _scheduler(
     parts: JobResources,
     quiet: ActivityMonitor,
     emit: Callable[[Event], None],
-    settled: Callable[[], Awaitable[None]] = _at_once,
+    settled: Callable[[], Awaitable[None]] | None = None,
 ) -> Scheduler:
     if parts.memory is not None:
         parts.memory.give_way(lambda: not quiet.now)

@@ -84,14 +84,12 @@ def convert(
         (fresh.root / PLAN).write_text(json.dumps({"encrypted": new is not None}), "utf-8")
         flush_to_disk([fresh.root, *fresh.root.rglob("*")])
         fresh.root.rename(home.root / FINISHED)
-    except (OSError, sqlite3.Error) as error:
+    except BaseException as error:
         shutil.rmtree(fresh.root, ignore_errors=True)
-        raise StoreError(
-            f"{home.root} can't be converted: {error}. Nothing was changed."
-        ) from error
-    except BaseException:
-        shutil.rmtree(fresh.root, ignore_errors=True)
-        raise
+        if not isinstance(error, OSError | sqlite3.Error):
+            raise
+        message = f"{home.root} can't be converted: {error}. Nothing was changed."
+        raise StoreError(message) from error
     finish_or_roll_back(home)
     if readable:
         tell(
@@ -130,14 +128,11 @@ def _swap(home: Home, fresh: Home) -> None:
         for ending in ("-wal", "-shm"):
             home.transcript.with_name(home.transcript.name + ending).unlink(missing_ok=True)
         fresh.transcript.replace(home.transcript)
-    if fresh.memories.exists():
-        if home.memories.exists():
-            shutil.rmtree(home.memories)
-        fresh.memories.rename(home.memories)
-    if fresh.recordings.exists():
-        if home.recordings.exists():
-            shutil.rmtree(home.recordings)
-        fresh.recordings.rename(home.recordings)
+    for new, old in ((fresh.memories, home.memories), (fresh.recordings, home.recordings)):
+        if new.exists():
+            if old.exists():
+                shutil.rmtree(old)
+            new.rename(old)
     if fresh.key_file.exists():
         fresh.key_file.replace(home.key_file)
     elif not encrypted:

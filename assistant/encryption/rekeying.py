@@ -3,10 +3,9 @@
 Each operation holds the home alone and, if it fails, leaves it as it was.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from assistant.encryption import conversion, system_keyring
@@ -19,10 +18,9 @@ from assistant.encryption.vault import (
     check_transcript,
     has_data,
     lock_key,
-    recovery_key,
     unlock_key,
 )
-from assistant.errors import SettingsError, StoreLocked
+from assistant.errors import SettingsError, StoreError, StoreLocked
 from assistant.paths import Home
 from assistant.settings import Settings
 
@@ -101,7 +99,11 @@ class Rekeying:
                 needed = conversion.is_committed(home) or home.key_file.exists()
                 if locked.by == "keyring" and not needed:
                     system_keyring.remove(key.id)
-            _tell_of_damaged(self._stores.damaged(), tell)
+            if names := [path.name for path in self._stores.damaged()]:
+                tell(
+                    "Files set aside as damaged were not encrypted; delete them, or move them to a"
+                    f" safe place: {', '.join(names)}"
+                )
         return key
 
     def disable(self, ask: AskSecret, tell: Notify) -> None:
@@ -153,7 +155,7 @@ class Rekeying:
                 raise SettingsError(
                     "The data is not encrypted.", mend="assistant encryption status"
                 )
-            key = recovery_key(ask)
+            key = _recovery_key(ask)
             if before is not None and before.id != key.id:
                 raise StoreLocked(
                     "This is the recovery key of other data; nothing was touched.",
@@ -180,15 +182,6 @@ class Rekeying:
             )
 
 
-def _tell_of_damaged(damaged: Sequence[Path], tell: Notify) -> None:
-    """Name the files set aside: unreadable, they can't be encrypted, nor deleted unasked."""
-    if names := [path.name for path in damaged]:
-        tell(
-            "Files set aside as damaged were not encrypted; delete them, or move them to a safe"
-            f" place: {', '.join(names)}"
-        )
-
-
 @contextmanager
 def _alone(home: Home) -> Iterator[None]:
     home.create()
@@ -212,3 +205,14 @@ def _by(settings: Settings) -> KeyProtection:
     if mode == "passphrase" or (mode != "keyring" and system_keyring.find_keyring() is None):
         return "passphrase"
     return "keyring"
+
+
+def _recovery_key(ask: AskSecret) -> MasterKey:
+    """Raises StoreError if there is nobody to ask, and StoreLocked if the key is mistyped."""
+    typed = ask("recovery key")
+    if typed is None:
+        raise StoreError(
+            "The recovery key is needed, but there is nobody to ask for it.",
+            mend="Start it in a terminal, or pass the key on standard input.",
+        )
+    return MasterKey.from_recovery(typed)

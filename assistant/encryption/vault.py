@@ -22,7 +22,7 @@ from assistant.encryption.sealed_sqlite import (
     header_of,
     sqlite_failures,
 )
-from assistant.errors import StoreError, StoreLocked
+from assistant.errors import StoreLocked
 from assistant.paths import Home
 from assistant.settings import Settings
 
@@ -205,14 +205,3 @@ def _long_enough(passphrase: str) -> str:
             mend="Choose a longer one: some words that you don't use elsewhere.",
         )
     return passphrase
-
-
-def recovery_key(ask: AskSecret) -> MasterKey:
-    """Raises StoreError if there is nobody to ask, and StoreLocked if the key is mistyped."""
-    typed = ask("recovery key")
-    if typed is None:
-        raise StoreError(
-            "The recovery key is needed, but there is nobody to ask for it.",
-            mend="Start it in a terminal, or pass the key on standard input.",
-        )
-    return MasterKey.from_recovery(typed)

@@ -14,11 +14,10 @@ if TYPE_CHECKING:
     from assistant.idle.jobs.expansion_prompt import ABOUT, QUESTIONS
     from assistant.idle.jobs.fact_extraction import FactExtractionJob
     from assistant.idle.jobs.importance import ImportanceJob
-    from assistant.idle.jobs.speed_benchmark import Measured, Measuring
+    from assistant.idle.jobs.speed_benchmark import SpeedBenchmarkJob
     from assistant.idle.jobs.summarisation import SummarisationJob
     from assistant.idle.load_policy import LoadPolicy
-    from assistant.idle.queue import DurableQueue
-    from assistant.idle.requests import ACT, IdleAdmin, SchedulerProxy
+    from assistant.idle.requests import ACT, IdleAdmin
     from assistant.idle.scheduler import Scheduler
 else:
     __getattr__ = exports(__name__)
@@ -31,16 +30,13 @@ __all__ = [
     "CompactionJob",
     "ConsolidationJob",
     "DocumentExpansionJob",
-    "DurableQueue",
     "EmbeddingJob",
     "FactExtractionJob",
     "IdleAdmin",
     "ImportanceJob",
     "Job",
     "LoadPolicy",
-    "Measured",
-    "Measuring",
     "Scheduler",
-    "SchedulerProxy",
+    "SpeedBenchmarkJob",
     "SummarisationJob",
 ]

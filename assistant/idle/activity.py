@@ -19,12 +19,7 @@ UNCONFIRMED_SPEECH_S = 5.0
 """Seconds after a possible voice that turned out to be nothing: a door, a key press."""
 LONGEST_S = 600.0
 """Seconds after which a voice is over even if no end was reported; twice the longest turn."""
-
-OnSign = Callable[[], None]
-
-
-def _ever() -> float:
-    return float("-inf")
+NEVER = float("-inf")
 
 
 class ActivityMonitor:
@@ -41,13 +36,13 @@ class ActivityMonitor:
         self.clock = clock
         self._phase = phase
         self._since = clock()
-        self._doubtful = float("-inf")
+        self._doubtful = NEVER
         """When the last possible voice was sensed that may have been nothing."""
         self._voice = False
         self._changed = asyncio.Event()
-        self._listeners: list[OnSign] = []
+        self._listeners: list[Callable[[], None]] = []
 
-    def on_sign(self, act: OnSign) -> None:
+    def on_sign(self, act: Callable[[], None]) -> None:
         """Register `act`, which is called within the event that is the first sign of somebody, and
         on each change of phase. It must be quick and must not raise."""
         self._listeners.append(act)
@@ -62,7 +57,7 @@ class ActivityMonitor:
                 self._tell()
             case UserSensed() | TurnStarted():
                 self._voice = True
-                self._doubtful = float("-inf")
+                self._doubtful = NEVER
                 self._stirred()
             case TurnHeard() | SpeechIgnored():  # the two ends of an utterance
                 self._voice = False
@@ -81,7 +76,7 @@ class ActivityMonitor:
         """Whether it is quiet at this moment."""
         return (left := self._left(0.0)) is not None and left <= 0
 
-    async def lasting(self, seconds: float, after: Callable[[], float] = _ever) -> None:
+    async def lasting(self, seconds: float, after: Callable[[], float] = lambda: NEVER) -> None:
         """Wait until it has been quiet for `seconds`.
 
         Args:
@@ -100,12 +95,11 @@ class ActivityMonitor:
         """Wake `lasting`: something that it depends on has changed."""
         self._changed.set()
 
-    def _left(self, seconds: float, after: float = float("-inf")) -> float | None:
+    def _left(self, seconds: float, after: float = NEVER) -> float | None:
         if (since := self.since) is None:
             return None
-        return (
-            max(max(since, after) + seconds, self._doubtful + UNCONFIRMED_SPEECH_S) - self.clock()
-        )
+        until = max(since + seconds, after + seconds, self._doubtful + UNCONFIRMED_SPEECH_S)
+        return until - self.clock()
 
     def _stirred(self) -> None:
         self._since = self.clock()

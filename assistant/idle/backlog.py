@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from assistant.idle.job import Job
-from assistant.idle.queue import DurableQueue
-from assistant.memory import AT_ONCE, Batch
+from assistant.memory import AT_ONCE, Batch, JobQueue
 
 FILLED = 1_000
 """Subjects of a kind to queue in advance, beyond those already queued."""
@@ -38,8 +37,8 @@ class Backlog:
 
     def __init__(
         self,
-        works: Sequence[Job],
-        queue: DurableQueue,
+        jobs: Sequence[Job],
+        queue: JobQueue,
         limit: int,
         now: Callable[[], datetime],
         clock: Callable[[], float],
@@ -50,7 +49,7 @@ class Backlog:
         """Subjects done in this process."""
         self.taken: Batch | None = None
         """The batch in progress, until the queue has its outcome."""
-        self._works = {work.kind: work for work in sorted(works, key=lambda work: work.priority)}
+        self._jobs = {job.kind: job for job in sorted(jobs, key=lambda job: job.priority)}
         self._queue = queue
         self._limit = limit
         self._now = now
@@ -67,7 +66,7 @@ class Backlog:
     @property
     def kinds(self) -> tuple[str, ...]:
         """In order of priority."""
-        return tuple(self._works)
+        return tuple(self._jobs)
 
     @property
     def resting(self) -> frozenset[str]:
@@ -85,8 +84,8 @@ class Backlog:
         if not self._begun:
             await asyncio.to_thread(self._queue.recover, self._now())
             await asyncio.to_thread(self._queue.keep_only, self.kinds)
-            for work in self._works.values():
-                await asyncio.to_thread(self._queue.renew, work.kind, work.version)
+            for job in self._jobs.values():
+                await asyncio.to_thread(self._queue.renew, job.kind, job.version)
             self._begun = True
         await self.release()
 
@@ -98,17 +97,17 @@ class Backlog:
             light: only light work.
         """
         resting = self.resting
-        works = [
-            work
-            for work in self._works.values()
-            if kind in (None, work.kind) and work.kind not in resting and (work.light or not light)
+        jobs = [
+            job
+            for job in self._jobs.values()
+            if kind in (None, job.kind) and job.kind not in resting and (job.light or not light)
         ]
-        if not await self._take(works) and self._made:
+        if not await self._take(jobs) and self._made:
             self._made = False
             self.changed()  # what was done may be input for other kinds
-            await self._take(works)
+            await self._take(jobs)
         await self._count()
-        return (self._works[self.taken.kind], self.taken) if self.taken is not None else None
+        return (self._jobs[self.taken.kind], self.taken) if self.taken is not None else None
 
     async def done(self, batch: Batch) -> None:
         await asyncio.to_thread(self._queue.done, batch)
@@ -165,29 +164,29 @@ class Backlog:
         if (over := failing.batches - IN_A_ROW) >= 0:
             failing.until = self._clock() + min(BACKOFF_S * 2 ** min(over, 10), LONGEST_REST_S)
 
-    async def _take(self, works: Sequence[Job]) -> bool:
+    async def _take(self, jobs: Sequence[Job]) -> bool:
         """Take the next batch; returns whether there is one."""
-        for work in works:
-            if work.kind not in self._complete:
-                await self._fill(work)
-        limits = {work.kind: 1 if work.kind in self._failing else self._limit for work in works}
+        for job in jobs:
+            if job.kind not in self._complete:
+                await self._fill(job)
+        limits = {job.kind: 1 if job.kind in self._failing else self._limit for job in jobs}
         self._in_order = False  # the thread completes even if this coroutine is cancelled
         self.taken = await asyncio.to_thread(self._queue.take, limits, self._now())
         self._in_order = self.taken is None
         return self.taken is not None
 
-    async def _fill(self, work: Job) -> None:
+    async def _fill(self, job: Job) -> None:
         """Queue missing subjects once less than a batch is left."""
-        known, fresh = await asyncio.to_thread(self._queue.known, work.kind)
+        known, fresh = await asyncio.to_thread(self._queue.known, job.kind)
         if fresh >= self._limit:
             return
         wanted = known + FILLED  # queued subjects count as missing too
-        missing = await work.missing(wanted)
+        missing = await job.missing(wanted)
         for start in range(0, len(missing), AT_ONCE):
             part = missing[start : start + AT_ONCE]
-            await asyncio.to_thread(self._queue.add, work.kind, work.version, part, self._now())
-        if len(missing) < wanted and not work.recurs:
-            self._complete.add(work.kind)
+            await asyncio.to_thread(self._queue.add, job.kind, job.version, part, self._now())
+        if len(missing) < wanted and not job.recurs:
+            self._complete.add(job.kind)
 
     async def _count(self) -> None:
         counts = await asyncio.to_thread(self._queue.counts)

@@ -11,119 +11,57 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Coroutine, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 from assistant.errors import SettingsError, StoreError
-from assistant.idle.queue import DurableQueue
 from assistant.idle.scheduler import Scheduler
 from assistant.ipc import LISTED, Request, Result, Row, run_on_loop
+from assistant.memory import JobQueue, Transcript
 
 logger = logging.getLogger(__name__)
-
 
 ACT = "idle"
 HELP = "assistant idle --help"
 
 
-class SchedulerProxy:
-    """Gives other threads access to a running assistant's scheduler.
-
-    Args:
-        loop: the assistant's event loop.
-    """
-
-    def __init__(self, scheduler: Scheduler, loop: asyncio.AbstractEventLoop) -> None:
-        self.scheduler = scheduler
-        self._loop = loop
-        self._asked: asyncio.Task[None] | None = None
-        self._done = 0
-        self._failed: StoreError | None = None
-
-    @property
-    def asked(self) -> Row | None:
-        """The last requested run: whether it is still running, how much it did, and why it ended
-        early, if it did."""
-        if self._asked is None:
-            return None
-        error = self._failed
-        failed = {"message": str(error), "mend": error.mend} if error is not None else None
-        return {"goes_on": not self._asked.done(), "done": self._done, "failed": failed}
-
-    def call(self, work: Coroutine[Any, Any, Result]) -> Result:
-        """Run `work` on the assistant's loop; raises what it raises."""
-        return run_on_loop(self._loop, work)
-
-    def begin(self, kind: str | None, most: int | None) -> None:
-        """Start a run.
-
-        Args:
-            most: maximum number of batches; default: until nothing is due.
-
-        Raises:
-            StoreError: a run is in progress.
-        """
-        self.call(self._begin(kind, most))
-
-    async def _begin(self, kind: str | None, most: int | None) -> None:
-        if self._asked is not None and not self._asked.done():
-            raise StoreError(
-                "Idle work is already running.", mend="assistant idle status shows its progress."
-            )
-        self._done, self._failed = 0, None
-        self._asked = asyncio.create_task(self._run(kind, most))
-
-    async def _run(self, kind: str | None, most: int | None) -> None:
-        try:
-            await self.scheduler.run_until_empty(kind, most, self._count)
-        except StoreError as error:  # reported in `asked`
-            self._failed = error
-            logger.warning("requested idle work ended: %s", error)
-
-    def _count(self, done: int) -> None:
-        self._done = done
-
-    async def close(self) -> None:
-        """End the run and the scheduler. Idempotent."""
-        task = self._asked
-        if task is not None and not task.done():  # it may be waiting for quiet
-            task.cancel()
-            await asyncio.wait({task})
-        await self.scheduler.close()
-
-
 class IdleAdmin:
-    """Answers requests about one user's idle work. Blocks; not for an event loop.
+    """Answers requests about idle work.
 
     Args:
-        session: set if an assistant is running for this user.
+        scheduler: a running assistant's; then this must be created on its event loop.
+        user: for whom the scheduler works.
     """
 
     def __init__(
-        self,
-        queue: DurableQueue,
-        session: SchedulerProxy | None = None,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        self, transcript: Transcript, scheduler: Scheduler | None = None, user: str = ""
     ) -> None:
-        self._queue = queue
-        self._session = session
-        self._now = now
+        self._transcript = transcript
+        self._scheduler = scheduler
+        self._user = user
+        self._loop = asyncio.get_running_loop() if scheduler is not None else None
+        self._asked: asyncio.Task[None] | None = None
+        """The last requested run, how much it did, and why it ended early, if it did."""
+        self._done = 0
+        self._failed: StoreError | None = None
 
     def carry_out(self, request: Request) -> Iterator[Row]:
-        """Carry out `request` and yield the rows of its answer.
+        """Carry out `request` and yield the rows of its answer. Blocks; not for the event loop.
 
         Raises:
             SettingsError: the request is invalid.
             StoreError: the queue can't be read or written.
         """
-        kind = request.get("kind")
+        user, kind = str(request.get("user", "")), request.get("kind")
         if not isinstance(kind, str | None):
             raise SettingsError("The `kind` of a request must be text.", mend=HELP)
+        queue = JobQueue(self._transcript, user)
+        scheduler = self._scheduler if user == self._user else None
         match request.get("do"):
             case "status":
-                yield self._status()
-                for dead in self._queue.dead(LISTED):
+                yield self._status(queue, scheduler)
+                for dead in queue.dead(LISTED):
                     yield {
                         "event": "given-up",
                         "kind": dead.kind,
@@ -132,31 +70,81 @@ class IdleAdmin:
                         "error": dead.error,
                     }
             case "pause":
-                self._pause()
-                yield self._status()
+                if scheduler is not None:
+                    self._call(scheduler.pause())
+                else:
+                    queue.pause(datetime.now(UTC))
+                yield self._status(queue, scheduler)
             case "resume":
-                self._resume()
-                yield self._status()
+                if scheduler is not None:
+                    self._call(scheduler.resume())
+                else:
+                    queue.resume()
+                yield self._status(queue, scheduler)
             case "retry":
-                yield {"event": "retried", "count": self._retry(self._known(kind))}
+                _check_kind(kind, queue, scheduler)
+                if scheduler is not None:
+                    count = self._call(scheduler.retry(kind))
+                else:
+                    count = queue.retry(kind)
+                yield {"event": "retried", "count": count}
             case "run":
-                yield self._run(self._known(kind), request.get("until_empty") is True)
+                _check_kind(kind, queue, scheduler)
+                if scheduler is None:
+                    raise StoreError(
+                        "The running assistant is working for another user.",
+                        mend="Close it and try again.",
+                    )
+                self._call(self._begin(scheduler, kind, request.get("until_empty") is True))
+                yield {"event": "begun"}
             case _:
                 raise SettingsError(
                     "The running assistant does not know this request.",
                     mend="Restart the assistant: its version differs from this command's.",
                 )
 
+    async def close(self) -> None:
+        """End the requested run and the scheduler. Idempotent."""
+        if self._asked is not None and not self._asked.done():  # it may be waiting for quiet
+            self._asked.cancel()
+            await asyncio.wait({self._asked})
+        if self._scheduler is not None:
+            await self._scheduler.close()
+
     # -- internals ------------------------------------------------------------------------------
 
-    def _status(self) -> Row:
+    def _call(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """Run `work` on the assistant's loop; raises what it raises."""
+        assert self._loop is not None
+        return run_on_loop(self._loop, work)
+
+    async def _begin(self, scheduler: Scheduler, kind: str | None, until_empty: bool) -> None:
+        """Start a run. Raises StoreError if one is in progress."""
+        if self._asked is not None and not self._asked.done():
+            raise StoreError(
+                "Idle work is already running.", mend="assistant idle status shows its progress."
+            )
+        self._done, self._failed = 0, None
+        self._asked = asyncio.create_task(self._run(scheduler, kind, None if until_empty else 1))
+
+    async def _run(self, scheduler: Scheduler, kind: str | None, most: int | None) -> None:
+        try:
+            await scheduler.run_until_empty(kind, most, self._count)
+        except StoreError as error:  # reported by "status"
+            self._failed = error
+            logger.warning("requested idle work ended: %s", error)
+
+    def _count(self, done: int) -> None:
+        self._done = done
+
+    def _status(self, queue: JobQueue, scheduler: Scheduler | None) -> Row:
         by_kind: dict[str, Row] = {}
-        for kind in self._session.scheduler.backlog.kinds if self._session is not None else ():
+        for kind in scheduler.backlog.kinds if scheduler is not None else ():
             by_kind[kind] = {"kind": kind, "waiting": 0, "given_up": 0}
-        for each in self._queue.counts():
+        for each in queue.counts():
             row = by_kind.setdefault(each.kind, {"kind": each.kind, "waiting": 0, "given_up": 0})
             row["given_up" if each.state == "dead" else "waiting"] += each.count
-        paused, scheduler = self._queue.paused(), self._session and self._session.scheduler
+        paused = queue.paused()
         return {
             "event": "idle",
             "waiting": sum(row["waiting"] for row in by_kind.values()),
@@ -166,44 +154,23 @@ class IdleAdmin:
             "running": scheduler.running if scheduler else None,
             "resting": sorted(scheduler.backlog.resting) if scheduler else [],
             "trouble": str(scheduler.trouble) if scheduler and scheduler.trouble else None,
-            "asked": self._session.asked if self._session is not None else None,
-            "attended": self._session is not None,
+            "asked": self._asked_row() if scheduler else None,
+            "attended": scheduler is not None,
         }
 
-    def _pause(self) -> None:
-        if self._session is not None:
-            self._session.call(self._session.scheduler.pause())
-        else:
-            self._queue.pause(self._now())
+    def _asked_row(self) -> Row | None:
+        if self._asked is None:
+            return None
+        error = self._failed
+        failed = {"message": str(error), "mend": error.mend} if error is not None else None
+        return {"goes_on": not self._asked.done(), "done": self._done, "failed": failed}
 
-    def _resume(self) -> None:
-        if self._session is not None:
-            self._session.call(self._session.scheduler.resume())
-        else:
-            self._queue.resume()
 
-    def _retry(self, kind: str | None) -> int:
-        if self._session is not None:
-            return self._session.call(self._session.scheduler.retry(kind))
-        return self._queue.retry(kind)
-
-    def _run(self, kind: str | None, until_empty: bool) -> Row:
-        if self._session is None:
-            raise StoreError(
-                "The running assistant is working for another user.",
-                mend="Close it and try again.",
-            )
-        self._session.begin(kind, None if until_empty else 1)
-        return {"event": "begun"}
-
-    def _known(self, kind: str | None) -> str | None:
-        """Return `kind`. Raises SettingsError if there is no such kind of work."""
-        kinds = {each.kind for each in self._queue.counts()}
-        if self._session is not None:
-            kinds |= set(self._session.scheduler.backlog.kinds)
-        if kind is not None and kind not in kinds:
-            named = ", ".join(sorted(kinds)) or "none"
-            raise SettingsError(
-                f"There is no idle work of kind {kind!r}. Kinds: {named}.", mend=HELP
-            )
-        return kind
+def _check_kind(kind: str | None, queue: JobQueue, scheduler: Scheduler | None) -> None:
+    """Raises SettingsError if there is no such kind of work."""
+    kinds = {each.kind for each in queue.counts()}
+    if scheduler is not None:
+        kinds |= set(scheduler.backlog.kinds)
+    if kind is not None and kind not in kinds:
+        named = ", ".join(sorted(kinds)) or "none"
+        raise SettingsError(f"There is no idle work of kind {kind!r}. Kinds: {named}.", mend=HELP)

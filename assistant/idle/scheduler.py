@@ -28,8 +28,7 @@ from assistant.idle.activity import ActivityMonitor
 from assistant.idle.backlog import Backlog
 from assistant.idle.job import Job
 from assistant.idle.load_policy import LoadPolicy, WorkAllowed
-from assistant.idle.queue import DurableQueue
-from assistant.memory import Batch, low_priority
+from assistant.memory import Batch, JobQueue, low_priority
 from assistant.settings import Idle
 
 logger = logging.getLogger(__name__)
@@ -56,35 +55,31 @@ class BatchOutcome(Enum):
     """A store failed."""
 
 
-async def _at_once() -> None:
-    """Default for `settled`: nothing else uses the model."""
-
-
 class Scheduler:
     """Schedules one user's jobs. Belongs to the event loop; subscribe `watch` to the event bus.
 
     Args:
         emit: gets an `IdleWork` event when a job starts or ends, and a `Notice` when a store fails.
-        settled: waits until other users of the model's background lane are done.
+        settled: waits until other users of the model's background lane are done, if there are any.
         now: wall time, UTC.
         subject_s: seconds per subject; a batch that takes longer hangs, and counts as failed.
     """
 
     def __init__(
         self,
-        works: Sequence[Job],
-        queue: DurableQueue,
+        jobs: Sequence[Job],
+        queue: JobQueue,
         quiet: ActivityMonitor,
         policy: LoadPolicy,
         settings: Idle,
         emit: Callable[[Event], None],
         *,
-        settled: Callable[[], Awaitable[None]] = _at_once,
+        settled: Callable[[], Awaitable[None]] | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         subject_s: float = 120.0,
     ) -> None:
         self.queue = queue
-        self.backlog = Backlog(works, queue, settings.batch, now, quiet.clock)
+        self.backlog = Backlog(jobs, queue, settings.batch, now, quiet.clock)
         self.yields: deque[float] = deque(maxlen=1_000)
         """Seconds that the latest batches took to stop after the first sign of somebody."""
         self._quiet = quiet
@@ -100,8 +95,8 @@ class Scheduler:
         """The job itself is running, or has failed."""
         self._stopped: float | None = None
         """When the running batch was told to stop."""
-        self._told_to_stop = asyncio.Event()
-        self._left: asyncio.Task[BatchOutcome] | None = None
+        self._stop_requested = asyncio.Event()
+        self._abandoned: asyncio.Task[BatchOutcome] | None = None
         """A batch that did not stop; nothing starts until it has ended."""
         self._not_before = float("-inf")
         self._rest_until = float("-inf")
@@ -112,7 +107,7 @@ class Scheduler:
         self._troubled: str | None = None
         """The kind of job whose store failed; None if it was the queue."""
         self._pauses = 0
-        self._told_given_up = False
+        self._given_up_reported = False
         quiet.on_sign(self._stop)
 
     # -- running --------------------------------------------------------------------------------
@@ -217,23 +212,23 @@ class Scheduler:
         """Cancel the batch at once; only once, so as not to interrupt its cleanup."""
         if self._task is not None and self._stopped is None:
             self._stopped = self._quiet.clock()
-            self._told_to_stop.set()
+            self._stop_requested.set()
             self._task.cancel()
 
     async def _one_batch(self, kind: str | None, *, forced: bool) -> tuple[BatchOutcome, int]:
         """Run one batch. Also returns how many subjects were done."""
         async with self._one_by_one:  # whoever waited here must not count the previous batch
             before = self.backlog.finished
-            outcome = await self._alone(kind, forced=forced)
+            outcome = await self._supervised(kind, forced=forced)
             return outcome, self.backlog.finished - before
 
-    async def _alone(self, kind: str | None, *, forced: bool) -> BatchOutcome:
+    async def _supervised(self, kind: str | None, *, forced: bool) -> BatchOutcome:
         if not self._quiet.now:
             return BatchOutcome.INTERRUPTED
-        if self._left is not None and not self._left.done():
+        if self._abandoned is not None and not self._abandoned.done():
             return BatchOutcome.HELD
         self._inside = False
-        self._told_to_stop.clear()
+        self._stop_requested.clear()
         task = self._task = asyncio.create_task(self._work(kind, forced=forced))
         try:
             await self._ended(task)
@@ -241,9 +236,9 @@ class Scheduler:
             if not task.done():
                 self._stop()
                 await asyncio.wait({task}, timeout=CANCEL_TIMEOUT_S)
-            stopped = self._noted_end()
+            stopped = self._record_end()
             if not task.done():
-                self._leave(task)
+                self._abandon(task)
         if not task.done():
             return BatchOutcome.INTERRUPTED
         # A task cancelled by nobody waited for something that was cancelled: its own mistake.
@@ -254,21 +249,21 @@ class Scheduler:
 
     async def _ended(self, task: "asyncio.Task[BatchOutcome]") -> None:
         """Wait until the task has ended or was told to stop."""
-        told = asyncio.create_task(self._told_to_stop.wait())
+        stop = asyncio.create_task(self._stop_requested.wait())
         try:
-            await asyncio.wait({task, told}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({task, stop}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            told.cancel()
+            stop.cancel()
 
-    def _leave(self, task: "asyncio.Task[BatchOutcome]") -> None:
+    def _abandon(self, task: "asyncio.Task[BatchOutcome]") -> None:
         """Abandon a task that does not stop."""
-        self._left = task
+        self._abandoned = task
         task.add_done_callback(lambda done: done.cancelled() or done.exception())
         logger.warning("idle work does not stop; no more is started until it has")
-        told = "Background work is not stopping; no more is started until it has."
-        self._emit(Notice(told, Severity.WARNING))
+        text = "Background work is not stopping; no more is started until it has."
+        self._emit(Notice(text, Severity.WARNING))
 
-    def _noted_end(self) -> bool:
+    def _record_end(self) -> bool:
         """Record the batch's end; returns whether it was told to stop."""
         stopped, batch = self._stopped, self._batch
         self._task = self._batch = self._stopped = None
@@ -289,20 +284,21 @@ class Scheduler:
             allowed = WorkAllowed.NOTHING if paused else await self._policy.allowed()
         if allowed is WorkAllowed.NOTHING:
             return BatchOutcome.HELD
-        await self._settled()
+        if self._settled is not None:
+            await self._settled()
         found = await self.backlog.next(kind, light=allowed is WorkAllowed.LIGHT)
         self._works_again(None)
         if found is None:
             return BatchOutcome.NOTHING
-        work, self._batch = found
-        self._emit(IdleWork(work.kind, self.backlog.waiting))
+        job, self._batch = found
+        self._emit(IdleWork(job.kind, self.backlog.waiting))
         async with asyncio.timeout(self._subject_s * len(self._batch.subjects)):
             self._inside = True
             with low_priority():
-                await work.run(self._batch.subjects)
+                await job.run(self._batch.subjects)
             self._inside = False
         await self.backlog.done(self._batch)
-        self._works_again(work.kind)
+        self._works_again(job.kind)
         return BatchOutcome.DONE
 
     async def _failed(self, error: BaseException) -> BatchOutcome:
@@ -318,10 +314,10 @@ class Scheduler:
             given_up = await self.backlog.failed(batch, name)
         except StoreError as failure:
             return self._broken(failure, None)
-        if given_up and not self._told_given_up:
-            self._told_given_up = True
-            told = f"Some background work was given up ({batch.kind})."
-            self._emit(Notice(told, mend="assistant idle retry"))
+        if given_up and not self._given_up_reported:
+            self._given_up_reported = True
+            text = f"Some background work was given up ({batch.kind})."
+            self._emit(Notice(text, mend="assistant idle retry"))
         return BatchOutcome.FAILED
 
     def _broken(self, error: StoreError, kind: str | None) -> BatchOutcome:
@@ -336,8 +332,8 @@ class Scheduler:
             self._rest = min(2 * self._rest + self._settings.every_s, LONGEST_PAUSE_S)
             self._rest_until = self._quiet.clock() + self._rest
         if self.trouble is None:
-            told = f"Background work on the memory is suspended: {error}"
-            self._emit(Notice(told, Severity.WARNING, error.mend))
+            text = f"Background work on the memory is suspended: {error}"
+            self._emit(Notice(text, Severity.WARNING, error.mend))
         self.trouble, self._troubled = error, kind
         return BatchOutcome.BROKEN
 

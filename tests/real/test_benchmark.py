@@ -15,7 +15,7 @@ import pytest
 from assistant.errors import ModelCorrupt
 from assistant.events import Phase, UserSensed
 from assistant.idle.activity import ActivityMonitor
-from assistant.idle.jobs.speed_benchmark import Measuring
+from assistant.idle.jobs.speed_benchmark import SpeedBenchmarkJob
 from assistant.idle.scheduler import Scheduler
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.transcript.job_queue import JobQueue
@@ -131,7 +131,9 @@ async def test_its_process_is_killed_at_the_first_sign_of_somebody(
     quiet = ActivityMonitor(Phase.LISTENING)
     with closing(Transcript.open(tmp_path / "transcript.sqlite3")) as transcript:
         queue = JobQueue(transcript, "me")
-        idle = Scheduler([Measuring(tiny)], queue, quiet, FakePolicy(), SETTINGS, lambda _: None)
+        idle = Scheduler(
+            [SpeedBenchmarkJob(tiny)], queue, quiet, FakePolicy(), SETTINGS, lambda _: None
+        )
         running = asyncio.create_task(idle.run_until_empty())
         async with asyncio.timeout(60):
             if loaded:

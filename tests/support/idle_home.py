@@ -2,7 +2,8 @@
 
 All kinds that `build_jobs` knows are switched on, whatever the settings are called; a model that
 answers any schema stands in for the real one. So work that is added later is tried by the same
-tests. Of each kind `TOLD` must hold something to do: `test_idle_crashes.py` says so where it lacks.
+tests. `TOLD` must hold something to do for each kind: `unit/idle/test_crash_recovery.py` fails
+where it does not.
 """
 
 import asyncio
@@ -24,7 +25,6 @@ from assistant.events import Event, Phase
 from assistant.idle.activity import ActivityMonitor
 from assistant.idle.job import Job
 from assistant.idle.jobs import compaction
-from assistant.idle.queue import DurableQueue
 from assistant.idle.scheduler import Scheduler
 from assistant.memory.curation.curator import CurationPolicy
 from assistant.memory.retrieval.vectors.tiers import Tiers
@@ -83,7 +83,7 @@ class IdleHome:
     clock: list[datetime]
 
     @property
-    def queue(self) -> DurableQueue:
+    def queue(self) -> JobQueue:
         return self.scheduler.queue
 
     async def until_empty(self) -> None:
@@ -172,6 +172,13 @@ async def idle_home(
         await memory.settled()
         await memory.close()
         transcript.close()
+
+
+async def finished(folder: Path) -> dict[str, Any]:
+    """What the next start makes of what it finds, with a model that works."""
+    async with idle_home(folder) as home:
+        await home.until_empty()
+        return await home.state()
 
 
 async def told(folder: Path, said: Sequence[str] = TOLD) -> None:

@@ -12,10 +12,11 @@ import pytest
 
 from assistant.compose import idle
 from assistant.compose import memory as building
-from assistant.compose.idle import IdleService, JobResources, start_idle_jobs
+from assistant.compose.idle import JobResources, start_idle_jobs
 from assistant.errors import ModelFailed, StoreError
 from assistant.events import Event, EventBus, SpeechIgnored, TurnStarted
 from assistant.idle.jobs import compaction
+from assistant.ipc import Request, Row
 from assistant.ipc.client import RequestRefused, send_request
 from assistant.ipc.server import RequestServer
 from assistant.memory import open_memory
@@ -90,15 +91,15 @@ def attended(home: Home, settings: Settings | None = None) -> Iterator[Callable[
     with open_memory(home, settings, None, lambda: QueryEncoder(HashingEncoder()), print) as memory:
         parts = JobResources(settings, memory.transcript, in_session(memory))
 
-        async def begin() -> IdleService:
+        async def begin() -> Callable[[Request], Iterator[Row]]:
             return start_idle_jobs(parts, bus, stack)
 
         async def told(event: Event) -> None:
             bus.emit(event)
 
-        idle_service = asyncio.run_coroutine_threadsafe(begin(), loop).result()
+        answer = asyncio.run_coroutine_threadsafe(begin(), loop).result()
         try:
-            with closing(RequestServer(home.door, idle_service.answer)):
+            with closing(RequestServer(home.door, answer)):
                 yield lambda event: asyncio.run_coroutine_threadsafe(told(event), loop).result()
         finally:
             asyncio.run_coroutine_threadsafe(stack.aclose(), loop).result()

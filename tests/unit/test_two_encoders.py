@@ -272,7 +272,7 @@ async def test_idle_work_gives_them_and_drops_those_of_an_encoder_that_is_chosen
 ) -> None:
     home = Home(tmp_path)
     async with home.memory() as memory:
-        work = EmbeddingJob(memory.strengthening)
+        work = EmbeddingJob(memory)
         assert list(await work.missing(9)) == []
         await tell(memory, *(f"Fact number {number}." for number in range(IN_A_PART)))
         before = work.light
@@ -284,7 +284,7 @@ async def test_idle_work_gives_them_and_drops_those_of_an_encoder_that_is_chosen
         assert (before, work.light) == (False, True)
         assert memory.table.encoders() == {"hashing": 32, "other": 48}
     async with home.memory(home.encoder(both=False)) as memory:
-        work = EmbeddingJob(memory.strengthening)
+        work = EmbeddingJob(memory)
         assert list(await work.missing(9)) == [OUTDATED]
         await work.run([OUTDATED])
         assert memory.table.encoders() == {"hashing": 32}

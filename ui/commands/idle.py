@@ -23,7 +23,7 @@ from ui.commands.passphrase import unlock
 from ui.process.console import print_json, runnable_hint
 
 if TYPE_CHECKING:
-    from assistant.idle import DurableQueue
+    from assistant.memory import JobQueue
 
 Show = Callable[[Row], None]
 
@@ -179,7 +179,7 @@ async def _work(home: Home, settings: Settings, vault: Vault, request: Request, 
         show(_done(done, await asyncio.to_thread(_left, scheduler.queue)))
 
 
-def _left(queue: "DurableQueue") -> Row:
+def _left(queue: "JobQueue") -> Row:
     counts = queue.counts()
     given_up = sum(each.count for each in counts if each.state == "dead")
     return {"waiting": sum(each.count for each in counts) - given_up, "given_up": given_up}

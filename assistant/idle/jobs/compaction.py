@@ -3,7 +3,8 @@
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Protocol
+
+from assistant.memory import UserMemory
 
 FOLDED = 250
 """New memories that recall scans one by one before they are merged into the index. Merging takes
@@ -11,14 +12,6 @@ FOLDED = 250
 IN_VAIN_S = 300.0
 """Seconds before another try at maintenance that had no effect."""
 ALL = "all"
-
-
-class Compactable(Protocol):
-    """The part of long-term memory that needs maintenance."""
-
-    def untidy(self, unmerged: int) -> bool: ...
-
-    async def tidy(self, unmerged: int) -> None: ...
 
 
 class CompactionJob:
@@ -32,7 +25,7 @@ class CompactionJob:
     light = True
     version = 1
 
-    def __init__(self, memory: Compactable, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, memory: UserMemory, clock: Callable[[], float] = time.monotonic) -> None:
         self._memory = memory
         self._clock = clock
         self._again = -math.inf

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from math import ceil
-from typing import Protocol
+
+from assistant.memory import UserMemory
 
 IN_A_PART = 64
 """Memories per subject: some seconds on one core."""
@@ -11,20 +12,6 @@ AT_ONCE = 8
 FEW = 32
 """Up to this many memories may be done on battery."""
 OUTDATED = "outdated"
-
-
-class VectorBackfill(Protocol):
-    """The part of a long-term memory that has two encoders."""
-
-    def missing(self) -> int: ...
-
-    async def some(self, most: int) -> int: ...
-
-    def rest(self) -> None: ...
-
-    async def outdated(self) -> bool: ...
-
-    async def drop_outdated(self) -> None: ...
 
 
 class EmbeddingJob:
@@ -37,8 +24,8 @@ class EmbeddingJob:
     recurs = False
     version = 1
 
-    def __init__(self, strengthening: VectorBackfill) -> None:
-        self._strengthening = strengthening
+    def __init__(self, memory: UserMemory) -> None:
+        self._strengthening = memory.strengthening
 
     @property
     def light(self) -> bool:

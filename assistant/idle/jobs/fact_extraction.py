@@ -121,14 +121,9 @@ def _example(raw: Mapping[str, str]) -> tuple[str, str]:
 # -- the job ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class ToldExchange:
-    exchange: Exchange
-    conversation: str
-
-
-class FactExtractionJob(ModelJob[ToldExchange, list[Fact]]):
-    """Extracts facts by rules; a model, if there is one, judges them."""
+class FactExtractionJob(ModelJob[tuple[str, Exchange], list[Fact]]):
+    """Extracts facts by rules; a model, if there is one, judges them. Its sources are exchanges,
+    each with the id of its conversation."""
 
     kind = EXTRACTED
     priority = 40
@@ -140,15 +135,16 @@ class FactExtractionJob(ModelJob[ToldExchange, list[Fact]]):
     def prompt(self) -> FewShotPrompt:
         return prompt()
 
-    def read(self, subject: str) -> ToldExchange | None:
+    def read(self, subject: str) -> tuple[str, Exchange] | None:
         for conversation, exchange in self._derived.lacking(self.kind, self.version, [subject]):
-            if not self._put_right(subject):
-                return ToldExchange(exchange, conversation)
+            if not self._corrected(subject):
+                return conversation, exchange
         return None
 
-    async def make(self, source: ToldExchange) -> list[Fact]:
-        said = source.exchange.user_text
-        found = candidates(said, source.exchange.started, self._lexicon)
+    async def make(self, source: tuple[str, Exchange]) -> list[Fact]:
+        _, exchange = source
+        said = exchange.user_text
+        found = candidates(said, exchange.started, self._lexicon)
         self.unsupported += found.unsupported
         # Standing requests were stored right away, and need no judge.
         facts = [fact for fact in found.kept if not is_wish(fact.quote)]
@@ -157,9 +153,10 @@ class FactExtractionJob(ModelJob[ToldExchange, list[Fact]]):
         kept = [judged(fact, await self.ask(question(said, fact.text))) for fact in facts]
         return [fact for fact in kept if fact is not None]
 
-    async def keep(self, source: ToldExchange, made: list[Fact]) -> None:
-        exchange, content = source.exchange, fact_rows.content_of(made)
-        new = memories_of_facts(self._user, source.conversation, exchange, content)
+    async def keep(self, source: tuple[str, Exchange], made: list[Fact]) -> None:
+        conversation, exchange = source
+        content = fact_rows.content_of(made)
+        new = memories_of_facts(self._user, conversation, exchange, content)
         before = await asyncio.to_thread(self._before, exchange.id)
         if new:
             marked = [_marked(each, before.pop(each.id, None)) for each in new]
@@ -170,7 +167,7 @@ class FactExtractionJob(ModelJob[ToldExchange, list[Fact]]):
 
     # -- internals ------------------------------------------------------------------------------
 
-    def _put_right(self, exchange: str) -> bool:
+    def _corrected(self, exchange: str) -> bool:
         """Whether the user has deleted or changed some of the exchange's facts, or what was said
         has expired. Its facts then stay as they are; otherwise they would come back in other
         words."""

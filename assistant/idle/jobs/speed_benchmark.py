@@ -9,7 +9,8 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Protocol
+
+from models.selection import Benchmark
 
 AGAIN_S = 600.0
 """Seconds between two measurements, even if the first failed: the machine was too busy, or the
@@ -18,20 +19,11 @@ LOOK_S = 300.0
 """Seconds between two checks whether a measurement is due; each reads some files."""
 
 
-class Measured(Protocol):
-    """What is measured; see `models.selection.benchmark.Benchmark`."""
-
-    def due(self, now: datetime) -> str | None: ...
-
-    async def run(self, model: str) -> object: ...
-
-
-class Measuring:
+class SpeedBenchmarkJob:
     """Runs measurements. Its subjects are the catalogue's model names. A measurement made while the
     machine was busy is discarded.
 
     Args:
-        now: wall time, UTC.
         clock: monotonic seconds.
     """
 
@@ -41,14 +33,8 @@ class Measuring:
     light = False
     version = 1
 
-    def __init__(
-        self,
-        measured: Measured,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._measured = measured
-        self._now = now
+    def __init__(self, benchmark: Benchmark, clock: Callable[[], float] = time.monotonic) -> None:
+        self._benchmark = benchmark
         self._clock = clock
         self._not_before = -math.inf
 
@@ -64,8 +50,8 @@ class Measuring:
     async def run(self, subjects: Sequence[str]) -> None:
         for subject in subjects:
             if subject == await self._due():
-                await self._measured.run(subject)
+                await self._benchmark.run(subject)
                 self._not_before = self._clock() + AGAIN_S
 
     async def _due(self) -> str | None:
-        return await asyncio.to_thread(self._measured.due, self._now())
+        return await asyncio.to_thread(self._benchmark.due, datetime.now(UTC))

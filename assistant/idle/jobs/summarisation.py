@@ -98,19 +98,19 @@ def composed(
     Raises:
         ModelFailed: the answer has another form.
     """
-    shown, told, dropped = offered(every), list[str](), 0
+    shown, kept, dropped = offered(every), list[str](), 0
     for sentence, numbers in _sentences(answered):
         by = [shown[number - 1] for number in numbers if 0 < number <= len(shown)]
-        room = MOST_WORDS - sum(len(each.split()) for each in told)
+        room = MOST_WORDS - sum(len(each.split()) for each in kept)
         if not borne_out(sentence, by, lexicon):
             dropped += 1
-        elif sentence not in told and len(sentence.split()) <= room:
-            told.append(sentence)
-    if not told:
+        elif sentence not in kept and len(sentence.split()) <= room:
+            kept.append(sentence)
+    if not kept:
         return WrittenSummary(written(select_sentences(every)), dropped)
-    words = sum(len(each.split()) for each in told)
+    words = sum(len(each.split()) for each in kept)
     asked = select_sentences([each for each in every if each.asked], MOST_WORDS - words)
-    return WrittenSummary(" ".join(filter(None, (*told, written(asked)))), dropped)
+    return WrittenSummary(" ".join(filter(None, (*kept, written(asked)))), dropped)
 
 
 def prompt() -> FewShotPrompt:
@@ -140,12 +140,12 @@ def _sentences(answered: object) -> list[tuple[str, list[int]]]:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldSpan:
+class SpanSource:
     span: Span
     said: tuple[Exchange, ...]
 
 
-class SummarisationJob(ModelJob[ToldSpan, WrittenSummary]):
+class SummarisationJob(ModelJob[SpanSource, WrittenSummary]):
     """Summarises by rules; a model, if there is one, shortens the result.
 
     Args:
@@ -176,7 +176,7 @@ class SummarisationJob(ModelJob[ToldSpan, WrittenSummary]):
     def lacking(self, limit: int) -> Sequence[str]:
         return self._spans.without_summary(self.version, self._now(), limit)
 
-    def read(self, subject: str) -> ToldSpan | None:
+    def read(self, subject: str) -> SpanSource | None:
         span = self._spans.span(subject)
         if span is None:
             return None
@@ -186,15 +186,15 @@ class SummarisationJob(ModelJob[ToldSpan, WrittenSummary]):
         if self._spans.has_summary(span, self.version):
             return None
         said = self._transcript.exchanges(self._user, span.exchanges)
-        return ToldSpan(span, tuple(exchange for _, exchange in said))
+        return SpanSource(span, tuple(exchange for _, exchange in said))
 
-    async def make(self, source: ToldSpan) -> WrittenSummary:
+    async def make(self, source: SpanSource) -> WrittenSummary:
         found = extract_sentences(source.said, self._lexicon)
         made = await self._written(found.kept)
         self.unsupported += found.unsupported + made.unsupported
         return made
 
-    async def keep(self, source: ToldSpan, made: WrittenSummary) -> None:
+    async def keep(self, source: SpanSource, made: WrittenSummary) -> None:
         span = source.span
         old = await asyncio.to_thread(self._before, span)
         marks = next((each for each in old if each.id == span.subject), None)

@@ -1,22 +1,21 @@
 """Descriptions of what the user told: searched and never shown; the model is scripted."""
 
 import asyncio
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from assistant.compose import idle
 from assistant.compose.idle import JobResources, build_jobs
-from assistant.errors import ModelFailed, StoreError
+from assistant.errors import StoreError
+from assistant.idle.jobs.document_expansion import DocumentExpansionJob
 from assistant.idle.jobs.expansion_prompt import ABOUT, EVERYTHING, QUESTIONS
 from assistant.memory.records.memory import Memory
 from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.stored_expansions import DESCRIBED
 from assistant.memory.retrieval.user_index import UserIndex
 from assistant.memory.transcript.derived_outputs import DerivedOutputs
-from assistant.settings import Idle, Settings
+from assistant.settings import Settings
 from tests.support.describing import ABOUT as STROLL
 from tests.support.describing import OTHER, QUESTION, here, made
 from tests.support.forgetting import bench
@@ -94,26 +93,27 @@ async def test_what_nobody_said_is_not_searched(tmp_path: Path) -> None:
         assert (content["about"], content["questions"]) == ("", [])
 
 
-@pytest.mark.parametrize(("describe", "expand"), [("on", "off"), ("off", "on"), ("off", "off")])
-def test_each_can_be_switched_off(describe: str, expand: str) -> None:
-    settings = Idle.model_validate({"describe": describe, "expand": expand})
-    wanted = idle.wanted(settings)
-    assert (ABOUT in wanted, QUESTIONS in wanted) == (describe == "on", expand == "on")
-
-
 @pytest.mark.parametrize(
-    ("setting", "language", "kinds"),
-    [("on", "en-GB", ["describe"]), ("on", "de", []), ("off", "en", [])],
+    ("settings", "language", "parts"),
+    [
+        ({"describe": "on", "expand": "off"}, "en-GB", [(ABOUT,)]),
+        ({"describe": "off", "expand": "on"}, "en", [(QUESTIONS,)]),
+        ({"describe": "on", "expand": "on"}, "auto", [(ABOUT, QUESTIONS)]),
+        ({"describe": "on", "expand": "on"}, "de", []),
+        ({"describe": "off", "expand": "off"}, "en", []),
+    ],
 )
-async def test_the_settings_say_whether_it_is_done(
-    tmp_path: Path, setting: str, language: str, kinds: list[str]
+async def test_the_settings_say_what_is_written(
+    tmp_path: Path, settings: dict[str, str], language: str, parts: list[tuple[str, ...]]
 ) -> None:
-    settings = Settings.model_validate(
-        {"idle": {"expand": setting}, "persona": {"language": language}}
-    )
+    values = {"idle": settings, "persona": {"language": language}}
     async with here(tmp_path) as at:
-        works = build_jobs(JobResources(settings, at.bench.transcript, at.bench.memory, at.llm))
-        assert [each.kind for each in works if each.kind == DESCRIBED] == kinds
+        bench = at.bench
+        resources = JobResources(
+            Settings.model_validate(values), bench.transcript, bench.memory, at.llm
+        )
+        built = [each for each in build_jobs(resources) if isinstance(each, DocumentExpansionJob)]
+        assert [each._parts for each in built] == parts
 
 
 # -- not made twice -----------------------------------------------------------------------------
@@ -171,34 +171,6 @@ def _reworded(memory: Memory) -> Memory:
 # -- what goes wrong ----------------------------------------------------------------------------
 
 
-async def test_rubbish_fails_without_a_word_of_it(tmp_path: Path) -> None:
-    rubbish = ("", "no JSON", '{"about": "Ines', "[]", '{"about": 5}')
-    async with here(tmp_path, (*rubbish, made())) as at:
-        exchange = await at.tell()
-        for _ in rubbish:
-            with pytest.raises(ModelFailed) as failed:
-                await at.describe(exchange)
-            assert "Ines" not in str(failed.value)
-        assert at.derived() == {}
-        await at.describe(exchange)
-        assert len(at.derived()) == 1
-
-
-async def test_cancelled_in_the_middle_it_begins_again(tmp_path: Path) -> None:
-    gate = asyncio.Event()
-    async with here(tmp_path, waits=gate) as at:
-        exchange = await at.tell()
-        task = asyncio.create_task(at.describe(exchange))
-        await at.llm.writing.wait()
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
-        assert (at.llm.cancelled, at.derived()) == (1, {})
-        gate.set()
-        await at.describe(exchange)
-        assert len(at.derived()) == 1
-
-
 async def test_a_store_that_fails_leaves_it_to_be_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -249,20 +221,6 @@ async def test_of_what_was_made_of_forgotten_words_no_byte_is_left(tmp_path: Pat
         assert await later.work.missing(9) == [second.id]
         await later.describe(second)
         assert "Ines" not in later.llm.requests[0].messages[-1].content
-
-
-async def test_what_was_forgotten_while_the_model_wrote_leaves_nothing(tmp_path: Path) -> None:
-    gate = asyncio.Event()
-    async with here(tmp_path, waits=gate) as at:
-        exchange = await at.tell()
-        task = asyncio.create_task(at.describe(exchange))
-        await at.llm.writing.wait()
-        hidden = await at.bench.forgetting.hide([exchange.id], ())
-        gate.set()
-        await task
-        assert at.derived() == {}
-        await at.bench.forgetting.undo(hidden.id)
-        assert await at.work.missing(9) == [exchange.id]
 
 
 async def test_a_start_with_something_hidden_shows_nothing_of_it(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from assistant.compose.rekeying import build_rekeying
-from assistant.encryption import keys
 from assistant.encryption import vault as encryption
 from assistant.encryption.keys import KeyFile, MasterKey
 from assistant.encryption.rekeying import encryption_status
@@ -19,7 +18,6 @@ from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from assistant.settings import Memory
 from tests.support.homes import (
-    CHEAP_ARGON2,
     PASSPHRASE,
     content,
     holds,
@@ -28,11 +26,6 @@ from tests.support.homes import (
     talk_in,
     whole,
 )
-
-
-@pytest.fixture(autouse=True)
-def cheap_argon2(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keys, "ARGON2", CHEAP_ARGON2)
 
 
 @pytest.fixture

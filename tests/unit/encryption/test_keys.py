@@ -13,11 +13,6 @@ from assistant.errors import StoreLocked
 FIXED = MasterKey(bytes(range(32)))
 
 
-@pytest.fixture(autouse=True)
-def cheap_argon2(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keys, "ARGON2", {"iterations": 1, "lanes": 1, "memory_kib": 64})
-
-
 def test_what_is_derived_never_changes() -> None:
     """Data of years ago must still open."""
     assert FIXED.id == "d6d38a652a97e8fc"

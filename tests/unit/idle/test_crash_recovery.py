@@ -28,9 +28,9 @@ from tests.support.idle_home import (
     IdleHome,
     Writes,
     all_on,
+    finished,
     idle_home,
     in_child,
-    told,
     watched,
 )
 
@@ -50,14 +50,6 @@ def kinds() -> list[str]:
     return [
         work.kind for work in build_jobs(JobResources(all_on(), inside, inside, FittingModel()))
     ]
-
-
-@pytest.fixture(scope="module")
-def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """With one to copy."""
-    folder = tmp_path_factory.mktemp("homes")
-    asyncio.run(told(folder / "fresh"))
-    return folder
 
 
 @dataclass
@@ -94,13 +86,6 @@ def undisturbed(homes: Path) -> Undisturbed:
 
 def fresh(homes: Path, name: str) -> Path:
     return Path(shutil.copytree(homes / "fresh", homes / name))
-
-
-async def finished(folder: Path) -> dict[str, Any]:
-    """What the next start makes of what it finds."""
-    async with idle_home(folder) as home:
-        await home.until_empty()
-        return await home.state()
 
 
 @pytest.mark.parametrize("kind", kinds())

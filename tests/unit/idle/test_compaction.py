@@ -1,6 +1,9 @@
 """Order in the memories: wanted as long as it lacks, and not for ever where it can't be made."""
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from assistant.idle.jobs.compaction import ALL, IN_VAIN_S, CompactionJob
 
@@ -19,9 +22,14 @@ class Memories:
         self.disorder -= self.writable
 
 
+def job(memories: Memories, clock: Callable[[], float] = time.monotonic) -> CompactionJob:
+    memory: Any = memories
+    return CompactionJob(memory, clock)
+
+
 async def test_it_is_wanted_until_there_is_order() -> None:
     memories = Memories(disorder=1)
-    work = CompactionJob(memories)
+    work = job(memories)
 
     assert await work.missing(9) == (ALL,)
     await work.run([ALL])
@@ -34,7 +42,7 @@ async def test_it_is_wanted_until_there_is_order() -> None:
 async def test_what_can_not_be_put_in_order_keeps_nothing_from_being_done() -> None:
     now = [100.0]
     memories = Memories(disorder=1, writable=False)
-    work = CompactionJob(memories, lambda: now[0])
+    work = job(memories, lambda: now[0])
 
     await work.run([ALL])
     assert await work.missing(9) == ()

@@ -1,35 +1,136 @@
-"""A model that idle work loads itself, and one constrained answer of it."""
+"""The jobs that ask a language model; and the model that idle work loads itself."""
 
 import asyncio
-from contextlib import aclosing, closing, suppress
+import json
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from assistant.compose import idle as idling
+from assistant.compose import idle as composing
 from assistant.compose import memory as building
-from assistant.compose.idle import JobResources, build_jobs, open_idle_scheduler
+from assistant.compose.idle import open_idle_scheduler
 from assistant.encryption.vault import open_vault
 from assistant.errors import ModelFailed
 from assistant.idle.jobs.structured_output import FewShotPrompt, ask_for_json
 from assistant.memory.records.ids import fact_id
 from assistant.memory.records.memory import MemoryKind
 from assistant.memory.retrieval.encoding import QueryEncoder
-from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from assistant.settings import Settings
 from models.interfaces import Generation, Lane, Message
 from models.llm.lazy import LazyLanguageModel
+from tests.support import describing, extracting, summarising
 from tests.support.desks import at_desk, talked
 from tests.support.encoders import HashingEncoder
-from tests.support.extracting import MUCH, PEANUTS, here
+from tests.support.extracting import MUCH, PEANUTS
 from tests.support.scripted_model import ScriptedModel
-from tests.unit.test_measuring import FakeBenchmark
+from tests.unit.idle.test_speed_benchmark import FakeBenchmark
 
 SCHEMA = {"type": "object"}
-MENDED = "The user's dog is called Max."
 PROMPT = FewShotPrompt("Judge.", [("1. A", '{"1": 2}')])
+RUBBISH = ("", "no JSON", '{"about": "Ines', "[]", '{"name": "Ines"}')
+
+Opened = Callable[..., AbstractAsyncContextManager[Any]]
+SUMMARY = json.dumps({"sentences": [{"from": [1], "text": summarising.LISBON}]})
+JOBS: dict[str, tuple[Opened, str]] = {
+    "extract": (extracting.here, MUCH),
+    "describe": (describing.here, describing.made()),
+    "summarise": (summarising.here, SUMMARY),
+}
+"""By kind: a session with something to do, and a model's answer."""
+
+
+# -- one answer ---------------------------------------------------------------------------------
+
+
+async def test_the_prompt_is_the_same_from_one_question_to_the_next() -> None:
+    llm = ScriptedModel(['{"1": 5}'])
+    assert await ask_for_json(llm, PROMPT, "1. B", SCHEMA, 24) == {"1": 5}
+    assert await ask_for_json(llm, PROMPT, "1. C", SCHEMA, 24) == {"1": 5}
+    one, two = llm.requests
+    assert one.messages[:-1] == two.messages[:-1]
+    assert one.messages[-1] == Message("user", "1. B")
+    assert (one.lane, one.temperature, one.max_tokens) == (Lane.BACKGROUND, 0.0, 24)
+    assert one.json_schema == SCHEMA
+
+
+@pytest.mark.parametrize("kind", JOBS)
+async def test_an_unusable_answer_fails_without_a_word_of_it(tmp_path: Path, kind: str) -> None:
+    here, answer = JOBS[kind]
+    async with here(tmp_path, (*RUBBISH, answer)) as at:
+        await at.tell()
+        subjects = await at.work.missing(9)
+        for _ in RUBBISH:
+            with pytest.raises(ModelFailed) as failed:
+                await at.work.run(subjects)
+            assert "Ines" not in str(failed.value)
+            assert failed.value.__cause__ is None
+        assert at.derived() == {}
+        await at.work.run(subjects)
+        assert len(at.derived()) == 1
+
+
+@pytest.mark.parametrize("kind", JOBS)
+async def test_a_cancelled_job_stops_the_model_and_begins_again(tmp_path: Path, kind: str) -> None:
+    (here, answer), gate = JOBS[kind], asyncio.Event()
+    async with here(tmp_path, (answer,), gate) as at:
+        await at.tell()
+        subjects = await at.work.missing(9)
+        task = asyncio.create_task(at.work.run(subjects))
+        await at.llm.writing.wait()
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        assert (at.llm.cancelled, at.derived()) == (1, {})
+        assert await at.work.missing(9) == subjects
+        gate.set()
+        await at.work.run(subjects)
+        assert len(at.derived()) == 1
+        assert await at.work.missing(9) == []
+
+
+@pytest.mark.parametrize("kind", JOBS)
+async def test_what_is_forgotten_while_the_model_writes_leaves_nothing(
+    tmp_path: Path, kind: str
+) -> None:
+    (here, answer), gate = JOBS[kind], asyncio.Event()
+    async with here(tmp_path, (answer,), gate) as at:
+        await at.tell()
+        subjects = await at.work.missing(9)
+        before = at.bench.memory.count()
+        task = asyncio.create_task(at.work.run(subjects))
+        await at.llm.writing.wait()
+        hidden = await at.bench.forgetting.hide([at.bench.window.talk.exchanges[0].id], ())
+        gate.set()
+        await task
+        assert at.derived() == {}
+        await at.bench.forgetting.undo(hidden.id)
+        assert at.bench.memory.count() == before
+        assert await at.work.missing(9) == subjects
+
+
+async def test_what_the_user_corrects_while_the_model_writes_stays(tmp_path: Path) -> None:
+    corrected, gate = "The user's dog is called Max.", asyncio.Event()
+    gate.set()
+    async with extracting.here(tmp_path, (MUCH,), gate) as at:
+        exchange = await at.tell()
+        await at.extract(exchange)
+        gate.clear()
+        at.llm.writing.clear()
+        at.work.version += 1
+        task = asyncio.create_task(at.extract(exchange))
+        await at.llm.writing.wait()
+        await asyncio.to_thread(at.desk.edit, fact_id(exchange.id, 0), corrected)
+        gate.set()
+        await task
+        assert at.texts() == {corrected, PEANUTS}
+
+
+# -- loaded on demand ---------------------------------------------------------------------------
 
 
 @dataclass
@@ -50,59 +151,7 @@ class Closed(ScriptedModel):
         self.closes += 1
 
 
-# -- one answer ---------------------------------------------------------------------------------
-
-
-async def test_the_prompt_is_the_same_from_one_question_to_the_next() -> None:
-    llm = ScriptedModel(['{"1": 5}'])
-    assert await ask_for_json(llm, PROMPT, "1. B", SCHEMA, 24) == {"1": 5}
-    assert await ask_for_json(llm, PROMPT, "1. C", SCHEMA, 24) == {"1": 5}
-    one, two = llm.requests
-    assert one.messages[:-1] == two.messages[:-1]
-    assert one.messages[-1] == Message("user", "1. B")
-    assert (one.lane, one.temperature, one.max_tokens) == (Lane.BACKGROUND, 0.0, 24)
-    assert one.json_schema == SCHEMA
-
-
-@pytest.mark.parametrize("rubbish", ["", '{"1": "secret', "secret"])
-async def test_what_is_no_json_fails_and_is_not_told(rubbish: str) -> None:
-    with pytest.raises(ModelFailed) as failed:
-        await ask_for_json(ScriptedModel([rubbish]), PROMPT, "?", SCHEMA, 24)
-    assert "secret" not in str(failed.value)
-    assert failed.value.__cause__ is None
-
-
-async def test_cancelled_it_stops_the_model() -> None:
-    llm = ScriptedModel(["one two"], waits_for=asyncio.Event())
-    task = asyncio.create_task(ask_for_json(llm, PROMPT, "?", SCHEMA, 24))
-    await llm.writing.wait()
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
-    assert llm.cancelled == 1
-
-
-async def test_what_the_user_puts_right_while_the_model_writes_stays(tmp_path: Path) -> None:
-    gate = asyncio.Event()
-    gate.set()
-    async with here(tmp_path, (MUCH,), gate) as at:
-        exchange = await at.tell()
-        await at.extract(exchange)
-        gate.clear()
-        at.llm.writing.clear()
-        at.work.version += 1
-        task = asyncio.create_task(at.extract(exchange))
-        await at.llm.writing.wait()
-        await asyncio.to_thread(at.desk.edit, fact_id(exchange.id, 0), MENDED)
-        gate.set()
-        await task
-        assert at.texts() == {MENDED, PEANUTS}
-
-
-# -- on demand ----------------------------------------------------------------------------------
-
-
-async def test_it_is_loaded_when_it_is_asked_and_closed_once() -> None:
+async def test_a_model_is_loaded_when_it_is_asked_and_closed_once() -> None:
     model = Closed()
     lazy = LazyLanguageModel(lambda: model)
     assert (lazy.name, model.loads) == ("", 0)
@@ -115,7 +164,7 @@ async def test_it_is_loaded_when_it_is_asked_and_closed_once() -> None:
     assert model.closes == 1
 
 
-async def test_one_that_was_never_asked_is_never_built() -> None:
+async def test_a_model_that_was_never_asked_is_never_built() -> None:
     def build() -> ScriptedModel:
         raise AssertionError
 
@@ -126,7 +175,7 @@ async def test_one_that_was_never_asked_is_never_built() -> None:
         lazy.count("?")
 
 
-async def test_one_that_does_not_come_up_is_tried_again() -> None:
+async def test_a_model_that_does_not_load_is_tried_again() -> None:
     model = Closed(error=ModelFailed("It does not start."))
     lazy = LazyLanguageModel(lambda: model)
     with pytest.raises(ModelFailed):
@@ -145,8 +194,8 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Closed:
     made = Closed()
     made.answers = ['{"worth": "much"}']
     monkeypatch.setattr(building, "profile_encoder", lambda _: QueryEncoder(HashingEncoder()))
-    monkeypatch.setattr(idling, "build_background_model", lambda *_: made)
-    monkeypatch.setattr(idling, "open_benchmark", lambda *_: None)
+    monkeypatch.setattr(composing, "build_background_model", lambda *_: made)
+    monkeypatch.setattr(composing, "open_benchmark", lambda *_: None)
     return made
 
 
@@ -177,13 +226,7 @@ async def test_speed_is_measured_there_too_without_loading_the_model(
     home: Home, model: Closed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake = FakeBenchmark()
-    monkeypatch.setattr(idling, "open_benchmark", lambda *_: fake)
+    monkeypatch.setattr(composing, "open_benchmark", lambda *_: fake)
 
     assert await run(home) == 1
     assert (fake.runs, model.loads) == (["large"], 0)
-
-
-def test_it_is_registered_where_it_can_work(tmp_path: Path, home: Home) -> None:
-    settings = Settings.model_validate({"idle": {"extract": "model"}})
-    with closing(Transcript.open(tmp_path / "transcript.sqlite3")) as transcript:
-        assert build_jobs(JobResources(settings, transcript, None, ScriptedModel())) == []

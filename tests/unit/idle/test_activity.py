@@ -1,9 +1,8 @@
-"""When it is quiet, by the events; how much idle work a machine bears."""
+"""Whether it is quiet, by the events."""
 
 import asyncio
 from collections.abc import Callable
 
-import psutil
 import pytest
 
 from assistant.events import (
@@ -21,8 +20,6 @@ from assistant.events import (
 )
 from assistant.idle import activity as module
 from assistant.idle.activity import ActivityMonitor
-from assistant.idle.load_policy import LoadPolicy, MachineLoad, Ticks, WorkAllowed
-from assistant.settings import Idle
 from assistant.voice.turns.endpointing import WINDOW_S, Endpointer, Signal
 
 LISTENING = PhaseChanged(Phase.LISTENING)
@@ -149,63 +146,3 @@ def test_a_voice_is_sensed_before_it_is_sure() -> None:
         signals = machine.feed(probability)
     assert signals == [Signal.ABANDONED]
     assert not machine.sensing
-
-
-# -- battery and load ---------------------------------------------------------------------------
-
-
-class FakeMachine(MachineLoad):
-    def __init__(self, *, battery: bool = False, busy: float | None = 0.0) -> None:
-        self._battery = battery
-        self._busy = busy
-        self.reads = 0
-
-    def on_battery(self) -> bool:
-        return self._battery
-
-    def ticks(self) -> Ticks | None:
-        if self._busy is None:
-            return None
-        self.reads += 1
-        return Ticks(100 + (1 - self._busy) * self.reads, 200 + self.reads)
-
-
-@pytest.mark.parametrize(
-    ("settings", "machine", "allowed"),
-    [
-        ({}, FakeMachine(), WorkAllowed.ALL),
-        ({}, FakeMachine(battery=True), WorkAllowed.LIGHT),
-        ({"on_battery": "nothing"}, FakeMachine(battery=True), WorkAllowed.NOTHING),
-        ({"on_battery": "nothing"}, FakeMachine(), WorkAllowed.ALL),
-        ({"on_battery": "all"}, FakeMachine(battery=True), WorkAllowed.ALL),
-        ({}, FakeMachine(busy=0.5), WorkAllowed.ALL),
-        ({}, FakeMachine(busy=0.7), WorkAllowed.LIGHT),
-        ({"on_battery": "nothing"}, FakeMachine(battery=True, busy=0.7), WorkAllowed.NOTHING),
-        ({"max_load": 0.8}, FakeMachine(busy=0.7), WorkAllowed.ALL),
-        ({"max_load": 1}, FakeMachine(busy=1.0), WorkAllowed.ALL),
-        ({}, FakeMachine(busy=None), WorkAllowed.ALL),
-    ],
-)
-async def test_battery_and_load_decide_how_much_is_done(
-    settings: dict[str, object], machine: FakeMachine, allowed: WorkAllowed
-) -> None:
-    assert await LoadPolicy(Idle.model_validate(settings), machine, 0.0).allowed() is allowed
-
-
-async def test_this_machine_tells_something_or_allows_everything(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    machine = MachineLoad()
-    ticks = machine.ticks()
-    assert ticks is None or 0 < ticks.idle <= ticks.total
-    assert await LoadPolicy(Idle(), machine, 0.001).allowed() in (
-        WorkAllowed.LIGHT,
-        WorkAllowed.ALL,
-    )
-
-    def unknown() -> None:
-        raise NotImplementedError
-
-    monkeypatch.setattr(psutil, "cpu_times", unknown)
-    monkeypatch.delattr(psutil, "sensors_battery", raising=False)
-    assert await LoadPolicy(Idle(), machine, 0.001).allowed() is WorkAllowed.ALL

@@ -1,8 +1,8 @@
 """What the model, the disk and the clock do wrong in idle work: nothing is lost or doubled, and a
 turn beside it is answered as ever.
 
-Tried with all kinds of work at once, those that `kinds_of` makes; a kind that is added is tried
-without a line here: see `test_idle_crashes.py`.
+Tried with all kinds of work at once, those that `build_jobs` makes; a kind that is added needs
+nothing here: see `test_crash_recovery.py`.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from assistant.idle import scheduler as scheduling
 from assistant.memory.transcript.job_queue import BACKOFF
 from tests.support.fakes import ScriptedLlm, ScriptedStt, silence
 from tests.support.fitting_model import Fault, FaultyModel
-from tests.support.idle_home import IdleHome, idle_home, told
+from tests.support.idle_home import IdleHome, finished, idle_home
 from tests.support.session import Session, session
 
 HANGING_S = 0.2
@@ -32,20 +32,8 @@ YEAR = timedelta(days=365)
 
 
 @pytest.fixture(scope="module")
-def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("homes")
-    asyncio.run(told(folder / "fresh"))
-    return folder
-
-
-@pytest.fixture(scope="module")
 def undisturbed(homes: Path) -> dict[str, Any]:
-    async def run() -> dict[str, Any]:
-        async with idle_home(Path(shutil.copytree(homes / "fresh", homes / "done"))) as home:
-            await home.until_empty()
-            return await home.state()
-
-    return asyncio.run(run())
+    return asyncio.run(finished(Path(shutil.copytree(homes / "fresh", homes / "done"))))
 
 
 @pytest.fixture
@@ -81,13 +69,6 @@ def freed_in_the_end(llm: FaultyModel) -> Iterator[None]:
     finally:
         llm.fault = None
         llm.freed.set()
-
-
-async def finished(folder: Path) -> dict[str, Any]:
-    """What the next start makes of it, with a model that works."""
-    async with idle_home(folder) as home:
-        await home.until_empty()
-        return await home.state()
 
 
 @contextmanager

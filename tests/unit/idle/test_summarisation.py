@@ -3,18 +3,18 @@ and gone with the first exchange that they rest on."""
 
 import asyncio
 import json
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from assistant.compose.idle import summarising_of
+from assistant.compose.idle import JobResources, build_jobs
 from assistant.context.conversation import Conversation
-from assistant.errors import ModelFailed, StoreError
+from assistant.errors import ModelFailed
 from assistant.idle.jobs.summarisation import SummarisationJob, composed
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation.extractive_summary import (
     MOST_WORDS,
+    SummarySentence,
     borne_out,
     extract_sentences,
     select_sentences,
@@ -23,14 +23,14 @@ from assistant.memory.curation.extractive_summary import (
 from assistant.memory.records.ids import short, subject_of
 from assistant.memory.records.memory import MemoryKind
 from assistant.memory.transcript.derived_outputs import DerivedOutputs
-from assistant.settings import Idle, Settings
+from assistant.settings import Settings
 from tests.support.desks import forget_now
 from tests.support.forgetting import START
 from tests.support.remains import found, vectors_of
 from tests.support.summarising import DOG, HOUR_S, LISBON, ORCHID, ROOF, TOLD, here
 
+LEXICON = TextAnalyzer("en")
 WHOLE = f"{LISBON} {DOG} {ROOF} Asked: {ORCHID}"
-LAST_WEEK = "What did we talk about today?"
 
 
 def answered(*sentences: tuple[list[int], str]) -> str:
@@ -40,12 +40,16 @@ def answered(*sentences: tuple[list[int], str]) -> str:
 # -- what it may tell ---------------------------------------------------------------------------
 
 
-def said(*utterances: str) -> list[str]:
+def extracted(*utterances: str) -> tuple[SummarySentence, ...]:
     talk = Conversation.begin("ada")
     for turn, each in enumerate(utterances, start=1):
         talk.append_user(turn, each, START)
         talk.complete(turn, "Anna lives in Rome.", ended=START)
-    return [each.text for each in extract_sentences(talk.exchanges, TextAnalyzer("en")).kept]
+    return tuple(extract_sentences(talk.exchanges, LEXICON).kept)
+
+
+def said(*utterances: str) -> list[str]:
+    return [each.text for each in extracted(*utterances)]
 
 
 def test_it_tells_what_was_said_and_asked_and_nothing_of_the_assistants() -> None:
@@ -76,14 +80,10 @@ def test_days_are_written_out_and_the_longest_summary_has_room_in_a_note() -> No
         "The roofer came on 20 November with a ladder."
     ]
     many = [f"The {word} door has a brass lock and a blue handle." for word in "abcdefghij"]
-    assert len(written(select_sentences(extract_sentences([], TextAnalyzer("en")).kept))) == 0
+    assert written(select_sentences(extracted())) == ""
     lines = said(*many, *(f"My cousin number {n} lives in street {n} there." for n in range(30)))
     assert len(lines) > 12
-    talk = Conversation.begin("ada")
-    for turn, each in enumerate(many, start=1):
-        talk.append_user(turn, each, START)
-        talk.complete(turn, "", ended=START)
-    text = written(select_sentences(extract_sentences(talk.exchanges, TextAnalyzer("en")).kept))
+    text = written(select_sentences(extracted(*many)))
     assert 0 < len(text.split()) <= MOST_WORDS + 1
 
 
@@ -106,26 +106,16 @@ def test_days_are_written_out_and_the_longest_summary_has_room_in_a_note() -> No
 def test_a_sentence_has_to_be_borne_out_by_what_it_names(
     sentence: str, by: list[int], right: bool
 ) -> None:
-    talk = Conversation.begin("ada")
-    for turn, each in enumerate(TOLD, start=1):
-        talk.append_user(turn, each, START)
-        talk.complete(turn, "", ended=START)
-    lexicon = TextAnalyzer("en")
-    every = extract_sentences(talk.exchanges, lexicon).kept
-    assert borne_out(sentence, [every[at] for at in by], lexicon) is right
+    every = extracted(*TOLD)
+    assert borne_out(sentence, [every[at] for at in by], LEXICON) is right
 
 
 def test_what_a_model_makes_up_is_dropped_and_counted() -> None:
-    talk = Conversation.begin("ada")
-    for turn, each in enumerate(TOLD, start=1):
-        talk.append_user(turn, each, START)
-        talk.complete(turn, "", ended=START)
-    lexicon = TextAnalyzer("en")
-    every = extract_sentences(talk.exchanges, lexicon).kept
+    every = extracted(*TOLD)
     good, bad = "The user moved to Lisbon.", "The user moved to Rome with Anna."
-    made = composed(every, json.loads(answered(([1], good), ([1], bad), ([9], good))), lexicon)
+    made = composed(every, json.loads(answered(([1], good), ([1], bad), ([9], good))), LEXICON)
     assert (made.text, made.unsupported) == (f"{good} Asked: {ORCHID}", 2)
-    made = composed(every, json.loads(answered(([1], bad))), lexicon)
+    made = composed(every, json.loads(answered(([1], bad))), LEXICON)
     assert (made.text, made.unsupported) == (WHOLE, 1)
 
 
@@ -178,12 +168,11 @@ async def test_spans_of_another_length_take_the_place_of_the_old_ones(tmp_path: 
 
 async def test_a_model_shortens_and_may_fail(tmp_path: Path) -> None:
     good = answered(([1], "The user moved to Lisbon."), ([2], "The user's cat is called Tom."))
-    async with here(tmp_path, ("rubbish", "[]", '{"sentences": [{"text": 3}]}', good)) as at:
+    async with here(tmp_path, ('{"sentences": [{"text": 3}]}', good)) as at:
         await at.tell()
-        for _ in range(3):
-            with pytest.raises(ModelFailed):
-                await at.sum_up()
-            assert at.summaries() == []
+        with pytest.raises(ModelFailed):
+            await at.sum_up()
+        assert at.summaries() == []
         await at.sum_up()
         assert at.texts() == [f"The user moved to Lisbon. Asked: {ORCHID}"]
         assert at.work.unsupported == 1
@@ -191,50 +180,14 @@ async def test_a_model_shortens_and_may_fail(tmp_path: Path) -> None:
         assert "I see." not in at.llm.requests[-1].messages[-1].content
 
 
-async def test_cancelled_in_the_middle_it_begins_again(tmp_path: Path) -> None:
-    gate = asyncio.Event()
-    async with here(tmp_path, (answered(([1], LISBON)),), waits=gate) as at:
-        await at.tell()
-        task = asyncio.create_task(at.sum_up())
-        assert at.llm is not None
-        await at.llm.writing.wait()
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
-        assert (at.summaries(), at.llm.cancelled) == ([], 1)
-        gate.set()
-        await at.sum_up()
-        assert len(at.summaries()) == 1
-
-
-async def test_a_crash_between_the_memory_and_the_note_doubles_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fails(*_: object) -> bool:
-        raise StoreError("The disk is full.")
-
-    async with here(tmp_path) as at:
-        await at.tell()
-        with monkeypatch.context() as broken:
-            broken.setattr(DerivedOutputs, "keep", fails)
-            with pytest.raises(StoreError):
-                await at.sum_up()
-        await at.sum_up()
-        assert (at.texts(), len(at.derived())) == ([WHOLE], 1)
-
-
 async def test_settings_say_whether_and_how(tmp_path: Path) -> None:
     async with here(tmp_path, ("",)) as at:
-        made = {
-            how: [
-                each.light
-                for each in summarising_of(
-                    Settings(idle=Idle(summarise=how)), at.bench.transcript, at.bench.memory, at.llm
-                )
-            ]
-            for how in ("off", "rules", "model")
-        }
-        assert made == {"off": [], "rules": [True], "model": [False]}
+        bench = at.bench
+        for how, light in (("off", []), ("rules", [True]), ("model", [False])):
+            settings = Settings.model_validate({"idle": {"summarise": how}})
+            parts = JobResources(settings, bench.transcript, bench.memory, at.llm)
+            built = [each for each in build_jobs(parts) if isinstance(each, SummarisationJob)]
+            assert [each.light for each in built] == light
 
 
 # -- recalled -----------------------------------------------------------------------------------
@@ -287,19 +240,6 @@ async def test_of_one_forgotten_source_no_byte_is_left_and_the_rest_is_summed_up
         await at.sum_up()
         assert at.texts() == [f"{LISBON} {ROOF} Asked: {ORCHID}"]
     assert found(tmp_path, gone, vectors) == []
-
-
-async def test_what_was_forgotten_while_the_model_wrote_leaves_nothing(tmp_path: Path) -> None:
-    gate = asyncio.Event()
-    async with here(tmp_path, (answered(([2], DOG)),), waits=gate) as at:
-        told = await at.tell()
-        task = asyncio.create_task(at.sum_up())
-        assert at.llm is not None
-        await at.llm.writing.wait()
-        await at.bench.forgetting.hide([told[1].id], ())
-        gate.set()
-        await task
-        assert (at.summaries(), at.derived()) == ([], {})
 
 
 async def test_what_was_forgotten_while_it_was_written_leaves_no_byte(

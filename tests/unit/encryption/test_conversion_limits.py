@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assistant.compose.rekeying import build_rekeying
-from assistant.encryption import conversion, keys
+from assistant.encryption import conversion
 from assistant.encryption import vault as encryption
 from assistant.encryption.home_lock import HomeLock
 from assistant.encryption.vault import open_vault
@@ -15,7 +15,6 @@ from assistant.errors import StoreError
 from assistant.memory.store.repair import saving_marker
 from assistant.paths import Home
 from tests.support.homes import (
-    CHEAP_ARGON2,
     PASSPHRASE,
     SAID,
     content,
@@ -28,11 +27,6 @@ from tests.support.homes import (
 )
 
 ASK = knowing(new_passphrase=PASSPHRASE, passphrase=PASSPHRASE)
-
-
-@pytest.fixture(autouse=True)
-def cheap_argon2(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keys, "ARGON2", CHEAP_ARGON2)
 
 
 @pytest.fixture

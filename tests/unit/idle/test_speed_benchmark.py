@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -13,7 +12,7 @@ from assistant.compose.engines import chooses_model, open_benchmark
 from assistant.compose.idle import JobResources, build_jobs
 from assistant.events import Phase, UserSensed
 from assistant.idle.activity import ActivityMonitor
-from assistant.idle.jobs.speed_benchmark import AGAIN_S, LOOK_S, Measuring
+from assistant.idle.jobs.speed_benchmark import AGAIN_S, LOOK_S, SpeedBenchmarkJob
 from assistant.idle.scheduler import Scheduler
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.transcript.job_queue import JobQueue
@@ -32,7 +31,7 @@ CODER = STRONG[1]
 
 
 @dataclass
-class FakeBenchmark:
+class FakeBenchmark(Benchmark):
     """Has a model to measure until it was measured while the machine was calm."""
 
     model: str | None = "large"
@@ -69,13 +68,7 @@ class Clock:
         return self.at
 
 
-@pytest.fixture
-def transcript(tmp_path: Path) -> Iterator[Transcript]:
-    with closing(Transcript.open(tmp_path / "transcript.sqlite3")) as opened:
-        yield opened
-
-
-def scheduler(transcript: Transcript, work: Measuring, quiet: ActivityMonitor) -> Scheduler:
+def scheduler(transcript: Transcript, work: SpeedBenchmarkJob, quiet: ActivityMonitor) -> Scheduler:
     return Scheduler(
         [work], JobQueue(transcript, "me"), quiet, FakePolicy(), SETTINGS, lambda _: None
     )
@@ -83,7 +76,7 @@ def scheduler(transcript: Transcript, work: Measuring, quiet: ActivityMonitor) -
 
 async def test_a_calm_measurement_is_made_once(transcript: Transcript) -> None:
     fake = FakeBenchmark()
-    idle = scheduler(transcript, Measuring(fake), ActivityMonitor(Phase.LISTENING))
+    idle = scheduler(transcript, SpeedBenchmarkJob(fake), ActivityMonitor(Phase.LISTENING))
 
     assert await idle.run_until_empty() == 1
     assert await idle.run_until_empty() == 0
@@ -92,7 +85,9 @@ async def test_a_calm_measurement_is_made_once(transcript: Transcript) -> None:
 
 async def test_a_busy_one_is_made_again_later_and_is_no_failure(transcript: Transcript) -> None:
     fake, clock = FakeBenchmark(calm=False), Clock()
-    idle = scheduler(transcript, Measuring(fake, clock=clock), ActivityMonitor(Phase.LISTENING))
+    idle = scheduler(
+        transcript, SpeedBenchmarkJob(fake, clock=clock), ActivityMonitor(Phase.LISTENING)
+    )
     for _ in range(8):  # more often than a failure would be forgiven
         assert await idle.run_until_empty() == 1
         assert idle.queue.counts() == []
@@ -107,7 +102,7 @@ async def test_a_busy_one_is_made_again_later_and_is_no_failure(transcript: Tran
 
 async def test_it_seldom_looks_whether_there_is_something_to_do(transcript: Transcript) -> None:
     fake, clock = FakeBenchmark(model=None), Clock()
-    work = Measuring(fake, clock=clock)
+    work = SpeedBenchmarkJob(fake, clock=clock)
     for _ in range(5):
         assert await work.missing(10) == ()
     assert fake.asked == 1
@@ -119,7 +114,7 @@ async def test_it_seldom_looks_whether_there_is_something_to_do(transcript: Tran
 
 async def test_what_another_process_has_measured_meanwhile_is_passed_over() -> None:
     fake = FakeBenchmark()
-    work = Measuring(fake)
+    work = SpeedBenchmarkJob(fake)
     subjects = await work.missing(10)
     fake.model = None
     await work.run(subjects)
@@ -129,7 +124,7 @@ async def test_what_another_process_has_measured_meanwhile_is_passed_over() -> N
 
 async def test_it_ends_as_soon_as_somebody_speaks(transcript: Transcript) -> None:
     fake, quiet = FakeBenchmark(holds=True), ActivityMonitor(Phase.LISTENING)
-    idle = scheduler(transcript, Measuring(fake), quiet)
+    idle = scheduler(transcript, SpeedBenchmarkJob(fake), quiet)
     running = asyncio.create_task(idle.run_until_empty())
     await fake.busy.wait()
     quiet.watch(UserSensed(sure=True))
@@ -142,7 +137,7 @@ async def test_it_ends_as_soon_as_somebody_speaks(transcript: Transcript) -> Non
 
 
 def test_it_waits_for_mains_and_for_other_programs() -> None:
-    assert not Measuring(FakeBenchmark()).light
+    assert not SpeedBenchmarkJob(FakeBenchmark()).light
 
 
 # -- where there is something to measure --------------------------------------------------------
