@@ -1,4 +1,4 @@
-"""The kinds of idle work, their queue, and which job runs next."""
+"""The kinds of idle work, and which job runs next."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -139,16 +139,6 @@ class Backlog:
         if not self._in_order:
             await asyncio.to_thread(self._queue.release)
             self._in_order = True
-
-    async def paused(self) -> datetime | None:
-        """When the user paused idle work; None if it is not paused."""
-        return await asyncio.to_thread(self._queue.paused)
-
-    async def pause(self) -> None:
-        await asyncio.to_thread(self._queue.pause, self._now())
-
-    async def resume(self) -> None:
-        await asyncio.to_thread(self._queue.resume)
 
     async def retry(self, kind: str | None) -> int:
         """Requeue what was given up, and end the rest of failing kinds; returns the number."""

@@ -86,6 +86,7 @@ class Scheduler:
         self._policy = policy
         self._settings = settings
         self._emit = emit
+        self._now = now
         self._settled = settled
         self._subject_s = subject_s
         self._one_by_one = asyncio.Lock()
@@ -161,13 +162,13 @@ class Scheduler:
 
     async def pause(self) -> None:
         """Run nothing until `resume`, not even after a restart. Raises StoreError."""
-        await self.backlog.pause()
+        await asyncio.to_thread(self.queue.pause, self._now())
         self._pauses += 1
         self._stop()
 
     async def resume(self) -> None:
         """Undo `pause`. Raises StoreError."""
-        await self.backlog.resume()
+        await asyncio.to_thread(self.queue.resume)
         self.look_again()
 
     async def retry(self, kind: str | None = None) -> int:
@@ -280,7 +281,7 @@ class Scheduler:
         await self.backlog.begin()
         allowed = WorkAllowed.ALL
         if not forced:
-            paused = await self.backlog.paused() is not None
+            paused = await asyncio.to_thread(self.queue.paused) is not None
             allowed = WorkAllowed.NOTHING if paused else await self._policy.allowed()
         if allowed is WorkAllowed.NOTHING:
             return BatchOutcome.HELD

@@ -43,12 +43,12 @@ EVENTS: list[Event] = [
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
-def test_an_event_is_the_same_after_the_journey(event: Event) -> None:
+def test_an_event_survives_json(event: Event) -> None:
     row = json.loads(json.dumps(event_json.event_to_json(event)))
     assert event_json.event_from_json(row) == event
 
 
-def test_every_event_can_travel() -> None:
+def test_every_event_has_a_json_form() -> None:
     assert set(event_json._adapters()) == {kind.__name__ for kind in Event.__subclasses__()}
 
 
@@ -56,6 +56,6 @@ def test_every_event_can_travel() -> None:
     "row",
     [{}, {"type": "Unheard"}, {"type": "TurnHeard"}, {"type": "TurnHeard", "turn": "x", "text": 1}],
 )
-def test_what_is_no_event_is_told(row: dict[str, object]) -> None:
+def test_what_is_not_an_event_is_refused(row: dict[str, object]) -> None:
     with pytest.raises(StoreError, match=r"that this version (knows|can read)"):
         event_json.event_from_json(row)

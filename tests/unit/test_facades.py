@@ -19,12 +19,12 @@ FACADES = sorted(
 )
 
 
-def test_there_are_some() -> None:
+def test_there_are_facades() -> None:
     assert {"assistant.memory", "assistant.voice", "models.selection"} <= set(FACADES)
 
 
 @pytest.mark.parametrize("name", FACADES)
-def test_all_that_is_named_is_there_and_nothing_hides_behind_a_module(name: str) -> None:
+def test_every_exported_name_exists_and_no_module_hides_it(name: str) -> None:
     package = importlib.import_module(name)
     own = {each.name for each in pkgutil.iter_modules(package.__path__)}
     for exported in package.__all__:
@@ -33,7 +33,7 @@ def test_all_that_is_named_is_there_and_nothing_hides_behind_a_module(name: str)
             assert found is importlib.import_module(f"{name}.{exported}")
 
 
-def test_what_is_not_named_is_not_there() -> None:
+def test_a_name_that_is_not_exported_is_an_error() -> None:
     with pytest.raises(AttributeError, match=r"'assistant\.memory' has no attribute 'Nothing'"):
         exports("assistant.memory")("Nothing")
 

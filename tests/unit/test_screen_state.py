@@ -81,7 +81,7 @@ def test_a_turn_grows_as_it_happens() -> None:
     assert (now.tokens, now.budget, now.cached(), now.over) == (120, 8000, None, False)
 
 
-def test_what_was_cut_off_stays_told_from_what_was_heard() -> None:
+def test_words_cut_off_are_kept_apart_from_words_heard() -> None:
     state = folded(
         TurnHeard(1, "hi"),
         AnswerText(1, "One two three"),
@@ -125,7 +125,7 @@ def test_idle_work_is_shown_while_it_lasts() -> None:
         assert folded(IdleWork("describe", 12), end).idle is None
 
 
-def test_what_is_no_turn_is_a_line() -> None:
+def test_remarks_and_ignored_speech_are_lines() -> None:
     state = folded(
         Remarked("Good night."), SpeechIgnored("noise", ""), SpeechIgnored("noise", "uh")
     )
@@ -137,7 +137,7 @@ def test_what_is_no_turn_is_a_line() -> None:
     ]
 
 
-def test_off_the_record_is_said_and_shown() -> None:
+def test_off_the_record_is_shown() -> None:
     off, on = RecordChanged(off=True), RecordChanged(off=False)
     assert [folded(*events).off_record for events in ((off,), (off, on))] == [True, False]
     assert len(folded(off, on).entries) == 2

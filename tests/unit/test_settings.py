@@ -13,14 +13,14 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-def test_without_any_source_all_is_default(tmp_path: Path) -> None:
+def test_without_sources_every_setting_has_its_default(tmp_path: Path) -> None:
     loaded = load(tmp_path / "absent.toml", environment={})
 
     assert loaded.settings == Settings()
     assert set(loaded.sources.values()) == {"default"}
 
 
-def test_each_source_beats_the_one_before(tmp_path: Path) -> None:
+def test_each_source_overrides_the_one_before(tmp_path: Path) -> None:
     file = write(tmp_path / "s.toml", "[turn]\nstart_s = 1\nstop_s = 1\nhint_s = 1\n")
     environment = {"ASSISTANT_TURN__STOP_S": "2", "ASSISTANT_TURN__HINT_S": "2"}
 
@@ -34,7 +34,7 @@ def test_each_source_beats_the_one_before(tmp_path: Path) -> None:
     assert loaded.sources["turn.duck"] == "default"
 
 
-def test_every_setting_has_a_source_and_nearly_all_a_meaning(tmp_path: Path) -> None:
+def test_every_setting_has_a_source_and_nearly_all_a_description(tmp_path: Path) -> None:
     loaded = load(tmp_path / "absent.toml", environment={})
     fields = {
         f"{section}.{name}": field
@@ -54,13 +54,13 @@ def test_flags_that_were_not_given_leave_the_setting_alone(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("text", ["true", "1", "yes", "on"])
-def test_the_environment_says_yes_in_the_usual_ways(tmp_path: Path, text: str) -> None:
+def test_the_environment_accepts_the_usual_words_for_true(tmp_path: Path, text: str) -> None:
     loaded = load(tmp_path / "absent.toml", {"ASSISTANT_AUDIO__PUSH_TO_TALK": text})
 
     assert loaded.settings.audio.push_to_talk is True
 
 
-def test_variables_of_the_paths_are_no_settings(tmp_path: Path) -> None:
+def test_the_variables_for_folders_are_not_settings(tmp_path: Path) -> None:
     environment = {"ASSISTANT_HOME": "/nowhere", "ASSISTANT_MODELS_CACHE": "/nowhere"}
 
     assert load(tmp_path / "absent.toml", environment).settings == Settings()
@@ -85,7 +85,7 @@ def test_variables_of_the_paths_are_no_settings(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_wrong_file_is_named_with_what_is_wrong(
+def test_a_wrong_settings_file_is_named_with_the_error(
     tmp_path: Path, text: str, said: str, mend: str | None
 ) -> None:
     file = write(tmp_path / "s.toml", text)
@@ -121,14 +121,16 @@ def test_a_wrong_variable_is_named(tmp_path: Path) -> None:
         ("screen.keys", "m", "takes a table, not 'm'"),
     ],
 )
-def test_what_a_setting_takes_is_said(tmp_path: Path, key: str, value: object, takes: str) -> None:
+def test_a_wrong_value_is_answered_with_what_the_setting_takes(
+    tmp_path: Path, key: str, value: object, takes: str
+) -> None:
     with pytest.raises(SettingsError, match=f"The setting `{key}` {takes} .from flag.") as refused:
         load(tmp_path / "absent.toml", environment={}, flags={key: value})
 
     assert refused.value.mend == "assistant config"
 
 
-def test_a_file_that_is_no_text_is_one_sentence(tmp_path: Path) -> None:
+def test_a_settings_file_that_is_not_text_is_reported_in_one_sentence(tmp_path: Path) -> None:
     file = tmp_path / "s.toml"
     file.write_bytes(b"\xff\xfe\x00")
 

@@ -55,12 +55,12 @@ def test_stores_that_were_set_aside_are_named_and_stay(plain: Home) -> None:
         assert whole(plain, vault)
 
 
-def test_where_there_are_none_nothing_is_said_of_them(plain: Home) -> None:
+def test_files_set_aside_are_not_mentioned_if_there_are_none(plain: Home) -> None:
     assert not any("set aside" in line for line in enable(plain))
     assert holds(plain.root, SAID) == []
 
 
-def test_what_is_still_to_be_saved_is_saved_first(plain: Home) -> None:
+def test_damaged_memories_have_to_be_recovered_first(plain: Home) -> None:
     saving_marker(plain.memories).write_text("memories.damaged-20260101-000000\n")
     before = content(plain)
     with pytest.raises(StoreError, match="still have to be recovered") as told:
@@ -69,7 +69,7 @@ def test_what_is_still_to_be_saved_is_saved_first(plain: Home) -> None:
     assert content(plain) == before
 
 
-def test_a_conversion_that_cannot_be_settled_keeps_no_lock(
+def test_a_conversion_that_can_not_be_completed_keeps_no_lock(
     plain: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (plain.root / conversion.UNFINISHED).mkdir()

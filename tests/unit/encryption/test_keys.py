@@ -13,7 +13,7 @@ from assistant.errors import StoreLocked
 FIXED = MasterKey(bytes(range(32)))
 
 
-def test_what_is_derived_never_changes() -> None:
+def test_derived_keys_never_change() -> None:
     """Data of years ago must still open."""
     assert FIXED.id == "d6d38a652a97e8fc"
     assert FIXED.derive("transcript").hex() == (
@@ -29,7 +29,7 @@ def test_a_key_does_not_show_itself() -> None:
     assert str(FIXED.secret) not in repr(FIXED)
 
 
-def test_a_recovery_key_is_the_key_however_it_is_typed() -> None:
+def test_a_recovery_key_may_be_typed_in_any_form() -> None:
     printed = MasterKey.new().recovery()
     key = MasterKey.from_recovery(printed)
 
@@ -38,12 +38,12 @@ def test_a_recovery_key_is_the_key_however_it_is_typed() -> None:
 
 
 @pytest.mark.parametrize("wrong", ["", "ABCD", FIXED.recovery()[:-1], "1" + FIXED.recovery()[1:]])
-def test_a_mistyped_recovery_key_is_told(wrong: str) -> None:
+def test_a_mistyped_recovery_key_is_refused(wrong: str) -> None:
     with pytest.raises(StoreLocked, match="not a recovery key"):
         MasterKey.from_recovery(wrong)
 
 
-def test_no_single_mistyped_letter_goes_unseen() -> None:
+def test_a_single_mistyped_letter_is_detected() -> None:
     printed = FIXED.recovery()
     for at, letter in enumerate(printed):
         if letter != "-":
@@ -66,7 +66,7 @@ def test_only_the_secret_opens_the_file(tmp_path: Path, by: keys.KeyProtection) 
     assert FIXED.secret.hex() not in path.read_text()
 
 
-def test_what_is_around_the_key_can_not_be_exchanged() -> None:
+def test_the_fields_of_a_key_file_are_authenticated() -> None:
     mine = KeyFile.locked(FIXED, "passphrase", "correct horse")
     for changed in (
         dataclasses.replace(mine, id="0" * 16),
@@ -77,7 +77,7 @@ def test_what_is_around_the_key_can_not_be_exchanged() -> None:
             changed.unlock("correct horse")
 
 
-def test_every_damage_to_the_file_is_one_sentence(tmp_path: Path) -> None:
+def test_a_damaged_key_file_is_reported_in_one_sentence(tmp_path: Path) -> None:
     path = tmp_path / "encryption.json"
     KeyFile.locked(FIXED, "passphrase", "correct horse").write(path)
     whole = json.loads(path.read_text())
@@ -103,7 +103,7 @@ def test_every_damage_to_the_file_is_one_sentence(tmp_path: Path) -> None:
         assert "assistant encryption recover" in str(told.value.mend)
 
 
-def test_a_file_of_a_newer_version_is_told_apart_from_a_damaged_one(tmp_path: Path) -> None:
+def test_a_key_file_of_a_newer_version_is_not_reported_as_damaged(tmp_path: Path) -> None:
     path = tmp_path / "encryption.json"
     path.write_text('{"version": 2}')
 
@@ -111,5 +111,5 @@ def test_a_file_of_a_newer_version_is_told_apart_from_a_damaged_one(tmp_path: Pa
         KeyFile.read(path)
 
 
-def test_where_there_is_no_file_there_is_no_key(tmp_path: Path) -> None:
+def test_without_a_key_file_there_is_no_key(tmp_path: Path) -> None:
     assert KeyFile.read(tmp_path / "encryption.json") is None

@@ -41,7 +41,7 @@ def locked(home: Home) -> str:
 # -- a new home ---------------------------------------------------------------------------------
 
 
-def test_a_new_home_is_encrypted_where_there_is_a_keyring(home: Home, keyring: Path) -> None:
+def test_a_new_home_is_encrypted_if_there_is_a_keyring(home: Home, keyring: Path) -> None:
     with closing(open_vault(home, settings(), create=True)) as vault:
         assert vault.recovery is not None
         assert MasterKey.from_recovery(vault.recovery) == vault.key
@@ -61,13 +61,13 @@ def test_without_a_keyring_it_is_plain(home: Home) -> None:
         assert "transcript.sqlite3" in holds(home.root, "Xylophone")
 
 
-def test_off_is_off_where_there_is_a_keyring(home: Home, keyring: Path) -> None:
+def test_off_means_off_even_with_a_keyring(home: Home, keyring: Path) -> None:
     with closing(open_vault(home, settings("off"), create=True)) as vault:
         assert vault.key is None
     assert not keyring.exists()
 
 
-def test_a_keyring_that_stays_locked_is_told_and_stops_nobody(home: Home, keyring: Path) -> None:
+def test_a_locked_keyring_is_reported_and_the_home_stays_plain(home: Home, keyring: Path) -> None:
     keyring.write_text("locked")
 
     with closing(open_vault(home, settings(), create=True)) as vault:
@@ -121,7 +121,7 @@ def key_file_of_another(home: Home, keyring: Path) -> None:
         (key_file_of_another, "does not open with this key"),
     ],
 )
-def test_without_the_key_nothing_is_touched_and_the_recovery_key_mends_it(
+def test_without_the_key_nothing_is_touched_and_the_recovery_key_helps(
     home: Home, keyring: Path, fault: object, sentence: str
 ) -> None:
     with closing(open_vault(home, settings(), create=True)) as vault:
@@ -172,7 +172,7 @@ def test_another_recovery_key_is_refused(home: Home, keyring: Path, locked: str)
     assert content(home) == before
 
 
-def test_a_second_machine_needs_the_recovery_key_alone(home: Home, locked: str) -> None:
+def test_a_second_machine_needs_only_the_recovery_key(home: Home, locked: str) -> None:
     """It shares the memories, and has a home of its own."""
     second = Home(home.root.parent / "second").create()
     ask = knowing(recovery_key=locked, new_passphrase="another one")
@@ -185,9 +185,7 @@ def test_a_second_machine_needs_the_recovery_key_alone(home: Home, locked: str) 
         assert whole(second, vault)
 
 
-def test_a_store_elsewhere_is_opened_with_the_key_that_it_has(
-    home: Home, locked: str, keyring: Path
-) -> None:
+def test_a_shared_store_is_opened_with_its_own_key(home: Home, locked: str, keyring: Path) -> None:
     """A second machine was used before it heard of the first one's key."""
     second = Home(home.root.parent / "second").create()
     shared = settings().model_copy(update={"memory": Memory(store=str(home.memories))})

@@ -70,7 +70,7 @@ def test_events_tell_whether_somebody_is_there(events: tuple[Event, ...], expect
     assert watched(*events).now == expected
 
 
-def test_a_doubtful_sign_is_over_soon_and_a_voice_without_an_end_in_the_end() -> None:
+def test_an_unconfirmed_voice_ends_soon_and_one_without_an_end_eventually() -> None:
     clock = Clock()
     quiet = watched(LISTENING, clock=clock)
     for event, lasts in (
@@ -84,7 +84,7 @@ def test_a_doubtful_sign_is_over_soon_and_a_voice_without_an_end_in_the_end() ->
         assert quiet.now, event
 
 
-def test_whoever_works_is_told_within_the_event() -> None:
+def test_listeners_are_called_within_the_event() -> None:
     bus, told = EventBus(), []
     quiet = ActivityMonitor()
     bus.subscribe(quiet.watch)
@@ -99,7 +99,7 @@ def test_whoever_works_is_told_within_the_event() -> None:
     assert len(told) == 5
 
 
-async def test_waiting_lasts_as_long_as_it_has_to_be_quiet() -> None:
+async def test_waiting_starts_again_after_each_sign_of_somebody() -> None:
     quiet = watched(clock=asyncio.get_running_loop().time)
     waiting = asyncio.create_task(quiet.lasting(0.02))
     await asyncio.sleep(0.03)
@@ -114,7 +114,7 @@ async def test_waiting_lasts_as_long_as_it_has_to_be_quiet() -> None:
     assert quiet.clock() - since >= 0.019
 
 
-async def test_what_was_before_may_not_count() -> None:
+async def test_quiet_before_a_given_time_may_not_count() -> None:
     clock = asyncio.get_running_loop().time
     quiet = watched(LISTENING, clock=clock)
     await asyncio.sleep(0.005)

@@ -27,7 +27,7 @@ def job(memories: Memories, clock: Callable[[], float] = time.monotonic) -> Comp
     return CompactionJob(memory, clock)
 
 
-async def test_it_is_wanted_until_there_is_order() -> None:
+async def test_it_is_due_until_the_memories_are_compact() -> None:
     memories = Memories(disorder=1)
     work = job(memories)
 
@@ -39,7 +39,7 @@ async def test_it_is_wanted_until_there_is_order() -> None:
     assert await work.missing(9) == (ALL,)
 
 
-async def test_what_can_not_be_put_in_order_keeps_nothing_from_being_done() -> None:
+async def test_compaction_without_effect_is_retried_later() -> None:
     now = [100.0]
     memories = Memories(disorder=1, writable=False)
     work = job(memories, lambda: now[0])

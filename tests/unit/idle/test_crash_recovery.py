@@ -137,7 +137,7 @@ def spread(count: int, sample: int) -> list[int]:
 
 
 @pytest.mark.parametrize("kind", kinds())
-async def test_what_fails_at_a_write_is_done_again(
+async def test_work_that_fails_at_a_write_is_done_again(
     homes: Path, undisturbed: Undisturbed, kind: str
 ) -> None:
     count = (await undisturbed.writes_of(kind)).count
@@ -145,7 +145,7 @@ async def test_what_fails_at_a_write_is_done_again(
 
 
 @pytest.mark.parametrize("kind", kinds())
-def test_what_dies_at_a_write_is_done_again(
+def test_work_killed_at_a_write_is_done_again(
     homes: Path, undisturbed: Undisturbed, kind: str
 ) -> None:
     count = asyncio.run(undisturbed.writes_of(kind)).count
@@ -154,7 +154,7 @@ def test_what_dies_at_a_write_is_done_again(
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", kinds())
-def test_what_fails_or_dies_at_any_write_is_done_again(
+def test_work_that_fails_or_is_killed_at_any_write_is_done_again(
     homes: Path, undisturbed: Undisturbed, kind: str
 ) -> None:
     count = asyncio.run(undisturbed.writes_of(kind)).count
@@ -163,7 +163,7 @@ def test_what_fails_or_dies_at_any_write_is_done_again(
     killed(homes, kind, every, state)
 
 
-async def test_what_there_is_was_worked_on(undisturbed: Undisturbed) -> None:
+async def test_the_home_has_something_to_work_on(undisturbed: Undisturbed) -> None:
     state = await undisturbed.by(FactExtractionJob.kind)
     assert state["waiting"] == []
     texts = [text for kind, _, text, _ in state["memories"] if kind != "exchange"]

@@ -38,7 +38,7 @@ def searched(index: UserIndex) -> set[str]:
 # -- made ---------------------------------------------------------------------------------------
 
 
-async def test_what_was_told_is_described_and_found_by_that(tmp_path: Path) -> None:
+async def test_an_exchange_is_described_and_found_by_the_description(tmp_path: Path) -> None:
     async with here(tmp_path) as at:
         exchange = await at.tell()
         before = await at.score(WORDS, exchange)
@@ -53,7 +53,7 @@ async def test_what_was_told_is_described_and_found_by_that(tmp_path: Path) -> N
         assert (request.temperature, request.lane) == (0, "background")
 
 
-async def test_it_is_never_shown(tmp_path: Path) -> None:
+async def test_a_description_is_never_shown(tmp_path: Path) -> None:
     async with here(tmp_path) as at:
         exchange = await at.tell()
         await at.describe(exchange)
@@ -63,7 +63,7 @@ async def test_it_is_never_shown(tmp_path: Path) -> None:
             assert "strolled" not in repr(each)
 
 
-async def test_lines_before_that_are_shown_are_sources(tmp_path: Path) -> None:
+async def test_lines_shown_to_the_model_are_sources(tmp_path: Path) -> None:
     async with here(tmp_path) as at:
         first = await at.tell("My sister Ines has a new boat at the lake.")
         second = await at.tell("She took me out on it yesterday morning.")
@@ -77,7 +77,7 @@ async def test_lines_before_that_are_shown_are_sources(tmp_path: Path) -> None:
         assert set(derived.of(DESCRIBED)) == {third.id}
 
 
-async def test_what_tells_nothing_is_not_asked_about(tmp_path: Path) -> None:
+async def test_exchanges_that_state_nothing_are_not_described(tmp_path: Path) -> None:
     async with here(tmp_path) as at:
         exchanges = [await at.tell(said) for said in ("Thanks!", "What time is it in Oslo?")]
         await at.describe(*exchanges)
@@ -85,7 +85,7 @@ async def test_what_tells_nothing_is_not_asked_about(tmp_path: Path) -> None:
         assert await at.work.missing(9) == []
 
 
-async def test_what_nobody_said_is_not_searched(tmp_path: Path) -> None:
+async def test_invented_descriptions_are_not_searched(tmp_path: Path) -> None:
     async with here(tmp_path, (made("Barnaby strolled around water.", "Who is Zoe?"),)) as at:
         exchange = await at.tell()
         await at.describe(exchange)
@@ -119,7 +119,7 @@ async def test_the_settings_say_what_is_written(
 # -- not made twice -----------------------------------------------------------------------------
 
 
-async def test_from_the_same_words_nothing_is_asked_again(tmp_path: Path) -> None:
+async def test_the_model_is_not_asked_again_about_the_same_words(tmp_path: Path) -> None:
     async with here(tmp_path) as at:
         exchange = await at.tell()
         await at.describe(exchange)
@@ -140,7 +140,7 @@ async def test_from_the_same_words_nothing_is_asked_again(tmp_path: Path) -> Non
         assert len(other.requests) == 1
 
 
-async def test_a_start_searches_what_was_made_before(tmp_path: Path) -> None:
+async def test_descriptions_are_searched_after_a_restart(tmp_path: Path) -> None:
     async with here(tmp_path) as at:
         exchange = await at.tell()
         await at.describe(exchange)
@@ -152,7 +152,7 @@ async def test_a_start_searches_what_was_made_before(tmp_path: Path) -> None:
         assert later.llm.requests == []
 
 
-async def test_of_other_words_it_is_no_description(tmp_path: Path) -> None:
+async def test_a_description_of_other_words_is_not_searched(tmp_path: Path) -> None:
     async with here(tmp_path) as at:
         exchange = await at.tell()
         await at.describe(exchange)
@@ -204,7 +204,7 @@ async def test_it_is_hidden_with_any_of_its_sources_and_comes_back(tmp_path: Pat
         assert await at.score(QUERY, second) == pytest.approx(score, abs=0.01)
 
 
-async def test_of_what_was_made_of_forgotten_words_no_byte_is_left(tmp_path: Path) -> None:
+async def test_no_byte_is_left_of_descriptions_of_forgotten_words(tmp_path: Path) -> None:
     async with here(tmp_path) as at:
         first = await at.tell("My sister Ines has a new boat at the lake.")
         second = await at.tell("She strolled along with me there, and that was it.")
@@ -223,7 +223,7 @@ async def test_of_what_was_made_of_forgotten_words_no_byte_is_left(tmp_path: Pat
         assert "Ines" not in later.llm.requests[0].messages[-1].content
 
 
-async def test_a_start_with_something_hidden_shows_nothing_of_it(tmp_path: Path) -> None:
+async def test_hidden_descriptions_stay_hidden_after_a_restart(tmp_path: Path) -> None:
     async with here(tmp_path) as at:
         first = await at.tell("My sister Ines has a new boat at the lake.")
         second = await at.tell("She strolled along with me there, and that was it.")

@@ -100,7 +100,7 @@ async def test_a_model_that_fails_costs_no_turn_and_no_memory(
     assert await finished(folder) == undisturbed
 
 
-async def test_work_that_can_t_be_stopped_is_left_behind(
+async def test_work_that_can_not_be_stopped_is_abandoned(
     folder: Path, tmp_path: Path, undisturbed: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scheduling, "CANCEL_TIMEOUT_S", 0.05)
@@ -118,7 +118,7 @@ async def test_work_that_can_t_be_stopped_is_left_behind(
         assert await home.state() == undisturbed
 
 
-async def test_what_can_t_be_stopped_does_not_hold_up_the_end(
+async def test_work_that_can_not_be_stopped_does_not_hold_up_the_end(
     folder: Path, undisturbed: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scheduling, "CANCEL_TIMEOUT_S", 0.05)
@@ -162,7 +162,7 @@ async def test_a_full_disk_costs_no_turn_and_no_memory(
         assert await home.state() == undisturbed
 
 
-async def test_a_disk_that_gets_full_in_the_midst_costs_no_memory(
+async def test_a_disk_that_fills_up_costs_no_memory(
     folder: Path, undisturbed: dict[str, Any]
 ) -> None:
     async with idle_home(folder) as home:

@@ -74,7 +74,7 @@ async def test_the_first_sign_of_somebody_stops_it_within_the_event(
     assert bench.queue.take({"describe": 9}, NOW) is not None  # no attempt was counted
 
 
-async def test_it_goes_on_once_it_has_been_quiet_again(transcript: Transcript) -> None:
+async def test_nothing_runs_until_it_has_been_quiet_again(transcript: Transcript) -> None:
     ids = talked(transcript, 2)
     work = FakeWork(subjects=ids, holds=True)
     bench = Bench(transcript, [work])
@@ -93,7 +93,7 @@ async def test_it_goes_on_once_it_has_been_quiet_again(transcript: Transcript) -
     assert work.runs == [tuple(ids)] * 2
 
 
-async def test_a_sign_in_the_middle_of_looking_stops_it_too(transcript: Transcript) -> None:
+async def test_a_sign_of_somebody_stops_the_search_for_work_too(transcript: Transcript) -> None:
     work = FakeWork(subjects=talked(transcript, 2))
     bench = Bench(transcript, [work])
     asked = asyncio.Event()
@@ -111,7 +111,7 @@ async def test_a_sign_in_the_middle_of_looking_stops_it_too(transcript: Transcri
     assert work.runs == []
 
 
-async def test_what_is_being_forgotten_is_let_go_of_at_once_and_not_taken_up(
+async def test_work_on_what_is_being_forgotten_stops_at_once(
     transcript: Transcript,
 ) -> None:
     ids = talked(transcript, 2)
@@ -135,7 +135,7 @@ async def test_what_is_being_forgotten_is_let_go_of_at_once_and_not_taken_up(
 # -- until it is empty --------------------------------------------------------------------------
 
 
-async def test_all_of_it_is_done_without_waiting_when_somebody_asks(transcript: Transcript) -> None:
+async def test_requested_work_ignores_quiet_time_pause_and_load(transcript: Transcript) -> None:
     ids = talked(transcript, 5)
     describe, embed = FakeWork(subjects=ids), FakeWork("embed", subjects=ids[:1])
     bench = Bench(transcript, [describe, embed], settings=Idle(every_s=3600, batch=2))
@@ -148,7 +148,7 @@ async def test_all_of_it_is_done_without_waiting_when_somebody_asks(transcript: 
     assert await bench.scheduler.run_until_empty("gossip") == 0
 
 
-async def test_more_than_fits_the_queue_is_done_as_well(
+async def test_more_work_than_fits_the_queue_is_done(
     transcript: Transcript, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(backlog, "FILLED", 3)
@@ -161,7 +161,7 @@ async def test_more_than_fits_the_queue_is_done_as_well(
     assert bench.states() == {("describe", "waiting"): 2}
 
 
-async def test_who_asks_for_all_of_it_is_told_of_what_came_without_an_event(
+async def test_a_requested_run_finds_work_that_no_event_announced(
     transcript: Transcript,
 ) -> None:
     ids = talked(transcript, 4)
@@ -173,7 +173,7 @@ async def test_who_asks_for_all_of_it_is_told_of_what_came_without_an_event(
     assert work.made == ids
 
 
-async def test_order_that_other_work_upsets_is_made_in_between(transcript: Transcript) -> None:
+async def test_recurring_work_is_done_between_batches_of_other_work(transcript: Transcript) -> None:
     ids = talked(transcript, 6)
     tidy = FakeWork("tidy", priority=1, recurs=True)
     describe = FakeWork(subjects=ids)
@@ -227,7 +227,7 @@ async def test_on_battery_only_light_work_is_done(transcript: Transcript) -> Non
         await until(lambda: heavy.made == light.made == ids)
 
 
-async def test_a_new_exchange_is_worked_on_though_nothing_was_due(transcript: Transcript) -> None:
+async def test_a_new_exchange_makes_the_scheduler_look_again(transcript: Transcript) -> None:
     work = FakeWork(subjects=[])
     bench = Bench(transcript, [work])
     async with running(bench):

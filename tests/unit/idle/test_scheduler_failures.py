@@ -43,7 +43,7 @@ async def test_a_subject_that_fails_is_given_up_in_the_end_and_the_others_done(
     assert await bench.scheduler.run_until_empty() == 1
 
 
-async def test_a_kind_of_work_that_always_fails_rests_and_gives_nothing_up(
+async def test_a_kind_that_always_fails_is_paused_and_gives_nothing_up(
     transcript: Transcript,
 ) -> None:
     broken = FakeWork(priority=1, subjects=talked(transcript, 9))
@@ -62,7 +62,7 @@ async def test_a_kind_of_work_that_always_fails_rests_and_gives_nothing_up(
     assert sorted(broken.made) == sorted(broken.subjects)
 
 
-async def test_what_hangs_is_cancelled_and_counts_as_failed(transcript: Transcript) -> None:
+async def test_work_that_hangs_is_cancelled_and_counts_as_failed(transcript: Transcript) -> None:
     work = FakeWork(subjects=talked(transcript, 1), holds=True)
     bench = Bench(transcript, [work], subject_s=0.01)
     assert await bench.scheduler.run_until_empty() == 0
@@ -71,7 +71,7 @@ async def test_what_hangs_is_cancelled_and_counts_as_failed(transcript: Transcri
     assert bench.queue.take({"describe": 1}, NOW) is None  # it has to wait
 
 
-async def test_work_that_fails_as_it_is_stopped_has_not_failed(transcript: Transcript) -> None:
+async def test_work_that_fails_while_being_stopped_is_not_a_failure(transcript: Transcript) -> None:
     work = FakeWork(subjects=talked(transcript, 1))
     bench = Bench(transcript, [work])
     began = asyncio.Event()
@@ -91,7 +91,7 @@ async def test_work_that_fails_as_it_is_stopped_has_not_failed(transcript: Trans
     assert bench.queue.take({"describe": 1}, NOW) is not None
 
 
-async def test_work_that_cancels_itself_has_failed(transcript: Transcript) -> None:
+async def test_work_that_cancels_itself_is_a_failure(transcript: Transcript) -> None:
     work = FakeWork(subjects=talked(transcript, 1))
     work.errors[work.subjects[0]] = asyncio.CancelledError()
     bench = Bench(transcript, [work])
@@ -102,7 +102,7 @@ async def test_work_that_cancels_itself_has_failed(transcript: Transcript) -> No
     assert bench.queue.take({"describe": 1}, NOW) is None  # it has to wait
 
 
-async def test_a_store_that_fails_is_told_of_once_and_tried_again(transcript: Transcript) -> None:
+async def test_a_store_that_fails_is_reported_once_and_tried_again(transcript: Transcript) -> None:
     work = FakeWork(subjects=talked(transcript, 2))
     work.errors[""] = StoreError("The disk is full.", mend="Free some space.")
     bench = Bench(transcript, [work])
@@ -118,7 +118,7 @@ async def test_a_store_that_fails_is_told_of_once_and_tried_again(transcript: Tr
     assert len(bench.of(Notice)) == 2
 
 
-async def test_the_store_of_one_kind_of_work_holds_up_no_other(transcript: Transcript) -> None:
+async def test_a_store_that_fails_holds_up_no_other_kind(transcript: Transcript) -> None:
     ids = talked(transcript, 2)
     broken, other = FakeWork(priority=1, subjects=ids), FakeWork("embed", subjects=ids)
     broken.errors[ids[0]] = StoreError("The bucket is away.")
@@ -132,7 +132,7 @@ async def test_the_store_of_one_kind_of_work_holds_up_no_other(transcript: Trans
     assert bench.queue.take({"describe": 9}, NOW) is not None  # nobody was to blame
 
 
-async def test_a_mistake_in_looking_does_not_end_it(transcript: Transcript) -> None:
+async def test_an_error_while_looking_for_work_does_not_end_it(transcript: Transcript) -> None:
     work = FakeWork(subjects=talked(transcript, 2))
     work.errors[""] = KeyError("x")
     bench = Bench(transcript, [work])
@@ -172,7 +172,9 @@ async def test_a_queue_that_fails_at_any_call_loses_and_doubles_nothing(
     assert again.queue.counts() == []
 
 
-async def test_what_the_last_process_died_of_is_not_tried_for_ever(transcript: Transcript) -> None:
+async def test_work_during_which_the_process_died_is_given_up_in_the_end(
+    transcript: Transcript,
+) -> None:
     ids = talked(transcript, 1)
     for death in range(len(BACKOFF) + 1):
         dying = FakeWork(subjects=ids, holds=True)
@@ -192,7 +194,7 @@ async def test_what_the_last_process_died_of_is_not_tried_for_ever(transcript: T
     assert bench.states() == {("describe", "dead"): 1}
 
 
-async def test_closing_stops_it_and_puts_it_back(transcript: Transcript) -> None:
+async def test_closing_stops_the_work_and_requeues_it(transcript: Transcript) -> None:
     work = FakeWork(subjects=talked(transcript, 2), holds=True)
     bench = Bench(transcript, [work])
     waiting = asyncio.create_task(bench.scheduler.run_until_empty())

@@ -83,7 +83,9 @@ async def test_a_calm_measurement_is_made_once(transcript: Transcript) -> None:
     assert fake.runs == ["large"]
 
 
-async def test_a_busy_one_is_made_again_later_and_is_no_failure(transcript: Transcript) -> None:
+async def test_a_measurement_on_a_busy_machine_is_repeated_and_is_no_failure(
+    transcript: Transcript,
+) -> None:
     fake, clock = FakeBenchmark(calm=False), Clock()
     idle = scheduler(
         transcript, SpeedBenchmarkJob(fake, clock=clock), ActivityMonitor(Phase.LISTENING)
@@ -100,7 +102,7 @@ async def test_a_busy_one_is_made_again_later_and_is_no_failure(transcript: Tran
     assert len(fake.runs) == 9
 
 
-async def test_it_seldom_looks_whether_there_is_something_to_do(transcript: Transcript) -> None:
+async def test_it_seldom_checks_whether_a_measurement_is_due(transcript: Transcript) -> None:
     fake, clock = FakeBenchmark(model=None), Clock()
     work = SpeedBenchmarkJob(fake, clock=clock)
     for _ in range(5):
@@ -112,7 +114,7 @@ async def test_it_seldom_looks_whether_there_is_something_to_do(transcript: Tran
     assert fake.asked == 2
 
 
-async def test_what_another_process_has_measured_meanwhile_is_passed_over() -> None:
+async def test_what_another_process_has_measured_is_skipped() -> None:
     fake = FakeBenchmark()
     work = SpeedBenchmarkJob(fake)
     subjects = await work.missing(10)
@@ -122,7 +124,7 @@ async def test_what_another_process_has_measured_meanwhile_is_passed_over() -> N
     assert fake.runs == []
 
 
-async def test_it_ends_as_soon_as_somebody_speaks(transcript: Transcript) -> None:
+async def test_a_measurement_ends_as_soon_as_somebody_speaks(transcript: Transcript) -> None:
     fake, quiet = FakeBenchmark(holds=True), ActivityMonitor(Phase.LISTENING)
     idle = scheduler(transcript, SpeedBenchmarkJob(fake), quiet)
     running = asyncio.create_task(idle.run_until_empty())
@@ -136,7 +138,7 @@ async def test_it_ends_as_soon_as_somebody_speaks(transcript: Transcript) -> Non
     assert {(each.state, each.count) for each in idle.queue.counts()} == {("waiting", 1)}
 
 
-def test_it_waits_for_mains_and_for_other_programs() -> None:
+def test_a_measurement_is_not_light_work() -> None:
     assert not SpeedBenchmarkJob(FakeBenchmark()).light
 
 
@@ -154,7 +156,7 @@ def test_it_waits_for_mains_and_for_other_programs() -> None:
         ({"llm": {"endpoint": "http://127.0.0.1:11434/v1"}}, False),
     ],
 )
-def test_only_what_the_program_chooses_is_measured(
+def test_speed_is_measured_only_where_it_decides_the_model(
     transcript: Transcript, home: Home, settings: dict[str, object], chosen: bool
 ) -> None:
     wanted = Settings.model_validate(settings)

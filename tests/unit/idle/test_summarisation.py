@@ -52,7 +52,7 @@ def said(*utterances: str) -> list[str]:
     return [each.text for each in extracted(*utterances)]
 
 
-def test_it_tells_what_was_said_and_asked_and_nothing_of_the_assistants() -> None:
+def test_it_has_what_the_user_said_and_asked_and_nothing_of_the_assistants() -> None:
     assert said(*TOLD) == [LISBON, DOG, ORCHID, ROOF]
 
 
@@ -71,11 +71,11 @@ def test_it_tells_what_was_said_and_asked_and_nothing_of_the_assistants() -> Non
         "Pretend the house burns down.",
     ],
 )
-def test_what_is_no_telling_or_not_to_be_kept_is_not_in_it(utterance: str) -> None:
+def test_what_states_nothing_or_is_not_to_be_kept_is_left_out(utterance: str) -> None:
     assert said(utterance) == []
 
 
-def test_days_are_written_out_and_the_longest_summary_has_room_in_a_note() -> None:
+def test_days_are_written_out_and_a_summary_has_a_maximum_length() -> None:
     assert said("The roofer came yesterday with a ladder.") == [
         "The roofer came on 20 November with a ladder."
     ]
@@ -103,14 +103,14 @@ def test_days_are_written_out_and_the_longest_summary_has_room_in_a_note() -> No
         ("The user.", [0], False),
     ],
 )
-def test_a_sentence_has_to_be_borne_out_by_what_it_names(
+def test_a_sentence_must_be_supported_by_what_it_cites(
     sentence: str, by: list[int], right: bool
 ) -> None:
     every = extracted(*TOLD)
     assert borne_out(sentence, [every[at] for at in by], LEXICON) is right
 
 
-def test_what_a_model_makes_up_is_dropped_and_counted() -> None:
+def test_invented_sentences_are_dropped_and_counted() -> None:
     every = extracted(*TOLD)
     good, bad = "The user moved to Lisbon.", "The user moved to Rome with Anna."
     made = composed(every, json.loads(answered(([1], good), ([1], bad), ([9], good))), LEXICON)
@@ -134,7 +134,7 @@ async def test_a_full_span_is_summed_up_by_rules_with_all_its_sources(tmp_path: 
         assert await at.sum_up() == []
 
 
-async def test_what_is_still_growing_waits_until_it_is_over(tmp_path: Path) -> None:
+async def test_a_growing_span_waits_until_the_conversation_is_over(tmp_path: Path) -> None:
     async with here(tmp_path) as at:
         await at.tell(*TOLD[:3])
         assert await at.sum_up() == []
@@ -146,7 +146,7 @@ async def test_what_is_still_growing_waits_until_it_is_over(tmp_path: Path) -> N
         assert at.texts() == [WHOLE]
 
 
-async def test_small_talk_gives_none_and_is_not_looked_at_again(tmp_path: Path) -> None:
+async def test_small_talk_gives_no_summary_and_is_not_read_again(tmp_path: Path) -> None:
     async with here(tmp_path) as at:
         await at.tell("Hello.", "Thanks.", "Nice.", "Okay.")
         assert len(await at.sum_up()) == 1
@@ -154,7 +154,7 @@ async def test_small_talk_gives_none_and_is_not_looked_at_again(tmp_path: Path) 
         assert await at.sum_up() == []
 
 
-async def test_spans_of_another_length_take_the_place_of_the_old_ones(tmp_path: Path) -> None:
+async def test_spans_of_another_length_replace_the_old_ones(tmp_path: Path) -> None:
     async with here(tmp_path) as at:
         await at.tell(*TOLD, *TOLD)
         await at.sum_up()
@@ -166,7 +166,7 @@ async def test_spans_of_another_length_take_the_place_of_the_old_ones(tmp_path: 
         assert len(at.summaries()) == len(at.derived()) == 1
 
 
-async def test_a_model_shortens_and_may_fail(tmp_path: Path) -> None:
+async def test_a_model_shortens_the_summary(tmp_path: Path) -> None:
     good = answered(([1], "The user moved to Lisbon."), ([2], "The user's cat is called Tom."))
     async with here(tmp_path, ('{"sentences": [{"text": 3}]}', good)) as at:
         await at.tell()
@@ -193,7 +193,7 @@ async def test_settings_say_whether_and_how(tmp_path: Path) -> None:
 # -- recalled -----------------------------------------------------------------------------------
 
 
-async def test_it_comes_up_where_it_is_asked_what_was_said_and_nowhere_else(
+async def test_a_summary_is_recalled_only_for_questions_about_the_conversation(
     tmp_path: Path,
 ) -> None:
     async with here(tmp_path) as at:
@@ -208,7 +208,7 @@ async def test_it_comes_up_where_it_is_asked_what_was_said_and_nowhere_else(
 # -- forgotten ----------------------------------------------------------------------------------
 
 
-async def test_it_is_hidden_with_one_source_and_comes_back_with_it(tmp_path: Path) -> None:
+async def test_a_summary_is_hidden_with_a_source_and_comes_back_with_it(tmp_path: Path) -> None:
     async with here(tmp_path) as at:
         told = await at.tell()
         await at.sum_up()
@@ -219,7 +219,7 @@ async def test_it_is_hidden_with_one_source_and_comes_back_with_it(tmp_path: Pat
         assert await at.recalled("What have we talked about?") == [WHOLE]
 
 
-async def test_of_one_forgotten_source_no_byte_is_left_and_the_rest_is_summed_up_anew(
+async def test_no_byte_is_left_of_a_forgotten_source_and_the_rest_is_summarised_again(
     tmp_path: Path,
 ) -> None:
     async with here(tmp_path) as at:
@@ -242,7 +242,7 @@ async def test_of_one_forgotten_source_no_byte_is_left_and_the_rest_is_summed_up
     assert found(tmp_path, gone, vectors) == []
 
 
-async def test_what_was_forgotten_while_it_was_written_leaves_no_byte(
+async def test_a_summary_of_words_forgotten_while_it_was_written_leaves_no_byte(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with here(tmp_path) as at:
@@ -255,7 +255,9 @@ async def test_what_was_forgotten_while_it_was_written_leaves_no_byte(
 
 
 @pytest.mark.parametrize("how", ["deleted", "edited"])
-async def test_what_the_user_puts_right_is_never_made_again(tmp_path: Path, how: str) -> None:
+async def test_a_summary_that_the_user_deleted_or_edited_is_never_made_again(
+    tmp_path: Path, how: str
+) -> None:
     async with here(tmp_path) as at:
         told = await at.tell()
         [subject] = await at.sum_up()
@@ -278,7 +280,7 @@ async def test_what_the_user_puts_right_is_never_made_again(tmp_path: Path, how:
         assert await at.sum_up() == []
 
 
-async def test_a_lost_table_is_made_again_without_the_model(tmp_path: Path) -> None:
+async def test_a_lost_table_is_rebuilt_without_the_model(tmp_path: Path) -> None:
     async with here(tmp_path, (answered(([1], LISBON)),)) as at:
         await at.tell()
         await at.sum_up()

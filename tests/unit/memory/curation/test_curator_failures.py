@@ -28,7 +28,7 @@ def failing_once_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MemoryTable, "delete", deleted)
 
 
-async def test_a_merge_that_arrived_though_it_failed_leaves_nothing_in_ram(
+async def test_a_merge_that_was_written_though_it_failed_leaves_nothing_in_ram(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with running(home, warned=True) as (memory, archive):
@@ -48,7 +48,7 @@ async def test_a_merge_that_arrived_though_it_failed_leaves_nothing_in_ram(
         assert found.sources == (first.id, second.id)
 
 
-async def test_nor_does_it_where_the_newer_fact_stays(
+async def test_a_merge_in_which_the_newer_fact_stays_leaves_nothing_in_ram(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It says that something changed, and stands for the older one."""
@@ -79,7 +79,7 @@ async def test_nor_does_it_where_the_newer_fact_stays(
         assert [m.text for m in memory.table.get(USER, [m.id for m in facts])] == [facts[1].text]
 
 
-async def test_what_was_dropped_though_that_failed_is_out_of_ram_too(
+async def test_memories_deleted_though_that_failed_are_not_in_ram(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with running(home) as (memory, archive):
@@ -95,7 +95,7 @@ async def test_what_was_dropped_though_that_failed_is_out_of_ram_too(
 
 
 @pytest.mark.parametrize("gone", [0, 1], ids=["the older", "the newer"])
-async def test_a_merge_of_what_is_forgotten_before_it_is_written_keeps_what_is_left(
+async def test_a_merge_with_a_memory_forgotten_meanwhile_keeps_the_other(
     home: Home, monkeypatch: pytest.MonkeyPatch, gone: int
 ) -> None:
     """Writing waits for silence, and "forget that" comes in just then."""

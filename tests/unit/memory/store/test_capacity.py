@@ -22,19 +22,19 @@ def told(monkeypatch: pytest.MonkeyPatch, folder: Path, free: int, count: int) -
     return [event.text for event in events if isinstance(event, Notice)]
 
 
-def test_far_from_its_limits_nothing_is_told(
+def test_far_from_its_limits_nothing_is_reported(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     assert told(monkeypatch, tmp_path, LEAST_FREE, int(NEAR * MOST_MEMORIES) - 1) == []
 
 
-def test_each_is_told_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_each_limit_is_reported_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     first, second = told(monkeypatch, tmp_path, LEAST_FREE - 1, MOST_MEMORIES)
     assert first.startswith("The disk is nearly full (499 MB free)")
     assert second.startswith("There are 100,000 memories;")
 
 
-def test_a_folder_that_is_gone_is_others_business(tmp_path: Path) -> None:
+def test_a_missing_folder_is_ignored(tmp_path: Path) -> None:
     events: list[Event] = []
     CapacityWarnings(tmp_path / "gone", lambda: 0, events.append).watch(TURN)
     assert events == []

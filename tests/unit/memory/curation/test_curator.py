@@ -55,7 +55,7 @@ def of_user(opened: MemoryAdmin) -> list[Memory]:
 # -- said again ---------------------------------------------------------------------------------
 
 
-async def test_what_is_told_again_while_it_runs_refreshes_what_is_there(home: Home) -> None:
+async def test_a_repetition_refreshes_the_existing_memory(home: Home) -> None:
     async with running(home) as (memory, archive):
         first, second = said(SAID, at=DAYS_AGO), said(AGAIN)
         for exchange in (first, second):
@@ -74,7 +74,7 @@ async def test_what_is_told_again_while_it_runs_refreshes_what_is_there(home: Ho
         assert memory.table.count(USER) == 3, "with two answers: nothing was made again"
 
 
-def test_a_lost_table_is_made_again_without_doubles_and_a_rebuild_keeps_it_so(home: Home) -> None:
+def test_a_lost_table_is_rebuilt_without_duplicates(home: Home) -> None:
     ids = told(home, SAID, "It rains.", AGAIN, SAID)
     for act in ("start", "rebuild", "start"):
         with desk(home) as opened:
@@ -86,7 +86,7 @@ def test_a_lost_table_is_made_again_without_doubles_and_a_rebuild_keeps_it_so(ho
             assert rain.text == "It rains."
 
 
-def test_a_kill_between_the_two_writes_of_a_merge_is_made_up_for(home: Home) -> None:
+def test_a_merge_killed_between_its_two_writes_is_completed(home: Home) -> None:
     ids = told(home, SAID, AGAIN)
     with desk(home) as opened:
         (kept,) = of_user(opened)
@@ -135,7 +135,7 @@ def test_the_command_line_shows_and_splits(home: Home) -> None:
 
 
 @pytest.mark.parametrize("which", [0, 1])
-def test_forgetting_one_telling_leaves_the_memory_of_the_other(home: Home, which: int) -> None:
+def test_forgetting_one_of_two_merged_exchanges_keeps_the_other(home: Home, which: int) -> None:
     ids = told(home, SAID, AGAIN, answer="Is that so, and what does he like to eat?")
     with desk(home) as opened:
         gone = forget_now(opened, [f"{ids[which]}-assistant"])
@@ -153,7 +153,7 @@ def test_forgetting_one_telling_leaves_the_memory_of_the_other(home: Home, which
             assert [m.text for m in of_user(opened)] == [left.text]
 
 
-def test_forgetting_the_memory_forgets_all_tellings(home: Home) -> None:
+def test_forgetting_a_merged_memory_forgets_all_its_exchanges(home: Home) -> None:
     ids = told(home, SAID, AGAIN)
     with desk(home) as opened:
         assert set(forget_now(opened, [f"{ids[0]}-user"]).exchanges) == set(ids)
@@ -161,7 +161,7 @@ def test_forgetting_the_memory_forgets_all_tellings(home: Home) -> None:
         assert opened.newest().total == 0
 
 
-def test_what_is_written_down_twice_is_one(home: Home) -> None:
+def test_a_memory_added_twice_exists_once(home: Home) -> None:
     with desk(home) as opened:
         first = opened.add("The spare key is under the pot.")
         again = opened.add("the spare key is under the pot.")
@@ -173,7 +173,7 @@ def test_what_is_written_down_twice_is_one(home: Home) -> None:
 # -- changed ------------------------------------------------------------------------------------
 
 
-def test_what_changed_supersedes_and_both_stay(home: Home) -> None:
+def test_a_changed_fact_supersedes_the_old_one_and_both_stay(home: Home) -> None:
     ids = told(home, "I live in Porto now", "I now live in Lisbon", "It rains.")
     old, new = (f"{key}-user" for key in ids[:2])
     for act in ("start", "rebuild"):
@@ -196,7 +196,7 @@ def test_a_wrong_conflict_can_be_undone_for_good(home: Home) -> None:
             assert [(m.superseded_by, m.supersedes) for m in of_user(opened)] == [(None, ())] * 2
 
 
-def test_moving_back_is_no_repetition(home: Home) -> None:
+def test_a_change_back_is_not_a_repetition(home: Home) -> None:
     ids = told(home, "I live in Porto now", "I now live in Lisbon", "I live in Porto now")
     with desk(home) as opened:
         first, second, third = of_user(opened)
@@ -214,7 +214,7 @@ def limited(home: Home, key: str, at: datetime) -> None:
         table.update([replace(memory, expires=at)])
 
 
-def test_what_has_expired_goes_with_what_rests_on_it_and_is_not_made_again(home: Home) -> None:
+def test_an_expired_memory_goes_with_what_is_based_on_it_for_good(home: Home) -> None:
     ids = told(home, SAID, "It rains.", answer="")
     with desk(home) as opened:
         fact = a_memory("Max is a dog.", USER)
@@ -232,7 +232,7 @@ def test_what_has_expired_goes_with_what_rests_on_it_and_is_not_made_again(home:
         assert opened.newest().total == 0
 
 
-async def test_it_is_not_recalled_from_that_moment_on(home: Home) -> None:
+async def test_an_expired_memory_is_not_recalled(home: Home) -> None:
     async with running(home) as (memory, archive):
         archive.store(Conversation.begin(USER), said(SAID))
         await memory.settled()
@@ -259,7 +259,7 @@ def test_unimportant_old_answers_expire_by_default_and_pinned_ones_never(home: H
         assert f"{ids[0]}-user" in [m.id for m in opened.newest().memories]
 
 
-def test_many_go_in_batches(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_memories_expire_in_batches(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(curator, "EXPIRED_AT_ONCE", 2)
     rows = [
         serialization.to_json(
@@ -280,7 +280,7 @@ def test_many_go_in_batches(home: Home, monkeypatch: pytest.MonkeyPatch) -> None
         assert opened.newest().total == 6 + 2
 
 
-def test_a_note_of_a_clock_that_ran_ahead_does_not_count(home: Home) -> None:
+def test_expiries_recorded_by_a_clock_that_ran_ahead_do_not_count(home: Home) -> None:
     (key,) = told(home, SAID)
     with closing(Transcript.open(home.transcript)) as transcript:
         now = datetime.now(UTC)
@@ -294,7 +294,7 @@ def test_a_note_of_a_clock_that_ran_ahead_does_not_count(home: Home) -> None:
         assert transcript.expired(USER, now + timedelta(days=100)) == set()
 
 
-def test_a_table_of_the_first_version_is_brought_up_to_date(
+def test_a_table_of_the_first_version_is_migrated(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = a_memory()
