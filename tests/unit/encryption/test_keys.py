@@ -11,6 +11,12 @@ from assistant.encryption.keys import KeyFile, MasterKey
 from assistant.errors import StoreLocked
 
 FIXED = MasterKey(bytes(range(32)))
+RECOVERY = "AAAQ-EAYE-AUDA-OCAJ-BIFQ-YDIO-B4IB-CEQT-CQKR-MFYY-DENB-WHA5-DYP7-USSQ"
+ONE_WRONG_LETTER = [
+    RECOVERY[:at] + ("B" if letter == "A" else "A") + RECOVERY[at + 1 :]
+    for at, letter in enumerate(RECOVERY)
+    if letter != "-"
+]
 
 
 def test_derived_keys_never_change() -> None:
@@ -19,9 +25,7 @@ def test_derived_keys_never_change() -> None:
     assert FIXED.derive("transcript").hex() == (
         "9acf6d9958843c08a1a3da4d18f07b0fb76f74910855146a3602f7dc4ff034d9"
     )
-    assert FIXED.recovery() == (
-        "AAAQ-EAYE-AUDA-OCAJ-BIFQ-YDIO-B4IB-CEQT-CQKR-MFYY-DENB-WHA5-DYP7-USSQ"
-    )
+    assert FIXED.recovery() == RECOVERY
 
 
 def test_a_key_does_not_show_itself() -> None:
@@ -37,19 +41,12 @@ def test_a_recovery_key_may_be_typed_in_any_form() -> None:
     assert MasterKey.from_recovery(f" {printed.lower().replace('-', ' ')}\n") == key
 
 
-@pytest.mark.parametrize("wrong", ["", "ABCD", FIXED.recovery()[:-1], "1" + FIXED.recovery()[1:]])
+@pytest.mark.parametrize(
+    "wrong", ["", "ABCD", RECOVERY[:-1], "1" + RECOVERY[1:], *ONE_WRONG_LETTER]
+)
 def test_a_mistyped_recovery_key_is_refused(wrong: str) -> None:
     with pytest.raises(StoreLocked, match="not a recovery key"):
         MasterKey.from_recovery(wrong)
-
-
-def test_a_single_mistyped_letter_is_detected() -> None:
-    printed = FIXED.recovery()
-    for at, letter in enumerate(printed):
-        if letter != "-":
-            typed = printed[:at] + ("B" if letter == "A" else "A") + printed[at + 1 :]
-            with pytest.raises(StoreLocked):
-                MasterKey.from_recovery(typed)
 
 
 @pytest.mark.parametrize("by", ["keyring", "passphrase"])
@@ -103,13 +100,10 @@ def test_a_damaged_key_file_is_reported_in_one_sentence(tmp_path: Path) -> None:
         assert "assistant encryption recover" in str(told.value.mend)
 
 
-def test_a_key_file_of_a_newer_version_is_not_reported_as_damaged(tmp_path: Path) -> None:
+def test_a_missing_or_newer_key_file_is_not_reported_as_damaged(tmp_path: Path) -> None:
     path = tmp_path / "encryption.json"
+    assert KeyFile.read(path) is None
     path.write_text('{"version": 2}')
 
     with pytest.raises(StoreLocked, match="newer version"):
         KeyFile.read(path)
-
-
-def test_without_a_key_file_there_is_no_key(tmp_path: Path) -> None:
-    assert KeyFile.read(tmp_path / "encryption.json") is None

@@ -7,21 +7,25 @@ from pathlib import Path
 import pytest
 
 from assistant.compose.rekeying import build_rekeying
+from assistant.encryption import conversion
 from assistant.encryption import vault as encryption
+from assistant.encryption.home_lock import HomeLock
 from assistant.encryption.keys import KeyFile, MasterKey
 from assistant.encryption.rekeying import encryption_status
 from assistant.encryption.vault import PASSPHRASE_VARIABLE, open_vault
-from assistant.errors import SettingsError, StoreInUse, StoreLocked
+from assistant.errors import SettingsError, StoreError, StoreInUse, StoreLocked
 from assistant.memory.store.location import store_location
-from assistant.memory.store.repair import open_store
+from assistant.memory.store.repair import open_store, saving_marker
 from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from assistant.settings import Memory
 from tests.support.homes import (
     PASSPHRASE,
+    SAID,
     content,
     holds,
     knowing,
+    quietly,
     settings,
     talk_in,
     whole,
@@ -223,3 +227,64 @@ def test_the_state_of_a_home(home: Home, keyring: Path) -> None:
     home.key_file.unlink()
     assert encryption_status(home).state == "missing"
     assert KeyFile.read(home.key_file) is None
+
+
+# -- encrypting a plain home --------------------------------------------------------------------
+
+
+@pytest.fixture
+def plain(home: Home) -> Home:
+    with closing(open_vault(home, settings("off"))) as vault:
+        talk_in(home, vault)
+    return home
+
+
+def enable(home: Home) -> list[str]:
+    told, ask = list[str](), knowing(new_passphrase=PASSPHRASE)
+    build_rekeying(home, settings()).enable("passphrase", ask, quietly, told.append)
+    return told
+
+
+def test_stores_that_were_set_aside_are_named_and_stay(plain: Home) -> None:
+    shutil.copytree(plain.memories, plain.root / "memories.damaged-20260101-000000")
+    shutil.copy(plain.transcript, plain.root / "transcript.sqlite3.damaged")
+
+    told = enable(plain)
+
+    assert told[-1].startswith("Files set aside as damaged were not encrypted")
+    assert told[-1].endswith(": memories.damaged-20260101-000000, transcript.sqlite3.damaged")
+    assert "transcript.sqlite3.damaged" in holds(plain.root, SAID)
+    with closing(open_vault(plain, settings(), knowing(passphrase=PASSPHRASE))) as vault:
+        assert whole(plain, vault)
+
+
+def test_files_set_aside_are_not_mentioned_if_there_are_none(plain: Home) -> None:
+    assert not any("set aside" in line for line in enable(plain))
+    assert holds(plain.root, SAID) == []
+
+
+def test_damaged_memories_have_to_be_recovered_first(plain: Home) -> None:
+    saving_marker(plain.memories).write_text("memories.damaged-20260101-000000\n")
+    before = content(plain)
+    with pytest.raises(StoreError, match="still have to be recovered") as told:
+        enable(plain)
+    assert str(told.value.mend).startswith("assistant memory list")
+    assert content(plain) == before
+
+
+def test_a_conversion_that_can_not_be_completed_keeps_no_lock(
+    plain: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (plain.root / conversion.UNFINISHED).mkdir()
+
+    def refused(_: Path) -> None:
+        raise OSError(13, "Permission denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", refused)
+        with pytest.raises(StoreError, match="can't be completed") as caught:
+            open_vault(plain, settings(), encryption.ask_nobody)
+    HomeLock(plain, alone=True).release()  # else it raises: somebody has the home
+    assert caught.value.mend is not None
+    with closing(open_vault(plain, settings())) as vault:
+        assert whole(plain, vault)
