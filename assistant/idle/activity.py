@@ -36,7 +36,7 @@ class ActivityMonitor:
         self.clock = clock
         self._phase = phase
         self._since = clock()
-        self._doubtful = NEVER
+        self._unconfirmed = NEVER
         """When the last possible voice was sensed that may have been nothing."""
         self._voice = False
         self._changed = asyncio.Event()
@@ -51,25 +51,17 @@ class ActivityMonitor:
         match event:
             case PhaseChanged(phase):
                 self._phase = phase
-                self._stirred()
+                self._restart()
             case UserSensed(sure=False):
-                self._doubtful = self.clock()
-                self._tell()
+                self._unconfirmed = self.clock()
+                self._notify()
             case UserSensed() | TurnStarted():
                 self._voice = True
-                self._doubtful = NEVER
-                self._stirred()
+                self._unconfirmed = NEVER
+                self._restart()
             case TurnHeard() | SpeechIgnored():  # the two ends of an utterance
                 self._voice = False
-                self._stirred()
-
-    @property
-    def since(self) -> float | None:
-        """Since when it has been quiet, on the clock; in the future while somebody may be speaking.
-        None if only an event can make it quiet."""
-        if self._phase not in QUIET:
-            return None
-        return self._since + (LONGEST_S if self._voice else 0.0)
+                self._restart()
 
     @property
     def now(self) -> bool:
@@ -96,16 +88,18 @@ class ActivityMonitor:
         self._changed.set()
 
     def _left(self, seconds: float, after: float = NEVER) -> float | None:
-        if (since := self.since) is None:
+        """Seconds until it has been quiet long enough; None if only an event can make it so."""
+        if self._phase not in QUIET:
             return None
-        until = max(since + seconds, after + seconds, self._doubtful + UNCONFIRMED_SPEECH_S)
+        since = self._since + (LONGEST_S if self._voice else 0.0)
+        until = max(since + seconds, after + seconds, self._unconfirmed + UNCONFIRMED_SPEECH_S)
         return until - self.clock()
 
-    def _stirred(self) -> None:
+    def _restart(self) -> None:
         self._since = self.clock()
-        self._tell()
+        self._notify()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         self._changed.set()
         for act in tuple(self._listeners):
             act()

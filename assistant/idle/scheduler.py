@@ -99,15 +99,14 @@ class Scheduler:
         self._stop_requested = asyncio.Event()
         self._abandoned: asyncio.Task[BatchOutcome] | None = None
         """A batch that did not stop; nothing starts until it has ended."""
-        self._not_before = float("-inf")
-        self._rest_until = float("-inf")
-        self._pause = 0.0
-        self._rest = 0.0
+        self._not_before = self._queue_retry_at = float("-inf")
+        """On the clock: when to look again for work, and when to try the queue again."""
+        self._backoff_s = self._queue_backoff_s = 0.0
         self.trouble: StoreError | None = None
         """The store error that suspends work; None if there is none."""
         self._troubled: str | None = None
         """The kind of job whose store failed; None if it was the queue."""
-        self._pauses = 0
+        self._pause_count = 0
         self._given_up_reported = False
         quiet.on_sign(self._stop)
 
@@ -117,16 +116,16 @@ class Scheduler:
         """Run until cancelled."""
         while True:
             await self._quiet.lasting(
-                self._settings.every_s, lambda: max(self._not_before, self._rest_until)
+                self._settings.every_s, lambda: max(self._not_before, self._queue_retry_at)
             )
             outcome, _ = await self._one_batch(None, forced=False)
             if outcome is BatchOutcome.INTERRUPTED:  # `lasting` waits for quiet
                 continue
             if outcome in (BatchOutcome.NOTHING, BatchOutcome.HELD):
-                self._pause = min(2 * self._pause + self._settings.every_s, LONGEST_PAUSE_S)
+                self._backoff_s = min(2 * self._backoff_s + self._settings.every_s, LONGEST_PAUSE_S)
             else:
-                self._pause = 0.0
-            self._not_before = self._quiet.clock() + self._pause
+                self._backoff_s = 0.0
+            self._not_before = self._quiet.clock() + self._backoff_s
 
     async def run_until_empty(
         self,
@@ -146,8 +145,8 @@ class Scheduler:
             StoreError: the queue can't be read or written, or a job's own store fails.
         """
         self.backlog.changed()  # imports, among others, emit no event
-        wait, done, batches, pauses = 0.0, 0, 0, self._pauses
-        while pauses == self._pauses and (most is None or batches < most):
+        wait, done, batches, pauses = 0.0, 0, 0, self._pause_count
+        while pauses == self._pause_count and (most is None or batches < most):
             await self._quiet.lasting(wait)
             outcome, subjects = await self._one_batch(kind, forced=True)
             done += subjects
@@ -163,7 +162,7 @@ class Scheduler:
     async def pause(self) -> None:
         """Run nothing until `resume`, not even after a restart. Raises StoreError."""
         await asyncio.to_thread(self.queue.pause, self._now())
-        self._pauses += 1
+        self._pause_count += 1
         self._stop()
 
     async def resume(self) -> None:
@@ -179,7 +178,7 @@ class Scheduler:
 
     def look_again(self) -> None:
         """Check again soon: something may be due."""
-        self._pause, self._not_before = 0.0, float("-inf")
+        self._backoff_s, self._not_before = 0.0, float("-inf")
         self.backlog.changed()
         self._quiet.look_again()
 
@@ -199,7 +198,7 @@ class Scheduler:
     async def close(self) -> None:
         """Stop, after `run` was cancelled, and requeue what was begun. Idempotent; does not
         raise."""
-        self._pauses += 1
+        self._pause_count += 1
         self._stop()
         async with self._one_by_one:
             try:
@@ -330,8 +329,10 @@ class Scheduler:
         if kind is not None:
             self.backlog.rest(kind)
         else:
-            self._rest = min(2 * self._rest + self._settings.every_s, LONGEST_PAUSE_S)
-            self._rest_until = self._quiet.clock() + self._rest
+            self._queue_backoff_s = min(
+                2 * self._queue_backoff_s + self._settings.every_s, LONGEST_PAUSE_S
+            )
+            self._queue_retry_at = self._quiet.clock() + self._queue_backoff_s
         if self.trouble is None:
             text = f"Background work on the memory is suspended: {error}"
             self._emit(Notice(text, Severity.WARNING, error.mend))
@@ -340,7 +341,7 @@ class Scheduler:
 
     def _works_again(self, kind: str | None) -> None:
         """The queue works again or, if `kind` is given, that job's store."""
-        self._rest, self._rest_until = 0.0, float("-inf")
+        self._queue_backoff_s, self._queue_retry_at = 0.0, float("-inf")
         if self.trouble is not None and self._troubled == kind:
             self.trouble = None
             self._emit(Notice("Background work on the memory is running again."))
