@@ -48,6 +48,15 @@ def desk(home: Home) -> Iterator[MemoryAdmin]:
         yield opened
 
 
+def starts(home: Home, *rebuilds: bool) -> Iterator[MemoryAdmin]:
+    """One start after the other; in some of them the memories are rebuilt."""
+    for rebuild in rebuilds:
+        with desk(home) as opened:
+            if rebuild:
+                opened.rebuild()
+            yield opened
+
+
 def of_user(opened: MemoryAdmin) -> list[Memory]:
     return [m for m in reversed(opened.newest().memories) if m.speaker != ASSISTANT]
 
@@ -76,14 +85,11 @@ async def test_a_repetition_refreshes_the_existing_memory(home: Home) -> None:
 
 def test_a_lost_table_is_rebuilt_without_duplicates(home: Home) -> None:
     ids = told(home, SAID, "It rains.", AGAIN, SAID)
-    for act in ("start", "rebuild", "start"):
-        with desk(home) as opened:
-            if act == "rebuild":
-                opened.rebuild()
-            dog, rain = of_user(opened)
-            assert dog.sources == (ids[0], ids[2], ids[3])
-            assert dog.refreshed == DAYS_AGO + timedelta(days=3)
-            assert rain.text == "It rains."
+    for opened in starts(home, False, True, False):
+        dog, rain = of_user(opened)
+        assert dog.sources == (ids[0], ids[2], ids[3])
+        assert dog.refreshed == DAYS_AGO + timedelta(days=3)
+        assert rain.text == "It rains."
 
 
 def test_a_merge_killed_between_its_two_writes_is_completed(home: Home) -> None:
@@ -107,14 +113,11 @@ def test_a_merge_can_be_undone_for_good(home: Home) -> None:
             (AGAIN, (ids[1],), True),
         ]
         assert of_user(opened) == list(apart)
-    for rebuilt in (False, True):
-        with desk(home) as opened:
-            if rebuilt:
-                opened.rebuild()
-            assert [m.text for m in of_user(opened)] == [SAID, AGAIN]
-            assert all(m.refreshed is None for m in of_user(opened))
-            with pytest.raises(SettingsError, match="Nothing was merged"):
-                opened.split(f"{ids[0]}-user")
+    for opened in starts(home, False, True):
+        assert [m.text for m in of_user(opened)] == [SAID, AGAIN]
+        assert all(m.refreshed is None for m in of_user(opened))
+        with pytest.raises(SettingsError, match="Nothing was merged"):
+            opened.split(f"{ids[0]}-user")
 
 
 def test_the_command_line_shows_and_splits(home: Home) -> None:
@@ -146,11 +149,8 @@ def test_forgetting_one_of_two_merged_exchanges_keeps_the_other(home: Home, whic
         assert left.text == (SAID, AGAIN)[1 - which]
         assert left.refreshed is None
         assert [m.id for m in opened.search("dog", 5).memories if m.speaker == "user"] == [left.id]
-    for rebuilt in (False, True):
-        with desk(home) as opened:
-            if rebuilt:
-                opened.rebuild()
-            assert [m.text for m in of_user(opened)] == [left.text]
+    for opened in starts(home, False, True):
+        assert [m.text for m in of_user(opened)] == [left.text]
 
 
 def test_forgetting_a_merged_memory_forgets_all_its_exchanges(home: Home) -> None:
@@ -176,15 +176,12 @@ def test_a_memory_added_twice_exists_once(home: Home) -> None:
 def test_a_changed_fact_supersedes_the_old_one_and_both_stay(home: Home) -> None:
     ids = told(home, "I live in Porto now", "I now live in Lisbon", "It rains.")
     old, new = (f"{key}-user" for key in ids[:2])
-    for act in ("start", "rebuild"):
-        with desk(home) as opened:
-            if act == "rebuild":
-                opened.rebuild()
-            shown = opened.show(new)
-            assert [m.id for m in shown.supersedes] == [old]
-            assert opened.show(old).superseded_by == shown.memory
-            found = [m.id for m in opened.search("where do I live, Porto?", 10).memories]
-            assert found.index(new) < found.index(old)
+    for opened in starts(home, False, True):
+        shown = opened.show(new)
+        assert [m.id for m in shown.supersedes] == [old]
+        assert opened.show(old).superseded_by == shown.memory
+        found = [m.id for m in opened.search("where do I live, Porto?", 10).memories]
+        assert found.index(new) < found.index(old)
 
 
 def test_a_wrong_conflict_can_be_undone_for_good(home: Home) -> None:
@@ -221,12 +218,9 @@ def test_an_expired_memory_goes_with_what_is_based_on_it_for_good(home: Home) ->
         fact = replace(fact, id="the-fact", kind=MemoryKind.FACT, sources=(ids[0],))
         opened.import_([serialization.to_json(fact)])
     limited(home, f"{ids[0]}-user", datetime.now(UTC) - timedelta(seconds=1))
-    for rebuilt in (False, True, False):
-        with desk(home) as opened:
-            if rebuilt:
-                opened.rebuild()
-            assert [m.text for m in of_user(opened)] == ["It rains."]
-            assert opened.stats().exchanges == 2, "the transcript keeps it"
+    for opened in starts(home, False, True, False):
+        assert [m.text for m in of_user(opened)] == ["It rains."]
+        assert opened.stats().exchanges == 2, "the transcript keeps it"
     with desk(home) as opened:
         forget_now(opened, [f"{ids[1]}-user"])
         assert opened.newest().total == 0
