@@ -116,15 +116,17 @@ class Conversation:
         Raises:
             LookupError: no exchange of this turn is open.
         """
-        index = self._open_index(turn)
-        exchange = replace(
-            self._exchanges[index],
-            assistant_text=heard_text.strip(),
-            interrupted=interrupted,
-            ended=ended or datetime.now(UTC),
-        )
-        self._exchanges[index] = exchange
-        return exchange
+        for index, exchange in reversed(list(enumerate(self._exchanges))):
+            if exchange.turn == turn and exchange.open:
+                closed = replace(
+                    exchange,
+                    assistant_text=heard_text.strip(),
+                    interrupted=interrupted,
+                    ended=ended or datetime.now(UTC),
+                )
+                self._exchanges[index] = closed
+                return closed
+        raise LookupError(f"turn {turn} is not open")
 
     def apply(self, summary: Summary) -> bool:
         """Replace the exchanges that `summary` covers with it, all at once.
@@ -157,9 +159,3 @@ class Conversation:
         present = {exchange.id: exchange for exchange in self._exchanges}
         every = {exchange.id: exchange for exchange in exchanges} | present
         self._exchanges = sorted(every.values(), key=lambda exchange: exchange.started)
-
-    def _open_index(self, turn: int) -> int:
-        for index in range(len(self._exchanges) - 1, -1, -1):
-            if self._exchanges[index].turn == turn and self._exchanges[index].open:
-                return index
-        raise LookupError(f"turn {turn} is not open")

@@ -83,7 +83,8 @@ class Summarizer:
         request = self._request(covered, earlier, self._longest(conversation, covered))
         try:
             async with asyncio.timeout(TIMEOUT_S):
-                text = _cleaned(await self._written(request))
+                async with aclosing(self._llm.stream(request)) as chunks:
+                    text = _cleaned("".join([chunk.text async for chunk in chunks]))
             if not text:
                 raise ModelFailed("The model wrote nothing.")
         except ModelError as error:
@@ -145,10 +146,6 @@ class Summarizer:
         user = f"User: {' '.join(self._window.wording(exchange).split())}"
         answer = f"Assistant: {' '.join(exchange.assistant_text.split())}"
         return f"{user}\n{answer}" if exchange.assistant_text else user
-
-    async def _written(self, request: Generation) -> str:
-        async with aclosing(self._llm.stream(request)) as chunks:
-            return "".join([chunk.text async for chunk in chunks])
 
     def _failed(self, conversation: Conversation, error: ModelError) -> None:
         self._not_before = len(conversation.exchanges) + RETRY_AFTER
