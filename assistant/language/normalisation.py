@@ -6,12 +6,12 @@ compared as they are, which finds less but confuses nothing.
 
 import re
 import unicodedata
+from functools import cache
 
-from assistant.language.numbers import NUMBERS, one_of, with_digits
+from assistant.language.numbers import numbers, one_of, with_digits
 from assistant.language.word_lists import synonyms, words_of
 
 _WORD = re.compile(r"[^\W_]+(?:['.,:][^\W_]+)*")
-_NUMERAL = re.compile(rf"\d|\b{one_of(NUMBERS)}\b", re.IGNORECASE)
 APOSTROPHES = str.maketrans("’‘ʼ＇", "''''")
 
 _CONTRACTED = (
@@ -42,11 +42,6 @@ ASIDES = re.compile(
     r"|, (?:right|okay|ok|yeah|yes|you see|huh)\W*$"
 )
 """Phrases about the telling, not about its content."""
-
-FILLERS = words_of("words", "fillers")
-"""Words that two tellings of one thing may differ in."""
-
-SAME = synonyms("things", "tellings")
 
 _BRITISH = re.compile(
     r"\b(behavi|col|endeav|fav|flav|harb|hon|hum|lab|neighb|od|rum|splend|vap)our"
@@ -80,13 +75,19 @@ def content_words(text: str, *, english: bool = True) -> tuple[str, ...]:
         return tuple(_WORD.findall(unicodedata.normalize("NFC", text).lower()))
     lowered = unicodedata.normalize("NFC", text).translate(APOSTROPHES).lower()
     found = _WORD.findall(normalize(ASIDES.sub(" ", lowered)).replace("-", " "))
+    fillers, same = words_of("words", "fillers"), synonyms("things", "tellings")
     kept: list[str] = []
     for each in found:
         word = each.removesuffix("'s")
-        word = SAME.get(word, word)
-        if word not in FILLERS:
+        word = same.get(word, word)
+        if word not in fillers:
             kept.append(word)
     return tuple(with_digits(kept))
+
+
+@cache
+def _numeral() -> re.Pattern[str]:
+    return re.compile(rf"\d|\b{one_of(numbers())}\b", re.IGNORECASE)
 
 
 def numbers_in(text: str) -> set[str]:
@@ -95,7 +96,7 @@ def numbers_in(text: str) -> set[str]:
     >>> numbers_in("Twenty-one of us came at 7:30")
     {'21', '7:30'}
     """
-    if not _NUMERAL.search(text):
+    if not _numeral().search(text):
         return set()
     found = {each for each in content_words(text) if each[0].isdecimal()}
     return found if re.search(r"\b1\b", text) else found - {"1"}

@@ -17,7 +17,7 @@ from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.retrieval.ranking import Features
 from assistant.memory.retrieval.relation_index import Roles
 from assistant.memory.retrieval.time_index import RowTimes
-from assistant.memory.retrieval.user_profile import Standing, belongs_to_profile, profile_notes
+from assistant.memory.retrieval.user_profile import belongs_to_profile, names_first
 from assistant.memory.retrieval.vectors.tiers import DAY_S, Marks
 
 CREATED, LAST_USED, IMPORTANCE, CONFIDENCE, USES, FEEDBACK, PINNED, STATEMENT = range(8)
@@ -213,11 +213,11 @@ class RowMetadata:
     def created(self, row: int) -> datetime:
         return datetime.fromtimestamp(self._numbers[row, CREATED], UTC)
 
-    def told_between(self, start: float, end: float) -> Rows:
+    def stated_between(self, start: float, end: float) -> Rows:
         """Rows said from `start` until before `end`, in seconds since 1970."""
         numbers = self._numbers[: len(self.ids)]
-        told = (numbers[:, CREATED] >= start) & (numbers[:, CREATED] < end)
-        return np.flatnonzero(self._living[: len(self.ids)] & told & (numbers[:, STATEMENT] > 0))
+        then = (numbers[:, CREATED] >= start) & (numbers[:, CREATED] < end)
+        return np.flatnonzero(self._living[: len(self.ids)] & then & (numbers[:, STATEMENT] > 0))
 
     def successors(self, rows: Rows) -> Rows:
         """Rows that superseded any of these."""
@@ -231,16 +231,21 @@ class RowMetadata:
 
     def profile(self) -> tuple[Note, ...]:
         """The notes that are always in the prompt, in order."""
-        return profile_notes(
-            Standing(
-                self.ids[row],
-                self.texts[row],
-                self.kinds[row],
-                self.speakers[row],
-                float(self._numbers[row, CREATED]),
-            )
+        rows = [
+            row
             for row in self.standing
             if not (self._never_recalled[row] or row in self.superseded_by or self._hidden[row])
+        ]
+        rows.sort(key=lambda row: (-self._numbers[row, CREATED], self.ids[row]))
+        return names_first(
+            Note(
+                self.texts[row],
+                self.ids[row],
+                self.created(row),
+                self.speakers[row],
+                self.kinds[row].value,
+            )
+            for row in rows
         )
 
     def eligible(self, rows: Rows, exclude: Collection[str], now: datetime) -> NDArray[np.bool_]:

@@ -28,11 +28,11 @@ class Loops(NamedTuple):
 
     Attributes:
         distances: arguments are the signs in six words, a query's signs, what to skip, and the
-            output: see `QuantizedBlock.distances`. Also counts, in the last argument, the rows at
+            output: see `QuantizedRows.distances`. Also counts, in the last argument, the rows at
             each distance, and after the farthest those that are skipped.
         up_to: the rows that are nearer than a limit, or at the limit after the first so many; so
             many in all.
-        scored: from codes, scales, a query and rows: see `QuantizedBlock.scored`.
+        scored: from codes, scales, a query and rows: see `QuantizedRows.scored`.
         add: adds parts times a weight to the scores of some rows, each listed once.
     """
 
