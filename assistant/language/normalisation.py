@@ -14,24 +14,26 @@ from assistant.language.word_lists import synonyms, words_of
 _WORD = re.compile(r"[^\W_]+(?:['.,:][^\W_]+)*")
 APOSTROPHES = str.maketrans("’‘ʼ＇", "''''")
 
-_CONTRACTED = (
-    (r"\b(can)'t\b|\b(can)not\b", "can not"),
-    (r"\bwon't\b", "will not"),
-    (r"\b(\w+)n't\b", r"\1 not"),
-    (r"\bi'm\b", "i am"),
-    (r"\b(\w+)'re\b", r"\1 are"),
-    (r"\b(\w+)'ve\b", r"\1 have"),
-    (r"\b(\w+)'ll\b", r"\1 will"),
-    (r"\b(i|you|he|she|we|they)'d\b", r"\1 would"),
-    (r"\b(it|he|she|that|there|here|what|who|where|name)'s\b", r"\1 is"),
-    (r"\b(have|has) got\b", r"\1"),
-    (r"\b(?:any ?more|no longer)\b", "anymore"),
-    (r"\bgonna\b", "going to"),
-    (r"\bwanna\b", "want to"),
-    (r"\bo ?k\b|\bo'?clock\b", " "),
-    (r"\b(mr|mrs|ms|dr)\.", r"\1"),
+_CONTRACTIONS = tuple(
+    (re.compile(pattern), full)
+    for pattern, full in (
+        (r"\b(can)'t\b|\b(can)not\b", "can not"),
+        (r"\bwon't\b", "will not"),
+        (r"\b(\w+)n't\b", r"\1 not"),
+        (r"\bi'm\b", "i am"),
+        (r"\b(\w+)'re\b", r"\1 are"),
+        (r"\b(\w+)'ve\b", r"\1 have"),
+        (r"\b(\w+)'ll\b", r"\1 will"),
+        (r"\b(i|you|he|she|we|they)'d\b", r"\1 would"),
+        (r"\b(it|he|she|that|there|here|what|who|where|name)'s\b", r"\1 is"),
+        (r"\b(have|has) got\b", r"\1"),
+        (r"\b(?:any ?more|no longer)\b", "anymore"),
+        (r"\bgonna\b", "going to"),
+        (r"\bwanna\b", "want to"),
+        (r"\bo ?k\b|\bo'?clock\b", " "),
+        (r"\b(mr|mrs|ms|dr)\.", r"\1"),
+    )
 )
-CONTRACTED = tuple((re.compile(pattern), full) for pattern, full in _CONTRACTED)
 
 ASIDES = re.compile(
     r"\b(?:by the way|you know|i mean|you see|as i said|like i said|(?:as )?i(?:'ve)? told you"
@@ -60,7 +62,7 @@ def american_spelling(text: str) -> str:
 def normalize(text: str) -> str:
     """Lower case, plain apostrophes, contractions written out, one spelling of `colour`."""
     text = american_spelling(unicodedata.normalize("NFC", text).translate(APOSTROPHES).lower())
-    for pattern, full in CONTRACTED:
+    for pattern, full in _CONTRACTIONS:
         text = pattern.sub(full, text)
     return text
 

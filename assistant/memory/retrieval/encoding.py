@@ -25,7 +25,7 @@ from assistant.memory.records.validation import LONGEST_TEXT
 from assistant.memory.retrieval.deadline import LAST
 from models.interfaces import SentenceEncoder
 
-DRAFTS_KEPT = 4
+DRAFTS_KEPT, QUERIES_KEPT, DOCUMENTS_KEPT = 4, 1_000, 500
 RECENT = LAST
 """Recent query encodings that predict how long the next one takes."""
 LONGEST_QUERY = LONGEST_READ
@@ -95,7 +95,7 @@ class QueryEncoder:
         stronger: an encoder that finds more but takes longer, with vectors of its own; this one is
             fast, always available, and stands in for it. Calls about drafts and forgetting are
             passed on to it.
-        rest: see the method.
+        rest: frees the memory that encoding documents takes; no more will be encoded for a while.
 
     Both may be loaded already; otherwise `load` does it, but not for the stronger one.
     """
@@ -107,19 +107,17 @@ class QueryEncoder:
         *,
         stronger: "QueryEncoder | None" = None,
         rest: Callable[[], None] = lambda: None,
-        queries_kept: int = 1_000,
-        documents_kept: int = 500,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.stronger = stronger
         self._both = (self,) if stronger is None else (self, stronger)
-        self._rest = rest
+        self.rest = rest
         self.loaded = False
         """Set by `load`."""
         self._queries = queries
         self._documents = documents or queries
-        self._query_cache = VectorCache(queries_kept)
-        self._document_cache = VectorCache(documents_kept)
+        self._query_cache = VectorCache(QUERIES_KEPT)
+        self._document_cache = VectorCache(DOCUMENTS_KEPT)
         self._drafts = VectorCache(DRAFTS_KEPT)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="query-encoder")
         self._thread_ahead = ThreadPoolExecutor(1, thread_name_prefix="query-encoder-ahead")
@@ -226,10 +224,6 @@ class QueryEncoder:
         known = self._document_cache.get(document_key(text))
         return known if known is not None else self._query_cache.get(query_key(text))
 
-    def rest(self) -> None:
-        """No documents will be encoded for a while: free the memory that took."""
-        self._rest()
-
     def encode_query(self, text: str) -> Vector:
         """Like `submit`, but waits. Raises ModelFailed."""
         return self.submit(text).result()
@@ -330,7 +324,7 @@ class QueryEncoder:
         for each in self._both:
             each._thread.shutdown(wait=False, cancel_futures=True)
             each._thread_ahead.shutdown(wait=False, cancel_futures=True)
-            each._rest()
+            each.rest()
 
 
 def _seen(job: "Future[Vector]") -> None:

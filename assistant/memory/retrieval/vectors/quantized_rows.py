@@ -89,7 +89,9 @@ class QuantizedRows:
     def scored(self, query: Vectors, rows: Rows, missing: float = 0.0) -> Cosines:
         loops = COMPILED.loops
         if loops is not None:
-            cosines = loops.scored(self.codes, self.scales, query, np.ascontiguousarray(rows))
+            cosines: Cosines = loops.scored(
+                self.codes, self.scales, query, np.ascontiguousarray(rows)
+            )
         else:
             cosines = self._scored(query, rows)
         if missing:

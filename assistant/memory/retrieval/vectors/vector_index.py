@@ -9,12 +9,13 @@ and there are no clusters: an added row is found at once, and a removed one leav
 
 import threading
 from collections.abc import Callable, Sequence
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from assistant.memory.records.arrays import NONE, Cosines, Rows, Vectors, places
-from assistant.memory.retrieval.vectors.kernels import COMPILED, Loops
+from assistant.memory.retrieval.vectors.kernels import COMPILED
 from assistant.memory.retrieval.vectors.quantized_rows import (
     FARTHEST,
     NEVER,
@@ -255,7 +256,7 @@ class VectorIndex:
         kept[left_out] = False
         return rows[kept]
 
-    def _sifted(self, loops: Loops, signs: NDArray[np.uint64], count: int) -> Rows:
+    def _sifted(self, loops: ModuleType, signs: NDArray[np.uint64], count: int) -> Rows:
         """Compiled version of `_nearest_by_signs`."""
         distances = np.empty(self._rows, np.uint16)
         counts = np.zeros(FARTHEST + 2, np.int64)
@@ -264,7 +265,8 @@ class VectorIndex:
         so_far = counts[: FARTHEST + 1].cumsum()
         limit = min(int(np.searchsorted(so_far, count)), FARTHEST)
         found = int(so_far[limit])
-        return loops.up_to(distances, limit, max(0, found - count), min(found, count))
+        nearest: Rows = loops.up_to(distances, limit, max(0, found - count), min(found, count))
+        return nearest
 
     # -- what is given --------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from assistant.errors import ModelFailed
+from assistant.memory.retrieval import encoding
 from assistant.memory.retrieval.encoding import (
     LONGEST_DOCUMENT,
     LONGEST_QUERY,
@@ -60,8 +61,10 @@ def counting() -> Counting:
 
 
 @pytest.fixture
-def encoder(counting: Counting) -> Iterator[QueryEncoder]:
-    made = QueryEncoder(counting, queries_kept=3, documents_kept=2)
+def encoder(counting: Counting, monkeypatch: pytest.MonkeyPatch) -> Iterator[QueryEncoder]:
+    monkeypatch.setattr(encoding, "QUERIES_KEPT", 3)
+    monkeypatch.setattr(encoding, "DOCUMENTS_KEPT", 2)
+    made = QueryEncoder(counting)
     yield made
     counting.may_go_on.set()
     made.close()

@@ -4,6 +4,7 @@ import logging
 import sys
 from contextlib import closing
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from assistant.language.stemming import TextAnalyzer
 from assistant.memory import index_sync
 from assistant.memory.retrieval.lexical_index import LexicalIndex
 from assistant.memory.retrieval.vectors import kernels, vector_index
-from assistant.memory.retrieval.vectors.kernels import COMPILED, Compiled, Loops
+from assistant.memory.retrieval.vectors.kernels import COMPILED, Compiled
 from assistant.memory.retrieval.vectors.vector_index import VectorIndex
 from assistant.memory.store.table import MemoryTable
 from tests.support.memories import memory
@@ -24,7 +25,7 @@ Vectors = NDArray[np.float32]
 
 
 @pytest.fixture(scope="module")
-def loops() -> Loops:
+def loops() -> ModuleType:
     loaded = Compiled()
     loaded.load()
     assert loaded.loops is not None
@@ -37,7 +38,7 @@ def directions(count: int, dimensions: int, seed: int = 0) -> Vectors:
 
 
 def both(
-    monkeypatch: pytest.MonkeyPatch, loops: Loops, index: VectorIndex, query: Vectors, k: int
+    monkeypatch: pytest.MonkeyPatch, loops: ModuleType, index: VectorIndex, query: Vectors, k: int
 ) -> list[tuple[list[int], list[float]]]:
     """What is found without and with them."""
     found = []
@@ -49,7 +50,7 @@ def both(
 
 
 @pytest.mark.parametrize("dimensions", [384, 768, 100])
-def test_nearest_rows(monkeypatch: pytest.MonkeyPatch, loops: Loops, dimensions: int) -> None:
+def test_nearest_rows(monkeypatch: pytest.MonkeyPatch, loops: ModuleType, dimensions: int) -> None:
     monkeypatch.setattr(vector_index, "ROOM", 1_000)
     index = VectorIndex(dimensions, rescored=200)
     index.add(directions(2_700, dimensions))
@@ -72,7 +73,7 @@ def test_nearest_rows(monkeypatch: pytest.MonkeyPatch, loops: Loops, dimensions:
 )
 def test_which_rows_are_scored(
     monkeypatch: pytest.MonkeyPatch,
-    loops: Loops,
+    loops: ModuleType,
     rescored: int,
     copies: int,
     left: int,
@@ -87,7 +88,7 @@ def test_which_rows_are_scored(
     assert sorted(plain[0]) == sorted(kernels[0]) == expected
 
 
-def test_missing_vectors(monkeypatch: pytest.MonkeyPatch, loops: Loops) -> None:
+def test_missing_vectors(monkeypatch: pytest.MonkeyPatch, loops: ModuleType) -> None:
     index = VectorIndex(384)
     index.add(directions(3, 384))
     index.add_without(1)
@@ -99,7 +100,7 @@ def test_missing_vectors(monkeypatch: pytest.MonkeyPatch, loops: Loops) -> None:
     assert np.isnan(cosines).tolist() == [False, True, False]
 
 
-def test_scores_by_words(monkeypatch: pytest.MonkeyPatch, loops: Loops) -> None:
+def test_scores_by_words(monkeypatch: pytest.MonkeyPatch, loops: ModuleType) -> None:
     words = ["dog", "walk", "tea", "coffee", "Lisbon", "work", "train", "music", "rain", "friend"]
     draw = np.random.default_rng(6)
     texts = [" ".join(draw.choice(words, 5)) for _ in range(300)]
