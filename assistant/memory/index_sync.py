@@ -67,9 +67,7 @@ class IndexSync:
         self.index: UserIndex | None = None
         """None until the store has been read. Any thread may read it."""
         self.upkeep = Curator(user_id, lexicon, policy, encoder.forget)
-        self.stronger = StrongVectors(
-            user_id, encoder, self.store, lambda: self.index, writing, tell
-        )
+        self.stronger = StrongVectors(encoder, self.store, lambda: self.index, writing, tell)
         self._user_id = user_id
         self._encoder = encoder
         self._lexicon = lexicon
@@ -79,7 +77,7 @@ class IndexSync:
         self._ageing = TierRefresh(tiers)
         self._tell = tell
         self._taking_in = threading.Lock()
-        self._quick = QuickVectors(user_id, encoder, self.store, self._taking_in, self._settle)
+        self._quick = QuickVectors(encoder, self.store, self._taking_in, self._settle)
         self._transcript: Transcript | None = None
         self._first: Callable[[MemoryTable], None] = lambda _: None
         self._profile: tuple[Note, ...] = ()

@@ -191,7 +191,6 @@ class DocumentExpansion:
         return len(self._expanded)
 
     def put(self, expansions: Mapping[int, Expansion]) -> None:
-        """Replace the expansions of these rows."""
         self.remove(expansions)
         for row, each in expansions.items():
             kinds = [DESCRIPTION] * bool(each.about) + [QUESTION] * len(each.questions)
@@ -209,7 +208,6 @@ class DocumentExpansion:
         self._find_hidden()
 
     def remove(self, rows: Iterable[int]) -> None:
-        """Remove the expansions of these rows."""
         found = {row: self._expanded.pop(row) for row in rows if row in self._expanded}
         self._vectors.remove([each for gone in found.values() for each in gone.vectors])
         for row, gone in found.items():
@@ -226,7 +224,6 @@ class DocumentExpansion:
         self._find_hidden()
 
     def delete_hidden(self) -> None:
-        """Delete what is hidden now."""
         self.remove(list(self._hidden))
 
     def near(self, vector: Vector | None, count: int) -> Rows:

@@ -216,7 +216,6 @@ class QueryEncoder:
             self.stronger.settle(text)
 
     def draft(self) -> Vector | None:
-        """The vector of the newest draft."""
         return self._drafts.newest()
 
     def known(self, text: str) -> Vector | None:
@@ -299,19 +298,16 @@ class QueryEncoder:
                 each._document_cache.forget(gone)
 
     def forget_queries(self) -> None:
-        """Drop all cached queries."""
         for each in self._both:
             each._query_cache.clear()
             each._drop_drafts()
 
     def clear(self) -> None:
-        """Drop everything cached."""
         self.forget_queries()
         for each in self._both:
             each._document_cache.clear()
 
     def texts(self) -> list[str]:
-        """All cached texts."""
         return [
             text
             for each in self._both

@@ -154,7 +154,6 @@ class RowMetadata:
         return np.flatnonzero(self._hidden)
 
     def forget_speakers(self) -> None:
-        """Drop speakers of whom nothing is left."""
         self.all_speakers = frozenset(self.speakers[self.living()].tolist())
 
     def resting_on(self, exchanges: Collection[str], ids: Collection[str]) -> set[int]:
@@ -200,7 +199,6 @@ class RowMetadata:
         return np.flatnonzero(self._living[: len(self.ids)])
 
     def marks(self, rows: Rows) -> Marks:
-        """What decides the rows' tiers."""
         numbers = self._numbers[rows].T
         return Marks(
             created=numbers[CREATED],
@@ -220,7 +218,6 @@ class RowMetadata:
         return np.flatnonzero(self._living[: len(self.ids)] & then & (numbers[:, STATEMENT] > 0))
 
     def successors(self, rows: Rows) -> Rows:
-        """Rows that superseded any of these."""
         known = rows.tolist() if self.superseded_by else []
         newer = [self.superseded_by.get(row, "") for row in known]
         return np.array([self.row_of[key] for key in newer if key in self.row_of], np.int64)
@@ -259,16 +256,11 @@ class RowMetadata:
         return allowed
 
     def expired(self, now: datetime) -> list[str]:
-        """Ids of expired memories, oldest first."""
         rows = np.flatnonzero(self._ends[: len(self.ids)] <= now.timestamp())
         return [self.ids[row] for row in rows]
 
     def features(self, rows: Rows, now: datetime) -> Features:
-        """The rows' features for the ranking.
-
-        Args:
-            rows: ascending.
-        """
+        """The features of rows, which must ascend."""
         moment = now.timestamp()
         superseded = np.zeros(len(rows), np.bool_)
         successor = None

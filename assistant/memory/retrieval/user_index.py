@@ -78,12 +78,10 @@ class UserIndex:
         """Notes that are always in the prompt. Replaced as a whole, so that no lock is needed."""
 
     def __len__(self) -> int:
-        """Number of memories."""
         return len(self._columns.row_of)
 
     @property
     def shown(self) -> int:
-        """Number of memories that are not hidden."""
         with self._lock:
             return len(self) - len(self._columns.all_hidden())
 
@@ -91,7 +89,6 @@ class UserIndex:
         return key in self._columns.row_of
 
     def sources(self) -> set[str]:
-        """The exchanges that memories are based on."""
         with self._lock:
             return {source for each in self._columns.sources for source in each}
 
@@ -238,7 +235,6 @@ class UserIndex:
 
     @property
     def unmerged(self) -> int:
-        """Memories that `tidy` would merge."""
         return self._lexical.unmerged
 
     def tidy(self) -> None:
@@ -313,7 +309,6 @@ class UserIndex:
             return [self._columns.ids[row] for row in rows]
 
     def has_vector(self, key: str) -> bool:
-        """Whether the memory is here and has a vector."""
         with self._lock:
             row = self._columns.row_of.get(key)
             return row is not None and bool(self.dense.quick.has([row])[0])
@@ -332,7 +327,6 @@ class UserIndex:
             return [(self._columns.ids[each], cosine) for each, cosine in shown if each != row][:k]
 
     def newest(self, count: int) -> list[str]:
-        """Ids of the memories added last."""
         with self._lock:
             return [self._columns.ids[row] for row in self._columns.living()[-count:]]
 
@@ -350,12 +344,10 @@ class UserIndex:
             self._lock.release()
 
     def expired(self, now: datetime) -> list[str]:
-        """Ids of expired memories, which are no longer found."""
         with self._lock:
             return self._columns.expired(now)
 
     def speakers(self) -> frozenset[str]:
-        """Names of everyone there are memories of."""
         return self._columns.all_speakers
 
     def search(

@@ -45,13 +45,11 @@ class QuickVectors:
 
     def __init__(
         self,
-        user_id: str,
         encoder: QueryEncoder,
         store: WriteQueue,
         taking_in: threading.Lock,
         done: Callable[[UserIndex], None],
     ) -> None:
-        self._user_id = user_id
         self._encoder = encoder
         self._store = store
         self._taking_in = taking_in
@@ -79,7 +77,8 @@ class QuickVectors:
                 self._store.tell(error)
                 return True
             index.set_vectors(ids, vectors)
-            self._store.write(partial(self._write, ids, vectors))
+            write = partial(_set_vectors, index.user_id, self._encoder.name, ids, vectors)
+            self._store.write(write)
             encoded += len(ids)
         return False
 
@@ -91,9 +90,6 @@ class QuickVectors:
             piece = texts[start : start + ENCODED_AT_ONCE]
             pieces.append(self._encoder.encode_documents(piece))
         return np.concatenate(pieces)
-
-    def _write(self, ids: Sequence[str], vectors: Vectors, table: MemoryTable) -> None:
-        table.set_vectors(self._user_id, self._encoder.name, ids, vectors)
 
 
 class StrongVectors:
@@ -112,14 +108,12 @@ class StrongVectors:
 
     def __init__(
         self,
-        user_id: str,
         encoder: QueryEncoder,
         store: WriteQueue,
         index: Callable[[], UserIndex | None],
         writing: WriterThread,
         tell: Callable[[Event], None],
     ) -> None:
-        self._user_id = user_id
         self._quick = encoder
         self._encoder = encoder.stronger
         self._store = store
@@ -171,7 +165,7 @@ class StrongVectors:
             table.add_encoder(encoder.name, encoder.dimensions)
         if encoder.name not in table.encoders():
             return
-        for batch in table.scan(self._user_id, ("id",), (encoder.name,)):
+        for batch in table.scan(index.user_id, ("id",), (encoder.name,)):
             vectors, present = batch.vectors(encoder.name)
             ids = [key for key, there in zip(batch.values("id"), present, strict=True) if there]
             index.set_vectors(ids, vectors[present], stronger=True)
@@ -224,9 +218,7 @@ class StrongVectors:
         kept, vectors = [ids[at] for at in still], vectors[still]
         index.set_vectors(kept, vectors, stronger=True)
         if kept:
-            self._store.write(
-                lambda table: table.set_vectors(self._user_id, encoder, kept, vectors)
-            )
+            self._store.write(partial(_set_vectors, index.user_id, encoder, kept, vectors))
 
     def rest(self) -> None:
         """Release memory: nothing will be encoded for a while. Quick; any thread."""
@@ -253,6 +245,12 @@ class StrongVectors:
 
         write = partial(self._store.write, drop)
         await asyncio.get_running_loop().run_in_executor(self._writing, write)
+
+
+def _set_vectors(
+    user: str, encoder: str, ids: Sequence[str], vectors: Vectors, table: MemoryTable
+) -> None:
+    table.set_vectors(user, encoder, ids, vectors)
 
 
 class TierRefresh:

@@ -87,7 +87,6 @@ class DenseIndex:
             self.stronger.add_without(len(self.quick) - first)
 
     def add_without(self, count: int) -> None:
-        """Append rows that get their vectors later."""
         self.quick.add_without(count)
         if self.stronger is not None:
             self.stronger.add_without(count)
@@ -99,7 +98,6 @@ class DenseIndex:
             index.replace(rows, vectors)
 
     def remove(self, rows: list[int]) -> None:
-        """Overwrite the rows' vectors of both encoders."""
         for vectors in self.encoders:
             vectors.remove(rows)
 

@@ -61,19 +61,18 @@ class VectorIndex:
 
     @property
     def hot(self) -> Rows:
-        """The rows of the hot tier, unsorted."""
+        """Unsorted."""
         with self._lock:
             return self._hot.rows.copy()
 
     @property
     def warm(self) -> Rows:
-        """The rows of the warm tier, ascending."""
+        """Ascending."""
         with self._lock:
             return self._warm
 
     @property
     def present(self) -> NDArray[np.bool_]:
-        """Which rows have a vector."""
         with self._lock:
             return self._quantized.present[: self._rows].copy()
 
@@ -86,7 +85,6 @@ class VectorIndex:
         self.replace(np.arange(first, first + len(given)), given, hot=hot)
 
     def add_without(self, count: int) -> None:
-        """Append rows that get their vectors later."""
         with self._lock:
             self._grow(count)
 
@@ -116,7 +114,6 @@ class VectorIndex:
             self._clear(numbers)
 
     def has(self, rows: Sequence[int] | Rows) -> NDArray[np.bool_]:
-        """Which of these rows have a vector."""
         numbers = self._known(rows)
         with self._lock:
             return self._quantized.present[numbers]
@@ -158,7 +155,6 @@ class VectorIndex:
             self._quantized.skipped[self._warm] = NEVER
 
     def tiers(self, rows: Sequence[int] | Rows) -> list[Tier]:
-        """The tier of each of these rows."""
         with self._lock:
             numbers = self._known(rows)
             warm = (places(self._warm, numbers) != NONE).tolist()

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from assistant.memory.records.memory import Memory, MemoryKind
+from assistant.memory.records.memory import MemoryKind
 from assistant.memory.retrieval.deadline import (
     LAST,
     LEAST_S,
@@ -21,6 +21,7 @@ from assistant.memory.retrieval.deadline import (
 )
 from assistant.memory.retrieval.question import read_question
 from assistant.memory.retrieval.user_index import UserIndex
+from tests.support.memories import turn
 from tests.support.user_memory import user_index
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -151,32 +152,23 @@ def cut(request: pytest.FixtureRequest, clock: Clock) -> Callable[[], SearchDead
 # -- the search itself --------------------------------------------------------------------------
 
 
-def told(number: int, text: str, superseded_by: str | None = None) -> Memory:
-    return Memory(
-        id=f"m{number}",
-        user_id="ada",
-        kind=MemoryKind.EXCHANGE,
-        text=text,
-        created=NOW - timedelta(days=100 - number),
-        speaker="user",
-        conversation=f"c{number}",
-        sources=(f"x{number}",),
-        superseded_by=superseded_by,
+SAID = tuple(
+    turn(number, text, NOW - timedelta(days=100 - number), conversation=f"c{number}", **more)
+    for number, (text, more) in enumerate(
+        (
+            ("My dog Max loves fetch.", {}),
+            ("I live in Ghent.", {"superseded_by": "m2"}),
+            ("I live in Lisbon.", {}),
+            ("It rained all day.", {}),
+        )
     )
-
-
-TOLD = (
-    told(0, "My dog Max loves fetch."),
-    told(1, "I live in Ghent.", superseded_by="m2"),
-    told(2, "I live in Lisbon."),
-    told(3, "It rained all day."),
 )
 
 
 @pytest.fixture
 def index() -> UserIndex:
     made = user_index(2)
-    made.add(TOLD, np.eye(2, dtype=np.float32)[[0, 1, 1, 0]])
+    made.add(SAID, np.eye(2, dtype=np.float32)[[0, 1, 1, 0]])
     return made
 
 
@@ -225,7 +217,7 @@ def test_in_brief_a_superseded_memory_comes_after_its_successor(
 ) -> None:
     assert first(find(index, "Where do I live?", cut()), "m2", "m1")
     assert first(find(index, "Where did I live in Ghent?", cut()), "m2", "m1")
-    index.update(replace(TOLD[2], text="We moved to Lisbon."))
+    index.update(replace(SAID[2], text="We moved to Lisbon."))
     assert first(find(index, "Where do I live?", cut()), "m2", "m1")
 
 
@@ -233,11 +225,11 @@ def test_in_brief_nothing_hidden_shown_or_expired_is_found(
     index: UserIndex, cut: Callable[[], SearchDeadline]
 ) -> None:
     assert "m2" not in find(index, "Where do I live?", cut(), exclude=("x2",))
-    index.update(replace(TOLD[2], never_recall=True))
+    index.update(replace(SAID[2], never_recall=True))
     assert "m2" not in find(index, "Where do I live?", cut())
-    index.update(replace(TOLD[2], expires=NOW - timedelta(days=1)))
+    index.update(replace(SAID[2], expires=NOW - timedelta(days=1)))
     assert "m2" not in find(index, "Where do I live?", cut())
-    index.update(TOLD[2])
+    index.update(SAID[2])
     assert "m2" in find(index, "Where do I live?", cut())
     index.hide(["x1", "x2"], [])
     assert not {"m1", "m2"} & set(find(index, "Where do I live?", cut()))
@@ -247,7 +239,7 @@ def test_in_brief_summaries_answer_recaps_alone(
     index: UserIndex, cut: Callable[[], SearchDeadline]
 ) -> None:
     summary = replace(
-        told(4, "Max the dog loves fetch."), kind=MemoryKind.SUMMARY, sources=("x0", "x3")
+        turn(4, "Max the dog loves fetch.", NOW), kind=MemoryKind.SUMMARY, sources=("x0", "x3")
     )
     index.add([summary], np.eye(2, dtype=np.float32)[[0]])
     assert first(find(index, "What does Max the dog love?", cut()), "m0")
@@ -257,7 +249,7 @@ def test_in_brief_summaries_answer_recaps_alone(
 
 def test_in_brief_the_newest_of_equals_are_found(cut: Callable[[], SearchDeadline]) -> None:
     index = user_index(2)
-    equal = [told(number, "It rained all day.") for number in range(120)]
+    equal = [turn(number, "It rained all day.", NOW) for number in range(120)]
     index.add(equal, np.tile(np.array([1, 0], np.float32), (120, 1)))
     assert find(index, "Has it rained?", cut()) == ["m119", "m118", "m117", "m116"]
 
@@ -265,7 +257,7 @@ def test_in_brief_the_newest_of_equals_are_found(cut: Callable[[], SearchDeadlin
 def test_in_brief_only_the_time_asked_for_counts(
     index: UserIndex, cut: Callable[[], SearchDeadline]
 ) -> None:
-    index.update(replace(TOLD[3], text="What did I say on Monday about the rain?"))
+    index.update(replace(SAID[3], text="What did I say on Monday about the rain?"))
     assert find(index, "What did I say yesterday?", cut()) == []
 
 

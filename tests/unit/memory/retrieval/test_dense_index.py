@@ -11,18 +11,14 @@ from assistant.memory.retrieval.vectors.dense_index import (
     QueryVectors,
     blended,
 )
+from tests.support.encoders import unit_vectors
 
 QUICK, OTHER = 16, 24
 
 
-def units(count: int, dimensions: int, seed: int) -> NDArray[np.float32]:
-    drawn = np.random.default_rng(seed).normal(size=(count, dimensions))
-    return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True), np.float32)
-
-
 def filled(count: int, strong: int) -> tuple[DenseIndex, NDArray[np.float32], NDArray[np.float32]]:
     """The first `strong` rows have both."""
-    quick, other = units(count, QUICK, 1), units(count, OTHER, 2)
+    quick, other = unit_vectors(count, QUICK, 1), unit_vectors(count, OTHER, 2)
     dense = DenseIndex(QUICK)
     dense.add(quick)
     dense.attach(OTHER)

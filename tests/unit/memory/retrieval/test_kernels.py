@@ -18,6 +18,7 @@ from assistant.memory.retrieval.vectors import kernels, vector_index
 from assistant.memory.retrieval.vectors.kernels import COMPILED, Compiled
 from assistant.memory.retrieval.vectors.vector_index import VectorIndex
 from assistant.memory.store.table import MemoryTable
+from tests.support.encoders import unit_vectors
 from tests.support.memories import memory
 from tests.support.user_memory import opened_memory
 
@@ -30,11 +31,6 @@ def loops() -> ModuleType:
     loaded.load()
     assert loaded.loops is not None
     return loaded.loops
-
-
-def directions(count: int, dimensions: int, seed: int = 0) -> Vectors:
-    drawn = np.random.default_rng(seed).standard_normal((count, dimensions)).astype(np.float32)
-    return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True), np.float32)
 
 
 def both(
@@ -53,13 +49,13 @@ def both(
 def test_nearest_rows(monkeypatch: pytest.MonkeyPatch, loops: ModuleType, dimensions: int) -> None:
     monkeypatch.setattr(vector_index, "ROOM", 1_000)
     index = VectorIndex(dimensions, rescored=200)
-    index.add(directions(2_700, dimensions))
+    index.add(unit_vectors(2_700, dimensions))
     index.add_without(50)
     index.remove(list(range(100, 400)))
-    index.replace([5, 6], directions(2, dimensions, seed=1), hot=True)
+    index.replace([5, 6], unit_vectors(2, dimensions, seed=9), hot=True)
     index.set_warm([1_500, 7])
 
-    for query in directions(20, dimensions, seed=2):
+    for query in unit_vectors(20, dimensions, seed=2):
         query.flags.writeable = False  # as those of questions are
         plain, kernels = both(monkeypatch, loops, index, query, 10)
         assert kernels[0] == plain[0]
@@ -80,21 +76,21 @@ def test_which_rows_are_scored(
     expected: list[int],
 ) -> None:
     index = VectorIndex(384, rescored=rescored)
-    index.add(np.repeat(directions(1, 384), copies, axis=0))
+    index.add(np.repeat(unit_vectors(1, 384), copies, axis=0))
     index.remove(list(range(left, copies)))
 
-    plain, kernels = both(monkeypatch, loops, index, directions(1, 384)[0], rescored)
+    plain, kernels = both(monkeypatch, loops, index, unit_vectors(1, 384)[0], rescored)
 
     assert sorted(plain[0]) == sorted(kernels[0]) == expected
 
 
 def test_missing_vectors(monkeypatch: pytest.MonkeyPatch, loops: ModuleType) -> None:
     index = VectorIndex(384)
-    index.add(directions(3, 384))
+    index.add(unit_vectors(3, 384))
     index.add_without(1)
     monkeypatch.setattr(COMPILED, "loops", loops)
 
-    cosines = index.cosines(directions(1, 384)[0], [0, 3, 2], missing=np.nan)
+    cosines = index.cosines(unit_vectors(1, 384)[0], [0, 3, 2], missing=np.nan)
 
     assert cosines[0] == pytest.approx(1, abs=0.01)
     assert np.isnan(cosines).tolist() == [False, True, False]

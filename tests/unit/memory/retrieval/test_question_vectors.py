@@ -73,7 +73,7 @@ async def test_what_was_encoded_ahead_is_there_when_it_is_asked(
     assert held.encoded == ["where is my bike"]
 
 
-async def test_the_whole_question_never_waits_for_its_beginning(
+async def test_a_question_never_waits_for_its_beginning_and_only_the_newest_waits(
     asking: QuestionEncoder, held: Held
 ) -> None:
     asking.ahead("slow where")
@@ -82,21 +82,11 @@ async def test_the_whole_question_never_waits_for_its_beginning(
         asking.ahead(words)
     asked = await asking.ask("where is my bike", leisure())
     assert same(asked.vector, "where is my bike")
+    asking.ahead("where else is")
+    asking.ahead("where else is it")
     held.may_go_on.set()
-    await encoded(held, "slow where")
-    assert held.encoded == ["where is my bike", "slow where"]
-
-
-async def test_only_the_newest_of_several_waiting_beginnings_is_encoded(
-    asking: QuestionEncoder, held: Held
-) -> None:
-    asking.ahead("slow where")
-    assert held.begun.wait(WAIT_S)
-    for words in ("where is", "where is my"):
-        asking.ahead(words)
-    held.may_go_on.set()
-    await encoded(held, "where is my")
-    assert held.encoded == ["slow where", "where is my"]
+    await encoded(held, "where else is it")
+    assert held.encoded == ["where is my bike", "slow where", "where else is it"]
 
 
 async def test_the_same_words_are_not_encoded_twice_at_once(

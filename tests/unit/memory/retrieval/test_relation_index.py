@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
-import numpy as np
 import pytest
 
 from assistant.language.speakers import ASSISTANT, USER
-from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.retrieval.question import read_question
 from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.relation_index import Role, Roles, roles
 from assistant.memory.retrieval.user_index import UserIndex
+from tests.support.encoders import unit_vectors
+from tests.support.memories import turn
 from tests.support.user_memory import user_index
 
 START = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -90,16 +90,8 @@ SAID = (
 
 def index(said: Sequence[str], ranking: Ranking, speaker: str = USER) -> UserIndex:
     made = user_index(8, ranking)
-    vectors = np.random.default_rng(0).normal(size=(len(said), 8)).astype(np.float32)
-    made.add(
-        [
-            Memory(
-                f"e{n}-user", "ada", MemoryKind.EXCHANGE, text, START, speaker, sources=(f"e{n}",)
-            )
-            for n, text in enumerate(said)
-        ],
-        vectors / np.linalg.norm(vectors, axis=1, keepdims=True),
-    )
+    memories = [turn(n, text, START, speaker=speaker) for n, text in enumerate(said)]
+    made.add(memories, unit_vectors(len(said), 8))
     return made
 
 
@@ -120,11 +112,11 @@ def test_the_assistants_words_say_nothing_of_who_is_who() -> None:
 
 def test_hidden_and_removed_memories_link_no_names() -> None:
     within = index(SAID, Ranking())
-    within.hide(["e0"], ())
+    within.hide(["x0"], ())
     assert linked(within) == set()
     within.hide((), ())
     assert linked(within) != set()
-    within.remove(["e0-user"])
+    within.remove(["m0"])
     within.purge()
     assert linked(within) == set()
     assert "anna" not in repr(vars(within._columns.roles))

@@ -18,6 +18,7 @@ from assistant.memory.retrieval.user_index import UserIndex
 from assistant.memory.retrieval.vector_maintenance import TierRefresh
 from assistant.memory.retrieval.vectors.tiers import DAY_S, Marks, Tier, Tiers, assigned, standing
 from assistant.memory.store.table import MemoryTable
+from tests.support.encoders import unit_vectors
 from tests.support.in_ram import held
 from tests.support.user_memory import opened_memory, user_index
 
@@ -95,8 +96,7 @@ def memories(count: int) -> list[Memory]:
 
 
 def vectors(count: int) -> NDArray[np.float32]:
-    drawn = np.random.default_rng(3).normal(size=(count, DIMENSIONS)).astype(np.float32)
-    return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True), np.float32)
+    return unit_vectors(count, DIMENSIONS)
 
 
 def index(count: int) -> UserIndex:

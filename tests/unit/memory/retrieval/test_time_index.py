@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from assistant.language.speakers import USER
-from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.retrieval.question import read_question
 from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.time_index import RowTimes, time_asked
 from assistant.memory.retrieval.user_index import UserIndex
+from tests.support.memories import turn
 from tests.support.user_memory import user_index
 
 NOW = datetime(2026, 7, 2, 18, tzinfo=UTC)
@@ -30,10 +30,7 @@ def index(ranking: Ranking | None = None, more: int = 0) -> UserIndex:
         datetime(2025, 1, 1, tzinfo=UTC) + timedelta(hours=n): f"a boiler, a pump, {n}"
         for n in range(more)
     }
-    memories = [
-        Memory(f"e{n}-user", "ada", MemoryKind.EXCHANGE, text, when, USER, sources=(f"e{n}",))
-        for n, (when, text) in enumerate(said.items())
-    ]
+    memories = [turn(n, text, when) for n, (when, text) in enumerate(said.items())]
     vectors = np.tile(np.array([1, 0, 0, 0], np.float32), (len(memories), 1))
     made.add(memories, vectors)
     return made
@@ -105,5 +102,5 @@ def test_most_questions_name_no_time(asked: str) -> None:
 
 def test_removed_rows_are_not_found_by_time() -> None:
     within = index()
-    within.remove(["e3-user"])
+    within.remove(["m3"])
     assert texts("what did I say yesterday?", within) == []

@@ -3,34 +3,21 @@
 import threading
 import time
 from collections.abc import Collection
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from assistant.memory.records.arrays import Rows
-from assistant.memory.records.memory import Memory, MemoryKind
+from assistant.memory.records.memory import Memory
 from assistant.memory.retrieval import user_index as module
 from assistant.memory.retrieval.question import read_question
 from assistant.memory.retrieval.relation_index import LOOKED_AT
 from assistant.memory.retrieval.row_metadata import RowMetadata
 from assistant.memory.retrieval.user_index import UserIndex
+from tests.support.memories import NOW, turn
 from tests.support.user_memory import user_index
-
-NOW = datetime(2026, 4, 10, 12, tzinfo=UTC)
-
-
-def said(number: int, text: str, speaker: str = "user") -> Memory:
-    return Memory(
-        id=f"m{number}",
-        user_id="ada",
-        kind=MemoryKind.EXCHANGE,
-        text=text,
-        created=NOW - timedelta(hours=number),
-        speaker=speaker,
-        sources=(f"x{number}",),
-    )
 
 
 def index(*memories: Memory) -> UserIndex:
@@ -47,7 +34,7 @@ def found(within: UserIndex, words: str) -> list[str]:
 def test_forgetting_waits_for_one_batch_of_what_is_added_and_not_for_all(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    within = index(said(0, "My red bicycle."))
+    within = index(turn(0, "My red bicycle."))
     batches = 20
     forgotten = threading.Event()
     held: list[bool] = []
@@ -61,7 +48,7 @@ def test_forgetting_waits_for_one_batch_of_what_is_added_and_not_for_all(
         breath(seconds)
 
     monkeypatch.setattr("assistant.memory.retrieval.user_index.time.sleep", paused)
-    within.add([said(n, f"Apple {n}.") for n in range(1, batches * module.ADDED_AT_ONCE)])
+    within.add([turn(n, f"Apple {n}.") for n in range(1, batches * module.ADDED_AT_ONCE)])
     assert forgotten.is_set()
     assert len(held) == batches - 1
     assert found(within, "bicycle") == []
@@ -71,14 +58,14 @@ def test_forgetting_waits_for_one_batch_of_what_is_added_and_not_for_all(
 def test_what_is_added_while_its_source_is_hidden_is_never_found() -> None:
     within = index()
     within.hide(["x1"], ["m2"])
-    within.add([said(1, "My red bicycle."), said(2, "A red bicycle."), said(3, "The bicycle.")])
+    within.add([turn(1, "My red bicycle."), turn(2, "A red bicycle."), turn(3, "The bicycle.")])
     assert found(within, "bicycle") == ["m3"]
     within.hide((), ())
     assert len(found(within, "bicycle")) == 3
 
 
 def test_the_same_is_found_before_and_after_a_merge(monkeypatch: pytest.MonkeyPatch) -> None:
-    many = [said(n, f"My friend number {n} is in Lisbon.") for n in range(300)]
+    many = [turn(n, f"My friend number {n} is in Lisbon.") for n in range(300)]
     plain = found(index(*many), "friend number 77")
     monkeypatch.setattr(module, "LONG", 50)
     merged = index(*many)
@@ -88,7 +75,7 @@ def test_the_same_is_found_before_and_after_a_merge(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_names_checked_for_a_relation_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    clients = [said(n, f"My client {'ABCDEFGHIJ'[n // 26 % 10]}{chr(97 + n % 26)}o called.")
+    clients = [turn(n, f"My client {'ABCDEFGHIJ'[n // 26 % 10]}{chr(97 + n % 26)}o called.")
                for n in range(200)]  # fmt: skip
     within = index(*clients)
     within.hide([f"x{n}" for n in range(200)], ())
@@ -107,9 +94,9 @@ def test_the_names_checked_for_a_relation_are_bounded(monkeypatch: pytest.Monkey
 
 
 def test_speakers_are_those_of_whom_a_memory_is_left() -> None:
-    within = index(said(0, "Hello.", "Maria"), said(1, "Hello.", "Jo"))
+    within = index(turn(0, "Hello.", speaker="Maria"), turn(1, "Hello.", speaker="Jo"))
     before = within.speakers()
-    within.add([said(2, "Hello.", "Kim")])
+    within.add([turn(2, "Hello.", speaker="Kim")])
     assert before == {"Maria", "Jo"}
     assert within.speakers() == {"Maria", "Jo", "Kim"}
     within.remove(["m1"])

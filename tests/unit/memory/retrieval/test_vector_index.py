@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from assistant.memory.records.arrays import Rows, Vectors
 from assistant.memory.retrieval.vectors import vector_index
 from assistant.memory.retrieval.vectors.vector_index import VectorIndex
+from tests.support.encoders import unit_vectors
 from tests.support.in_ram import held
 
 DIMENSIONS = 96
@@ -18,8 +19,7 @@ ROUNDING = 0.005
 
 
 def unit(count: int, seed: int = 1, dimensions: int = DIMENSIONS) -> Vectors:
-    drawn = np.random.default_rng(seed).normal(size=(count, dimensions))
-    return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True), np.float32)
+    return unit_vectors(count, dimensions, seed)
 
 
 def near(vector: NDArray[np.float32], count: int, seed: int = 9) -> Vectors:
