@@ -69,14 +69,11 @@ class Home:
         self.rests += 1
 
     @asynccontextmanager
-    async def memory(
-        self, encoder: QueryEncoder | None = None, *, begun: bool = True
-    ) -> AsyncIterator[UserMemory]:
+    async def memory(self, encoder: QueryEncoder | None = None) -> AsyncIterator[UserMemory]:
         where = self.folder / "memories"
         queries = encoder or self.encoder()
         async with opened_memory(where, queries, emit=self.events.append) as memory:
-            if begun:
-                await asyncio.wrap_future(memory.strengthening.begin())
+            await asyncio.wrap_future(memory.strengthening.begin())
             try:
                 yield memory
             finally:
@@ -90,7 +87,9 @@ async def tell(memory: UserMemory, *texts: str) -> None:
     await memory.settled()
 
 
-async def strengthened(memory: UserMemory) -> None:
+async def strengthened(memory: UserMemory, *texts: str) -> None:
+    """Everything has both vectors, these texts too."""
+    await tell(memory, *texts)
     while await memory.strengthening.some(8):
         pass
 
@@ -117,13 +116,10 @@ async def test_the_quick_one_serves_until_the_stronger_one_has_vectors(tmp_path:
         assert await meaning(memory, "The dog sleeps.", "The dog sleeps.") > 0.5
 
 
-async def test_after_a_restart_all_of_them_are_there_and_nothing_is_encoded_again(
-    tmp_path: Path,
-) -> None:
+async def test_after_a_restart_nothing_is_encoded_again(tmp_path: Path) -> None:
     home = Home(tmp_path)
     async with home.memory() as memory:
-        await tell(memory, ANIMAL)
-        await strengthened(memory)
+        await strengthened(memory, ANIMAL)
     home.strong.encoded.clear()
     async with home.memory() as memory:
         assert memory.strengthening.missing() == 0
@@ -131,14 +127,13 @@ async def test_after_a_restart_all_of_them_are_there_and_nothing_is_encoded_agai
     assert home.strong.encoded == ["animal"]
 
 
-async def test_a_stronger_one_that_is_late_is_stood_in_for_and_that_is_told(
+async def test_a_late_stronger_encoder_is_replaced_and_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     unhurried(monkeypatch)
     home, gate = Home(tmp_path), Gate()
     async with home.memory() as memory:
-        await tell(memory, ANIMAL)
-        await strengthened(memory)
+        await strengthened(memory, ANIMAL)
         home.strong.gate = gate
         late = await memory.recall("Max the dog", UNHURRIED_S)
         assert late.stand_in
@@ -152,8 +147,7 @@ async def test_a_stronger_one_that_is_late_is_stood_in_for_and_that_is_told(
 async def test_what_was_encoded_ahead_is_in_time(tmp_path: Path) -> None:
     home = Home(tmp_path)
     async with home.memory() as memory:
-        await tell(memory, ANIMAL)
-        await strengthened(memory)
+        await strengthened(memory, ANIMAL)
         home.strong.encoded.clear()
         memory.asking.ahead("animal")
         async with asyncio.timeout(WAIT_S):
@@ -163,13 +157,10 @@ async def test_what_was_encoded_ahead_is_in_time(tmp_path: Path) -> None:
         assert home.strong.encoded == ["animal"]
 
 
-async def test_a_follow_up_leans_on_the_question_before_it_or_goes_by_the_quick_one(
-    tmp_path: Path,
-) -> None:
+async def test_a_follow_up_needs_the_stronger_vector_of_what_it_refers_to(tmp_path: Path) -> None:
     home = Home(tmp_path)
     async with home.memory() as memory:
-        await tell(memory, ANIMAL)
-        await strengthened(memory)
+        await strengthened(memory, ANIMAL)
         earlier = [Earlier("Where did the animal sleep?", "In the bath.")]
         async with asyncio.timeout(WAIT_S):
             asked = await memory.asking.ask("and it?", LEISURE_S + 1e9, earlier)
@@ -181,7 +172,7 @@ async def test_a_follow_up_leans_on_the_question_before_it_or_goes_by_the_quick_
         assert asked.stronger is not None
 
 
-async def test_changed_words_lose_both_vectors(tmp_path: Path) -> None:
+async def test_a_changed_text_loses_both_vectors(tmp_path: Path) -> None:
     home = Home(tmp_path)
     async with home.memory() as memory:
         await asyncio.to_thread(memory.put, [told("The bike is red.", "ada")])
@@ -194,7 +185,7 @@ async def test_changed_words_lose_both_vectors(tmp_path: Path) -> None:
         assert len(memory.table.without_vectors("ada", "other", 9)) == 1
 
 
-async def test_words_that_change_while_they_are_encoded_keep_no_old_vector(tmp_path: Path) -> None:
+async def test_a_memory_deleted_while_it_is_encoded_gets_no_vector(tmp_path: Path) -> None:
     home = Home(tmp_path)
     async with home.memory() as memory:
         await asyncio.to_thread(memory.put, [told("The bike is red.", "ada")])
@@ -225,9 +216,7 @@ async def test_cancelled_work_stops_the_encoder(tmp_path: Path) -> None:
         assert gate.may_go_on.is_set()
 
 
-async def test_without_the_stronger_model_the_quick_one_goes_on_and_it_is_told_once(
-    tmp_path: Path,
-) -> None:
+async def test_without_the_stronger_model_the_quick_one_is_used(tmp_path: Path) -> None:
     home = Home(tmp_path)
     home.strong = Missing()
     async with home.memory() as memory:
@@ -241,7 +230,7 @@ async def test_without_the_stronger_model_the_quick_one_goes_on_and_it_is_told_o
     assert notice.mend == "assistant models pull other"
 
 
-async def test_a_rebuild_makes_them_anew_and_recall_goes_on(tmp_path: Path) -> None:
+async def test_a_rebuild_makes_stronger_vectors_again(tmp_path: Path) -> None:
     home, talk = Home(tmp_path), Conversation.begin("ada")
     with closing(Transcript.open(tmp_path / "transcript.sqlite3")) as transcript:
         async with home.memory() as memory:
@@ -258,9 +247,7 @@ async def test_a_rebuild_makes_them_anew_and_recall_goes_on(tmp_path: Path) -> N
 # -- between utterances -------------------------------------------------------------------------
 
 
-async def test_idle_work_gives_them_and_drops_those_of_an_encoder_that_is_chosen_no_more(
-    tmp_path: Path,
-) -> None:
+async def test_idle_work_makes_vectors_and_drops_those_of_another_encoder(tmp_path: Path) -> None:
     home = Home(tmp_path)
     async with home.memory() as memory:
         work = EmbeddingJob(memory.strengthening)
@@ -283,7 +270,7 @@ async def test_idle_work_gives_them_and_drops_those_of_an_encoder_that_is_chosen
         assert await meaning(memory, "number 7", "Fact number 7.") > 0
 
 
-def test_what_is_told_to_the_quick_encoder_is_told_to_the_other() -> None:
+def test_forgetting_reaches_both_encoders() -> None:
     stronger = QueryEncoder(OtherHashing())
     encoder = QueryEncoder(HashingEncoder(), stronger=stronger)
     stronger.load()
@@ -310,8 +297,7 @@ async def slow(home: Home) -> AsyncIterator[tuple[UserMemory, QueryEncoder]]:
     moments = iter(range(0, 10**9, 1_000))
     stronger = QueryEncoder(home.strong, clock=lambda: next(moments))
     async with home.memory(QueryEncoder(home.quick, stronger=stronger)) as memory:
-        await tell(memory, ANIMAL)
-        await strengthened(memory)
+        await strengthened(memory, ANIMAL)
         first = await memory.recall("Max", LEISURE_S)
         assert not first.stand_in, "nothing is known of its speed"
         yield memory, stronger
@@ -323,7 +309,7 @@ async def encoded(encoder: QueryEncoder, text: str) -> None:
             await asyncio.sleep(0.001)
 
 
-async def test_nobody_waits_for_one_that_is_known_to_be_too_slow(tmp_path: Path) -> None:
+async def test_recall_does_not_wait_for_an_encoder_known_to_be_too_slow(tmp_path: Path) -> None:
     home, gate = Home(tmp_path), Gate()
     async with slow(home) as (memory, stronger):
         home.strong.gate = gate
@@ -335,7 +321,7 @@ async def test_nobody_waits_for_one_that_is_known_to_be_too_slow(tmp_path: Path)
         assert not (await memory.recall("Max the dog", LEISURE_S)).stand_in, "it is known by now"
 
 
-async def test_what_is_too_slow_is_not_begun_for_words_that_were_given_up(tmp_path: Path) -> None:
+async def test_a_slow_encoder_does_not_encode_words_that_were_dropped(tmp_path: Path) -> None:
     home = Home(tmp_path)
     async with slow(home) as (memory, stronger):
         ways: tuple[Callable[[], None], ...] = (
@@ -354,7 +340,7 @@ async def test_what_is_too_slow_is_not_begun_for_words_that_were_given_up(tmp_pa
     assert home.strong.encoded.count("Max the dog") == 1
 
 
-async def test_what_is_under_way_is_taken_if_it_is_there_by_then(tmp_path: Path) -> None:
+async def test_encoding_under_way_is_used_if_it_ends_in_time(tmp_path: Path) -> None:
     home, gate = Home(tmp_path), Gate()
     async with slow(home) as (_, stronger):
         home.strong.gate = gate
