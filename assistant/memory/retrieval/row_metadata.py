@@ -39,10 +39,10 @@ class RowMetadata:
         """Replaced as a whole, so that it can be read without a lock."""
         self.sources: list[tuple[str, ...]] = []
         self.superseded_by: dict[int, str] = {}
-        self._retold: dict[int, tuple[datetime, datetime]] = {}
+        self._refreshed: dict[int, tuple[datetime, datetime]] = {}
         """For what was said several times: when first, and when last."""
         self.summaries: set[int] = set()
-        self.standing: set[int] = set()
+        self.profile_rows: set[int] = set()
         """Rows of the profile."""
         self.speakers = np.empty(0, np.object_)
         self.before: Rows = np.empty(0, np.int64)
@@ -94,16 +94,16 @@ class RowMetadata:
         hidden = memory.id in self._hidden_ids
         self._hidden[row] = hidden or not self._hidden_exchanges.isdisjoint(memory.sources)
         self.superseded_by.pop(row, None)
-        self._retold.pop(row, None)
+        self._refreshed.pop(row, None)
         if memory.refreshed is not None:
-            self._retold[row] = (memory.created, memory.refreshed)
+            self._refreshed[row] = (memory.created, memory.refreshed)
         if memory.superseded_by is not None:
             self.superseded_by[row] = memory.superseded_by
         if memory.kind is MemoryKind.SUMMARY:
             self.summaries.add(row)
-        self.standing.discard(row)
+        self.profile_rows.discard(row)
         if belongs_to_profile(memory):
-            self.standing.add(row)
+            self.profile_rows.add(row)
         created = memory.told.timestamp()
         end = self._lifetimes.end(memory)
         self._ends[row] = np.inf if end is None else end.timestamp()
@@ -132,8 +132,8 @@ class RowMetadata:
             self.ids[row] = self.texts[row] = self.speakers[row] = ""
             self.conversations[row] = ""
             self.superseded_by.pop(row, None)
-            self._retold.pop(row, None)
-            self.standing.discard(row)
+            self._refreshed.pop(row, None)
+            self.profile_rows.discard(row)
             self.summaries.discard(row)
             self.before[row] = self.after[row] = NONE
             self._never_recalled[row], self._hidden[row] = True, False
@@ -145,7 +145,7 @@ class RowMetadata:
         """Hide memories based on these exchanges, and these memories, and nothing else."""
         self._hidden_exchanges, self._hidden_ids = frozenset(exchanges), frozenset(ids)
         self._hidden[:] = False
-        self._hidden[list(self.resting_on(exchanges, ids))] = True
+        self._hidden[list(self.based_on(exchanges, ids))] = True
 
     def is_hidden(self, row: int) -> bool:
         return bool(self._hidden[row])
@@ -156,7 +156,7 @@ class RowMetadata:
     def forget_speakers(self) -> None:
         self.all_speakers = frozenset(self.speakers[self.living()].tolist())
 
-    def resting_on(self, exchanges: Collection[str], ids: Collection[str]) -> set[int]:
+    def based_on(self, exchanges: Collection[str], ids: Collection[str]) -> set[int]:
         """Rows based on these exchanges, and those of these memories."""
         rows = {self.row_of[key] for key in ids if key in self.row_of}
         return rows.union(*(self._rows_of_source.get(source, ()) for source in exchanges))
@@ -170,7 +170,7 @@ class RowMetadata:
                 user_id=user_id,
                 kind=self.kinds[row],
                 text=self.texts[row],
-                created=self._retold[row][0] if row in self._retold else self.created(row),
+                created=self._refreshed[row][0] if row in self._refreshed else self.created(row),
                 speaker=str(self.speakers[row]),
                 conversation=self.conversations[row],
                 sources=self.sources[row],
@@ -185,7 +185,7 @@ class RowMetadata:
         numbers = self._numbers[row].tolist()
         used = datetime.fromtimestamp(numbers[LAST_USED], UTC) if numbers[USES] else None
         return {
-            "refreshed": self._retold[row][1] if row in self._retold else None,
+            "refreshed": self._refreshed[row][1] if row in self._refreshed else None,
             "importance": numbers[IMPORTANCE],
             "confidence": numbers[CONFIDENCE],
             "last_used": used,
@@ -230,7 +230,7 @@ class RowMetadata:
         """The notes that are always in the prompt, in order."""
         rows = [
             row
-            for row in self.standing
+            for row in self.profile_rows
             if not (self._never_recalled[row] or row in self.superseded_by or self._hidden[row])
         ]
         rows.sort(key=lambda row: (-self._numbers[row, CREATED], self.ids[row]))

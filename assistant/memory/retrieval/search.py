@@ -17,7 +17,6 @@ from assistant.memory.records.arrays import NONE, Cosines, Places, Rows
 from assistant.memory.records.memory import MemoryKind
 from assistant.memory.retrieval.deadline import SearchDeadline
 from assistant.memory.retrieval.document_expansion import DocumentExpansion
-from assistant.memory.retrieval.lexical_index import Evidence as ByWords
 from assistant.memory.retrieval.lexical_index import LexicalIndex
 from assistant.memory.retrieval.question import Question
 from assistant.memory.retrieval.ranking import (
@@ -81,7 +80,7 @@ def searched(
         exclude: exchanges whose memories are left out.
         limit: if it passes, only words count, or words and meaning if there was time for both.
     """
-    search = _Search.by_words(parts, question, k, now, exclude)
+    search = _Search(parts, question, k, now, exclude)
     meaning = parts.vectors.usable(meaning)
     known = any(vector is not None for vector in meaning)
     if not limit.after_words(meaning=known):
@@ -92,39 +91,43 @@ def searched(
     return search.in_full(meaning, near)
 
 
-@dataclass(frozen=True, slots=True)
 class _Search:
-    """One search, with what is known from the question's words.
+    """One search, with what is known from the question's words."""
 
-    Attributes:
-        own, context: evidence by words for all rows.
-        when: the time that the question names.
-        linked: which rows name a person whom the question mentions by relation; None if it
-            mentions none.
-    """
-
-    parts: Parts
-    question: Question
-    k: int
-    now: datetime
-    exclude: Collection[str]
-    own: ByWords
-    context: ByWords
-    when: TimeAsked | None
-    linked: NDArray[np.bool_] | None
-
-    @classmethod
-    def by_words(
-        cls, parts: Parts, question: Question, k: int, now: datetime, exclude: Collection[str]
-    ) -> "_Search":
-        own, context = parts.lexical.score(question.words)
-        when, linked = _constraints(parts, question, now)
-        return cls(parts, question, k, now, exclude, own, context, when, linked)
-
-    @property
-    def count(self) -> int:
+    def __init__(
+        self, parts: Parts, question: Question, k: int, now: datetime, exclude: Collection[str]
+    ) -> None:
+        self.parts, self.question, self.now, self.exclude = parts, question, now, exclude
+        self.k = k
+        self.count = max(CANDIDATES, k + REPEATING)
         """Number of candidates by words, and by meaning."""
-        return max(CANDIDATES, self.k + REPEATING)
+        self.own, self.context = parts.lexical.score(question.words)
+        self.when = self._time()
+        self.linked = self._naming()
+
+    def _time(self) -> TimeAsked | None:
+        """The time that the question names; without weights, none."""
+        weights = self.parts.ranking
+        if not (weights.times or weights.dated):
+            return None
+        when = time_asked(self.question.text, self.now)
+        if when is not None and not weights.times:
+            when = TimeAsked((), alone=False, when=when.when)
+        return when
+
+    def _naming(self) -> NDArray[np.bool_] | None:
+        """Which rows name a person whom the question mentions by relation; None if it mentions
+        none."""
+        columns, lexical = self.parts.columns, self.parts.lexical
+        if not self.parts.ranking.linked:
+            return None
+
+        def allowed(rows: Iterable[int]) -> bool:
+            """Hidden memories must not reveal who is who, either."""
+            return bool(columns.eligible(np.fromiter(rows, np.int64), (), self.now).any())
+
+        names = columns.roles.names(self.question.words, allowed)
+        return lexical.score(" ".join(names)).own > 0 if names else None
 
     def near(self, meaning: QueryVectors) -> Rows:
         """The nearest rows by meaning."""
@@ -214,23 +217,6 @@ class _Search:
         matches = self.own[rows] > 0 if whole else np.ones(len(rows), np.bool_)
         known = ranked, parts.vectors.quick.tiers(rows), matches
         return list(islice(without_redundant(map(partial(_found, parts, asked), *known)), self.k))
-
-
-def _constraints(
-    parts: Parts, question: Question, now: datetime
-) -> tuple[TimeAsked | None, NDArray[np.bool_] | None]:
-    """`when` and `linked` of a search; those without a weight are not looked for."""
-    columns, weights = parts.columns, parts.ranking
-    when = time_asked(question.text, now) if weights.times or weights.dated else None
-    if when is not None and not weights.times:
-        when = TimeAsked((), alone=False, when=when.when)
-
-    def allowed(rows: Iterable[int]) -> bool:
-        """Hidden memories must not reveal who is who, either."""
-        return bool(columns.eligible(np.fromiter(rows, np.int64), (), now).any())
-
-    names = columns.roles.names(question.words, allowed) if weights.linked else ()
-    return when, parts.lexical.score(" ".join(names)).own > 0 if names else None
 
 
 def best_by_words(own: NDArray[np.floating], count: int) -> Places:

@@ -224,7 +224,7 @@ class UserIndex:
             if exchanges is None:
                 rows: list[int] = columns.living().tolist()
             else:
-                rows = sorted(columns.resting_on(exchanges, ids))
+                rows = sorted(columns.based_on(exchanges, ids))
         found: dict[str, Memory] = {}
         for at in range(0, len(rows), OUTLINED_AT_ONCE):
             if at:

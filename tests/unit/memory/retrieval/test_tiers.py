@@ -16,7 +16,7 @@ from assistant.memory.retrieval.question import read_question
 from assistant.memory.retrieval.results import RecalledMemory
 from assistant.memory.retrieval.user_index import UserIndex
 from assistant.memory.retrieval.vector_maintenance import TierRefresh
-from assistant.memory.retrieval.vectors.tiers import DAY_S, Marks, Tier, Tiers, assigned, standing
+from assistant.memory.retrieval.vectors.tiers import DAY_S, Marks, Tier, Tiers, assigned, priority
 from assistant.memory.store.table import MemoryTable
 from tests.support.encoders import unit_vectors
 from tests.support.in_ram import held
@@ -67,7 +67,7 @@ def test_tiers_are_filled_in_order_and_hold_each_memory_once() -> None:
     tiers = assigned(given, Tiers(), NOW.timestamp())
     assert [len(tiers[tier]) for tier in Tier] == [200, 500, 300]
     assert sorted(np.concatenate(list(tiers.values()))) == list(range(1_000))
-    stand = standing(given, NOW.timestamp())
+    stand = priority(given, NOW.timestamp())
     assert stand[tiers[Tier.HOT]].min() >= stand[tiers[Tier.WARM]].max()
     assert stand[tiers[Tier.WARM]].min() >= stand[tiers[Tier.COLD]].max()
     few = assigned(marks(3), Tiers(), NOW.timestamp())
