@@ -143,12 +143,12 @@ class DenseIndex:
         """
         quick, stronger = meaning
         if stronger is not None and self.stronger is not None:
-            strong = self.stronger.cosines(stronger, rows, missing=np.nan)
+            strong = self.stronger.cosines(stronger, rows)
             if quick is None:
                 return strong
-            return blended(self.quick.cosines(quick, rows, missing=np.nan), strong)
+            return blended(self.quick.cosines(quick, rows), strong)
         if quick is not None:
-            return self.quick.cosines(quick, rows, missing=np.nan)
+            return self.quick.cosines(quick, rows)
         return np.zeros(len(rows), np.float32)
 
     def reader(self, meaning: QueryVectors, rows: Rows) -> VectorsAt | None:

@@ -86,19 +86,12 @@ class QuantizedRows:
             np.add.reduce(bits[:, few], axis=0, dtype=np.uint16, out=out[span])
         np.add(out, self.skipped[: len(out)], out=out)
 
-    def scored(self, query: Vectors, rows: Rows, missing: float = 0.0) -> Cosines:
-        loops = COMPILED.loops
-        if loops is not None:
-            cosines: Cosines = loops.scored(
-                self.codes, self.scales, query, np.ascontiguousarray(rows)
-            )
-        else:
-            cosines = self._scored(query, rows)
-        if missing:
-            cosines[~self.present[rows]] = missing
-        return cosines
-
-    def _scored(self, query: Vectors, rows: Rows) -> Cosines:
+    def scored(self, query: Vectors, rows: Rows) -> Cosines:
+        """The cosines of these rows; 0 for those without a vector."""
+        if COMPILED.loops is not None:
+            wanted = np.ascontiguousarray(rows)
+            found: Cosines = COMPILED.loops.scored(self.codes, self.scales, query, wanted)
+            return found
         cosines = np.empty(len(rows), np.float32)
         for start in range(0, len(rows), SCORED_AT_ONCE):
             part = slice(start, start + SCORED_AT_ONCE)

@@ -76,25 +76,20 @@ class VectorIndex:
         with self._lock:
             return self._quantized.present[: self._rows].copy()
 
-    def add(self, vectors: ArrayLike, *, hot: bool = False) -> None:
+    def add(self, vectors: ArrayLike) -> None:
         """Append rows. A NaN vector means none until `replace`."""
         given = self._vectors(vectors)
         with self._lock:
             first = self._rows
             self._grow(len(given))
-        self.replace(np.arange(first, first + len(given)), given, hot=hot)
+        self.replace(np.arange(first, first + len(given)), given)
 
     def add_without(self, count: int) -> None:
         with self._lock:
             self._grow(count)
 
-    def replace(self, rows: Sequence[int] | Rows, vectors: ArrayLike, *, hot: bool = False) -> None:
-        """Set or replace the vectors of rows (NaN removes them).
-
-        Args:
-            hot: keep them in the hot tier until `set_hot` says otherwise; without it they leave the
-                tier.
-        """
+    def replace(self, rows: Sequence[int] | Rows, vectors: ArrayLike) -> None:
+        """Set or replace the vectors of rows (NaN removes them); they leave the hot tier."""
         numbers, given = self._known(rows), self._vectors(vectors)
         if len(numbers) != len(given):
             raise ValueError(f"{len(numbers)} rows with {len(given)} vectors")
@@ -104,8 +99,6 @@ class VectorIndex:
             with self._lock:
                 self._clear(part)
                 self._quantized.write(part, fresh)
-                if hot:
-                    self._heat(part[fresh.present], new[fresh.present])
 
     def remove(self, rows: Sequence[int] | Rows) -> None:
         """Overwrite the rows' vectors with zeros; they are never found again."""
@@ -183,13 +176,12 @@ class VectorIndex:
         order = np.argsort(-cosines, kind="stable")
         return rows[order], cosines[order]
 
-    def cosines(
-        self, query: ArrayLike, rows: Sequence[int] | Rows, *, missing: float = 0.0
-    ) -> Cosines:
-        """Cosines of these rows, in their order; `missing` for rows without a vector."""
+    def cosines(self, query: ArrayLike, rows: Sequence[int] | Rows) -> Cosines:
+        """Cosines of these rows, in their order; NaN for rows without a vector."""
         wanted, numbers = self._vector(query), self._known(rows)
         with self._lock:
-            cosines = self._quantized.scored(wanted, numbers, missing)
+            cosines = self._quantized.scored(wanted, numbers)
+            cosines[~self._quantized.present[numbers]] = np.nan
             self._hot.correct(wanted, numbers, cosines)
         return cosines
 

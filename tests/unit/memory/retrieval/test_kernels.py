@@ -52,7 +52,9 @@ def test_nearest_rows(monkeypatch: pytest.MonkeyPatch, loops: ModuleType, dimens
     index.add(unit_vectors(2_700, dimensions))
     index.add_without(50)
     index.remove(list(range(100, 400)))
-    index.replace([5, 6], unit_vectors(2, dimensions, seed=9), hot=True)
+    exact = unit_vectors(2, dimensions, seed=9)
+    index.replace([5, 6], exact)
+    index.set_hot([5, 6], lambda _: exact)
     index.set_warm([1_500, 7])
 
     for query in unit_vectors(20, dimensions, seed=2):
@@ -90,7 +92,7 @@ def test_missing_vectors(monkeypatch: pytest.MonkeyPatch, loops: ModuleType) -> 
     index.add_without(1)
     monkeypatch.setattr(COMPILED, "loops", loops)
 
-    cosines = index.cosines(unit_vectors(1, 384)[0], [0, 3, 2], missing=np.nan)
+    cosines = index.cosines(unit_vectors(1, 384)[0], [0, 3, 2])
 
     assert cosines[0] == pytest.approx(1, abs=0.01)
     assert np.isnan(cosines).tolist() == [False, True, False]
