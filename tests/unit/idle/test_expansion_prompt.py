@@ -46,7 +46,7 @@ def test_a_line_is_one_line_and_not_endless() -> None:
     ("text", "tells"),
     [("Thanks a lot!", False), ("What is it?", False), ("I bought a red bike.", True), ("", False)],
 )
-def test_what_tells_nothing_needs_no_model(text: str, tells: bool) -> None:
+def test_lines_without_content_need_no_model(text: str, tells: bool) -> None:
     assert expansion_prompt.tells(text) is tells
 
 
@@ -76,7 +76,7 @@ def test_the_examples_keep_to_their_own_rules() -> None:
 @pytest.mark.parametrize(
     "answered", [None, [], "text", 5, {"about": 3}, {"questions": "what"}, {"about": None}]
 )
-def test_rubbish_is_no_answer(answered: object) -> None:
+def test_unusable_answers_are_refused(answered: object) -> None:
     with pytest.raises(ModelFailed):
         expansion_prompt.made(answered)
 
@@ -115,7 +115,7 @@ def test_days_are_written_out_and_others_dropped() -> None:
     assert borne_out("The user's exam is on Saturday 11 April 2026.", said, ON, lexicon) == ""
 
 
-def test_what_has_a_vector_has_an_order() -> None:
+def test_the_order_of_the_vectors() -> None:
     assert expansion_prompt.texts(Made("a", ("b", "c"))) == ["a", "b", "c"]
     assert expansion_prompt.texts(Made("", ("b",))) == ["b"]
     assert expansion_prompt.texts(Made()) == []

@@ -25,7 +25,7 @@ def test_ordinals_of_a_month_are_read() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "no", "one two", "five hundred six hundred", "room 12", "of"])
-def test_what_is_no_single_number_is_none(text: str) -> None:
+def test_other_texts_are_no_number(text: str) -> None:
     assert number_of(text) is None
 
 
@@ -56,7 +56,7 @@ def test_numbers_among_other_words(said: str, meant: str) -> None:
     assert with_digits(said.split()) == meant.split()
 
 
-def test_a_number_in_words_and_in_digits_are_one_telling() -> None:
+def test_numbers_in_words_and_digits_are_the_same() -> None:
     said = "My flat costs one thousand two hundred and fifty pounds"
     assert content_words(said) == content_words("my flat costs 1250 pounds")
     assert content_words("I owe a hundred") == content_words("I owe 100")

@@ -41,17 +41,17 @@ def test_sentences(text: str) -> None:
     assert [plain[each.start : each.end] for each in found] == text.split(" | ")
 
 
-def test_where_no_spaces_are_written() -> None:
+def test_scripts_without_spaces() -> None:
     assert [each.text for each in sentences("我很好。你呢？")] == ["我很好。", "你呢？"]
 
 
-def test_semicolons_where_they_are_to_count() -> None:
+def test_semicolons() -> None:
     found = sentences("I like tea; she likes coffee.", semicolons=True)
     assert [each.text for each in found] == ["I like tea;", "she likes coffee."]
 
 
 @pytest.mark.parametrize("text", ["", "  \n "])
-def test_nothing_has_none(text: str) -> None:
+def test_an_empty_text_has_none(text: str) -> None:
     assert sentences(text) == []
 
 

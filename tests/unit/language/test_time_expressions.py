@@ -1,4 +1,4 @@
-"""Spans of days that words name, seen from a day."""
+"""Date ranges that words name, seen from a day."""
 
 from datetime import date
 
@@ -84,13 +84,13 @@ def test_words_name_spans(text: str, expected: list[str]) -> None:
         "",
     ],
 )
-def test_others_name_none(text: str) -> None:
+def test_other_words_name_no_time(text: str) -> None:
     found = find_time_expressions(text, TODAY)
     assert found.spans == ()
     assert found.rest.split() == text.split()
 
 
-def test_what_tells_of_no_past_may_look_ahead() -> None:
+def test_without_a_past_tense_the_next_time_counts_too() -> None:
     assert spans("my exam is on the ninth of June", date(2026, 4, 9)) == [
         "2025-06-09",
         "2026-06-09",
@@ -109,13 +109,13 @@ def test_years_and_leap_years_end_where_they_should() -> None:
 
 
 @pytest.mark.parametrize(("year", "day"), [(2024, (3, 31)), (2025, (4, 20)), (2038, (4, 25))])
-def test_easter_is_when_it_is(year: int, day: tuple[int, int]) -> None:
+def test_easter(year: int, day: tuple[int, int]) -> None:
     [easter] = find_time_expressions(f"at Easter {year}", TODAY).spans
     assert (easter.last.month, easter.last.day - 1) == day or easter.last.day == 1
     assert easter.days == 4
 
 
-def test_the_words_of_time_are_left_out_where_others_are_there() -> None:
+def test_words_for_times_are_left_out_if_others_remain() -> None:
     assert without_times("What was wrong with the boiler in January?") == (
         "What was wrong with the boiler ?"
     )

@@ -61,11 +61,11 @@ def test_statements_of_the_users_own_are_found_word_for_word(said: str, wanted: 
         "my dog is called Max) and I live in Leeds",
     ],
 )
-def test_what_is_no_statement_gives_nothing(said: str) -> None:
+def test_other_words_give_no_statement(said: str) -> None:
     assert statements(said) == []
 
 
-def test_what_was_written_to_attack_gives_no_fact_and_no_name(lexicon: TextAnalyzer) -> None:
+def test_attacks_give_no_fact_and_no_name(lexicon: TextAnalyzer) -> None:
     for key, attack in ATTACKS.items():
         assert candidates(attack, AT_NOON, lexicon).kept == (), key
         assert name_told(attack) == {}, key

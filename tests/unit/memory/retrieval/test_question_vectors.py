@@ -62,7 +62,7 @@ async def known(encoder: QueryEncoder, text: str) -> None:
             await asyncio.sleep(0.001)
 
 
-async def test_what_was_encoded_ahead_is_there_when_it_is_asked(
+async def test_a_question_encoded_ahead_is_ready(
     asking: QuestionEncoder, encoder: QueryEncoder, held: Held
 ) -> None:
     asking.ahead("where is my bike")
@@ -100,7 +100,7 @@ async def test_the_same_words_are_not_encoded_twice_at_once(
     assert held.encoded == ["slow but the same"]
 
 
-async def test_at_the_deadline_the_newest_words_so_far_stand_in(
+async def test_at_the_deadline_the_newest_words_stand_in(
     asking: QuestionEncoder, encoder: QueryEncoder
 ) -> None:
     asking.ahead("where is my bike")
@@ -172,7 +172,7 @@ async def test_a_follow_up_is_searched_for_by_what_was_said_before(
     assert same(encoder.draft(), "and what does he like?"), "what is kept is the question's own"
 
 
-async def test_nothing_is_encoded_for_what_was_said_before(
+async def test_what_was_said_before_is_not_encoded_again(
     asking: QuestionEncoder, held: Held
 ) -> None:
     asked = await asking.ask("and what does he like?", leisure(), [DOG])
@@ -194,7 +194,7 @@ async def test_a_follow_up_to_a_follow_up_is_about_the_same(asking: QuestionEnco
     assert asked.question.words.startswith(DOG.said)
 
 
-async def test_a_follow_up_without_its_own_vector_goes_by_words(asking: QuestionEncoder) -> None:
+async def test_a_follow_up_without_a_vector_is_matched_by_words(asking: QuestionEncoder) -> None:
     asked = await asking.ask("slow and what does he like?", time.monotonic(), [DOG])
     assert asked.vector is None
     assert DOG.said in asked.question.words

@@ -32,7 +32,7 @@ def said(text: str, answer: str = "Nice.", at: int = 0) -> Exchange:
     return Exchange(f"e{at}", at, text, START + timedelta(days=at), answer, ended=START)
 
 
-def test_it_is_made_of_the_users_words_alone_and_rests_on_them() -> None:
+def test_a_name_is_taken_from_the_users_words_alone() -> None:
     made = materialize_exchange("ada", "c", said("My name is Anna.", "Call me Bob."))
     assert [(each.kind, each.text) for each in made] == [
         (MemoryKind.EXCHANGE, "My name is Anna."),
@@ -42,7 +42,7 @@ def test_it_is_made_of_the_users_words_alone_and_rests_on_them() -> None:
     assert (made[2].id, made[2].sources) == ("e0-name", ("e0",))
 
 
-def test_the_newest_name_first_then_what_is_newest() -> None:
+def test_the_newest_name_comes_first_then_the_newest_notes() -> None:
     def each(key: str, text: str, kind: MemoryKind, day: int) -> Memory:
         pinned = kind is not MemoryKind.PROFILE
         return Memory(key, "ada", kind, text, START + timedelta(days=day), pinned=pinned)
@@ -92,7 +92,7 @@ def test_its_days_are_the_same_on_any_day() -> None:
     assert profile_block([note, note], count, 100).count("exam") == 1
 
 
-def test_nothing_gets_out_of_its_line() -> None:
+def test_no_note_leaves_its_line() -> None:
     for key, attack in ATTACKS.items():
         block = profile_block([Note(attack[:300], kind="fact")], len, 4000)
         inside = block.removeprefix(f"({PROFILE_OPENING}\n- ").removesuffix(")")
@@ -110,7 +110,7 @@ class Profile:
         return self.notes
 
 
-def test_it_stands_in_the_stable_part_whatever_is_asked_and_goes_at_once() -> None:
+def test_it_is_in_the_stable_part_of_the_prompt_until_it_is_removed() -> None:
     profile, model = Profile("The user's name is Anna."), ScriptedModel()
     window = ContextWindow(model, Settings(), lambda: START, profile)
     talk = Conversation.begin("ada")
@@ -182,7 +182,7 @@ async def test_pins_come_and_go_while_it_runs(tmp_path: Path) -> None:
     await long_term.close()
 
 
-async def test_a_name_told_is_in_it_at_once_and_after_a_restart(tmp_path: Path) -> None:
+async def test_a_new_name_is_in_it_at_once_and_after_a_restart(tmp_path: Path) -> None:
     events: list[Event] = []
     first = await opened(tmp_path, events)
     first.remember("c", said("My name is Anna."))
@@ -196,7 +196,7 @@ async def test_a_name_told_is_in_it_at_once_and_after_a_restart(tmp_path: Path) 
     await again.close()
 
 
-async def test_what_can_not_be_written_changes_nothing(
+async def test_a_failed_write_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     events: list[Event] = []
