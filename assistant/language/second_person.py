@@ -94,13 +94,9 @@ def second_person(text: str) -> str | None:
         if new == token.word:
             continue
         first = begins_sentence(plain, token.start)
-        made += [plain[at : token.start], _capital(new) if first else new]
+        made += [plain[at : token.start], new[:1].upper() + new[1:] if first else new]
         at = token.end
     return "".join([*made, plain[at:]])
-
-
-def _capital(word: str) -> str:
-    return word[:1].upper() + word[1:]
 
 
 def _described(text: str) -> str | None:

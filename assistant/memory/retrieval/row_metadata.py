@@ -50,8 +50,8 @@ class RowMetadata:
         """The rows said just before and after in the same conversation, or `NONE`."""
         self._living = np.empty(0, np.bool_)
         self._never_recalled = np.empty(0, np.bool_)
-        self._hidden = np.empty(0, np.bool_)
-        """Hidden rows: those based on these exchanges, and these memories."""
+        self.hidden = np.empty(0, np.bool_)
+        """Which rows are hidden: those based on these exchanges, and these memories."""
         self._hidden_exchanges: frozenset[str] = frozenset()
         self._hidden_ids: frozenset[str] = frozenset()
         self._lifetimes = lifetimes
@@ -92,7 +92,7 @@ class RowMetadata:
             self.all_speakers |= {memory.speaker}
         self._write_sources(row, memory.sources)
         hidden = memory.id in self._hidden_ids
-        self._hidden[row] = hidden or not self._hidden_exchanges.isdisjoint(memory.sources)
+        self.hidden[row] = hidden or not self._hidden_exchanges.isdisjoint(memory.sources)
         self.superseded_by.pop(row, None)
         self._refreshed.pop(row, None)
         if memory.refreshed is not None:
@@ -136,7 +136,7 @@ class RowMetadata:
             self.profile_rows.discard(row)
             self.summaries.discard(row)
             self.before[row] = self.after[row] = NONE
-            self._never_recalled[row], self._hidden[row] = True, False
+            self._never_recalled[row], self.hidden[row] = True, False
             self._numbers[row], self._ends[row] = 0.0, np.inf
             self.times.clear(row)
             self.roles.clear(row)
@@ -144,14 +144,8 @@ class RowMetadata:
     def hide(self, exchanges: Collection[str], ids: Collection[str]) -> None:
         """Hide memories based on these exchanges, and these memories, and nothing else."""
         self._hidden_exchanges, self._hidden_ids = frozenset(exchanges), frozenset(ids)
-        self._hidden[:] = False
-        self._hidden[list(self.based_on(exchanges, ids))] = True
-
-    def is_hidden(self, row: int) -> bool:
-        return bool(self._hidden[row])
-
-    def all_hidden(self) -> Rows:
-        return np.flatnonzero(self._hidden)
+        self.hidden[:] = False
+        self.hidden[list(self.based_on(exchanges, ids))] = True
 
     def forget_speakers(self) -> None:
         self.all_speakers = frozenset(self.speakers[self.living()].tolist())
@@ -178,7 +172,7 @@ class RowMetadata:
                 **self._marks_of(row),
             )
             for row in rows
-            if self._living[row] and not self._hidden[row]
+            if self._living[row] and not self.hidden[row]
         }
 
     def _marks_of(self, row: int) -> Mapping[str, Any]:
@@ -231,7 +225,7 @@ class RowMetadata:
         rows = [
             row
             for row in self.profile_rows
-            if not (self._never_recalled[row] or row in self.superseded_by or self._hidden[row])
+            if not (self._never_recalled[row] or row in self.superseded_by or self.hidden[row])
         ]
         rows.sort(key=lambda row: (-self._numbers[row, CREATED], self.ids[row]))
         return names_first(
@@ -248,7 +242,7 @@ class RowMetadata:
     def eligible(self, rows: Rows, exclude: Collection[str], now: datetime) -> NDArray[np.bool_]:
         """Which of the rows may be found: not hidden, not expired, and not based on excluded
         exchanges."""
-        out = self._never_recalled[rows] | self._hidden[rows]
+        out = self._never_recalled[rows] | self.hidden[rows]
         allowed = ~out & (self._ends[rows] > now.timestamp())
         shown = [row for source in exclude for row in self._rows_of_source.get(source, ())]
         if shown:
@@ -309,7 +303,7 @@ class RowMetadata:
         self._living = _grown(self._living, room)
         self._never_recalled = _grown(self._never_recalled, room)
         self._ends = _grown(self._ends, room)
-        self._hidden = _grown(self._hidden, room)
+        self.hidden = _grown(self.hidden, room)
         self._numbers = _grown(self._numbers, room)
         self.times.reserve(room)
 

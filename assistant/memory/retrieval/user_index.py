@@ -83,7 +83,7 @@ class UserIndex:
     @property
     def shown(self) -> int:
         with self._lock:
-            return len(self) - len(self._columns.all_hidden())
+            return len(self) - int(self._columns.hidden.sum())
 
     def __contains__(self, key: str) -> bool:
         return key in self._columns.row_of
@@ -287,7 +287,7 @@ class UserIndex:
         with self._lock:
             quick = self.dense.quick
             hot, warm = len(quick.hot), len(quick.warm)
-            hidden = Counter(quick.tiers(self._columns.all_hidden().tolist()))
+            hidden = Counter(quick.tiers(np.flatnonzero(self._columns.hidden)))
             all_of_them = {Tier.HOT: hot, Tier.WARM: warm, Tier.COLD: len(self) - hot - warm}
             return {tier: count - hidden[tier] for tier, count in all_of_them.items()}
 
@@ -323,7 +323,7 @@ class UserIndex:
             quick = self.dense.quick
             rows, cosines = quick.search(quick.about([row])[0], k + 1)
             found = zip(rows.tolist(), cosines.tolist(), strict=True)
-            shown = ((each, cosine) for each, cosine in found if not self._columns.is_hidden(each))
+            shown = ((each, cosine) for each, cosine in found if not self._columns.hidden[each])
             return [(self._columns.ids[each], cosine) for each, cosine in shown if each != row][:k]
 
     def newest(self, count: int) -> list[str]:

@@ -132,9 +132,13 @@ class VectorIndex:
             with self._lock:
                 # Vectors written meanwhile are newer than those read.
                 changed = list(self._changed)
-                self._cool(np.setdiff1d(self._hot.rows, [*wanted.tolist(), *changed]))
+                cooled = np.setdiff1d(self._hot.rows, [*wanted.tolist(), *changed])
+                self._hot.drop(cooled)
+                self._quantized.skipped[cooled] = 0
                 settled = ~np.isin(coming, changed)
-                self._heat(coming[settled], vectors[settled])
+                self._hot.put(coming[settled], vectors[settled])
+                self._leave_warm(coming[settled])
+                self._quantized.skipped[coming[settled]] = NEVER
         finally:
             self._changed = None
 
@@ -211,15 +215,6 @@ class VectorIndex:
     def _leave_warm(self, rows: Rows) -> None:
         if len(self._warm):
             self._warm = self._warm[~np.isin(self._warm, rows)]
-
-    def _heat(self, rows: Rows, vectors: Vectors) -> None:
-        self._hot.put(rows, vectors)
-        self._leave_warm(rows)
-        self._quantized.skipped[rows] = NEVER
-
-    def _cool(self, rows: Rows) -> None:
-        self._hot.drop(rows)
-        self._quantized.skipped[rows] = 0
 
     def _nearest_by_signs(self, query: Vectors, count: int) -> Rows:
         """The `count` rows outside the hot tier whose signs differ least from the query's,
