@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = """
 import importlib, pkgutil
 import assistant.language as package
@@ -14,7 +16,6 @@ print(language_data.cache_info().currsize)
 
 
 def test_importing_the_language_kit_reads_no_file() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True
-    )
+    command = [sys.executable, "-c", PROGRAM]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "0"

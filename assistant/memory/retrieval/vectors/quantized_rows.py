@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.memory.records.arrays import Cosines, Rows, Vectors
+from assistant.memory.records.arrays import NONE, Cosines, Rows, Vectors, places
 from assistant.memory.retrieval.vectors.kernels import COMPILED
 
 SIGNS = 384
@@ -118,61 +118,28 @@ def packed(vectors: Vectors) -> QuantizedRows:
 
 
 class ExactRows:
-    """Exact vectors of a few rows, stored densely; freed places are reused."""
+    """Exact vectors of a few rows, which ascend."""
 
     def __init__(self, dimensions: int) -> None:
+        self.rows: Rows = np.zeros(0, np.int64)
         self._vectors: Vectors = np.zeros((0, dimensions), np.float32)
-        self._numbers: Rows = np.zeros(0, np.int64)
-        self._places: dict[int, int] = {}
-        self._order: Rows | None = None
-        """The place of each row; None if it must be computed."""
-
-    @property
-    def rows(self) -> Rows:
-        return self._numbers[: len(self._places)]
-
-    def __contains__(self, row: int) -> bool:
-        return row in self._places
 
     def put(self, rows: Rows, vectors: Vectors) -> None:
-        self._order = None
-        self._reserve(len(self._places) + len(rows))
-        for row, vector in zip(rows.tolist(), vectors, strict=True):
-            place = self._places.setdefault(row, len(self._places))
-            self._numbers[place] = row
-            self._vectors[place] = vector
+        """Add rows that are not here."""
+        rows = np.concatenate([self.rows, rows])
+        order = np.argsort(rows)
+        self.rows, self._vectors = rows[order], np.concatenate([self._vectors, vectors])[order]
 
     def drop(self, rows: Rows) -> None:
-        self._order = None
-        for row in rows.tolist():
-            place = self._places.pop(row, None)
-            if place is None:
-                continue
-            last = len(self._places)
-            if place != last:
-                moved = int(self._numbers[last])
-                self._places[moved] = place
-                self._numbers[place] = moved
-                self._vectors[place] = self._vectors[last]
-            self._vectors[last] = 0
+        kept = ~np.isin(self.rows, rows)
+        if not kept.all():
+            self.rows, self._vectors = self.rows[kept], self._vectors[kept]
 
     def cosines(self, query: Vectors) -> Cosines:
-        return self._vectors[: len(self._places)] @ query
+        return self._vectors @ query
 
     def correct(self, query: Vectors, rows: Rows, cosines: Cosines) -> None:
         """Replace the cosines of rows that are here by the exact ones."""
-        known = self.rows
-        if not len(known):
-            return
-        if self._order is None:
-            self._order = np.argsort(known)
-        found = np.searchsorted(known, rows, sorter=self._order)
-        places = self._order[np.minimum(found, len(known) - 1)]
-        here = np.flatnonzero(known[places] == rows)
-        cosines[here] = self._vectors[places[here]] @ query
-
-    def _reserve(self, count: int) -> None:
-        if count > len(self._vectors):
-            more = max(count, 2 * len(self._vectors)) - len(self._vectors)
-            self._vectors = np.pad(self._vectors, ((0, more), (0, 0)))
-            self._numbers = np.pad(self._numbers, (0, more))
+        found = places(self.rows, rows)
+        here = np.flatnonzero(found != NONE)
+        cosines[here] = self._vectors[found[here]] @ query

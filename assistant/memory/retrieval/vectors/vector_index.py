@@ -61,7 +61,7 @@ class VectorIndex:
 
     @property
     def hot(self) -> Rows:
-        """Unsorted."""
+        """Ascending."""
         with self._lock:
             return self._hot.rows.copy()
 
@@ -153,11 +153,11 @@ class VectorIndex:
 
     def tiers(self, rows: Sequence[int] | Rows) -> list[Tier]:
         with self._lock:
-            numbers = self._known(rows)
-            warm = (places(self._warm, numbers) != NONE).tolist()
+            tiers = (self._hot.rows, self._warm)
+            known = [places(each, self._known(rows)) != NONE for each in tiers]
             return [
-                Tier.HOT if row in self._hot else Tier.WARM if among else Tier.COLD
-                for row, among in zip(numbers.tolist(), warm, strict=True)
+                Tier.HOT if hot else Tier.WARM if warm else Tier.COLD
+                for hot, warm in zip(*known, strict=True)
             ]
 
     def search(self, query: ArrayLike, k: int) -> tuple[Rows, Cosines]:
