@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Any
 
 from assistant.intents.durations import Durations
-from assistant.language.numbers import CARDINALS, SCALES
+from assistant.language.numbers import cardinals, scales
 from data import located
 
 LONGEST_NAME = 10
@@ -190,7 +190,7 @@ def _compiled(found: Mapping[str, Any]) -> CommandLanguage:
         articles=words(subjects["articles"]),
         ands=words(subjects["ands"]),
         titles=words(subjects["titles"]),
-        durations=Durations.of(found["time"], CARDINALS | SCALES),
+        durations=Durations.of(found["time"], cardinals() | scales()),
         yes=re.compile(notation.any_of(answers["yes"])),
         no=re.compile(notation.any_of(answers["no"])),
         beside=re.compile(notation.any_of(answers["beside"])),

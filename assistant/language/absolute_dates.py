@@ -4,31 +4,14 @@
 import re
 from collections.abc import Callable
 from datetime import date, timedelta
-from functools import partial
+from functools import cache, partial
 
 from assistant.language.calendar import MONTHS, PART_OF_DAY, WEEKDAYS
-from assistant.language.numbers import COUNT_WORDS, ORDINAL_WORDS, number_of, one_of
-from assistant.language.word_lists import language_data, listed
+from assistant.language.numbers import count_words, number_of, one_of, ordinal_words
+from assistant.language.word_lists import language_data
 
 _WEEKDAY = rf"(?P<weekday>{'|'.join(WEEKDAYS)})"
-_COUNT = rf"(?P<count>an?|{COUNT_WORDS}|\d{{1,3}})"
 _UNIT = r"(?P<unit>day|week|fortnight|month|year)s?"
-PAST = re.compile(
-    rf"\b(?:{one_of(listed(language_data('en')['verbs']['past']))}"
-    r"|(?!need|feed|bleed|speed|breed)[a-z]{2,}ed)\b",
-    re.IGNORECASE,
-)
-"""Matches verbs in the past tense: the user is talking about the past."""
-_LEFT = re.compile(
-    rf"\b(?:today|tonight|tomorrow|yesterday|this (?:morning|afternoon|evening|week|month|year|time"
-    rf"|coming|spring|summer|autumn|winter|weekend)|(?:next|last) (?!name\b|time\b)\w+|ago"
-    rf"|the other (?:day|week|night)|just now|"
-    rf"in (?:an? )?(?:{_COUNT.replace('?P<count>', '?:')}|few)"
-    rf" (?:minute|hour|moment|day|week|month)s?|later|soon|at the weekend"
-    rf"|{_WEEKDAY.replace('?P<weekday>', '?:')}(?! \d|s\b)(?:week)?)\b",
-    re.IGNORECASE,
-)
-"""Matches words whose meaning depends on the day they are said."""
 _HABIT = re.compile(
     rf"\b(?:every|each|an?|most|on an?) {_WEEKDAY}\b|\b{_WEEKDAY.replace('weekday', 'many')}s\b",
     re.IGNORECASE,
@@ -46,9 +29,18 @@ def with_absolute_dates(text: str, said: date) -> str | None:
     'My exam is on Friday 10 April 2026'
     """
     text = _HABIT.sub(lambda match: re.sub(r"(?=\w+$)", _MANY, match.group()), text)
-    for pattern, how in _RULES:
+    for pattern, how in _rules():
         text = pattern.sub(partial(how, said), text)
-    return None if _LEFT.search(text) else text.replace(_MANY, "")
+    return None if _left().search(text) else text.replace(_MANY, "")
+
+
+@cache
+def past_tense() -> re.Pattern[str]:
+    """Matches verbs in the past tense: the user is talking about the past."""
+    verbs = one_of(language_data("en")["verbs"]["past"].split())
+    return re.compile(
+        rf"\b(?:{verbs}|(?!need|feed|bleed|speed|breed)[a-z]{{2,}}ed)\b", re.IGNORECASE
+    )
 
 
 def written(day: date) -> str:
@@ -58,8 +50,8 @@ def written(day: date) -> str:
 # -- internals ----------------------------------------------------------------------------------
 
 
-def _on(days: int, said: date, match: re.Match[str]) -> str:
-    return f"{match.groupdict().get('before') or ''}on {written(said + timedelta(days=days))}"
+def _on(days: int, said: date, _: re.Match[str]) -> str:
+    return f"on {written(said + timedelta(days=days))}"
 
 
 def _far(sign: int, said: date, match: re.Match[str]) -> str:
@@ -84,7 +76,7 @@ def _weekday(said: date, match: re.Match[str]) -> str:
     """The last or the next such day. If today is that weekday, it is ambiguous and stays."""
     way = (match["way"] or "").lower()
     wanted = [name.lower() for name in WEEKDAYS].index(match["weekday"].lower())
-    past = way == "last" or (way != "next" and PAST.search(match.string) is not None)
+    past = way == "last" or (way != "next" and past_tense().search(match.string) is not None)
     days = (wanted - said.weekday()) % 7
     if not days and not way:
         return match.group()
@@ -106,7 +98,7 @@ def _span(said: date, match: re.Match[str]) -> str:
 def _of_month(said: date, match: re.Match[str]) -> str:
     """ "on the third": of this month, or of the nearest month in which it fits."""
     number = number_of(match["nth"]) or 0
-    past = PAST.search(match.string) is not None
+    past = past_tense().search(match.string) is not None
     for step in range(3):
         year, month = divmod(said.year * 12 + said.month - 1 + (-step if past else step), 12)
         try:
@@ -122,25 +114,45 @@ def _rule(pattern: str, how: How) -> tuple[re.Pattern[str], How]:
     return re.compile(pattern, re.IGNORECASE), how
 
 
-_NTH = rf"{ORDINAL_WORDS}|\d{{1,2}}(?:st|nd|rd|th)"
-_TOMORROW = r"\b(?P<before>)(?:on )?tomorrow(?!'s)" + PART_OF_DAY + r"\b"
-_RULES = (
-    _rule(r"\bthe day after tomorrow\b", partial(_on, 2)),
-    _rule(r"\bthe day before yesterday\b", partial(_on, -2)),
-    _rule(_TOMORROW, partial(_on, 1)),
-    _rule(rf"\byesterday(?!'s){PART_OF_DAY}\b|\blast night\b", partial(_on, -1)),
-    _rule(r"\btoday(?!'s)\b|\btonight\b|\bthis (?:morning|afternoon|evening)\b", partial(_on, 0)),
-    _rule(rf"\bin {_COUNT} {_UNIT}(?:'? time)?(?: now)?\b", partial(_far, 1)),
-    _rule(rf"\b{_COUNT} {_UNIT} ago(?: now)?\b", partial(_far, -1)),
-    _rule(
-        rf"\b(?:on )?(?:(?P<way>last|next|this)(?: coming)? )?{_WEEKDAY}(?!s\b| week\b|"
-        rf" \d){PART_OF_DAY}\b",
-        _weekday,
-    ),
-    _rule(r"\b(?P<way>last|this|next) (?P<unit>week|month|year)\b", _span),
-    _rule(
-        rf"\bon the (?P<nth>{_NTH})(?! of\b| floor\b| day\b| \w+day\b| (?:morning|afternoon|evening"
-        r"|night|week|weekend|try|attempt|lap|page|date)\b)(?=\W|$)",
-        _of_month,
-    ),
-)
+def _count() -> str:
+    return rf"(?P<count>an?|{count_words()}|\d{{1,3}})"
+
+
+@cache
+def _left() -> re.Pattern[str]:
+    """Matches words whose meaning depends on the day they are said."""
+    return re.compile(
+        r"\b(?:today|tonight|tomorrow|yesterday|this (?:morning|afternoon|evening|week|month|year"
+        r"|time|coming|spring|summer|autumn|winter|weekend)|(?:next|last) (?!name\b|time\b)\w+|ago"
+        r"|the other (?:day|week|night)|just now|"
+        rf"in (?:an? )?(?:{_count()}|few) (?:minute|hour|moment|day|week|month)s?"
+        rf"|later|soon|at the weekend|{_WEEKDAY}(?! \d|s\b)(?:week)?)\b",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _rules() -> tuple[tuple[re.Pattern[str], How], ...]:
+    count, nth = _count(), rf"{ordinal_words()}|\d{{1,2}}(?:st|nd|rd|th)"
+    this = r"\btoday(?!'s)\b|\btonight\b|\bthis (?:morning|afternoon|evening)\b"
+    return (
+        _rule(r"\bthe day after tomorrow\b", partial(_on, 2)),
+        _rule(r"\bthe day before yesterday\b", partial(_on, -2)),
+        _rule(rf"\b(?:on )?tomorrow(?!'s){PART_OF_DAY}\b", partial(_on, 1)),
+        _rule(rf"\byesterday(?!'s){PART_OF_DAY}\b|\blast night\b", partial(_on, -1)),
+        _rule(this, partial(_on, 0)),
+        _rule(rf"\bin {count} {_UNIT}(?:'? time)?(?: now)?\b", partial(_far, 1)),
+        _rule(rf"\b{count} {_UNIT} ago(?: now)?\b", partial(_far, -1)),
+        _rule(
+            rf"\b(?:on )?(?:(?P<way>last|next|this)(?: coming)? )?{_WEEKDAY}(?!s\b| week\b|"
+            rf" \d){PART_OF_DAY}\b",
+            _weekday,
+        ),
+        _rule(r"\b(?P<way>last|this|next) (?P<unit>week|month|year)\b", _span),
+        _rule(
+            rf"\bon the (?P<nth>{nth})(?! of\b| floor\b| day\b| \w+day\b"
+            r"| (?:morning|afternoon|evening|night|week|weekend|try|attempt|lap|page|date)\b)"
+            r"(?=\W|$)",
+            _of_month,
+        ),
+    )

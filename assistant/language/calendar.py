@@ -1,19 +1,19 @@
-"""Names of days and months, and days in words."""
+"""Days and their names; ranges of days: weeks, months, seasons (northern hemisphere), holidays."""
 
-from datetime import date, datetime
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-
-
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
 """Not from `strftime`, whose names depend on the process's locale."""
-
-
 PART_OF_DAY = r"(?: (?:morning|afternoon|evening|night|lunchtime))?"
-"""An expression for what may follow a day."""
+"""A regular expression for what may follow a day."""
+SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+"""First of each season's three months."""
 
 
 def local_day(when: datetime) -> date:
@@ -29,3 +29,90 @@ def day_words(when: datetime) -> str:
     """A day as a user may ask for it: "Monday 8 May 2023". Added to a memory's searchable text."""
     day = local_day(when)
     return f"{day:%A} {day.day} {day:%B %Y}"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A range of days; both ends are included."""
+
+    first: date
+    last: date
+
+    @property
+    def days(self) -> int:
+        return (self.last - self.first).days + 1
+
+    def moved(self, days: int) -> "Span":
+        step = timedelta(days=days)
+        return Span(self.first + step, self.last + step)
+
+
+Yearly = Callable[[int], Span]
+"""Returns the span of a yearly event in a given year."""
+
+
+def one_day(day: date, spare: int = 0) -> Span:
+    """A day, plus `spare` days before and after it."""
+    return Span(day - timedelta(days=spare), day + timedelta(days=spare))
+
+
+def week_of(day: date) -> Span:
+    monday = day - timedelta(days=day.weekday())
+    return Span(monday, monday + timedelta(days=6))
+
+
+def months(year: int, month: int, count: int = 1) -> Span:
+    """`count` months from `month`, which may be below 1 or above 12: it then counts into the
+    neighbouring years."""
+    first, after = (divmod(year * 12 + month - 1 + step, 12) for step in (0, count))
+    end = date(after[0], after[1] + 1, 1) - timedelta(days=1)
+    return Span(date(first[0], first[1] + 1, 1), end)
+
+
+def years(year: int) -> Span:
+    return months(year, 1, 12)
+
+
+def part_of(span: Span, part: str) -> Span:
+    """The `start`, `middle` or `end` of a span: a third of it."""
+    third = timedelta(days=span.days // 3)
+    if part == "start":
+        return Span(span.first, span.first + third)
+    if part == "middle":
+        return Span(span.first + third, span.last - third)
+    return Span(span.last - third, span.last)
+
+
+def nearest(yearly: Yearly, today: date, *, ahead: bool) -> list[Span]:
+    """The last occurrence that has begun and, if `ahead`, the next one."""
+    spans = [yearly(today.year + step) for step in range(-2, 3)]
+    begun = [each for each in spans if each.first <= today]
+    return begun[-1:] + ([each for each in spans if each.first > today][:1] if ahead else [])
+
+
+def _easter(year: int) -> Span:
+    """Good Friday to Easter Monday (Western), by the anonymous Gregorian algorithm."""
+    a, (b, c) = year % 19, divmod(year, 100)
+    h = (19 * a + b - b // 4 - (b - (b + 8) // 25 + 1) // 3 + 15) % 30
+    i = (32 + 2 * (b % 4) + 2 * (c // 4) - h - c % 4) % 7
+    m = (a + 11 * h + 22 * i) // 451
+    month, day = divmod(h + i - 7 * m + 114, 31)
+    sunday = date(year, month, day + 1)
+    return Span(sunday - timedelta(days=2), sunday + timedelta(days=1))
+
+
+def _thanksgiving(year: int) -> Span:
+    first = date(year, 11, 1)
+    thursday = first + timedelta(days=(3 - first.weekday()) % 7 + 21)
+    return Span(thursday, thursday + timedelta(days=3))
+
+
+FEASTS: dict[str, Yearly] = {
+    "christmas": lambda year: Span(date(year, 12, 24), date(year, 12, 27)),
+    "boxing day": lambda year: one_day(date(year, 12, 26)),
+    "new year": lambda year: Span(date(year, 12, 31), date(year + 1, 1, 2)),
+    "easter": _easter,
+    "halloween": lambda year: one_day(date(year, 10, 31)),
+    "valentine": lambda year: one_day(date(year, 2, 14)),
+    "thanksgiving": _thanksgiving,
+}

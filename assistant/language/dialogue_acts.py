@@ -1,4 +1,4 @@
-"""Classifies a user's turn: a question, a courtesy, or a statement."""
+"""Classifies a user's turn: a question, a courtesy, a lasting instruction, or a statement."""
 
 import re
 
@@ -8,8 +8,6 @@ from assistant.language.word_lists import words_of
 
 LONGEST_COURTESY = 6
 """Words."""
-COURTEOUS = words_of("words", "courtesy")
-"""Words of which thanks and assent are made."""
 
 _BE = (
     "am|is|are|was|were|do|does|did|have|has|had|can|could|should|will|would|may|shall|must|isn't"
@@ -31,6 +29,17 @@ _LEADING = re.compile(
     re.IGNORECASE,
 )
 
+WISHED = re.compile(
+    r"(?:please )?(?:(?P<how>always|never|don't ever|from now on)\b,?(?: please)? "
+    r"(?:give|use|speak|talk|answer|reply|respond|explain|call|read|keep (?:it|your|answers|the)|"
+    r"shout|swear|whisper|wake|ask|interrupt|tell me|spell|pronounce|remind me|greet|address|round|"
+    r"convert|translate|recommend|suggest|offer|say(?! never)|mention(?! it))\b"
+    r"|(?P<stop>stop) (?:telling|calling|asking|giving|reminding) me\b"
+    r"(?!.*\b(?:that|this|it|now|today)\b))",
+    re.IGNORECASE,
+)
+"""An instruction about how to answer that is meant to last: "always answer in one sentence"."""
+
 
 def is_question(text: str) -> bool:
     """Whether a turn ends with a question, or is little else. In English, questions are recognised
@@ -40,8 +49,8 @@ def is_question(text: str) -> bool:
         return False
     if _question(every[-1]):
         return True
-    told = sum(len(each.split()) for each in every if not _question(each))
-    return told <= 2 and any(map(_question, every))
+    stated = sum(len(each.split()) for each in every if not _question(each))
+    return stated <= 2 and any(map(_question, every))
 
 
 def _question(sentence: str) -> bool:
@@ -52,4 +61,4 @@ def _question(sentence: str) -> bool:
 def is_courtesy(text: str) -> bool:
     """ "Thanks.", "OK, great.": it has no topic."""
     few = len(text.split()) <= LONGEST_COURTESY and not is_question(text)
-    return few and COURTEOUS.issuperset(content_words(text))
+    return few and words_of("words", "courtesy").issuperset(content_words(text))

@@ -6,22 +6,14 @@ NAME, ADDRESS = "name", "address"
 """What somebody is called, and how they want to be addressed."""
 
 _WORD = r"[A-ZÀ-ÖØ-Þ][\w'’-]{1,19}"
-
-
 _TOLD = rf"(?P<name>{_WORD}(?: {_WORD}){{0,2}})"
-
-
 _BEFORE = (
     r"(?:^|[.!?;]\s+)"
     r"(?:(?i:hi|hello|hey|well|so|oh|okay|ok|yes|no|and|sorry|by the way|actually|please|just|note|"
     r"nice to meet you|remember)(?:,? (?:there|that|[A-Z]\w+))?,? ){0,2}"
 )
 """Only a greeting or the like may precede it: "she says my name is Anna" is not about the user."""
-
-
 _END = r"(?=\s*(?:$|[.!;]|,? (?:please|thanks|and|but|by the way|from now on|instead|now)\b))"
-
-
 _PATTERNS = {
     NAME: re.compile(rf"{_BEFORE}(?i:my name is|my name's) {_TOLD}{_END}"),
     ADDRESS: re.compile(
@@ -29,8 +21,6 @@ _PATTERNS = {
         rf"(?:just |always )?calls? me) {_TOLD}{_END}"
     ),
 }
-
-
 _NO_NAME = re.compile(
     r"\b((mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|july|september|october|"
     r"november|december|christmas|easter|today|tomorrow|tonight|later|back|maybe|soon|any ?time|"

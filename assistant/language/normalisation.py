@@ -6,32 +6,34 @@ compared as they are, which finds less but confuses nothing.
 
 import re
 import unicodedata
+from functools import cache
 
-from assistant.language.numbers import NUMBERS, one_of, with_digits
+from assistant.language.numbers import numbers, one_of, with_digits
 from assistant.language.word_lists import synonyms, words_of
 
 _WORD = re.compile(r"[^\W_]+(?:['.,:][^\W_]+)*")
-_NUMERAL = re.compile(rf"\d|\b{one_of(NUMBERS)}\b", re.IGNORECASE)
 APOSTROPHES = str.maketrans("’‘ʼ＇", "''''")
 
-_CONTRACTED = (
-    (r"\b(can)'t\b|\b(can)not\b", "can not"),
-    (r"\bwon't\b", "will not"),
-    (r"\b(\w+)n't\b", r"\1 not"),
-    (r"\bi'm\b", "i am"),
-    (r"\b(\w+)'re\b", r"\1 are"),
-    (r"\b(\w+)'ve\b", r"\1 have"),
-    (r"\b(\w+)'ll\b", r"\1 will"),
-    (r"\b(i|you|he|she|we|they)'d\b", r"\1 would"),
-    (r"\b(it|he|she|that|there|here|what|who|where|name)'s\b", r"\1 is"),
-    (r"\b(have|has) got\b", r"\1"),
-    (r"\b(?:any ?more|no longer)\b", "anymore"),
-    (r"\bgonna\b", "going to"),
-    (r"\bwanna\b", "want to"),
-    (r"\bo ?k\b|\bo'?clock\b", " "),
-    (r"\b(mr|mrs|ms|dr)\.", r"\1"),
+_CONTRACTIONS = tuple(
+    (re.compile(pattern), full)
+    for pattern, full in (
+        (r"\b(can)'t\b|\b(can)not\b", "can not"),
+        (r"\bwon't\b", "will not"),
+        (r"\b(\w+)n't\b", r"\1 not"),
+        (r"\bi'm\b", "i am"),
+        (r"\b(\w+)'re\b", r"\1 are"),
+        (r"\b(\w+)'ve\b", r"\1 have"),
+        (r"\b(\w+)'ll\b", r"\1 will"),
+        (r"\b(i|you|he|she|we|they)'d\b", r"\1 would"),
+        (r"\b(it|he|she|that|there|here|what|who|where|name)'s\b", r"\1 is"),
+        (r"\b(have|has) got\b", r"\1"),
+        (r"\b(?:any ?more|no longer)\b", "anymore"),
+        (r"\bgonna\b", "going to"),
+        (r"\bwanna\b", "want to"),
+        (r"\bo ?k\b|\bo'?clock\b", " "),
+        (r"\b(mr|mrs|ms|dr)\.", r"\1"),
+    )
 )
-CONTRACTED = tuple((re.compile(pattern), full) for pattern, full in _CONTRACTED)
 
 ASIDES = re.compile(
     r"\b(?:by the way|you know|i mean|you see|as i said|like i said|(?:as )?i(?:'ve)? told you"
@@ -42,11 +44,6 @@ ASIDES = re.compile(
     r"|, (?:right|okay|ok|yeah|yes|you see|huh)\W*$"
 )
 """Phrases about the telling, not about its content."""
-
-FILLERS = words_of("words", "fillers")
-"""Words that two tellings of one thing may differ in."""
-
-SAME = synonyms("things", "tellings")
 
 _BRITISH = re.compile(
     r"\b(behavi|col|endeav|fav|flav|harb|hon|hum|lab|neighb|od|rum|splend|vap)our"
@@ -65,7 +62,7 @@ def american_spelling(text: str) -> str:
 def normalize(text: str) -> str:
     """Lower case, plain apostrophes, contractions written out, one spelling of `colour`."""
     text = american_spelling(unicodedata.normalize("NFC", text).translate(APOSTROPHES).lower())
-    for pattern, full in CONTRACTED:
+    for pattern, full in _CONTRACTIONS:
         text = pattern.sub(full, text)
     return text
 
@@ -80,13 +77,19 @@ def content_words(text: str, *, english: bool = True) -> tuple[str, ...]:
         return tuple(_WORD.findall(unicodedata.normalize("NFC", text).lower()))
     lowered = unicodedata.normalize("NFC", text).translate(APOSTROPHES).lower()
     found = _WORD.findall(normalize(ASIDES.sub(" ", lowered)).replace("-", " "))
+    fillers, same = words_of("words", "fillers"), synonyms("things", "tellings")
     kept: list[str] = []
     for each in found:
         word = each.removesuffix("'s")
-        word = SAME.get(word, word)
-        if word not in FILLERS:
+        word = same.get(word, word)
+        if word not in fillers:
             kept.append(word)
     return tuple(with_digits(kept))
+
+
+@cache
+def _numeral() -> re.Pattern[str]:
+    return re.compile(rf"\d|\b{one_of(numbers())}\b", re.IGNORECASE)
 
 
 def numbers_in(text: str) -> set[str]:
@@ -95,7 +98,7 @@ def numbers_in(text: str) -> set[str]:
     >>> numbers_in("Twenty-one of us came at 7:30")
     {'21', '7:30'}
     """
-    if not _NUMERAL.search(text):
+    if not _numeral().search(text):
         return set()
     found = {each for each in content_words(text) if each[0].isdecimal()}
     return found if re.search(r"\b1\b", text) else found - {"1"}

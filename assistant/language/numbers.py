@@ -2,28 +2,43 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cache
 
-from assistant.language.word_lists import language_data, listed
-
-_DATA = language_data("en")["numbers"]
-
-CARDINALS = {word: value for value, word in enumerate(listed(_DATA["units"]))} | {
-    word: 10 * value for value, word in enumerate(listed(_DATA["tens"]), start=2)
-}
-"""0 to 19, and the tens."""
-SCALES: dict[str, int] = _DATA["scales"]
-"""Hundred, thousand, million."""
-ORDINALS = {word: value for value, word in enumerate(listed(_DATA["ordinals"]), start=1)} | {
-    word: 10 * value for value, word in enumerate(listed(_DATA["ordinal_tens"]), start=2)
-}
-"""First to twentieth, and thirtieth."""
-NUMBERS = CARDINALS | SCALES | ORDINALS
-"""All numbers of one word."""
+from assistant.language.word_lists import language_data
 
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 LONGEST = 3
 """Maximum number of digits before "hundred" or "thousand"."""
 _ALONE = frozenset({"one", "second"})
+
+
+@cache
+def cardinals() -> dict[str, int]:
+    """0 to 19, and the tens."""
+    return _counted("units", 0, 1) | _counted("tens", 2, 10)
+
+
+@cache
+def scales() -> dict[str, int]:
+    """Hundred, thousand, million."""
+    return dict(language_data("en")["numbers"]["scales"])
+
+
+@cache
+def ordinals() -> dict[str, int]:
+    """First to twentieth, and thirtieth."""
+    return _counted("ordinals", 1, 1) | _counted("ordinal_tens", 2, 10)
+
+
+@cache
+def numbers() -> dict[str, int]:
+    """All numbers of one word."""
+    return cardinals() | scales() | ordinals()
+
+
+def _counted(name: str, first: int, step: int) -> dict[str, int]:
+    words = language_data("en")["numbers"][name].split()
+    return {word: step * value for value, word in enumerate(words, first)}
 
 
 def one_of(words: Iterable[str]) -> str:
@@ -33,16 +48,21 @@ def one_of(words: Iterable[str]) -> str:
 
 def cardinal_words(first: int, last: int) -> str:
     """A regular expression for one-word cardinals from `first` to `last`."""
-    return one_of(word for word, value in CARDINALS.items() if first <= value <= last)
+    return one_of(word for word, value in cardinals().items() if first <= value <= last)
 
 
-COUNT_WORDS = (
-    rf"(?:{cardinal_words(20, 90)}(?:[ -]{cardinal_words(1, 9)})?|{cardinal_words(1, 19)})"
-)
-"""An expression for 1 to 99."""
-_FIRST_NINE = one_of(word for word, value in ORDINALS.items() if value < 10)
-ORDINAL_WORDS = rf"(?:{cardinal_words(20, 30)}[ -]{_FIRST_NINE}|{one_of(ORDINALS)})"
-"""A regular expression for the days of a month, first to thirty-first."""
+@cache
+def count_words() -> str:
+    """A regular expression for 1 to 99."""
+    tens, ones = cardinal_words(20, 90), cardinal_words(1, 9)
+    return rf"(?:{tens}(?:[ -]{ones})?|{cardinal_words(1, 19)})"
+
+
+@cache
+def ordinal_words() -> str:
+    """A regular expression for the days of a month, first to thirty-first."""
+    first_nine = one_of(word for word, value in ordinals().items() if value < 10)
+    return rf"(?:{cardinal_words(20, 30)}[ -]{first_nine}|{one_of(ordinals())})"
 
 
 def number_of(text: str) -> int | None:
@@ -79,8 +99,8 @@ def _number(words: Sequence[str], at: int) -> tuple[int, int]:
     total, end, below, start = 0, at, 0, at
     while (group := _below_thousand(words, start)) is not None:
         value, after = group
-        ranks = words[start] in ORDINALS  # "the first thousand"
-        scale = 1 if ranks or after == len(words) else SCALES.get(words[after], 1)
+        ranks = words[start] in ordinals()  # "the first thousand"
+        scale = 1 if ranks or after == len(words) else scales().get(words[after], 1)
         value, after = value * scale, after + (scale > 1)
         if below and not 0 < value < below:  # another number
             break
@@ -96,15 +116,15 @@ def _below_thousand(words: Sequence[str], at: int) -> tuple[int, int] | None:
     with a decimal point: "2.5 million"."""
     word = words[at] if at < len(words) else ""
     counted = words[at + 1 : at + 2]
-    if word in SCALES:
+    if word in scales():
         if at and words[at - 1][-1:].isdigit():
             return None
         head, end = 1, at
-    elif word.isdecimal() and counted and counted[0] in SCALES and len(word) <= LONGEST:
+    elif word.isdecimal() and counted and counted[0] in scales() and len(word) <= LONGEST:
         head, end = int(word), at + 1
     else:
         found = _below_hundred(words, at)
-        if found is None or words[found[1] - 1] in ORDINALS:
+        if found is None or words[found[1] - 1] in ordinals():
             return found
         head, end = found
     if head >= 100 or words[end : end + 1] != ["hundred"]:
@@ -119,10 +139,10 @@ def _below_thousand(words: Sequence[str], at: int) -> tuple[int, int] | None:
 def _below_hundred(words: Sequence[str], at: int) -> tuple[int, int] | None:
     """A number below a hundred, in words."""
     word = words[at] if at < len(words) else ""
-    value = CARDINALS.get(word, ORDINALS.get(word))
+    value = cardinals().get(word, ordinals().get(word))
     if value is None:
         return None
-    ones = NUMBERS.get(words[at + 1], 0) if at + 1 < len(words) else 0
-    if word in CARDINALS and value >= 20 and 0 < ones < 10:
+    ones = numbers().get(words[at + 1], 0) if at + 1 < len(words) else 0
+    if word in cardinals() and value >= 20 and 0 < ones < 10:
         return value + ones, at + 2
     return value, at + 1

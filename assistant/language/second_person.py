@@ -6,9 +6,10 @@ quoted as they are; the same goes for other languages.
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
-from assistant.language.numbers import NUMBERS
+from assistant.language.numbers import numbers
 from assistant.language.sentences import begins_sentence, sentences
 from assistant.language.speakers import ASSISTANT, USER
 from assistant.language.third_person import first_person
@@ -29,23 +30,7 @@ TURNED = {
     "am": "are", "was": "were", "wasn't": "weren't",
 }  # fmt: skip
 SUBJECTS = frozenset({"i", "we"})
-OTHER_SUBJECTS = words_of("second_person", "other_subjects")
-CLAUSE = words_of("second_person", "joins")
-BETWEEN = words_of("words", "between")
-"""What may stand between `I` and its verb."""
-SECOND = words_of("second_person", "second")
-TO_YOU = words_of("second_person", "to_you")
-"""Verbs of the user's whose `you` is the assistant."""
-SPOKEN_TO = words_of("second_person", "spoken_to")
-MINES = words_of("second_person", "mines")
-"""Before a mine in the ground."""
-RULERS = words_of("second_person", "rulers")
-"""Before `I` that is a number."""
-EXCLAIMED = words_of("second_person", "exclaimed")
-THEIRS = words_of("second_person", "theirs")
-IMPERATIVE = words_of("second_person", "imperative")
-FUNCTION = words_of("second_person", "function")
-"""First words that get a small letter inside of a sentence."""
+_words = partial(words_of, "second_person")
 
 _WORD = re.compile(r"(?<![\w-])[^\W\d_]+(?:'[^\W\d_]+)*(?![\w-])")
 _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»")
@@ -69,7 +54,6 @@ _CLOSING = re.compile(
     r"(?:[,\s]+(?:right|okay|ok|yeah|you see|huh|you know|by the way|please|remember))+\W*$",
     re.IGNORECASE,
 )
-_CLAUSES = words_of("second_person", "cuts")
 
 
 class _Token(NamedTuple):
@@ -110,19 +94,15 @@ def second_person(text: str) -> str | None:
         if new == token.word:
             continue
         first = begins_sentence(plain, token.start)
-        made += [plain[at : token.start], _capital(new) if first else new]
+        made += [plain[at : token.start], new[:1].upper() + new[1:] if first else new]
         at = token.end
     return "".join([*made, plain[at:]])
-
-
-def _capital(word: str) -> str:
-    return word[:1].upper() + word[1:]
 
 
 def _described(text: str) -> str | None:
     """What was derived from the user's words in theirs: "The user likes" as "I like"."""
     own = first_person(text)
-    theirs = THEIRS & {match.group().lower() for match in _WORD.finditer(text)}
+    theirs = _words("theirs") & {match.group().lower() for match in _WORD.finditer(text)}
     return None if theirs and own != text else own  # hers may be the user's, or another's
 
 
@@ -132,18 +112,20 @@ def _turned(text: str, tokens: Sequence[_Token], place: int) -> str | None:
     word, written = token.word, text[token.start : token.end]
     before = tokens[place - 1].word if place else ""
     after = tokens[place + 1].word if place + 1 < len(tokens) else ""
-    if word in SECOND:
+    if word in _words("second"):
         return _of_second(tokens, place)
     if word not in TURNED or (len(written) > 1 and written.isupper()):
         return word
     if word in ("was", "wasn't"):
         return _was(tokens, place)
-    number = _NUMBER_BEFORE.search(text[max(0, token.start - 4) : token.start]) or before in NUMBERS
+    number = (
+        _NUMBER_BEFORE.search(text[max(0, token.start - 4) : token.start]) or before in numbers()
+    )
     kept = (
         (word == "am" and bool(number))
-        or (word == "mine" and before in MINES)
-        or (word == "i" and before in RULERS)
-        or (word == "my" and (after in EXCLAIMED or not after))
+        or (word == "mine" and before in _words("mines"))
+        or (word == "i" and before in _words("rulers"))
+        or (word == "my" and (after in _words("exclaimed") or not after))
     )
     return word if kept else TURNED[word]
 
@@ -154,8 +136,8 @@ def _of_second(tokens: Sequence[_Token], place: int) -> str | None:
     before = [token.word for token in tokens[:place]]
     if word != "you" or not SUBJECTS & {each.partition("'")[0] for each in before}:
         return None
-    spoken = len(before) > 1 and before[-1] in ("to", "with") and before[-2] in SPOKEN_TO
-    return "me" if before[-1] in TO_YOU or spoken else None
+    spoken = len(before) > 1 and before[-1] in ("to", "with") and before[-2] in _words("spoken_to")
+    return "me" if before[-1] in _words("to_you") or spoken else None
 
 
 def _was(tokens: Sequence[_Token], place: int) -> str | None:
@@ -163,14 +145,18 @@ def _was(tokens: Sequence[_Token], place: int) -> str | None:
     earlier = [token.word for token in tokens[:place]]
     if place + 1 < len(tokens) and tokens[place + 1].word == "i":
         return TURNED[word]
-    while earlier and earlier[-1] in BETWEEN:
+    while earlier and earlier[-1] in words_of("words", "between"):
         earlier.pop()
     if earlier and earlier[-1] == "i":
-        return word if earlier[-2:-1] and earlier[-2] in RULERS else TURNED[word]
-    if not earlier or earlier[-1] not in CLAUSE or not any(_is_i(each) for each in earlier):
+        return word if earlier[-2:-1] and earlier[-2] in _words("rulers") else TURNED[word]
+    if (
+        not earlier
+        or earlier[-1] not in _words("joins")
+        or not any(_is_i(each) for each in earlier)
+    ):
         return word
     since = earlier[len(earlier) - 1 - [_is_i(each) for each in reversed(earlier)].index(True) :]
-    return None if OTHER_SUBJECTS & set(since) else TURNED[word]
+    return None if _words("other_subjects") & set(since) else TURNED[word]
 
 
 def _is_i(word: str) -> bool:
@@ -196,7 +182,7 @@ def spoken_phrase(text: str, speaker: str = USER, *, english: bool = True) -> st
     if sentence.endswith("?"):
         return f'your question "{_short(sentence)}"'
     first = _WORD.search(sentence.replace("’", "'"))
-    doubt = not english or first is None or first.group().lower() in IMPERATIVE
+    doubt = not english or first is None or first.group().lower() in _words("imperative")
     turned = None if doubt else second_person(sentence)
     if turned is None:
         return f'"{_short(sentence).replace(chr(34), chr(39))}"'
@@ -232,8 +218,8 @@ def _short(sentence: str) -> str:
     words = sentence.split()
     if len(words) <= LONGEST:
         return sentence
-    places = range(SHORTEST_CUT, LONGEST + 1)
-    clauses = [at for at in places if words[at - 1][-1] in ",;:" or words[at].lower() in _CLAUSES]
+    places, cuts = range(SHORTEST_CUT, LONGEST + 1), _words("cuts")
+    clauses = [at for at in places if words[at - 1][-1] in ",;:" or words[at].lower() in cuts]
     kept = " ".join(words[: clauses[-1] if clauses else LONGEST]).rstrip(",;: ")
     return f"{kept}…" if kept.count('"') % 2 == 0 else f'{kept}…"'
 
@@ -242,5 +228,5 @@ def _lowered(sentence: str) -> str:
     """Lower-case the first letter, unless it may belong to a name."""
     first, space, rest = sentence.partition(" ")
     plain = first.lower().rstrip(",")
-    small = plain in FUNCTION or plain in TURNED.values()
+    small = plain in _words("function") or plain in TURNED.values()
     return f"{first.lower()}{space}{rest}" if small else sentence

@@ -1,9 +1,10 @@
 """Splits a text into sentences."""
 
 import re
+from functools import cache
 from typing import NamedTuple
 
-from assistant.language.word_lists import language_data, listed
+from assistant.language.word_lists import language_data
 
 WORD = re.compile(r"[^\W\d_][\w-]*")
 MARKS = ".!?…。！？"
@@ -16,9 +17,6 @@ _END = re.compile(
 _SEMICOLON = re.compile(rf"{_END.pattern}|;(?=\s|$)")
 _OPENERS = "\"'“‘«([*_"
 _BEGINNING = re.compile(r"(?:^|[.!?…]\s)[\s\"“«(-]*$")
-_ABBREVIATIONS = {
-    where: frozenset(listed(words)) for where, words in language_data("en")["abbreviations"].items()
-}
 _LONGEST = 12
 """Characters before a position in which an abbreviation or the previous sentence is looked for."""
 
@@ -56,8 +54,14 @@ def begins_sentence(text: str, at: int) -> bool:
 def is_abbreviation(word: str) -> bool:
     """Whether a word in lower case, without its last full stop, is one: titles, initials (but not
     "I."), "u.s"."""
-    known = any(word in words for words in _ABBREVIATIONS.values())
+    known = any(word in words for words in _abbreviations().values())
     return (known and word != "no") or _initials(word)
+
+
+@cache
+def _abbreviations() -> dict[str, frozenset[str]]:
+    found = language_data("en")["abbreviations"]
+    return {where: frozenset(words.split()) for where, words in found.items()}
 
 
 def stated(text: str) -> int:
@@ -88,11 +92,11 @@ def _ends(text: str, match: re.Match[str]) -> bool:
     before = text[max(0, match.start() - _LONGEST) : match.start()].rpartition(" ")[2]
     written = before.lstrip(_OPENERS)
     word = written.lower()
-    if word in _ABBREVIATIONS["at_ends"]:
+    if word in _abbreviations()["at_ends"]:
         return following.isupper() or not following
-    if word in _ABBREVIATIONS["before_numbers"]:
+    if word in _abbreviations()["before_numbers"]:
         return not following.isdigit()
-    return word not in _ABBREVIATIONS["before_names"] and not (
+    return word not in _abbreviations()["before_names"] and not (
         written[:1].isupper() and _initials(word)
     )
 

@@ -2,7 +2,5 @@
 
 USER = "user"
 """The user; other people go by their names."""
-
-
 ASSISTANT = "assistant"
 """The assistant, for what was heard of its words."""

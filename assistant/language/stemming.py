@@ -9,7 +9,7 @@ from functools import cache, cached_property
 import Stemmer
 
 from assistant.language.normalisation import APOSTROPHES, american_spelling, numbers_in
-from assistant.language.numbers import NUMBERS
+from assistant.language.numbers import numbers
 from assistant.language.word_lists import synonyms, words_of
 from data import located
 
@@ -29,11 +29,6 @@ STEMMERS = {
     "tr": "turkish", "yi": "yiddish",
 }  # fmt: skip
 """Snowball's algorithms by ISO 639-1 code."""
-
-SPOKEN = words_of("words", "spoken")
-"""English words that tell nothing of a topic, beyond the usual list: modal verbs, hesitations."""
-CLITICS = words_of("words", "clitics")
-"""What may follow an apostrophe in English without being part of the word."""
 
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+(?:'[A-Za-z0-9]+)*")
 _LATIN_ACCENTS = re.compile("[\u0300-\u036f]")
@@ -64,14 +59,14 @@ class TextAnalyzer:
         """What a text is about: the stems of its words, and each number as `#` and its digits,
         however it was written."""
         stems = {stem for stem in self.content(text) if not stem[0].isdecimal()}
-        numbers = numbers_in(text)
-        if numbers and self.language == "en":
+        found = numbers_in(text)
+        if found and self.language == "en":
             stems -= self._number_stems
-        return stems | {f"#{each}" for each in numbers}
+        return stems | {f"#{each}" for each in found}
 
     @cached_property
     def _number_stems(self) -> frozenset[str]:
-        words = (word for word, value in NUMBERS.items() if value != 1)
+        words = (word for word, value in numbers().items() if value != 1)
         return frozenset(stem for word in words for stem in self.content(word))
 
     def terms(self, query: str) -> dict[str, set[str]]:
@@ -154,7 +149,9 @@ class _Stems(dict[str, str]):
     def __init__(self, language: str) -> None:
         super().__init__()
         self._english = language == "en"
-        self._stop = _stop_words(language) | (SPOKEN if self._english else set())
+        self._stop = _stop_words(language) | (
+            words_of("words", "spoken") if self._english else set()
+        )
         self._stem: Callable[[str], str] = str
         if language in STEMMERS:
             # No cache of its own (0): it could not be purged of what was forgotten.
@@ -184,4 +181,4 @@ class _Stems(dict[str, str]):
         if word.endswith("n't"):
             return ""
         head, _, tail = word.rpartition("'")
-        return (head if tail in CLITICS else word).replace("'", "")
+        return (head if tail in words_of("words", "clitics") else word).replace("'", "")

@@ -6,8 +6,8 @@ English only. Nothing is added but "the user" and verb endings.
 
 import re
 
-from assistant.language.absolute_dates import PAST
-from assistant.language.standing_orders import WISHED
+from assistant.language.absolute_dates import past_tense
+from assistant.language.dialogue_acts import WISHED
 from assistant.language.word_lists import words_of
 
 _USER = "the user"
@@ -28,8 +28,6 @@ _BACK = {
     "has": "have", "is": "am", "was": "was", "does": "do", "goes": "go",
     "hasn't": "haven't", "isn't": "am not", "doesn't": "don't",
 }  # fmt: skip
-_UNCHANGING = words_of("verbs", "unchanging")
-_BETWEEN = words_of("words", "between")
 _USERS = re.compile(r"\b[Tt]he user['’]s\b")
 _DOES = re.compile(r"\b[Tt]he user((?: (?:also|always|never|really|often|usually))?) ([\w']+)")
 _IS_TOLD = re.compile(r"\b[Tt]he user\b")
@@ -65,7 +63,7 @@ def third_person(quote: str) -> str:
         if word in _FORMS:
             new = _FORMS[word]
             waits = word in _SUBJECTS
-        elif waits and word not in _BETWEEN:
+        elif waits and word not in words_of("words", "between"):
             new, waits = _verb(match.group()), False
         made += [plain[at : match.start()], new]
         at = match.end()
@@ -78,7 +76,7 @@ def _verb(written: str) -> str:
     word = written.lower()
     if word in _VERBS:
         return _VERBS[word]
-    if word in _UNCHANGING or "'" in word or PAST.fullmatch(word):
+    if word in words_of("verbs", "unchanging") or "'" in word or past_tense().fullmatch(word):
         return written
     if re.search(r"(?:s|sh|ch|x|z|o)$", word):
         return f"{written}es"

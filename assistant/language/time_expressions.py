@@ -5,14 +5,16 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from functools import cached_property
+from functools import cache, cached_property
 from string import ascii_lowercase, ascii_uppercase
 
-from assistant.language.absolute_dates import PAST
-from assistant.language.calendar import MONTHS, PART_OF_DAY, WEEKDAYS
-from assistant.language.date_ranges import (
+from assistant.language.absolute_dates import past_tense
+from assistant.language.calendar import (
     FEASTS,
+    MONTHS,
+    PART_OF_DAY,
     SEASONS,
+    WEEKDAYS,
     Span,
     months,
     nearest,
@@ -21,7 +23,7 @@ from assistant.language.date_ranges import (
     week_of,
     years,
 )
-from assistant.language.numbers import COUNT_WORDS, ORDINAL_WORDS, number_of
+from assistant.language.numbers import count_words, number_of, ordinal_words
 
 BESIDE = 30
 """Days that "before Christmas" covers."""
@@ -50,7 +52,7 @@ class Seen:
     def past(self) -> bool:
         """Whether it is about the past, so that "in May" means the last one; otherwise it may also
         mean the next."""
-        return _PAST.search(self.text) is not None
+        return _past().search(self.text) is not None
 
     def nearest(self, yearly: Callable[[int], Span], way: str) -> list[Span]:
         if way == "next":
@@ -70,10 +72,10 @@ def find_time_expressions(text: str, today: date) -> TimeExpressions:
     lower = text.lower()
     if not any(each in lower for each in _PARTS_OF_ALL):
         return TimeExpressions((), text)
-    words = _KEYS.intersection(_WORD.findall(lower))
+    words = set(_WORD.findall(lower))
     seen = Seen(today, lower)
     spans: list[Span] = []
-    for keys, pattern, how in _RULES:
+    for keys, pattern, how in _rules():
         if not keys.isdisjoint(words):
             found, text = _taken(text, seen, pattern, how)
             spans += found
@@ -265,24 +267,17 @@ def _beside(span: Span, side: str, today: date) -> Span:
 # -- the words ----------------------------------------------------------------------------------
 
 _ASCII = str.maketrans(ascii_uppercase, ascii_lowercase)
-_PAST = re.compile(PAST.pattern)  # for lower case only; takes a thirtieth of the time
 _MONTHS = tuple(name.lower() for name in MONTHS)
 _SHORT = ("jan", "feb", "mar", "apr", "jun", "jul", "aug", "sept", "sep", "oct", "nov", "dec")
 _WEEKDAYS = tuple(name.lower() for name in WEEKDAYS)
 _UNITS = ("day", "night", "weekend", "week", "fortnight", "month", "year")
+_PLURALS = tuple(f"{each}s" for each in _UNITS)
 _MONTH, _ANY_MONTH, _WEEKDAY = (
     "|".join(each) for each in (_MONTHS, (*_MONTHS, *_SHORT), _WEEKDAYS)
 )
-_COUNT = rf"(?P<count>an?|{COUNT_WORDS}|\d{{1,3}}|(?:a )?(?:couple(?: of)?|few)|several)"
 _UNIT = rf"(?P<unit>{'|'.join(_UNITS)})s?"
-_DAY = rf"(?P<day>{ORDINAL_WORDS}|[0-3]?\d(?:st|nd|rd|th)?)"
 _YEAR = r"(?:,? (?:of )?(?P<year>(?:19|20)\d\d)\b)?"
 _ON = rf"(?:\b(?:on|of|for|from|by|around|about|since) )?(?:\b(?:{_WEEKDAY}),? )?(?:\bthe )?"
-_DATES = (
-    rf"{_ON}\b{_DAY}(?: of)? (?P<month>{_ANY_MONTH})\b{_YEAR}",
-    rf"{_ON}\b(?P<month>{_ANY_MONTH})\.? (?:the )?{_DAY}\b(?!:| ?[ap]m\b){_YEAR}",
-)
-_BEFORE = rf"\b(?:about )?(?:the |last )?(?:{_COUNT} )?{_UNIT} (?P<side>before|after) (?:last )?"
 _IN = r"\b(?:back )?(?:in|during|since|by|over|through|at|for|around|from|on)\b"
 _TWICE = r"(?P<twice> before last)?"
 _PART = (
@@ -290,64 +285,6 @@ _PART = (
     r"late[ -])?"
 )
 _NAMED = rf"(?P<feast>{'|'.join(FEASTS)})(?:['’]?s)?(?: (?:day|eve))?\b{_YEAR}"
-
-
-def _rule(pattern: str, how: How, *keys: str) -> tuple[frozenset[str], re.Pattern[str], How]:
-    """`keys`: words at least one of which must be present for the pattern to be tried."""
-    return frozenset(keys), re.compile(pattern), how
-
-
-_RULES = (
-    *(_rule(_BEFORE + each, _from_date, *_MONTHS, *_SHORT) for each in _DATES),
-    *(_rule(each, _the_date, *_MONTHS, *_SHORT) for each in _DATES),
-    _rule(r"\b(?:the )?day before yesterday\b", _on_day(-2), "yesterday"),
-    _rule(r"\b(?:the )?day after tomorrow\b", _on_day(2), "tomorrow"),
-    _rule(rf"\byesterday(?:['’]s)?{PART_OF_DAY}\b", _on_day(-1), "yesterday"),
-    _rule(r"\blast night\b", _on_day(-1), "last"),
-    _rule(rf"\btomorrow(?:['’]s)?{PART_OF_DAY}\b", _on_day(1), "tomorrow"),
-    _rule(r"\btoday(?:['’]s)?\b|\btonight\b", _on_day(0), "today", "tonight"),
-    _rule(r"\bthis (?:morning|afternoon|evening)\b", _on_day(0), "this"),
-    _rule(rf"\b(?:about |around |some )?{_COUNT} {_UNIT} (?P<ago>ago)\b", _far, "ago"),
-    _rule(rf"\bin {_COUNT} {_UNIT}\b(?! of\b)", _far, *_UNITS, *(f"{each}s" for each in _UNITS)),
-    _rule(
-        rf"(?:{_IN} )?\b(?:the|these) (?:last|past) {_COUNT} {_UNIT}\b", _stretch, "last", "past"
-    ),
-    _rule(
-        rf"(?:\bon )?\b(?:(?P<way>last|past|next|this)(?: coming)?|on|the) "
-        rf"(?P<weekday>{_WEEKDAY}){PART_OF_DAY}{_TWICE}\b",
-        _weekday,
-        *_WEEKDAYS,
-    ),
-    _rule(
-        rf"(?:{_IN} )?\bthe (?P<unit>week|month|year|weekend)(?P<twice> before last)\b",
-        _period,
-        "last",
-    ),
-    _rule(
-        rf"(?:{_IN} )?\b(?P<way>last|this|next) (?P<unit>weekend|week|month|year)\b",
-        _period,
-        *("last", "this", "next"),
-    ),
-    _rule(
-        rf"(?:(?P<within>{_IN}) )?\b{_PART}(?:(?P<way>last|this|next) )?"
-        rf"\b(?P<month>{_MONTH})\b{_YEAR}(?!['’])",
-        _in_month,
-        *_MONTHS,
-    ),
-    _rule(
-        rf"(?:{_IN} )?\b(?P<way>last|this|next|the) (?P<season>{'|'.join(SEASONS)})\b{_YEAR}",
-        _season,
-        *SEASONS,
-    ),
-    _rule(
-        rf"\b(?:(?:just |right )?(?P<side>before|after|since)|at|over|around|on|for|during) "
-        rf"(?:(?P<way>last|next|this) )?{_NAMED}",
-        _feast,
-        *(first for each in FEASTS for first in (each.split()[0], f"{each.split()[0]}s")),
-    ),
-    _rule(rf"\b(?P<way>last|next|this) {_NAMED}", _feast, "last", "next", "this"),
-    _rule(rf"{_IN} (?P<year>(?:19|20)\d\d)\b", _in_year, *map(str, range(1900, 2100))),
-)
 _PARTS_OF_ALL = (
     *("day", "night", "week", "month", "year", "ago", "tomorrow", "morning", "afternoon"),
     *("evening", "christmas", "easter", "halloween", "valentine", "thanksgiving", "19", "20"),
@@ -357,5 +294,86 @@ _PARTS_OF_ALL = (
     *("october", "november", "december"),
 )
 """A text with none of these names no time; that holds for most, and takes two microseconds."""
-_KEYS = frozenset().union(*(keys for keys, _, _ in _RULES))
 _WORD = re.compile(r"[a-z]+|\d+")
+
+
+@cache
+def _past() -> re.Pattern[str]:
+    return re.compile(past_tense().pattern)  # for lower case only; takes a thirtieth of the time
+
+
+Rule = tuple[frozenset[str], re.Pattern[str], How]
+
+
+def _rule(pattern: str, how: How, *keys: str) -> Rule:
+    """`keys`: words at least one of which must be present for the pattern to be tried."""
+    return frozenset(keys), re.compile(pattern), how
+
+
+def _date_rules(count: str) -> list[Rule]:
+    day = rf"(?P<day>{ordinal_words()}|[0-3]?\d(?:st|nd|rd|th)?)"
+    dates = (
+        rf"{_ON}\b{day}(?: of)? (?P<month>{_ANY_MONTH})\b{_YEAR}",
+        rf"{_ON}\b(?P<month>{_ANY_MONTH})\.? (?:the )?{day}\b(?!:| ?[ap]m\b){_YEAR}",
+    )
+    before = rf"\b(?:about )?(?:the |last )?(?:{count} )?{_UNIT} (?P<side>before|after) (?:last )?"
+    keys = (*_MONTHS, *_SHORT)
+    return [
+        *(_rule(before + each, _from_date, *keys) for each in dates),
+        *(_rule(each, _the_date, *keys) for each in dates),
+    ]
+
+
+@cache
+def _rules() -> tuple[Rule, ...]:
+    count = rf"(?P<count>an?|{count_words()}|\d{{1,3}}|(?:a )?(?:couple(?: of)?|few)|several)"
+    return (
+        *_date_rules(count),
+        _rule(r"\b(?:the )?day before yesterday\b", _on_day(-2), "yesterday"),
+        _rule(r"\b(?:the )?day after tomorrow\b", _on_day(2), "tomorrow"),
+        _rule(rf"\byesterday(?:['’]s)?{PART_OF_DAY}\b", _on_day(-1), "yesterday"),
+        _rule(r"\blast night\b", _on_day(-1), "last"),
+        _rule(rf"\btomorrow(?:['’]s)?{PART_OF_DAY}\b", _on_day(1), "tomorrow"),
+        _rule(r"\btoday(?:['’]s)?\b|\btonight\b", _on_day(0), "today", "tonight"),
+        _rule(r"\bthis (?:morning|afternoon|evening)\b", _on_day(0), "this"),
+        _rule(rf"\b(?:about |around |some )?{count} {_UNIT} (?P<ago>ago)\b", _far, "ago"),
+        _rule(rf"\bin {count} {_UNIT}\b(?! of\b)", _far, *_UNITS, *_PLURALS),
+        _rule(
+            rf"(?:{_IN} )?\b(?:the|these) (?:last|past) {count} {_UNIT}\b", _stretch, "last", "past"
+        ),
+        _rule(
+            rf"(?:\bon )?\b(?:(?P<way>last|past|next|this)(?: coming)?|on|the) "
+            rf"(?P<weekday>{_WEEKDAY}){PART_OF_DAY}{_TWICE}\b",
+            _weekday,
+            *_WEEKDAYS,
+        ),
+        _rule(
+            rf"(?:{_IN} )?\bthe (?P<unit>week|month|year|weekend)(?P<twice> before last)\b",
+            _period,
+            "last",
+        ),
+        _rule(
+            rf"(?:{_IN} )?\b(?P<way>last|this|next) (?P<unit>weekend|week|month|year)\b",
+            _period,
+            *("last", "this", "next"),
+        ),
+        _rule(
+            rf"(?:(?P<within>{_IN}) )?\b{_PART}(?:(?P<way>last|this|next) )?"
+            rf"\b(?P<month>{_MONTH})\b{_YEAR}(?!['’])",
+            _in_month,
+            *_MONTHS,
+        ),
+        _rule(
+            rf"(?:{_IN} )?\b(?P<way>last|this|next|the) (?P<season>{'|'.join(SEASONS)})\b{_YEAR}",
+            _season,
+            *SEASONS,
+        ),
+        _rule(
+            rf"\b(?:(?:just |right )?(?P<side>before|after|since)|at|over|around|on|for|during) "
+            rf"(?:(?P<way>last|next|this) )?{_NAMED}",
+            _feast,
+            *(first for each in FEASTS for first in (each.split()[0], f"{each.split()[0]}s")),
+        ),
+        _rule(rf"\b(?P<way>last|next|this) {_NAMED}", _feast, "last", "next", "this"),
+        _rule(rf"{_IN} (?P<year>(?:19|20)\d\d)\b", _in_year, *map(str, range(1900, 2100))),
+    )

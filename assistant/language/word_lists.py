@@ -1,4 +1,4 @@
-"""Lists of words, written as strings or kept as data files."""
+"""Lists of words in `data/languages`; each is read when it is first used."""
 
 import tomllib
 from functools import cache
@@ -22,11 +22,13 @@ def language_data(code: str) -> dict[str, Any]:
     return tomllib.loads(located(f"languages/{code}.toml").read_text("utf-8"))
 
 
+@cache
 def words_of(section: str, name: str) -> frozenset[str]:
     """A list of English words."""
-    return frozenset(listed(language_data("en")[section][name]))
+    return frozenset(language_data("en")[section][name].split())
 
 
+@cache
 def synonyms(*groups: str) -> dict[str, str]:
     """English words → the word that replaces each when texts are compared."""
     same = language_data("en")["same"]
@@ -34,5 +36,5 @@ def synonyms(*groups: str) -> dict[str, str]:
         word: usual
         for group in groups
         for usual, words in same[group].items()
-        for word in listed(words)
+        for word in words.split()
     }

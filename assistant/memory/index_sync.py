@@ -16,15 +16,18 @@ from assistant.memory.curation.rebuild import rebuild_rows
 from assistant.memory.records import serialization
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.memory import Memory
-from assistant.memory.retrieval.document_expansion import ExpansionWeights
+from assistant.memory.retrieval.document_expansion import ExpansionWeights, expansions
 from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.retrieval.question import read_question
 from assistant.memory.retrieval.ranking import Ranking
-from assistant.memory.retrieval.stored_expansions import extras
-from assistant.memory.retrieval.strong_encoder import Strengthening
-from assistant.memory.retrieval.strong_vectors import Stronger
-from assistant.memory.retrieval.tier_refresh import TierRefresh
 from assistant.memory.retrieval.user_index import UserIndex
-from assistant.memory.retrieval.vector_backfill import AT_ONCE, BY_THE_WAY, Embedder
+from assistant.memory.retrieval.vector_maintenance import (
+    AT_ONCE,
+    BY_THE_WAY,
+    QuickVectors,
+    StrongVectors,
+    TierRefresh,
+)
 from assistant.memory.retrieval.vectors.kernels import COMPILED
 from assistant.memory.retrieval.vectors.tiers import Tiers
 from assistant.memory.store.maintenance import in_order
@@ -57,12 +60,13 @@ class IndexSync:
         try_later: Callable[[float], None],
         enrichment: ExpansionWeights,
         close_table: Callable[[MemoryTable], None],
+        writing: WriterThread,
     ) -> None:
         self.store = WriteQueue(open_table, close_table, tell, try_later)
         self.index: UserIndex | None = None
         """None until the store has been read. Any thread may read it."""
         self.upkeep = Curator(user_id, lexicon, policy, encoder.forget)
-        self.stronger = Stronger(user_id, encoder, self.store, tell)
+        self.stronger = StrongVectors(encoder, self.store, lambda: self.index, writing, tell)
         self._user_id = user_id
         self._encoder = encoder
         self._lexicon = lexicon
@@ -72,7 +76,7 @@ class IndexSync:
         self._ageing = TierRefresh(tiers)
         self._tell = tell
         self._taking_in = threading.Lock()
-        self._embedder = Embedder(user_id, encoder, self.store, self._taking_in, self._settle)
+        self._quick = QuickVectors(encoder, self.store, self._taking_in, self._settle)
         self._transcript: Transcript | None = None
         self._first: Callable[[MemoryTable], None] = lambda _: None
         self._profile: tuple[MemoryUsed, ...] = ()
@@ -142,7 +146,9 @@ class IndexSync:
         except ModelError as error:
             self.store.tell(error)
             return
-        self._lexicon.content("")  # load its word lists now, not in the first recall
+        # Load the word lists now, not in the first recall.
+        question = read_question("What did I say today?", ())
+        self._empty_index().search(question, None, k=1, now=datetime.now(UTC))
         self._transcript = transcript
         self._first = first
         self.read()
@@ -186,17 +192,6 @@ class IndexSync:
         self._tell_changes()
         self.stronger.attach(index)
 
-    def strengthening(self, writing: WriterThread) -> Strengthening:
-        """The interface to the stronger encoder for the rest of the program."""
-        return Strengthening(
-            self._encoder, self.stronger, lambda: self.index, self.strengthen, writing
-        )
-
-    def strengthen(self) -> None:
-        """Start using the stronger encoder, if there is one. Doesn't raise."""
-        if self.index is not None:
-            self.stronger.begin(self.index)
-
     def _hide_noted(self) -> None:
         """Hide what earlier sessions began to forget. If something is hidden or unhidden during
         the read, which doesn't wait for the disk, read again."""
@@ -230,7 +225,7 @@ class IndexSync:
         after a change of encoder. Doesn't raise."""
         if self.index is None:
             return False
-        return not self._embedder.run(self.index, AT_ONCE, AT_ONCE)
+        return not self._quick.fill(self.index, AT_ONCE, AT_ONCE)
 
     def enrich(self, exchanges: Collection[str] | None = None) -> None:
         """Index what idle work derived from these exchanges, or from all. Doesn't raise."""
@@ -240,10 +235,10 @@ class IndexSync:
     def _enrich(
         self, index: UserIndex, transcript: Transcript, exchanges: Collection[str] | None = None
     ) -> None:
-        if not (self._enrichment.by_words or self._enrichment.by_meaning):
+        if not self._enrichment:
             return
         try:
-            found = extras(transcript, self._user_id, self._encoder.name, exchanges)
+            found = expansions(transcript, self._user_id, self._encoder.name, exchanges)
         except StoreError as error:
             self.store.tell(error)
             return
@@ -291,7 +286,7 @@ class IndexSync:
         index.add([memory for memory in memories if memory.id not in index])
         self._tell_changes()
         if others:  # the rest changed only their marks
-            self._embedder.run(index, BY_THE_WAY, max(BY_THE_WAY, len(others)))
+            self._quick.fill(index, BY_THE_WAY, max(BY_THE_WAY, len(others)))
 
     def change(self, ids: Sequence[str], how: Callable[[Memory], Memory]) -> list[Memory]:
         """Change the memories that exist; returns their new versions."""
@@ -339,7 +334,7 @@ class IndexSync:
         index = self._empty_index()
         index.add(in_order(table, self._user_id))
         self._enrich(index, transcript)
-        self._embedder.run(index, BY_THE_WAY)
+        self._quick.fill(index, BY_THE_WAY)
         with self._taking_in:
             self._hide_in(index)
             self.index = index
@@ -356,7 +351,7 @@ class IndexSync:
             self.store.tell(error)
             return
         index.add(rest)
-        self._embedder.run(index, AT_ONCE)
+        self._quick.fill(index, AT_ONCE)
 
     # -- inside ---------------------------------------------------------------------------------
 

@@ -84,6 +84,7 @@ class UserMemory:
         self.policy = policy or CurationPolicy()
         self._encoder = encoder
         self._emit = emit
+        self._writing = WriterThread("memory-store")
         self._keeper = IndexSync(
             user_id,
             open_table,
@@ -96,12 +97,13 @@ class UserMemory:
             self._try_later,
             enrichment or ExpansionWeights(),
             close_table,
+            self._writing,
         )
-        self.asking = QuestionEncoder(encoder, lexicon, self._speakers, self._stronger)
+        strong = self._keeper.stronger
+        self.asking = QuestionEncoder(encoder, lexicon, self._speakers, lambda: strong.serving)
         self.writable = asyncio.Event()
         """Set once the store is read and this process may write it."""
-        self._writing = WriterThread("memory-store")
-        self.strengthening = self._keeper.strengthening(self._writing)
+        self.strengthening = strong
         self._misses = DeadlineMisses(emit)
         self._pace = SearchTimings(SEARCH_S)
         self._mending = IndexRepair(self._remake)
@@ -271,7 +273,7 @@ class UserMemory:
             self.strengthening.begin().result()
         question = read_question(query[-LONGEST_QUERY:], index.speakers())
         vector = result(self._encoder.submit(question.meaning), wait=True)
-        stronger = self._stronger() if both else None
+        stronger = self.strengthening.serving if both else None
         better = result(stronger.submit(question.meaning), wait=True) if stronger else None
         late = vector is None and better is None
         return self._search(index, EncodedQuestion(question, vector, late, better), k=k)
@@ -344,12 +346,6 @@ class UserMemory:
         return Recalled(tuple(found), asked.late or late, asked.stand_in and not late, brief)
 
     # -- inside ---------------------------------------------------------------------------------
-
-    def _stronger(self) -> QueryEncoder | None:
-        """The stronger encoder, while it is useful."""
-        index = self._keeper.index
-        serves = index is not None and self._keeper.stronger.ready and index.dense.serves
-        return self._encoder.stronger if serves else None
 
     def _speakers(self) -> frozenset[str]:
         return index.speakers() if (index := self._keeper.index) is not None else frozenset()

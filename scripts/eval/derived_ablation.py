@@ -26,15 +26,11 @@ from scripts.eval.recall_methods import UNKNOWN, Ours
 from scripts.eval.recall_metrics import METRICS, Values, intervals, means, of_question
 
 NONE = ExpansionWeights()
-WORDS = {"describe_words": 0.5, "expand_words": 0.5}
-"""Not among what the settings switch on."""
 MEANING = {"describe_meaning": DESCRIBE_MEANING, "expand_meaning": EXPAND_MEANING}
 VARIANTS: Mapping[str, ExpansionWeights] = {
     "ours": NONE,
-    **{name.replace("_", " "): replace(NONE, **{name: w}) for name, w in (WORDS | MEANING).items()},
-    "all words": ExpansionWeights(**WORDS),
-    "all meaning": ExpansionWeights(**MEANING),
-    "all": ExpansionWeights(**WORDS, **MEANING),
+    **{name.replace("_", " "): replace(NONE, **{name: w}) for name, w in MEANING.items()},
+    "all": ExpansionWeights(**MEANING),
 }
 
 

@@ -11,7 +11,7 @@ from assistant.idle.activity import ActivityMonitor
 from assistant.idle.jobs.document_expansion import DocumentExpansionJob
 from assistant.idle.load_policy import LoadPolicy
 from assistant.idle.scheduler import Scheduler
-from assistant.memory.retrieval.stored_expansions import DESCRIBED, description
+from assistant.memory.retrieval.document_expansion import DESCRIBED, expansion
 from assistant.memory.transcript.derived_outputs import DerivedOutputs
 from assistant.memory.transcript.job_queue import JobQueue
 from assistant.settings import Idle
@@ -46,7 +46,7 @@ async def test_a_real_model_s_answers_are_of_the_form_asked_for(tmp_path: Path) 
             await scheduler.close()
             await llm.close()
         contents = DerivedOutputs(here.transcript, "ada").of(DESCRIBED)
-        made = [description(contents[each.id]) for each in told]
+        made = [expansion(contents[each.id]) for each in told]
         assert [bool(each.key) for each in made] == [True, False]
         for each in made:
             assert len(each.vectors) == bool(each.about) + len(each.questions)

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from assistant.context.conversation import Conversation, Exchange
 from assistant.idle.jobs.document_expansion import DocumentExpansionJob
 from assistant.idle.jobs.expansion_prompt import EVERYTHING
-from assistant.memory.retrieval.stored_expansions import DESCRIBED
+from assistant.memory.retrieval.document_expansion import DESCRIBED
 from assistant.memory.transcript.derived_outputs import DerivedOutputs
 from tests.support import forgetting
 from tests.support.forgetting import START, bench
@@ -46,10 +48,13 @@ class Here:
         await self.bench.memory.settled()
 
     async def score(self, query: str, exchange: Exchange) -> float:
-        """What recall gives the user's words in it, by words and meaning; 0 if it finds none."""
-        found = await self.bench.memory.recall(query, forgetting.LEISURE_S)
-        parts = (each.parts for each in found.memories if each.id == f"{exchange.id}-user")
-        return sum(each.get("words", 0.0) + each.get("meaning", 0.0) for each in parts)
+        """The highest cosine of the query with what was derived from the exchange; 0 if none of it
+        is searched."""
+        memory, own = self.bench.memory, np.full(1, np.nan, np.float32)
+        rows = np.array([memory.index._columns.row_of[f"{exchange.id}-user"]])
+        vector = memory.vectors([query])[0]
+        [cosine] = memory.index._expansions.cosines(vector, rows, own)
+        return float(np.nan_to_num(cosine))
 
     def derived(self) -> dict[str, Any]:
         return dict(DerivedOutputs(self.bench.transcript, "ada").of(DESCRIBED))

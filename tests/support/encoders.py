@@ -98,3 +98,9 @@ class SteeredEncoder(HashingEncoder):
 
     def _meant(self, word: str) -> str:
         return self.same.get(word, word)
+
+
+def unit_vectors(count: int, dimensions: int, seed: int = 1) -> NDArray[np.float32]:
+    """In random directions."""
+    drawn = np.random.default_rng(seed).normal(size=(count, dimensions))
+    return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True), np.float32)

@@ -30,7 +30,7 @@ from tests.support.memories import stored
 from tests.support.user_memory import user_memory
 
 LEISURE_S = 30.0
-ENRICHED = ExpansionWeights(1.0, 0.5, 1.0, 0.5)
+ENRICHED = ExpansionWeights(0.5, 0.5)
 """All that was made between utterances counts."""
 START = datetime(2026, 11, 21, 10, tzinfo=UTC)
 

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from assistant.language.speakers import ASSISTANT
+from assistant.language.speakers import ASSISTANT, USER
 from assistant.memory.records.memory import Memory, MemoryKind, new_id
 from assistant.memory.records.serialization import to_json
 from assistant.memory.store.table import MemoryTable
@@ -49,3 +49,10 @@ def stored(table: MemoryTable, user: str = "ada") -> list[Memory]:
 def exports(table: MemoryTable, user: str = "ada") -> list[dict[str, Any]]:
     """As JSON can hold them, and `import_` takes them."""
     return [to_json(memory) for memory in stored(table, user)]
+
+
+def turn(number: int, text: str, created: datetime = NOW, **more: Any) -> Memory:
+    """A turn of the user's, from an exchange of its own."""
+    key = f"m{number}"
+    given: dict[str, Any] = {"speaker": USER, "sources": (f"x{number}",), **more}
+    return Memory(key, "ada", MemoryKind.EXCHANGE, text, created, **given)

@@ -117,9 +117,9 @@ def test_each_part_is_switched_on_alone_over_the_same_questions(tmp_path: Path) 
     assert categories == ["4"]
     assert {len(each) for each in values.values()} == {1}
     reciprocal = {name: each[0, 3] for name, each in values.items()}
-    assert reciprocal["describe words"] > reciprocal["ours"], reciprocal
+    assert reciprocal["describe meaning"] > reciprocal["ours"], reciprocal
     found = ablation.figures(values, categories, cost)
     assert found["more"].keys() == values.keys() - {"ours"}
     assert found["cost"]["seconds_per_100_turns"] == 150.0
-    assert "describe words" in ablation.report(values, cost)
+    assert "describe meaning" in ablation.report(values, cost)
     assert np.isfinite(values["all"]).all()

@@ -5,7 +5,7 @@ from datetime import date
 
 import pytest
 
-from assistant.memory.retrieval.recap_question import parse_recap_question
+from assistant.memory.retrieval.recap import parse_recap_question
 from data import located
 
 TUESDAY = date(2026, 3, 10)

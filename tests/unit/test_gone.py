@@ -15,8 +15,12 @@ from assistant.intents.command import CommandKind as Said
 from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.records.memory import Memory, MemoryKind, new_id
-from assistant.memory.retrieval.document_expansion import fingerprint
-from assistant.memory.retrieval.stored_expansions import DESCRIBED, Description, content_of
+from assistant.memory.retrieval.document_expansion import (
+    DESCRIBED,
+    Expansion,
+    content_of,
+    fingerprint,
+)
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.derived_outputs import DerivedOutput, DerivedOutputs
 from data import located
@@ -85,7 +89,7 @@ def describe(here: Bench, told: tuple[str, str], subject: str) -> str:
     [(_, exchange)] = here.transcript.exchanges("ada", [subject])
     vectors = here.memory.vectors([about, f"Which is {about}"])
     of = fingerprint(exchange.user_text)
-    made = Description("", (), of, about, (f"Which is {about}",), "hashing", vectors)
+    made = Expansion(of, about, (f"Which is {about}",), vectors, encoder="hashing")
     output = DerivedOutput(subject, content_of(made), (subject, source))
     assert DerivedOutputs(here.transcript, "ada").keep(DESCRIBED, 1, "none", output, START)
     here.memory.enrich([subject])
@@ -128,7 +132,7 @@ async def lived(home: Path) -> tuple[set[str], set[str], list[bytes]]:
         here.pass_time(GRACE_S)
         assert await here.forgetting.purge_due()
         assert here.forgetting.hidden == ()
-        assert len(here.memory.index._extras) == 0
+        assert len(here.memory.index._expansions) == 0
     return gone | set(derived) | set(described), set(facts()) - gone, before
 
 

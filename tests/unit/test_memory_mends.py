@@ -16,7 +16,7 @@ from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.retrieval.user_index import UserIndex
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.turn_recall import Archive
-from tests.unit.test_long_term import LEISURE_S, Home, exchange, recalled
+from tests.support.long_term import LEISURE_S, Home, exchange, recalled
 
 
 async def test_an_index_that_fails_costs_a_turn_its_memories_and_is_made_anew(

@@ -12,7 +12,7 @@ from assistant.memory.forgetting.retention import Retention
 from assistant.memory.transcript.database import Transcript
 from assistant.settings import Settings
 from assistant.settings import Transcript as Keeping
-from tests.unit.test_long_term import Home
+from tests.support.long_term import Home
 
 NOW = datetime(2026, 11, 21, 10, tzinfo=UTC)
 DAY = timedelta(days=1)

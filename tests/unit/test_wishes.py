@@ -12,7 +12,7 @@ from assistant.memory.curation.profile_facts import wishes
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.memory import MemoryKind
 from assistant.memory.transcript.database import Transcript
-from tests.unit.test_long_term import Home, exchange
+from tests.support.long_term import Home, exchange
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "evaluation"
 

@@ -19,7 +19,7 @@ from assistant.idle.jobs.expansion_prompt import ABOUT, QUESTIONS, Made, SpokenL
 from assistant.idle.jobs.model_job import ModelJob, utc_now
 from assistant.idle.jobs.structured_output import FewShotPrompt
 from assistant.memory import Transcript, UserMemory
-from assistant.memory.curation import DerivedOutput, exchange_rows, fingerprint, stored_expansions
+from assistant.memory.curation import DerivedOutput, document_expansion, exchange_rows, fingerprint
 from models.interfaces import LanguageModel
 
 USER, ASSISTANT = "User", "Assistant"
@@ -37,14 +37,14 @@ class ExpansionInput:
     """The exchanges whose words are shown, this one first."""
 
 
-class DocumentExpansionJob(ModelJob[ExpansionInput, stored_expansions.Description]):
+class DocumentExpansionJob(ModelJob[ExpansionInput, document_expansion.Expansion]):
     """Writes descriptions and questions for the index.
 
     Args:
         parts: which of the two to write.
     """
 
-    kind = stored_expansions.DESCRIBED
+    kind = document_expansion.DESCRIBED
     priority = 60
 
     def __init__(
@@ -71,10 +71,10 @@ class DocumentExpansionJob(ModelJob[ExpansionInput, stored_expansions.Descriptio
             return self._seen(exchange)
         return None
 
-    async def make(self, source: ExpansionInput) -> stored_expansions.Description:
+    async def make(self, source: ExpansionInput) -> document_expansion.Expansion:
         said = source.exchange.user_text.strip()
-        nothing = stored_expansions.Description(
-            "", self._parts, fingerprint(said), "", (), self._memory.encoder
+        nothing = document_expansion.Expansion(
+            fingerprint(said), parts=self._parts, encoder=self._memory.encoder
         )
         if not expansion_prompt.tells(said):
             return nothing
@@ -89,10 +89,10 @@ class DocumentExpansionJob(ModelJob[ExpansionInput, stored_expansions.Descriptio
             found = replace(found, vectors=vectors)
         return found
 
-    async def keep(self, source: ExpansionInput, made: stored_expansions.Description) -> None:
+    async def keep(self, source: ExpansionInput, made: document_expansion.Expansion) -> None:
         exchange = source.exchange.id
         if await self.note(
-            DerivedOutput(exchange, stored_expansions.content_of(made), source.sources)
+            DerivedOutput(exchange, document_expansion.content_of(made), source.sources)
         ):
             self._memory.enrich([exchange])
 
@@ -123,7 +123,7 @@ class DocumentExpansionJob(ModelJob[ExpansionInput, stored_expansions.Descriptio
         content = self._derived.of(self.kind, [exchange]).get(exchange)
         if content is None or content["key"] != key:
             return None
-        stored = stored_expansions.description(content)
+        stored = document_expansion.expansion(content)
         if not set(self._parts).issubset(stored.parts):
             return None
         about = stored.about if ABOUT in self._parts else ""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from assistant.memory.curation.profile_facts import is_wish
     from assistant.memory.records.ids import exchange_of, fact_id, own_exchange, telling
     from assistant.memory.records.memory import DERIVED_CONFIDENCE, MARKS, Memory
-    from assistant.memory.retrieval import stored_expansions
+    from assistant.memory.retrieval import document_expansion
     from assistant.memory.retrieval.document_expansion import fingerprint
     from assistant.memory.store.maintenance import rewrite
     from assistant.memory.transcript import exchange_rows, fact_rows, span_summaries
@@ -60,6 +60,7 @@ __all__ = [
     "borne_out",
     "comparable",
     "description_check",
+    "document_expansion",
     "exchange_of",
     "exchange_rows",
     "extract_sentences",
@@ -81,7 +82,6 @@ __all__ = [
     "select_sentences",
     "span_summaries",
     "statements",
-    "stored_expansions",
     "telling",
     "written",
 ]

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from assistant.context import Exchange
 from assistant.errors import StoreError
-from assistant.language.standing_orders import WISHED
+from assistant.language.dialogue_acts import WISHED
 from assistant.memory.records.memory import Memory, MemoryKind
 
 PINNED = 1.0

@@ -3,7 +3,7 @@ happens at some time, or anything else."""
 
 import re
 
-from assistant.language.absolute_dates import PAST
+from assistant.language.absolute_dates import past_tense
 from assistant.language.calendar import MONTHS, WEEKDAYS
 from assistant.language.numbers import cardinal_words
 from assistant.memory.records.memory import MemoryKind
@@ -54,6 +54,6 @@ def kind_of(text: str) -> MemoryKind:
     if _PREFERS.search(text):
         return MemoryKind.PREFERENCE
     past = re.match(r"the user (?:and \w+ )?(\w+)", text, re.IGNORECASE)
-    if _HAPPENS.search(text) or (past and PAST.fullmatch(past[1]) and past[1] != "had"):
+    if _HAPPENS.search(text) or (past and past_tense().fullmatch(past[1]) and past[1] != "had"):
         return MemoryKind.EVENT
     return MemoryKind.FACT

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from datetime import date
 
 from assistant.language.absolute_dates import with_absolute_dates
+from assistant.language.dialogue_acts import WISHED
 from assistant.language.normalisation import normalize
-from assistant.language.standing_orders import WISHED
 from assistant.language.stemming import TextAnalyzer, synonym_stems
 from assistant.memory.curation.duplicates import POINTING
 

@@ -8,8 +8,8 @@ next prompt on, to every one, like the user's name.
 import re
 
 from assistant.context import Exchange
+from assistant.language.dialogue_acts import WISHED
 from assistant.language.name_introduction import name_told
-from assistant.language.standing_orders import WISHED
 from assistant.language.third_person import third_person
 from assistant.memory.curation.statements import statements
 from assistant.memory.records.ids import WISH

@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assistant.context import sanitised
-from assistant.language.absolute_dates import PAST
-from assistant.language.dialogue_acts import is_question
-from assistant.language.numbers import NUMBERS, one_of
+from assistant.language.absolute_dates import past_tense
+from assistant.language.dialogue_acts import WISHED, is_question
+from assistant.language.numbers import numbers, one_of
 from assistant.language.sentences import Sentence, sentences
-from assistant.language.standing_orders import WISHED
 from assistant.memory.records.memory import LONGEST_READ
 
 MOST_WORDS = 30
@@ -153,7 +152,7 @@ _SILENCES = re.compile(
     f"{_COMMANDS_MEMORY.pattern}|{_SUPPOSED.pattern}|{_HEARSAY.pattern}", re.IGNORECASE
 )
 """Nothing in the rest of the sentence is believed."""
-_NUMBER = rf"(?:\d+|{one_of(NUMBERS)})"
+_NUMBER = rf"(?:\d+|{one_of(numbers())})"
 _RECOUNTED = re.compile(rf"\b{_NUMBER}\b[^,]*, (?:the )?{_NUMBER}[\s!.,]", re.IGNORECASE)
 
 
@@ -172,7 +171,8 @@ _BROKEN_OFF = re.compile(
     re.IGNORECASE,
 )
 _FINITE = re.compile(
-    rf" (?:\w+'s )?(?:is|are|has|have|will|\w{{2,}}[^s\W]s)\b|\w'(?:s|re|ve|ll)\b|{PAST.pattern}",
+    rf" (?:\w+'s )?(?:is|are|has|have|will|\w{{2,}}[^s\W]s)\b|\w'(?:s|re|ve|ll)\b"
+    rf"|{past_tense().pattern}",
     re.IGNORECASE,
 )
 """A finite verb, after the first word."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from assistant.language.normalisation import numbers_in
-from assistant.language.numbers import NUMBERS, SCALES
+from assistant.language.numbers import numbers, scales
 from assistant.language.sentences import begins_sentence
 from assistant.language.stemming import TextAnalyzer, synonym_stems
 from assistant.language.word_lists import listed
@@ -113,9 +113,9 @@ def _beginnings(stem: str) -> tuple[str, ...]:
         return (stem[1:],)
     number = int(stem[1:])
     if number >= 100:
-        return (stem[1:], *SCALES)
+        return (stem[1:], *scales())
     tens = number // 10 * 10 or number
-    return (stem[1:], *(word for word, value in NUMBERS.items() if value in (number, tens)))
+    return (stem[1:], *(word for word, value in numbers().items() if value in (number, tens)))
 
 
 def _stems(text: str, lexicon: TextAnalyzer) -> set[str]:

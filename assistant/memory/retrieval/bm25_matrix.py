@@ -7,17 +7,20 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+K1 = 1.5
+"""How much a repeated word counts."""
+B = 0.75
+"""How much long texts are penalised."""
+
 
 @dataclass(frozen=True, slots=True)
 class Segment:
     """Documents as a sparse matrix with one column per word (CSC), as in bm25s.
 
     An entry is a posting: a word in a row, with the contribution of its frequency f,
-    f / (f + k1 (1 - b + b length / average)). The query adds the idf.
+    f / (f + K1 (1 - B + B length / average)). The query adds the idf.
     """
 
-    k1: float
-    b: float
     columns: Mapping[str, int]
     starts: NDArray[np.int64]
     """Where each column's postings begin, and where the last one's end; shape (columns + 1,)."""
@@ -29,7 +32,7 @@ class Segment:
     """The number of words in each, without stop words."""
 
     @classmethod
-    def build(cls, k1: float, b: float, documents: Mapping[int, Sequence[str]]) -> "Segment":
+    def build(cls, documents: Mapping[int, Sequence[str]]) -> "Segment":
         """Build from the words of each row: the same as bm25s builds, but with array arithmetic in
         a fifth of the time, which matters at a start with many memories."""
         if not any(documents.values()):
@@ -46,10 +49,8 @@ class Segment:
         pairs, counts = np.unique(of_words * len(rows) + places, return_counts=True)
         found = rows[pairs % max(len(rows), 1)]
         frequencies = np.bincount(pairs // max(len(rows), 1), minlength=len(columns))
-        norms = _norms(k1, b, rows, lengths)
+        norms = _norms(rows, lengths)
         return cls(
-            k1,
-            b,
             columns,
             np.concatenate([[0], np.cumsum(frequencies)]),
             found,
@@ -65,7 +66,7 @@ class Segment:
     def counts(self) -> NDArray[np.float64]:
         """The term frequency of each posting, computed from its part; exact, as it is an
         integer."""
-        norms = _norms(self.k1, self.b, self.documents, self.lengths)[self.rows]
+        norms = _norms(self.documents, self.lengths)[self.rows]
         parts = self.parts.astype(np.float64)
         counts: NDArray[np.float64] = np.rint(parts * norms / (1 - parts))
         return counts
@@ -94,10 +95,8 @@ class Segment:
         renumbered = np.cumsum(used) - 1
         order = np.argsort(columns, kind="stable")
         rows, counts = rows[order], counts[order]
-        norms = _norms(self.k1, self.b, documents, lengths)
+        norms = _norms(documents, lengths)
         return Segment(
-            self.k1,
-            self.b,
             {word: int(renumbered[old]) for word, old in numbers.items() if used[old]},
             np.concatenate([[0], np.cumsum(frequencies[used])]),
             rows,
@@ -112,11 +111,9 @@ def beyond(documents: NDArray[np.int32]) -> int:
     return int(documents.max(initial=-1)) + 1
 
 
-def _norms(
-    k1: float, b: float, documents: NDArray[np.int32], lengths: NDArray[np.int32]
-) -> NDArray[np.float64]:
-    """k1 (1 - b + b length / average) by row; 0 for rows not in `documents`."""
+def _norms(documents: NDArray[np.int32], lengths: NDArray[np.int32]) -> NDArray[np.float64]:
+    """K1 (1 - B + B length / average) by row; 0 for rows not in `documents`."""
     norms = np.zeros(beyond(documents))
     if len(documents):
-        norms[documents] = k1 * (1 - b + b * lengths / lengths.mean())
+        norms[documents] = K1 * (1 - B + B * lengths / lengths.mean())
     return norms

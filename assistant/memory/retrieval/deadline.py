@@ -22,7 +22,7 @@ SHARES = StepTimes(0.1, 0.45, 0.45, 0.25)
 """Initial estimate: shares of a search among 100,000."""
 LAST = 8
 """Number of recent timings kept per step."""
-AS_A_RULE = 3 * LAST // 4 - 1
+USUAL = 3 * LAST // 4 - 1
 """Which of them predicts the next, counted from the fastest: the slower ones had to wait for the
 processor."""
 TRIED_AFTER, TRIED_AT_LAST = 2, 256
@@ -166,17 +166,17 @@ class _Step:
         """Seconds. When a skipped step should be tried: the fastest time, less each time it
         waits."""
         waiting = self._left_out - self._tried_after
-        return self._as_a_rule if waiting < 0 else min(self._took) * 0.25**waiting
+        return self._usual if waiting < 0 else min(self._took) * 0.25**waiting
 
     @property
-    def _as_a_rule(self) -> float:
-        return sorted(self._took)[AS_A_RULE]
+    def _usual(self) -> float:
+        return sorted(self._took)[USUAL]
 
     def took(self, seconds: float) -> None:
         if self._left_out < self._tried_after:
             self._took.append(seconds)
             self._tried_after = max(TRIED_AFTER, self._tried_after // 2)
-        elif seconds < self._as_a_rule:  # one slow moment is over
+        elif seconds < self._usual:  # one slow moment is over
             self._took.extend([seconds] * LAST)
             self._tried_after = TRIED_AFTER
         else:

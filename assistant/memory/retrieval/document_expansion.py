@@ -1,72 +1,78 @@
-"""Extra words by which memories are found: descriptions and questions made in idle time, beside the
-index of what was said.
+"""Document expansion: descriptions and questions that idle work derives from what was said, whose
+vectors make a memory easier to find.
 
-A memory may have a description, and questions that it answers. Their words have a separate index
-with its own frequencies, so that a model's favourite words don't devalue the user's; their vectors
-are weighted into the memory's cosine. (Taking the highest of all cosines would favour memories that
-match general questions.) None of it is ever shown.
+A memory's cosine gets a share of theirs. (Taking the highest of all cosines would favour memories
+that match general questions.) None of it is ever shown. It is stored with its vectors, so that a
+start has nothing to encode: 8 bits per dimension, which is all that the index keeps.
 """
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+import base64
+import json
+import sqlite3
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.language.stemming import TextAnalyzer
+from assistant.language.speakers import USER
 from assistant.memory.records.arrays import Rows, Vector, Vectors
-from assistant.memory.retrieval.lexical_index import LexicalIndex
+from assistant.memory.records.ids import telling
 from assistant.memory.retrieval.vectors.vector_index import VectorIndex
+from assistant.memory.transcript import derived_rows
+from assistant.memory.transcript.exchange_rows import Read
+from assistant.memory.transcript.hidden_rows import LOOKED_UP
 from assistant.settings import Idle
 
+DESCRIBED = "describe"
+"""The kind of derived output."""
+STEPS = 127
 DESCRIBE_MEANING, EXPAND_MEANING = 0.2, 0.2
+DESCRIPTION, QUESTION = range(2)
 
 
 @dataclass(frozen=True, slots=True)
 class ExpansionWeights:
-    """How much each part counts; 0 means not at all."""
+    """Share of a description's cosine, and of that of the nearest question, in the cosine of its
+    memory; 0 means not at all.
 
-    describe_words: float = 0.0
-    """Weight of a word in a description; a word that was said counts 1."""
+    Their words don't count: what that gains is less certain, and it costs places at the top.
+    """
+
     describe_meaning: float = 0.0
-    """Share of a description's cosine in that of its memory."""
-    expand_words: float = 0.0
     expand_meaning: float = 0.0
-    """The same for questions; of their cosines, the nearest one's."""
 
     @classmethod
     def of(cls, settings: Idle) -> "ExpansionWeights":
-        """Use meaning only: gains from words are less certain, and cost places at the top."""
-        describe, expand = settings.describe == "on", settings.expand == "on"
         return cls(
-            describe_meaning=DESCRIBE_MEANING if describe else 0.0,
-            expand_meaning=EXPAND_MEANING if expand else 0.0,
+            describe_meaning=DESCRIBE_MEANING if settings.describe == "on" else 0.0,
+            expand_meaning=EXPAND_MEANING if settings.expand == "on" else 0.0,
         )
 
-    @property
-    def by_words(self) -> bool:
-        return self.describe_words > 0 or self.expand_words > 0
-
-    @property
-    def by_meaning(self) -> bool:
+    def __bool__(self) -> bool:
         return self.describe_meaning > 0 or self.expand_meaning > 0
 
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """What was derived from one memory.
+    """What was derived from one exchange.
 
-    `of` is the `fingerprint` of its text. `vectors` are those of the description, if there is one,
-    and of each question, in this order; empty if unknown. `sources` are the exchanges it is based
-    on.
+    `of` is the `fingerprint` of the words described. `vectors` are those of the description, if
+    there is one, and of each question, in this order; empty if unknown. `sources` are the
+    exchanges it is based on. `key` identifies its inputs and method; `parts` lists what the model
+    was asked for.
     """
 
     of: str
-    about: str
-    questions: tuple[str, ...]
-    vectors: Vectors
-    sources: tuple[str, ...]
+    about: str = ""
+    questions: tuple[str, ...] = ()
+    vectors: Vectors = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    sources: tuple[str, ...] = ()
+    key: str = ""
+    parts: tuple[str, ...] = ()
+    encoder: str = ""
 
     def fits(self, text: str) -> bool:
         return self.of == fingerprint(text)
@@ -77,89 +83,139 @@ def fingerprint(text: str) -> str:
     return sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a memory's expansion is: the row of its words, and the rows of its vectors."""
+# -- in the transcript ----------------------------------------------------------------------------
 
-    words: int
+
+def content_of(made: Expansion) -> dict[str, Any]:
+    """An expansion as JSON-compatible values, without its sources."""
+    codes = np.rint(made.vectors * STEPS).astype(np.int8)
+    return {
+        "key": made.key,
+        "parts": list(made.parts),
+        "of": made.of,
+        "about": made.about,
+        "questions": list(made.questions),
+        "encoder": made.encoder,
+        "vectors": [base64.b64encode(row.tobytes()).decode() for row in codes],
+    }
+
+
+def expansion(content: Mapping[str, Any], sources: Sequence[str] = ()) -> Expansion:
+    """The reverse of `content_of`."""
+    rows = [np.frombuffer(base64.b64decode(row), np.int8) for row in content["vectors"]]
+    codes = np.array(rows, np.float32) if rows else np.zeros((0, 0), np.float32)
+    return Expansion(
+        of=content["of"],
+        about=content["about"],
+        questions=tuple(content["questions"]),
+        vectors=codes / np.float32(STEPS),
+        sources=tuple(sources),
+        key=content["key"],
+        parts=tuple(content["parts"]),
+        encoder=content["encoder"],
+    )
+
+
+def expansions(
+    transcript: Read, user: str, encoder: str, exchanges: Collection[str] | None = None
+) -> dict[str, Expansion]:
+    """What was derived from these exchanges, or from all, by the ids of the memories; includes
+    hidden ones. Only with vectors of this encoder.
+
+    Raises:
+        StoreError: the transcript can't be read.
+    """
+    with transcript.reading() as db:
+        rows = derived_rows.contents(db, user, DESCRIBED, exchanges)
+        sources = _sources(db, [number for number, _, _ in rows], user)
+    found = {}
+    for number, subject, content in rows:
+        each = expansion(json.loads(content), sources[number])
+        if each.encoder != encoder:
+            each = replace(each, vectors=each.vectors[:0])
+        found[telling(subject, USER)] = each
+    return found
+
+
+def _sources(db: sqlite3.Connection, numbers: Sequence[int], user: str) -> dict[int, list[str]]:
+    """The sources of these outputs: looked up one by one if few, otherwise by reading all."""
+    found: dict[int, list[str]] = {number: [] for number in numbers}
+    query = "SELECT derived, exchange FROM derived_source"
+    if len(numbers) <= LOOKED_UP:
+        places = ", ".join("?" * len(numbers))
+        rows = db.execute(f"{query} WHERE derived IN ({places})", numbers)
+    else:
+        rows = db.execute(
+            f"{query} JOIN derived ON number = derived WHERE user = ? AND kind = ?",
+            (user, DESCRIBED),
+        )
+    for number, exchange in rows:
+        if number in found:
+            found[number].append(exchange)
+    return found
+
+
+# -- in the index ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Expanded:
+    """The vectors' rows of one memory's expansion, and the exchanges it is based on."""
+
     vectors: tuple[int, ...]
     sources: tuple[str, ...]
 
 
-def _above_average(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Values minus their average; 0 for NaN. A question is nearer to questions than to what was
-    said, and a memory without questions must not be worse for that."""
-    known = values[~np.isnan(values)]
-    mean = known.mean() if len(known) else np.float32(0)
-    return np.where(np.isnan(values), np.float32(0), values - mean)
-
-
 class DocumentExpansion:
-    """Expansions of the rows of a user's index; call it under that index's lock. Vectors are the
-    fast encoder's."""
+    """The fast encoder's vectors of what was derived from the rows of a user's index; call it under
+    that index's lock."""
 
-    def __init__(
-        self, lexicon: TextAnalyzer, dimensions: int, enrichment: ExpansionWeights
-    ) -> None:
-        self._weights = enrichment
-        self._words = LexicalIndex(lexicon)
+    def __init__(self, dimensions: int, weights: ExpansionWeights) -> None:
+        self._enabled = bool(weights)
+        self._weights = (weights.describe_meaning, weights.expand_meaning)
         self._vectors = VectorIndex(dimensions)
-        self._word_rows: list[int] = []
-        """The memory of each row of words."""
-        self._vector_rows: list[int] = []
+        self._rows: list[int] = []
+        """The memory of each vector."""
         self._kinds: list[int] = []
-        """The kind of each vector, description or question, as an index into `_by_kind`."""
-        self._by_kind = (enrichment.describe_meaning, enrichment.expand_meaning)
-        self._places: dict[int, _Place] = {}
+        """The kind of each vector: `DESCRIPTION` or `QUESTION`."""
+        self._expanded: dict[int, _Expanded] = {}
         """By memory."""
-        self._resting: dict[str, set[int]] = {}
+        self._based_on: dict[str, set[int]] = {}
         """By exchange: the memories whose expansion is based on it."""
         self._hidden_exchanges: frozenset[str] = frozenset()
-        """Exchanges that are hidden."""
         self._hidden: set[int] = set()
         """Memories whose expansion is based on hidden exchanges."""
 
     def __len__(self) -> int:
         """Number of memories with an expansion."""
-        return len(self._places)
+        return len(self._expanded)
 
-    def put(self, extras: Mapping[int, Expansion]) -> None:
-        """Replace the expansions of these rows."""
-        self.remove(extras)
-        weights = self._weights
-        first = len(self._word_rows)
-        for place, (row, extra) in enumerate(extras.items(), first):
-            kinds = [0] * bool(extra.about) + [1] * len(extra.questions)
-            known = enumerate(kinds[: len(extra.vectors)])
-            used = [at for at, kind in known if self._by_kind[kind]]
-            start = len(self._vector_rows)
+    def put(self, expansions: Mapping[int, Expansion]) -> None:
+        self.remove(expansions)
+        for row, each in expansions.items():
+            kinds = [DESCRIPTION] * bool(each.about) + [QUESTION] * len(each.questions)
+            known = enumerate(kinds[: len(each.vectors)])
+            used = [at for at, kind in known if self._weights[kind]]
+            start = len(self._rows)
             if used:
-                self._vectors.add(extra.vectors[used])
-            self._vector_rows += [row] * len(used)
+                self._vectors.add(each.vectors[used])
+            self._rows += [row] * len(used)
             self._kinds += [kinds[at] for at in used]
-            vectors = tuple(range(start, start + len(used)))
-            self._places[row] = _Place(place, vectors, extra.sources)
-            for source in extra.sources:
-                self._resting.setdefault(source, set()).add(row)
-        self._word_rows += extras
-        every = extras.values()
-        self._words.add(
-            [each.about if weights.describe_words else "" for each in every],
-            [" ".join(each.questions) if weights.expand_words else "" for each in every],
-        )
+            vectors = tuple(range(start, len(self._rows)))
+            self._expanded[row] = _Expanded(vectors, each.sources)
+            for source in each.sources:
+                self._based_on.setdefault(source, set()).add(row)
         self._find_hidden()
 
     def remove(self, rows: Iterable[int]) -> None:
-        """Remove the expansions of these rows."""
-        found = {row: self._places.pop(row) for row in rows if row in self._places}
-        self._words.remove([place.words for place in found.values()])
-        self._vectors.remove([each for place in found.values() for each in place.vectors])
-        for row, place in found.items():
-            for source in place.sources:
-                resting = self._resting[source]
-                resting.discard(row)
-                if not resting:
-                    del self._resting[source]
+        found = {row: self._expanded.pop(row) for row in rows if row in self._expanded}
+        self._vectors.remove([each for gone in found.values() for each in gone.vectors])
+        for row, gone in found.items():
+            for source in gone.sources:
+                based = self._based_on[source]
+                based.discard(row)
+                if not based:
+                    del self._based_on[source]
         self._hidden.difference_update(found)
 
     def hide(self, exchanges: Collection[str]) -> None:
@@ -168,75 +224,50 @@ class DocumentExpansion:
         self._find_hidden()
 
     def delete_hidden(self) -> None:
-        """Delete what is hidden now."""
         self.remove(list(self._hidden))
-
-    def purge(self) -> None:
-        """Leave no trace of removed words. Needs no lock."""
-        self._words.purge()
-
-    def tidy(self) -> None:
-        """Merge new rows into the large index; for times of silence. Needs no lock."""
-        self._words.merge()
-
-    # -- in a search ----------------------------------------------------------------------------
-
-    def words(self, query: str, own: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Evidence of all rows by what was said, plus that of these words."""
-        if not self._places or not self._weights.by_words:
-            return own
-        found = self._words.score(query)
-        evidence = (
-            self._weights.describe_words * found.own + self._weights.expand_words * found.context
-        )
-        hits = np.flatnonzero(evidence)
-        rows = np.array(self._word_rows, np.int64)[hits]
-        shown = self._shown(rows) & (rows < len(own))
-        total = own.copy()
-        total[rows[shown]] += evidence[hits[shown]]
-        return total
 
     def near(self, vector: Vector | None, count: int) -> Rows:
         """Rows whose expansions are near in meaning."""
-        if vector is None or not self._places or not self._weights.by_meaning:
+        if vector is None or not self._expanded or not self._enabled:
             return np.empty(0, np.int64)
         found, _ = self._vectors.search(vector, count)
-        rows = np.array(self._vector_rows, np.int64)[found]
-        return np.unique(rows[self._shown(rows)])
+        rows = np.unique(np.array(self._rows, np.int64)[found])
+        return rows[~np.isin(rows, list(self._hidden))] if self._hidden else rows
 
     def cosines(
         self, vector: Vector | None, rows: Rows, own: NDArray[np.float32]
     ) -> NDArray[np.float32]:
         """The rows' cosines, with a share from the nearest description and question; NaN if a row
         has no vector at all."""
-        if vector is None or not self._places or not self._weights.by_meaning:
+        if vector is None or not self._expanded or not self._enabled:
             return own
         pairs = [
             (at, each)
             for at, row in enumerate(rows.tolist())
-            if row in self._places and row not in self._hidden
-            for each in self._places[row].vectors
+            if row in self._expanded and row not in self._hidden
+            for each in self._expanded[row].vectors
         ]
         if not pairs:
             return own
         at, vectors = np.array(pairs, np.int64).T
         found, kinds = self._vectors.cosines(vector, vectors), np.array(self._kinds)[vectors]
         cosines, best = own.copy(), np.full(len(rows), np.nan, np.float32)
-        for kind, weight in enumerate(self._by_kind):
+        for kind, weight in enumerate(self._weights):
             nearest = np.full(len(rows), np.nan, np.float32)
             np.fmax.at(nearest, at[kinds == kind], found[kinds == kind])
             cosines += weight * _above_average(nearest - own)
             best = np.fmax(best, nearest)
         return np.where(np.isnan(own), best, cosines)
 
-    # -- inside ---------------------------------------------------------------------------------
-
     def _find_hidden(self) -> None:
         self._hidden = {
-            row for each in self._hidden_exchanges for row in self._resting.get(each, ())
+            row for each in self._hidden_exchanges for row in self._based_on.get(each, ())
         }
 
-    def _shown(self, rows: Rows) -> NDArray[np.bool_]:
-        if not self._hidden:
-            return np.ones(len(rows), np.bool_)
-        return ~np.isin(rows, list(self._hidden))
+
+def _above_average(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Values minus their average; 0 for NaN. A question is nearer to questions than to what was
+    said, and a memory without questions must not be worse for that."""
+    known = values[~np.isnan(values)]
+    mean = known.mean() if len(known) else np.float32(0)
+    return np.where(np.isnan(values), np.float32(0), values - mean)

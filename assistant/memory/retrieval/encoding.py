@@ -25,7 +25,7 @@ from assistant.memory.records.validation import LONGEST_TEXT
 from assistant.memory.retrieval.deadline import LAST
 from models.interfaces import SentenceEncoder
 
-DRAFTS_KEPT = 4
+DRAFTS_KEPT, QUERIES_KEPT, DOCUMENTS_KEPT = 4, 1_000, 500
 RECENT = LAST
 """Recent query encodings that predict how long the next one takes."""
 LONGEST_QUERY = LONGEST_READ
@@ -45,12 +45,8 @@ class VectorCache:
         self._size = size
         self._vectors: OrderedDict[str, Vector] = OrderedDict()
         self._lock = threading.Lock()
-        self._forgotten = 0
-
-    @property
-    def epoch(self) -> int:
+        self.epoch = 0
         """Note it when requesting a vector, and pass it to `put`."""
-        return self._forgotten
 
     def get(self, text: str) -> Vector | None:
         with self._lock:
@@ -61,7 +57,7 @@ class VectorCache:
 
     def put(self, text: str, vector: Vector, epoch: int) -> None:
         with self._lock:
-            if epoch != self._forgotten:
+            if epoch != self.epoch:
                 return
             self._vectors[text] = vector
             self._vectors.move_to_end(text)
@@ -70,13 +66,13 @@ class VectorCache:
 
     def forget(self, texts: Iterable[str]) -> None:
         with self._lock:
-            self._forgotten += 1
+            self.epoch += 1
             for text in texts:
                 self._vectors.pop(text, None)
 
     def clear(self) -> None:
         with self._lock:
-            self._forgotten += 1
+            self.epoch += 1
             self._vectors.clear()
 
     def newest(self) -> Vector | None:
@@ -99,7 +95,7 @@ class QueryEncoder:
         stronger: an encoder that finds more but takes longer, with vectors of its own; this one is
             fast, always available, and stands in for it. Calls about drafts and forgetting are
             passed on to it.
-        rest: see the method.
+        rest: frees the memory that encoding documents takes; no more will be encoded for a while.
 
     Both may be loaded already; otherwise `load` does it, but not for the stronger one.
     """
@@ -111,18 +107,17 @@ class QueryEncoder:
         *,
         stronger: "QueryEncoder | None" = None,
         rest: Callable[[], None] = lambda: None,
-        queries_kept: int = 1_000,
-        documents_kept: int = 500,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.stronger = stronger
-        self._rest = rest
+        self._both = (self,) if stronger is None else (self, stronger)
+        self.rest = rest
         self.loaded = False
         """Set by `load`."""
         self._queries = queries
         self._documents = documents or queries
-        self._query_cache = VectorCache(queries_kept)
-        self._document_cache = VectorCache(documents_kept)
+        self._query_cache = VectorCache(QUERIES_KEPT)
+        self._document_cache = VectorCache(DOCUMENTS_KEPT)
         self._drafts = VectorCache(DRAFTS_KEPT)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="query-encoder")
         self._thread_ahead = ThreadPoolExecutor(1, thread_name_prefix="query-encoder-ahead")
@@ -221,17 +216,12 @@ class QueryEncoder:
             self.stronger.settle(text)
 
     def draft(self) -> Vector | None:
-        """The vector of the newest draft."""
         return self._drafts.newest()
 
     def known(self, text: str) -> Vector | None:
         """The cached vector of a document or a query; nothing is encoded."""
         known = self._document_cache.get(document_key(text))
         return known if known is not None else self._query_cache.get(query_key(text))
-
-    def rest(self) -> None:
-        """No documents will be encoded for a while: free the memory that took."""
-        self._rest()
 
     def encode_query(self, text: str) -> Vector:
         """Like `submit`, but waits. Raises ModelFailed."""
@@ -301,41 +291,36 @@ class QueryEncoder:
     def forget(self, texts: Iterable[str]) -> None:
         """Drop the cached vectors of these documents, and of all queries: comparing texts can't
         tell which of them asked for what must go."""
-        gone = list(texts)
+        gone = [document_key(text) for text in texts]
         if gone:
-            self._query_cache.clear()
-            self._drop_drafts()
-            self._document_cache.forget(map(document_key, gone))
-        if self.stronger is not None:
-            self.stronger.forget(gone)
+            self.forget_queries()
+            for each in self._both:
+                each._document_cache.forget(gone)
 
     def forget_queries(self) -> None:
-        """Drop all cached queries."""
-        self._query_cache.clear()
-        self._drop_drafts()
-        if self.stronger is not None:
-            self.stronger.forget_queries()
+        for each in self._both:
+            each._query_cache.clear()
+            each._drop_drafts()
 
     def clear(self) -> None:
-        """Drop everything cached."""
         self.forget_queries()
-        self._document_cache.clear()
-        if self.stronger is not None:
-            self.stronger.clear()
+        for each in self._both:
+            each._document_cache.clear()
 
     def texts(self) -> list[str]:
-        """All cached texts."""
-        caches = (self._query_cache, self._drafts, self._document_cache)
-        own = [text for cache in caches for text in cache.texts()]
-        return own + (self.stronger.texts() if self.stronger is not None else [])
+        return [
+            text
+            for each in self._both
+            for cache in (each._query_cache, each._drafts, each._document_cache)
+            for text in cache.texts()
+        ]
 
     def close(self) -> None:
         """End the threads; pending work is dropped. Idempotent."""
-        for thread in (self._thread, self._thread_ahead):
-            thread.shutdown(wait=False, cancel_futures=True)
-        self._rest()
-        if self.stronger is not None:
-            self.stronger.close()
+        for each in self._both:
+            each._thread.shutdown(wait=False, cancel_futures=True)
+            each._thread_ahead.shutdown(wait=False, cancel_futures=True)
+            each.rest()
 
 
 def _seen(job: "Future[Vector]") -> None:

@@ -14,7 +14,7 @@ moves the new rows into a new matrix.
 import math
 import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.retrieval.bm25_matrix import Segment, beyond
+from assistant.memory.retrieval.bm25_matrix import K1, B, Segment, beyond
 from assistant.memory.retrieval.vectors.kernels import COMPILED
 
 Evidence = NDArray[np.float32]
@@ -43,14 +43,11 @@ class LexicalIndex:
     """Texts and their contexts, as two fields of rows 0..n-1. Thread-safe.
 
     Queries wait for a small change, but never for `merge` or a large `add`.
-
-    Args:
-        k1: how much a repeated word counts. b: how much long texts are penalised.
     """
 
-    def __init__(self, lexicon: TextAnalyzer, *, k1: float = 1.5, b: float = 0.75) -> None:
+    def __init__(self, lexicon: TextAnalyzer) -> None:
         self.lexicon = lexicon
-        self._fields = (_Field(k1, b), _Field(k1, b))
+        self._fields = (_Field(), _Field())
         self._rows = 0
         self._lock = threading.Lock()
         self._merging = threading.Lock()
@@ -66,13 +63,7 @@ class LexicalIndex:
             return max(len(field.fresh.documents) + len(field.dead) for field in self._fields)
 
     def add(self, texts: Sequence[str], contexts: Sequence[str]) -> None:
-        """Append rows; they can be found when this returns.
-
-        Raises:
-            ValueError: the numbers of texts and contexts differ.
-        """
-        if len(texts) != len(contexts):
-            raise ValueError(f"{len(texts)} texts with {len(contexts)} contexts")
+        """Append rows; they can be found when this returns."""
         stems = [[self.lexicon.content(text) for text in field] for field in (texts, contexts)]
         if len(texts) >= BULK:
             self._merge(stems)
@@ -82,10 +73,9 @@ class LexicalIndex:
                 field.fresh.add(enumerate(documents, self._rows))
             self._rows += len(texts)
 
-    def remove(self, rows: Iterable[int]) -> None:
+    def remove(self, rows: Collection[int]) -> None:
         """From now on these rows score 0; `purge` deletes their words."""
         with self._lock:
-            rows = self._checked(rows)
             for field in self._fields:
                 field.remove(rows)
 
@@ -93,9 +83,8 @@ class LexicalIndex:
         """Replace the text and context of a row, even of a removed one."""
         stems = (self.lexicon.content(text), self.lexicon.content(context))
         with self._lock:
-            rows = self._checked([row])
             for field, document in zip(self._fields, stems, strict=True):
-                field.remove(rows)
+                field.remove([row])
                 field.fresh.add([(row, document)])
 
     def score(self, query: str) -> Evidences:
@@ -134,13 +123,6 @@ class LexicalIndex:
             with self._lock:
                 for field, plan, segment in zip(self._fields, plans, segments, strict=True):
                     field.adopt(plan, segment)
-
-    def _checked(self, rows: Iterable[int]) -> list[int]:
-        rows = list(rows)
-        for row in rows:
-            if not 0 <= row < self._rows:
-                raise IndexError(f"there is no row {row} among {self._rows}")
-        return rows
 
 
 class _Fresh:
@@ -183,7 +165,7 @@ class _Plan:
     def carried_out(self) -> Segment:
         if not self.dead and not self.documents:
             return self.segment
-        new = Segment.build(self.segment.k1, self.segment.b, self.documents)
+        new = Segment.build(self.documents)
         if not len(self.segment.documents):
             return new
         return self.segment.merged(self.dead, new)
@@ -192,12 +174,11 @@ class _Plan:
 class _Field:
     """One field of every row. Rows without words in it are not counted in its statistics."""
 
-    def __init__(self, k1: float, b: float) -> None:
-        self.k1, self.b = k1, b
+    def __init__(self) -> None:
         self.fresh = _Fresh()
         self._changed: set[int] = set()
         """Rows removed or replaced since the last plan."""
-        self._settle(Segment.build(k1, b, {}), ())
+        self._settle(Segment.build({}), ())
 
     def _settle(self, segment: Segment, dead: Iterable[int]) -> None:
         self.segment = segment
@@ -208,8 +189,7 @@ class _Field:
         """Rows of the segment that no longer count."""
         self._bury(dead)
 
-    def remove(self, rows: Iterable[int]) -> None:
-        rows = list(rows)
+    def remove(self, rows: Collection[int]) -> None:
         self._changed.update(rows)
         for row in rows:
             self.fresh.remove(row)
@@ -223,7 +203,7 @@ class _Field:
         if not len(at):
             return
         found = segment.documents[at]
-        if len(found) == 1:
+        if len(found) == 1:  # as after each use of a memory
             postings = np.flatnonzero(segment.rows == found[0])
         else:
             gone = np.zeros(beyond(segment.documents), np.bool_)
@@ -277,7 +257,7 @@ class _Field:
         scores: dict[int, float] = {}
         for stem, weight in weights.items():
             for row, count in fresh.postings.get(stem, {}).items():
-                norm = self.k1 * (1 - self.b + self.b * len(fresh.documents[row]) / average)
+                norm = K1 * (1 - B + B * len(fresh.documents[row]) / average)
                 scores[row] = scores.get(row, 0.0) + float(weight) * count / (count + norm)
         return scores
 

@@ -68,7 +68,10 @@ def read_question(text: str, speakers: Iterable[str]) -> Question:
     if not named:
         return Question(text, timeless, text, _by_pronoun(text))
     forms = {name: _form(name, mentions) for name in named}
-    words = _removed(text, forms.values())
+    words = text
+    for form in forms.values():
+        words = re.sub(rf"\b{form}(?:['’]s?)?(?!\w)", " ", words)
+    words = " ".join(words.split())
     return Question(
         text=text,
         meaning=_in_first_person(timeless, [forms[name] for name in named]),
@@ -83,26 +86,17 @@ def _mentions(text: str, names: list[str]) -> dict[str, str]:
     for place, word in enumerate(WORD.findall(text)):
         meant = [name for name in names if word in name.split()]
         if not meant and place and word[0].isupper():
-            meant = [name for name in names if _nickname(word, name)]
+            long = len(word) >= SHORTEST_NICKNAME
+            meant = [name for name in names if long and name != word and name.startswith(word)]
         if len(meant) == 1:
             found[word] = meant[0]
     return found
-
-
-def _nickname(word: str, name: str) -> bool:
-    return len(word) >= SHORTEST_NICKNAME and name.startswith(word) and len(word) < len(name)
 
 
 def _form(name: str, mentions: dict[str, str]) -> str:
     """A pattern for every mention of this speaker in the text."""
     words = [re.escape(word) for word, meant in mentions.items() if meant == name]
     return rf"(?:{'|'.join(words)})"
-
-
-def _removed(text: str, forms: Iterable[str]) -> str:
-    for form in forms:
-        text = re.sub(rf"\b{form}(?:['’]s?)?(?!\w)", " ", text)
-    return " ".join(text.split())
 
 
 def _in_first_person(text: str, forms: list[str]) -> str:

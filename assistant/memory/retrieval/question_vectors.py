@@ -43,8 +43,8 @@ HELD_S = 0.005
 """Seconds to block the event loop for a vector that is almost ready. Being notified and woken takes
 half a millisecond, and during a turn nothing else is waiting."""
 
-MISSES_TOLD = 5
-"""Consecutive recalls without a vector after which the user is told."""
+MISSES_REPORTED = 5
+"""Consecutive recalls without a vector after which the user is notified."""
 FURTHEST = 3
 """Exchanges to go back when a follow-up follows a follow-up."""
 
@@ -180,8 +180,8 @@ class QuestionEncoder:
 
 def _with(encoder: QueryEncoder, vector: Vector | None, earlier: Earlier) -> Vector | None:
     """Adds the known vectors of what was said before; None if none is known."""
-    told = ((earlier.said, SAID_BEFORE), (earlier.answered, ANSWERED_BEFORE))
-    known = [(encoder.known(text), weight) for text, weight in told if text]
+    texts = ((earlier.said, SAID_BEFORE), (earlier.answered, ANSWERED_BEFORE))
+    known = [(encoder.known(text), weight) for text, weight in texts if text]
     before = [np.float32(weight) * each for each, weight in known if each is not None]
     if vector is None or not before:
         return None
@@ -218,12 +218,12 @@ class DeadlineMisses:
     def __init__(self, emit: Callable[[Event], None]) -> None:
         self._emit = emit
         self._run = 0
-        self._told = False
+        self._reported = False
 
     def count(self, by_words_alone: bool) -> None:
         self._run = self._run + 1 if by_words_alone else 0
-        if self._run == MISSES_TOLD and not self._told:
-            self._told = True
+        if self._run == MISSES_REPORTED and not self._reported:
+            self._reported = True
             self._emit(
                 Notice(
                     "Recall only matches words: this machine is too busy to do more in time.",

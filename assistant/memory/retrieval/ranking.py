@@ -12,6 +12,7 @@ before, which is often the question it answers.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,8 +109,7 @@ class Evidence:
     """1 if a memory names a person whom the question mentions by relation."""
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbours:
+class Neighbours(NamedTuple):
     """Positions among the candidates of the turns just before and after each."""
 
     before: Places
@@ -130,12 +130,12 @@ class Features:
     pinned: NDArray[np.bool_]
     superseded: NDArray[np.bool_]
     speakers: Sequence[str] | NDArray[np.object_]
-    statement: Values | None = None
-    """Number of its words that are not part of a question (`question.stated`)."""
+    statement: Values
+    """Number of its words that are not part of a question (`sentences.stated`)."""
     successor: Places | None = None
     """Position of the candidate that supersedes it, or `NONE`."""
     lift: Values | None = None
-    """Bonus in a recap (`recap_scope`)."""
+    """Bonus in a recap (`recap`)."""
 
 
 Parts = Mapping[str, Values]
@@ -159,8 +159,8 @@ def fuse(
         + _known(weights.dated, evidence.dated, len(cosine)),
         "linked": _known(weights.linked, evidence.linked, len(cosine)),
         "speaker": weights.speaker * _spoken_by(evidence.speaker, features.speakers),
-        "statement": _statement(features.statement, weights, len(cosine)),
-        "asked": _asked(features, weights, len(cosine)),
+        "statement": _statement(features, weights),
+        "asked": _asked(features, weights),
         "importance": weights.importance * (features.importance - 0.5),
         "confidence": weights.confidence * (features.confidence - 1.0),
         "recency": weights.recency * _faded(features.age_days, weights),
@@ -239,15 +239,12 @@ def _around(
     )
 
 
-def _statement(words: Values | None, weights: Ranking, count: int) -> Values:
-    if words is None:
-        return np.zeros(count)
+def _statement(features: Features, weights: Ranking) -> Values:
+    words = features.statement
     return weights.statement * words / (words + weights.statement_words)
 
 
-def _asked(features: Features, weights: Ranking, count: int) -> Values:
-    if features.statement is None:
-        return np.zeros(count)
+def _asked(features: Features, weights: Ranking) -> Values:
     own = np.asarray(features.speakers, np.object_) == USER
     return np.asarray(-weights.asked * (own & (features.statement == 0)), np.float64)
 
@@ -361,8 +358,8 @@ def rank_in_brief(
     parts = {
         "meaning": _filled(cosine),
         "words": _by_words(own, weights),
-        "statement": _statement(features.statement, weights, len(rows)),
-        "asked": _asked(features, weights, len(rows)),
+        "statement": _statement(features, weights),
+        "asked": _asked(features, weights),
         "broad": np.zeros(len(rows)) if features.lift is None else features.lift,
     }
     scores = np.sum(list(parts.values()), axis=0)

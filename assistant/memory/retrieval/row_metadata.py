@@ -17,7 +17,7 @@ from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.retrieval.ranking import Features
 from assistant.memory.retrieval.relation_index import Roles
 from assistant.memory.retrieval.time_index import RowTimes
-from assistant.memory.retrieval.user_profile import Standing, belongs_to_profile, profile_notes
+from assistant.memory.retrieval.user_profile import belongs_to_profile, names_first
 from assistant.memory.retrieval.vectors.tiers import DAY_S, Marks
 
 CREATED, LAST_USED, IMPORTANCE, CONFIDENCE, USES, FEEDBACK, PINNED, STATEMENT = range(8)
@@ -39,10 +39,10 @@ class RowMetadata:
         """Replaced as a whole, so that it can be read without a lock."""
         self.sources: list[tuple[str, ...]] = []
         self.superseded_by: dict[int, str] = {}
-        self._retold: dict[int, tuple[datetime, datetime]] = {}
+        self._refreshed: dict[int, tuple[datetime, datetime]] = {}
         """For what was said several times: when first, and when last."""
         self.summaries: set[int] = set()
-        self.standing: set[int] = set()
+        self.profile_rows: set[int] = set()
         """Rows of the profile."""
         self.speakers = np.empty(0, np.object_)
         self.before: Rows = np.empty(0, np.int64)
@@ -50,8 +50,8 @@ class RowMetadata:
         """The rows said just before and after in the same conversation, or `NONE`."""
         self._living = np.empty(0, np.bool_)
         self._never_recalled = np.empty(0, np.bool_)
-        self._hidden = np.empty(0, np.bool_)
-        """Hidden rows: those based on these exchanges, and these memories."""
+        self.hidden = np.empty(0, np.bool_)
+        """Which rows are hidden: those based on these exchanges, and these memories."""
         self._hidden_exchanges: frozenset[str] = frozenset()
         self._hidden_ids: frozenset[str] = frozenset()
         self._lifetimes = lifetimes
@@ -92,18 +92,18 @@ class RowMetadata:
             self.all_speakers |= {memory.speaker}
         self._write_sources(row, memory.sources)
         hidden = memory.id in self._hidden_ids
-        self._hidden[row] = hidden or not self._hidden_exchanges.isdisjoint(memory.sources)
+        self.hidden[row] = hidden or not self._hidden_exchanges.isdisjoint(memory.sources)
         self.superseded_by.pop(row, None)
-        self._retold.pop(row, None)
+        self._refreshed.pop(row, None)
         if memory.refreshed is not None:
-            self._retold[row] = (memory.created, memory.refreshed)
+            self._refreshed[row] = (memory.created, memory.refreshed)
         if memory.superseded_by is not None:
             self.superseded_by[row] = memory.superseded_by
         if memory.kind is MemoryKind.SUMMARY:
             self.summaries.add(row)
-        self.standing.discard(row)
+        self.profile_rows.discard(row)
         if belongs_to_profile(memory):
-            self.standing.add(row)
+            self.profile_rows.add(row)
         created = memory.told.timestamp()
         end = self._lifetimes.end(memory)
         self._ends[row] = np.inf if end is None else end.timestamp()
@@ -132,11 +132,11 @@ class RowMetadata:
             self.ids[row] = self.texts[row] = self.speakers[row] = ""
             self.conversations[row] = ""
             self.superseded_by.pop(row, None)
-            self._retold.pop(row, None)
-            self.standing.discard(row)
+            self._refreshed.pop(row, None)
+            self.profile_rows.discard(row)
             self.summaries.discard(row)
             self.before[row] = self.after[row] = NONE
-            self._never_recalled[row], self._hidden[row] = True, False
+            self._never_recalled[row], self.hidden[row] = True, False
             self._numbers[row], self._ends[row] = 0.0, np.inf
             self.times.clear(row)
             self.roles.clear(row)
@@ -144,20 +144,13 @@ class RowMetadata:
     def hide(self, exchanges: Collection[str], ids: Collection[str]) -> None:
         """Hide memories based on these exchanges, and these memories, and nothing else."""
         self._hidden_exchanges, self._hidden_ids = frozenset(exchanges), frozenset(ids)
-        self._hidden[:] = False
-        self._hidden[list(self.resting_on(exchanges, ids))] = True
-
-    def is_hidden(self, row: int) -> bool:
-        return bool(self._hidden[row])
-
-    def all_hidden(self) -> Rows:
-        return np.flatnonzero(self._hidden)
+        self.hidden[:] = False
+        self.hidden[list(self.based_on(exchanges, ids))] = True
 
     def forget_speakers(self) -> None:
-        """Drop speakers of whom nothing is left."""
         self.all_speakers = frozenset(self.speakers[self.living()].tolist())
 
-    def resting_on(self, exchanges: Collection[str], ids: Collection[str]) -> set[int]:
+    def based_on(self, exchanges: Collection[str], ids: Collection[str]) -> set[int]:
         """Rows based on these exchanges, and those of these memories."""
         rows = {self.row_of[key] for key in ids if key in self.row_of}
         return rows.union(*(self._rows_of_source.get(source, ()) for source in exchanges))
@@ -171,7 +164,7 @@ class RowMetadata:
                 user_id=user_id,
                 kind=self.kinds[row],
                 text=self.texts[row],
-                created=self._retold[row][0] if row in self._retold else self.created(row),
+                created=self._refreshed[row][0] if row in self._refreshed else self.created(row),
                 speaker=str(self.speakers[row]),
                 conversation=self.conversations[row],
                 sources=self.sources[row],
@@ -179,14 +172,14 @@ class RowMetadata:
                 **self._marks_of(row),
             )
             for row in rows
-            if self._living[row] and not self._hidden[row]
+            if self._living[row] and not self.hidden[row]
         }
 
     def _marks_of(self, row: int) -> Mapping[str, Any]:
         numbers = self._numbers[row].tolist()
         used = datetime.fromtimestamp(numbers[LAST_USED], UTC) if numbers[USES] else None
         return {
-            "refreshed": self._retold[row][1] if row in self._retold else None,
+            "refreshed": self._refreshed[row][1] if row in self._refreshed else None,
             "importance": numbers[IMPORTANCE],
             "confidence": numbers[CONFIDENCE],
             "last_used": used,
@@ -200,7 +193,6 @@ class RowMetadata:
         return np.flatnonzero(self._living[: len(self.ids)])
 
     def marks(self, rows: Rows) -> Marks:
-        """What decides the rows' tiers."""
         numbers = self._numbers[rows].T
         return Marks(
             created=numbers[CREATED],
@@ -213,14 +205,13 @@ class RowMetadata:
     def created(self, row: int) -> datetime:
         return datetime.fromtimestamp(self._numbers[row, CREATED], UTC)
 
-    def told_between(self, start: float, end: float) -> Rows:
+    def stated_between(self, start: float, end: float) -> Rows:
         """Rows said from `start` until before `end`, in seconds since 1970."""
         numbers = self._numbers[: len(self.ids)]
-        told = (numbers[:, CREATED] >= start) & (numbers[:, CREATED] < end)
-        return np.flatnonzero(self._living[: len(self.ids)] & told & (numbers[:, STATEMENT] > 0))
+        then = (numbers[:, CREATED] >= start) & (numbers[:, CREATED] < end)
+        return np.flatnonzero(self._living[: len(self.ids)] & then & (numbers[:, STATEMENT] > 0))
 
     def successors(self, rows: Rows) -> Rows:
-        """Rows that superseded any of these."""
         known = rows.tolist() if self.superseded_by else []
         newer = [self.superseded_by.get(row, "") for row in known]
         return np.array([self.row_of[key] for key in newer if key in self.row_of], np.int64)
@@ -231,22 +222,27 @@ class RowMetadata:
 
     def profile(self) -> tuple[MemoryUsed, ...]:
         """The notes that are always in the prompt, in order."""
-        return profile_notes(
-            Standing(
+        rows = [
+            row
+            for row in self.profile_rows
+            if not (self._never_recalled[row] or row in self.superseded_by or self.hidden[row])
+        ]
+        rows.sort(key=lambda row: (-self._numbers[row, CREATED], self.ids[row]))
+        return names_first(
+            MemoryUsed(
                 self.ids[row],
                 self.texts[row],
-                self.kinds[row],
-                self.speakers[row],
-                float(self._numbers[row, CREATED]),
+                kind=self.kinds[row].value,
+                speaker=self.speakers[row],
+                said=self.created(row),
             )
-            for row in self.standing
-            if not (self._never_recalled[row] or row in self.superseded_by or self._hidden[row])
+            for row in rows
         )
 
     def eligible(self, rows: Rows, exclude: Collection[str], now: datetime) -> NDArray[np.bool_]:
         """Which of the rows may be found: not hidden, not expired, and not based on excluded
         exchanges."""
-        out = self._never_recalled[rows] | self._hidden[rows]
+        out = self._never_recalled[rows] | self.hidden[rows]
         allowed = ~out & (self._ends[rows] > now.timestamp())
         shown = [row for source in exclude for row in self._rows_of_source.get(source, ())]
         if shown:
@@ -254,16 +250,11 @@ class RowMetadata:
         return allowed
 
     def expired(self, now: datetime) -> list[str]:
-        """Ids of expired memories, oldest first."""
         rows = np.flatnonzero(self._ends[: len(self.ids)] <= now.timestamp())
         return [self.ids[row] for row in rows]
 
     def features(self, rows: Rows, now: datetime) -> Features:
-        """The rows' features for the ranking.
-
-        Args:
-            rows: ascending.
-        """
+        """The features of rows, which must ascend."""
         moment = now.timestamp()
         superseded = np.zeros(len(rows), np.bool_)
         successor = None
@@ -312,7 +303,7 @@ class RowMetadata:
         self._living = _grown(self._living, room)
         self._never_recalled = _grown(self._never_recalled, room)
         self._ends = _grown(self._ends, room)
-        self._hidden = _grown(self._hidden, room)
+        self.hidden = _grown(self.hidden, room)
         self._numbers = _grown(self._numbers, room)
         self.times.reserve(room)
 

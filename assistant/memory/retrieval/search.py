@@ -1,37 +1,37 @@
-"""Searches a user's indexes for a question: candidates found by words, meaning and constraints are
-ranked together."""
+"""Searches a user's indexes for a question: candidates found by words, by meaning, and by the time
+or the person that the question names are ranked together."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from itertools import chain, islice
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.records.arrays import Cosines, Rows
-from assistant.memory.records.memory import Memory, MemoryKind
-from assistant.memory.retrieval.candidates import best_by_words, to_be_ranked
+from assistant.memory.records.arrays import NONE, Cosines, Places, Rows
+from assistant.memory.records.memory import MemoryKind
 from assistant.memory.retrieval.deadline import SearchDeadline
 from assistant.memory.retrieval.document_expansion import DocumentExpansion
-from assistant.memory.retrieval.encoding import LONGEST_DOCUMENT
-from assistant.memory.retrieval.lexical_index import Evidence as ByWords
 from assistant.memory.retrieval.lexical_index import LexicalIndex
-from assistant.memory.retrieval.query_constraints import QueryConstraints
 from assistant.memory.retrieval.question import Question
 from assistant.memory.retrieval.ranking import (
     Candidates,
     Evidence,
+    Features,
     Ranked,
     Ranking,
     rank,
     rank_in_brief,
 )
-from assistant.memory.retrieval.recap_scope import rows_in_scope, with_recap_bonus
+from assistant.memory.retrieval.recap import rows_in_scope, with_recap_bonus
 from assistant.memory.retrieval.results import RecalledMemory
 from assistant.memory.retrieval.row_metadata import RowMetadata
+from assistant.memory.retrieval.time_index import TimeAsked, time_asked
 from assistant.memory.retrieval.vectors.dense_index import DenseIndex, QueryVectors
 from assistant.memory.retrieval.vectors.tiers import Tier
 from assistant.memory.transcript.fact_rows import without_redundant
@@ -39,7 +39,11 @@ from assistant.memory.transcript.fact_rows import without_redundant
 CANDIDATES = 80
 """Candidates by words and by meaning each; their neighbours in the conversation are added. With
 200, the best twelve are no better, and ranking takes twice as long."""
-UNKNOWN = QueryVectors()
+CONSTRAINED = 200
+"""Candidates that satisfy a constraint (a time or a person): those nearest in meaning, no matter
+what their words."""
+COMPARED = 2_000
+"""The newest rows satisfying a constraint, out of which those are chosen."""
 READ = 1_000
 """Characters of a memory that are checked for the question's words, to explain the result."""
 NEWEST = 100
@@ -55,7 +59,7 @@ class Parts:
     lexicon: TextAnalyzer
     lexical: LexicalIndex
     vectors: DenseIndex
-    extras: DocumentExpansion
+    expansions: DocumentExpansion
     columns: RowMetadata
     ranking: Ranking
 
@@ -76,107 +80,136 @@ def searched(
         exclude: exchanges whose memories are left out.
         limit: if it passes, only words count, or words and meaning if there was time for both.
     """
-    search = _Search.by_words(parts, question, k, now, exclude)
+    search = _Search(parts, question, k, now, exclude)
     meaning = parts.vectors.usable(meaning)
     known = any(vector is not None for vector in meaning)
     if not limit.after_words(meaning=known):
-        return search.in_brief()
+        return search.in_brief(QueryVectors(), np.empty(0, np.int64))
     near = search.near(meaning)
     if known and not limit.after_meaning():
         return search.in_brief(meaning, near)
-    chosen = search.candidates(meaning, near)
-    if not len(chosen.rows):
-        return []
-    return search.best(rank(chosen, parts.ranking, k + REPEATING))
+    return search.in_full(meaning, near)
 
 
-@dataclass(frozen=True, slots=True)
 class _Search:
-    """One search, with the evidence by words.
+    """One search, with what is known from the question's words."""
 
-    Attributes:
-        own, context: evidence by words for all rows.
-    """
-
-    parts: Parts
-    question: Question
-    k: int
-    now: datetime
-    exclude: Collection[str]
-    own: ByWords
-    context: ByWords
-    clues: QueryConstraints
-
-    @classmethod
-    def by_words(
-        cls, parts: Parts, question: Question, k: int, now: datetime, exclude: Collection[str]
-    ) -> "_Search":
-        lexical = parts.lexical.score(question.words)
-        own = parts.extras.words(question.words, lexical.own)
-        clues = QueryConstraints.of(question, parts.columns, parts.lexical, parts.ranking, now)
-        return cls(parts, question, k, now, exclude, own, lexical.context, clues)
-
-    @property
-    def count(self) -> int:
+    def __init__(
+        self, parts: Parts, question: Question, k: int, now: datetime, exclude: Collection[str]
+    ) -> None:
+        self.parts, self.question, self.now, self.exclude = parts, question, now, exclude
+        self.k = k
+        self.count = max(CANDIDATES, k + REPEATING)
         """Number of candidates by words, and by meaning."""
-        return max(CANDIDATES, self.k + REPEATING)
+        self.own, self.context = parts.lexical.score(question.words)
+        self.when = self._time()
+        self.linked = self._naming()
+
+    def _time(self) -> TimeAsked | None:
+        """The time that the question names; without weights, none."""
+        weights = self.parts.ranking
+        if not (weights.times or weights.dated):
+            return None
+        when = time_asked(self.question.text, self.now)
+        if when is not None and not weights.times:
+            when = TimeAsked((), alone=False, when=when.when)
+        return when
+
+    def _naming(self) -> NDArray[np.bool_] | None:
+        """Which rows name a person whom the question mentions by relation; None if it mentions
+        none."""
+        columns, lexical = self.parts.columns, self.parts.lexical
+        if not self.parts.ranking.linked:
+            return None
+
+        def allowed(rows: Iterable[int]) -> bool:
+            """Hidden memories must not reveal who is who, either."""
+            return bool(columns.eligible(np.fromiter(rows, np.int64), (), self.now).any())
+
+        names = columns.roles.names(self.question.words, allowed)
+        return lexical.score(" ".join(names)).own > 0 if names else None
 
     def near(self, meaning: QueryVectors) -> Rows:
         """The nearest rows by meaning."""
-        vectors, extras = self.parts.vectors, self.parts.extras
+        vectors, expansions = self.parts.vectors, self.parts.expansions
         return np.concatenate(
-            [vectors.near(meaning, self.count), extras.near(meaning.quick, self.count)]
+            [vectors.near(meaning, self.count), expansions.near(meaning.quick, self.count)]
         )
 
-    def candidates(self, meaning: QueryVectors, near: Rows) -> Candidates:
-        """All candidates with their features.
+    def in_full(self, meaning: QueryVectors, near: Rows) -> list[RecalledMemory]:
+        """The k best by everything that is known.
 
         Args:
             near: the nearest rows by meaning.
         """
         columns, size = self.parts.columns, len(self.own)
-        cosines = partial(_cosines, self.parts, meaning)
-        near = np.concatenate([near, self.clues.candidates(size, cosines)])
+        near = np.concatenate([near, self._constrained(meaning)])
         before, after = columns.before[:size], columns.after[:size]
         rows = to_be_ranked(self.own, near, before, after, self.count)
-        rows, broad = rows_in_scope(columns, rows, self.question.text, self.exclude, self.now)
-        if broad is None:
-            rows = self.clues.left(rows)
-        return Candidates(
+        rows, features = self._in_scope(rows)
+        if not len(rows):
+            return []
+        linked = None if self.linked is None else self.linked[rows].astype(np.float64)
+        candidates = Candidates(
             rows=rows,
             evidence=Evidence(
-                cosines(rows).astype(np.float64),
+                self._cosines(meaning, rows).astype(np.float64),
                 self.own[rows].astype(np.float64),
                 self.context[rows].astype(np.float64),
                 self.question.speaker,
-                *self.clues.evidence(rows),
+                *columns.times.evidence(rows, self.when),
+                linked,
             ),
             before=columns.before[rows],
             after=columns.after[rows],
-            features=with_recap_bonus(columns, rows, columns.features(rows, self.now), broad),
+            features=features,
             vectors=self.parts.vectors.reader(meaning, rows),
         )
+        return self._results(rank(candidates, self.parts.ranking, self.k + REPEATING))
 
-    def in_brief(
-        self, meaning: QueryVectors = UNKNOWN, near: Rows | None = None
-    ) -> list[RecalledMemory]:
+    def in_brief(self, meaning: QueryVectors, near: Rows) -> list[RecalledMemory]:
         """The k best by words and, if known, meaning alone; but a memory that supersedes a result
         comes before it."""
-        columns = self.parts.columns
-        rows = best_by_words(self.own, self.count)
-        rows = rows if near is None else np.concatenate([rows, near])
-        rows = np.unique(np.concatenate([rows, columns.successors(rows)]))
-        rows, broad = rows_in_scope(columns, rows, self.question.text, self.exclude, self.now)
-        if broad is None:
-            rows = self.clues.left(rows)
+        rows = np.concatenate([best_by_words(self.own, self.count), near])
+        rows = np.unique(np.concatenate([rows, self.parts.columns.successors(rows)]))
+        rows, features = self._in_scope(rows)
         if not len(rows):
             return []
-        cosines = _cosines(self.parts, meaning, rows).astype(np.float64)
-        features = with_recap_bonus(columns, rows, columns.features(rows, self.now), broad)
+        cosines = self._cosines(meaning, rows).astype(np.float64)
         own, weights = self.own[rows].astype(np.float64), self.parts.ranking
-        return self.best(rank_in_brief(rows, own, cosines, features, weights, self.k + REPEATING))
+        return self._results(
+            rank_in_brief(rows, own, cosines, features, weights, self.k + REPEATING)
+        )
 
-    def best(self, ranked: Sequence[Ranked]) -> list[RecalledMemory]:
+    def _cosines(self, meaning: QueryVectors, rows: Rows) -> Cosines:
+        """NaN for rows without a vector."""
+        own = self.parts.vectors.cosines(meaning, rows)
+        return self.parts.expansions.cosines(meaning.quick, rows, own)
+
+    def _constrained(self, meaning: QueryVectors) -> Rows:
+        """Rows that satisfy a constraint."""
+        rows: Rows = np.empty(0, np.int64)
+        if self.when is not None:
+            rows = self.parts.columns.times.within(self.when, len(self.own))[-COMPARED:]
+        if self.linked is not None:
+            linked = np.flatnonzero(self.linked[: len(self.own)])[-COMPARED:]
+            rows = np.union1d(rows, linked)
+        if len(rows) <= CONSTRAINED:
+            return rows
+        cosines = np.nan_to_num(self._cosines(meaning, rows))
+        return rows[np.argpartition(-cosines, CONSTRAINED)[:CONSTRAINED]]
+
+    def _in_scope(self, rows: Rows) -> tuple[Rows, Features]:
+        """The rows that may answer the question: if it asks for nothing but a time, only those of
+        that time."""
+        columns = self.parts.columns
+        rows, recap = rows_in_scope(columns, rows, self.question.text, self.exclude, self.now)
+        if not recap and self.when is not None and self.when.alone:
+            rows = columns.times.belonging(rows, self.when)
+        features = columns.features(rows, self.now)
+        return rows, with_recap_bonus(columns, rows, features) if recap else features
+
+    def _results(self, ranked: Sequence[Ranked]) -> list[RecalledMemory]:
         """The first k that say something new."""
         parts, rows = self.parts, [each.row for each in ranked]
         asked = parts.lexicon.terms(self.question.text)
@@ -186,8 +219,35 @@ class _Search:
         return list(islice(without_redundant(map(partial(_found, parts, asked), *known)), self.k))
 
 
-def _cosines(parts: Parts, meaning: QueryVectors, rows: Rows) -> Cosines:
-    return parts.extras.cosines(meaning.quick, rows, parts.vectors.cosines(meaning, rows))
+def best_by_words(own: NDArray[np.floating], count: int) -> Places:
+    """The rows of the `count` best by words, unsorted; fewer if fewer match."""
+    matching: Places = np.flatnonzero(own > 0)
+    if len(matching) > count:
+        evidence = own[matching]
+        least = np.partition(evidence, -count)[-count]  # positions would take far longer
+        better, level = matching[evidence > least], matching[evidence == least]
+        # Among equals at the limit, the newest.
+        matching = np.concatenate([better, level[len(better) - count :]])
+    return matching
+
+
+def to_be_ranked(
+    own: NDArray[np.floating], near: Places, before: Places, after: Places, count: int
+) -> Places:
+    """Rows to rank, ascending: the `count` best by words, those `near` in meaning, and the turns
+    adjacent to each.
+
+    Args:
+        own: evidence by words for all rows.
+        before, after: for all rows, the rows said just before and after, or `NONE`.
+    """
+    chosen = np.concatenate([best_by_words(own, count), near])
+    around = np.sort(np.concatenate([chosen, before[chosen], after[chosen]]))
+    # Like np.unique, which takes ten times as long for so few.
+    new = around != NONE
+    new[1:] &= around[1:] != around[:-1]
+    rows: Places = around[new]
+    return rows
 
 
 def newest_stated(
@@ -201,34 +261,7 @@ def newest_stated(
     rows = columns.living()[-NEWEST:]
     rows = rows[columns.eligible(rows, exclude, now)][::-1]
     own = (row for row in rows.tolist() if columns.speakers[row] == USER and columns.states(row))
-    return [
-        RecalledMemory(
-            id=columns.ids[row],
-            text=columns.texts[row],
-            kind=columns.kinds[row],
-            speaker=USER,
-            created=columns.created(row),
-            score=0.0,
-            parts={},
-            words=(),
-            superseded_by=columns.superseded_by.get(row),
-            sources=columns.sources[row],
-        )
-        for row in islice(own, k)
-    ]
-
-
-def head(text: str) -> str:
-    """The part of a text that is read: a pasted megabyte must not slow down recall for ever."""
-    return text[:LONGEST_DOCUMENT]
-
-
-def words_of(memory: Memory) -> tuple[str, str]:
-    """Text and context for the lexical index. Empty for a summary: it is not searched by words, and
-    would make its sources' words seem common."""
-    if memory.kind is MemoryKind.SUMMARY:
-        return "", ""
-    return head(memory.text), memory.context
+    return [_recalled(columns, row, score=0.0, parts={}, words=()) for row in islice(own, k)]
 
 
 def _found(
@@ -241,21 +274,28 @@ def _found(
         matches: whether it may contain any of them; unknown for summaries, which aren't indexed.
     """
     columns, row = parts.columns, ranked.row
-    text = columns.texts[row]
     states = columns.states(row)
     read = matches or not states or columns.kinds[row] is MemoryKind.SUMMARY
-    there = set(parts.lexicon.content(text[:READ])) if read else set()
-    return RecalledMemory(
-        id=columns.ids[row],
-        text=text,
-        kind=columns.kinds[row],
-        speaker=columns.speakers[row],
-        created=columns.created(row),
+    there = set(parts.lexicon.content(columns.texts[row][:READ])) if read else set()
+    return _recalled(
+        columns,
+        row,
         score=ranked.score,
         parts=ranked.parts,
         words=tuple(word for word, stems in asked.items() if not stems.isdisjoint(there)),
-        superseded_by=columns.superseded_by.get(row),
-        sources=columns.sources[row],
         tier=tier,
         adds=states or not there.issubset(chain.from_iterable(asked.values())),
+    )
+
+
+def _recalled(columns: RowMetadata, row: int, **why: Any) -> RecalledMemory:
+    return RecalledMemory(
+        id=columns.ids[row],
+        text=columns.texts[row],
+        kind=columns.kinds[row],
+        speaker=columns.speakers[row],
+        created=columns.created(row),
+        superseded_by=columns.superseded_by.get(row),
+        sources=columns.sources[row],
+        **why,
     )

@@ -14,8 +14,7 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.language.calendar import local_day
-from assistant.language.date_ranges import Span
+from assistant.language.calendar import Span, local_day
 from assistant.language.time_expressions import find_time_expressions
 from assistant.memory.records.arrays import Rows, Values
 from assistant.memory.records.memory import LONGEST_READ
@@ -23,7 +22,7 @@ from assistant.memory.records.memory import LONGEST_READ
 Days = NDArray[np.float32]
 """Shape (rows,): days since year 1, as `date.toordinal` counts them; NaN for none."""
 
-TOLD = 2
+MENTIONED = 2
 """Spans kept per memory: whoever names more means no particular time."""
 LONGEST = 400
 """Longest span in days that a memory may mention; longer ones say little."""
@@ -43,8 +42,6 @@ _NOTHING_ELSE = (
 NOTHING_ELSE = frozenset(_NOTHING_ELSE.split())
 """Words of a question that asks only for a time."""
 _WORD = re.compile(r"[^\W_]+")
-
-
 _ASKS_WHEN = re.compile(r"\W*(?:(?:and|so|but|oh|hey) )*when\b|.*\bhow long ago\b", re.IGNORECASE)
 
 
@@ -74,35 +71,37 @@ class RowTimes:
 
     def __init__(self) -> None:
         self._said = np.empty(0, np.float32)
-        self._told = np.empty((0, TOLD, 2), np.float32)
+        self._mentioned = np.empty((0, MENTIONED, 2), np.float32)
         """First and last days; NaN if it mentions none."""
 
     def reserve(self, room: int) -> None:
         more = room - len(self._said)
         self._said = np.concatenate([self._said, np.full(more, np.nan, np.float32)])
-        self._told = np.concatenate([self._told, np.full((more, TOLD, 2), np.nan, np.float32)])
+        self._mentioned = np.concatenate(
+            [self._mentioned, np.full((more, MENTIONED, 2), np.nan, np.float32)]
+        )
 
     def write(self, row: int, text: str, said: datetime) -> None:
         day = local_day(said)
-        self._said[row], self._told[row] = day.toordinal(), np.nan
+        self._said[row], self._mentioned[row] = day.toordinal(), np.nan
         spans = [
             each
             for each in find_time_expressions(text[:LONGEST_READ], day).spans
             if each.days <= LONGEST
         ]
-        for place, span in enumerate(spans[:TOLD]):
-            self._told[row, place] = span.first.toordinal(), span.last.toordinal()
+        for place, span in enumerate(spans[:MENTIONED]):
+            self._mentioned[row, place] = span.first.toordinal(), span.last.toordinal()
 
     def clear(self, row: int) -> None:
-        self._said[row] = self._told[row] = np.nan
+        self._said[row] = self._mentioned[row] = np.nan
 
     def within(self, asked: TimeAsked, size: int) -> Rows:
         """Those of the first `size` rows that were said in this time, or mention it."""
         inside = np.zeros(size, np.bool_)
         for first, last in _ordinals(asked.spans):
             inside |= (self._said[:size] >= first) & (self._said[:size] <= last)
-            for place in range(TOLD):
-                starts, ends = self._told[:size, place].T
+            for place in range(MENTIONED):
+                starts, ends = self._mentioned[:size, place].T
                 inside |= (starts <= last) & (ends >= first)
         return np.flatnonzero(inside)
 
@@ -115,17 +114,19 @@ class RowTimes:
         in it; and if the question asks when, 1 for rows that mention any day."""
         if asked is None:
             return None, None
-        dated = np.asarray(~np.isnan(self._told[rows, 0, 0]), np.float64) if asked.when else None
+        dated = (
+            np.asarray(~np.isnan(self._mentioned[rows, 0, 0]), np.float64) if asked.when else None
+        )
         return self._closeness(rows, asked.spans) if asked.spans else None, dated
 
     def _closeness(self, rows: Rows, spans: Sequence[Span]) -> Values:
-        said, told = self._said[rows], self._told[rows]
+        said, mentioned = self._said[rows], self._mentioned[rows]
         best = np.zeros(len(rows))
         for first, last in _ordinals(spans):
             length = last - first + 1
             np.fmax(best, _faded(said, said, first, last), out=best)
-            for place in range(TOLD):
-                starts, ends = told[:, place].T
+            for place in range(MENTIONED):
+                starts, ends = mentioned[:, place].T
                 exact = np.minimum(1.0, np.sqrt(length / (ends - starts + 1)))
                 np.fmax(best, exact * _faded(starts, ends, first, last), out=best)
         return best

@@ -19,19 +19,20 @@ from assistant.events import MemoryUsed
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.records.arrays import Rows, Vector, Vectors
 from assistant.memory.records.lifetimes import Lifetimes
-from assistant.memory.records.memory import Memory
+from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.retrieval.deadline import SearchDeadline
 from assistant.memory.retrieval.document_expansion import (
     DocumentExpansion,
     Expansion,
     ExpansionWeights,
 )
+from assistant.memory.retrieval.encoding import LONGEST_DOCUMENT
 from assistant.memory.retrieval.lexical_index import LexicalIndex
 from assistant.memory.retrieval.question import Question
 from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.results import RecalledMemory
 from assistant.memory.retrieval.row_metadata import RowMetadata
-from assistant.memory.retrieval.search import Parts, newest_stated, searched, words_of
+from assistant.memory.retrieval.search import Parts, newest_stated, searched
 from assistant.memory.retrieval.vectors.dense_index import DenseIndex, QueryVectors
 from assistant.memory.retrieval.vectors.tiers import Tier, Tiers, assigned
 from assistant.memory.store.lance_schema import Batch
@@ -65,31 +66,29 @@ class UserIndex:
         enrichment: ExpansionWeights | None = None,
     ) -> None:
         self.user_id = user_id
-        self._lexicon = lexicon
         self._lexical = LexicalIndex(lexicon)
-        self._vectors = DenseIndex(dimensions)
-        self._extras = DocumentExpansion(lexicon, dimensions, enrichment or ExpansionWeights())
+        self.dense = DenseIndex(dimensions)
+        """Any thread may read its properties; the rest belongs to this index."""
+        self._expansions = DocumentExpansion(dimensions, enrichment or ExpansionWeights())
         self._columns = RowMetadata(lifetimes or Lifetimes())
-        self._ranking = ranking
+        rows = (self._lexical, self.dense, self._expansions, self._columns)
+        self._parts = Parts(lexicon, *rows, ranking)
         self._lock = threading.Lock()
         self.profile: tuple[MemoryUsed, ...] = ()
         """Notes that are always in the prompt. Replaced as a whole, so that no lock is needed."""
 
     def __len__(self) -> int:
-        """Number of memories."""
         return len(self._columns.row_of)
 
     @property
     def shown(self) -> int:
-        """Number of memories that are not hidden."""
         with self._lock:
-            return len(self) - len(self._columns.all_hidden())
+            return len(self) - int(self._columns.hidden.sum())
 
     def __contains__(self, key: str) -> bool:
         return key in self._columns.row_of
 
     def sources(self) -> set[str]:
-        """The exchanges that memories are based on."""
         with self._lock:
             return {source for each in self._columns.sources for source in each}
 
@@ -109,13 +108,13 @@ class UserIndex:
                 once = self._columns.once(memories)
                 memories = [memories[at] for at in once]
                 if encoder is None:
-                    self._vectors.add_without(len(memories))
+                    self.dense.add_without(len(memories))
                 else:
                     vectors, present = batch.vectors(encoder)
                     known = np.where(present[:, np.newaxis], vectors, np.float32(np.nan))
-                    self._vectors.add(known if len(once) == len(known) else known[once])
+                    self.dense.add(known if len(once) == len(known) else known[once])
                 self._columns.add(memories)
-                given += map(words_of, memories)
+                given += map(_words_of, memories)
         finally:
             # All at once: merging each large piece would take longer.
             self._lexical.add([text for text, _ in given], [context for _, context in given])
@@ -144,12 +143,12 @@ class UserIndex:
                 self._lexical.merge()
 
     def _add(self, memories: Sequence[Memory], vectors: Vectors | None) -> None:
-        given = [*map(words_of, memories)]
+        given = [*map(_words_of, memories)]
         self._lexical.add([text for text, _ in given], [context for _, context in given])
         if vectors is None:
-            self._vectors.add_without(len(memories))
+            self.dense.add_without(len(memories))
         else:
-            self._vectors.add(vectors)
+            self.dense.add(vectors)
         self._columns.add(memories)
         self.profile = self._columns.profile()
 
@@ -158,13 +157,12 @@ class UserIndex:
         with self._lock:
             known = [at for at, key in enumerate(ids) if key in self._columns.row_of]
             rows = [self._columns.row_of[ids[at]] for at in known]
-            give = self._vectors.strengthen if stronger else self._vectors.replace
-            give(rows, vectors[known])
+            self.dense.replace(rows, vectors[known], stronger=stronger)
 
     def attach_stronger(self, dimensions: int) -> None:
         """Add a stronger encoder, whose vectors follow bit by bit."""
         with self._lock:
-            self._vectors.attach(dimensions)
+            self.dense.attach(dimensions)
 
     def saying(self, ids: Sequence[str], texts: Sequence[str]) -> list[int]:
         """Positions of those that are here and still have this text."""
@@ -172,11 +170,6 @@ class UserIndex:
             rows, said = self._columns.row_of, self._columns.texts
             known = [at for at, key in enumerate(ids) if key in rows]
             return [at for at in known if said[rows[ids[at]]] == texts[at]]
-
-    @property
-    def dense(self) -> DenseIndex:
-        """Any thread may read its properties; the rest belongs to this index."""
-        return self._vectors
 
     def update(self, memory: Memory) -> None:
         """Replace a memory's fields. A changed text needs a new vector too.
@@ -187,19 +180,19 @@ class UserIndex:
         with self._lock:
             row = self._columns.row_of[memory.id]
             if memory.text != self._columns.texts[row]:
-                self._vectors.remove([row])
-                self._extras.remove([row])
-            self._lexical.replace(row, *words_of(memory))
+                self.dense.remove([row])
+                self._expansions.remove([row])
+            self._lexical.replace(row, *_words_of(memory))
             self._columns.write(row, memory)
             self.profile = self._columns.profile()
 
-    def enrich(self, extras: Mapping[str, Expansion]) -> None:
+    def enrich(self, expansions: Mapping[str, Expansion]) -> None:
         """Replace the expansions of memories; skips those that are gone or have another text
         now."""
         with self._lock:
             row_of, texts = self._columns.row_of, self._columns.texts
-            here = {row_of[key]: each for key, each in extras.items() if key in row_of}
-            self._extras.put({n: each for n, each in here.items() if each.fits(texts[n])})
+            here = {row_of[key]: each for key, each in expansions.items() if key in row_of}
+            self._expansions.put({n: each for n, each in here.items() if each.fits(texts[n])})
 
     def remove(self, ids: Iterable[str]) -> None:
         """Remove from recall at once; `purge` removes every trace of the words."""
@@ -207,8 +200,8 @@ class UserIndex:
             rows = [self._columns.row_of[key] for key in ids if key in self._columns.row_of]
             if rows:
                 self._lexical.remove(rows)
-                self._vectors.remove(rows)
-                self._extras.remove(rows)
+                self.dense.remove(rows)
+                self._expansions.remove(rows)
                 self._columns.remove(rows)
                 self.profile = self._columns.profile()
 
@@ -217,7 +210,7 @@ class UserIndex:
         show everything else. Takes about 0.1 ms for a hundred."""
         with self._lock:
             self._columns.hide(exchanges, ids)
-            self._extras.hide(exchanges)
+            self._expansions.hide(exchanges)
             self.profile = self._columns.profile()
 
     def outlines(
@@ -231,7 +224,7 @@ class UserIndex:
             if exchanges is None:
                 rows: list[int] = columns.living().tolist()
             else:
-                rows = sorted(columns.resting_on(exchanges, ids))
+                rows = sorted(columns.based_on(exchanges, ids))
         found: dict[str, Memory] = {}
         for at in range(0, len(rows), OUTLINED_AT_ONCE):
             if at:
@@ -242,21 +235,18 @@ class UserIndex:
 
     @property
     def unmerged(self) -> int:
-        """Memories that `tidy` would merge."""
         return self._lexical.unmerged
 
     def tidy(self) -> None:
         """Merge new rows into the large index; for times of silence."""
         self._lexical.merge()
-        self._extras.tidy()
 
     def purge(self) -> None:
         """Remove every word that only removed memories, or their expansions, had."""
         with self._lock:
-            self._extras.delete_hidden()
+            self._expansions.delete_hidden()
             self._columns.forget_speakers()
         self._lexical.purge()
-        self._extras.purge()
 
     def age(
         self, tiers: Tiers, now: datetime, *reads: Callable[[Sequence[str]], Mapping[str, Vector]]
@@ -272,7 +262,7 @@ class UserIndex:
             rows = living[self._columns.eligible(living, (), now)]
             marks = self._columns.marks(rows)
         chosen = assigned(marks, tiers, now.timestamp())
-        for vectors, read in zip(self._vectors.encoders, reads, strict=False):
+        for vectors, read in zip(self.dense.encoders, reads, strict=False):
             vectors.set_hot(rows[chosen[Tier.HOT]], partial(self._exact, vectors.dimensions, read))
             vectors.set_warm(rows[chosen[Tier.WARM]])
 
@@ -289,15 +279,15 @@ class UserIndex:
         """The tier of a memory; None if it isn't here."""
         with self._lock:
             row = self._columns.row_of.get(key)
-            return self._vectors.quick.tiers([row])[0] if row is not None else None
+            return self.dense.quick.tiers([row])[0] if row is not None else None
 
     def tier_counts(self) -> dict[Tier, int]:
         """How many memories each tier holds, without hidden ones; those without a vector are
         cold."""
         with self._lock:
-            quick = self._vectors.quick
+            quick = self.dense.quick
             hot, warm = len(quick.hot), len(quick.warm)
-            hidden = Counter(quick.tiers(self._columns.all_hidden().tolist()))
+            hidden = Counter(quick.tiers(np.flatnonzero(self._columns.hidden)))
             all_of_them = {Tier.HOT: hot, Tier.WARM: warm, Tier.COLD: len(self) - hot - warm}
             return {tier: count - hidden[tier] for tier, count in all_of_them.items()}
 
@@ -306,39 +296,37 @@ class UserIndex:
         columns = self._columns
         with self._lock:
             if stronger:
-                rows = self._vectors.lacking(limit)
+                rows = self.dense.lacking(limit)
             else:
                 living = columns.living()
-                rows = living[~self._vectors.quick.has(living)][::-1][:limit].tolist()
+                rows = living[~self.dense.quick.has(living)][::-1][:limit].tolist()
             return [columns.ids[row] for row in rows], [columns.texts[row] for row in rows]
 
     def nearest(self, vector: Vector, k: int) -> list[str]:
         """Ids of the k nearest in meaning, regardless of anything else."""
         with self._lock:
-            rows, _ = self._vectors.quick.search(vector, k)
+            rows, _ = self.dense.quick.search(vector, k)
             return [self._columns.ids[row] for row in rows]
 
     def has_vector(self, key: str) -> bool:
-        """Whether the memory is here and has a vector."""
         with self._lock:
             row = self._columns.row_of.get(key)
-            return row is not None and bool(self._vectors.quick.has([row])[0])
+            return row is not None and bool(self.dense.quick.has([row])[0])
 
     def alike(self, key: str, k: int) -> list[tuple[str, float]]:
         """Ids of the k memories nearest in meaning to this one, nearest first, with cosines; none
         if it is gone, or has no vector yet."""
         with self._lock:
             row = self._columns.row_of.get(key)
-            if row is None or not self._vectors.quick.has([row])[0]:
+            if row is None or not self.dense.quick.has([row])[0]:
                 return []
-            quick = self._vectors.quick
+            quick = self.dense.quick
             rows, cosines = quick.search(quick.about([row])[0], k + 1)
             found = zip(rows.tolist(), cosines.tolist(), strict=True)
-            shown = ((each, cosine) for each, cosine in found if not self._columns.is_hidden(each))
+            shown = ((each, cosine) for each, cosine in found if not self._columns.hidden[each])
             return [(self._columns.ids[each], cosine) for each, cosine in shown if each != row][:k]
 
     def newest(self, count: int) -> list[str]:
-        """Ids of the memories added last."""
         with self._lock:
             return [self._columns.ids[row] for row in self._columns.living()[-count:]]
 
@@ -356,12 +344,10 @@ class UserIndex:
             self._lock.release()
 
     def expired(self, now: datetime) -> list[str]:
-        """Ids of expired memories, which are no longer found."""
         with self._lock:
             return self._columns.expired(now)
 
     def speakers(self) -> frozenset[str]:
-        """Names of everyone there are memories of."""
         return self._columns.all_speakers
 
     def search(
@@ -388,8 +374,16 @@ class UserIndex:
         if not limit.acquire(self._lock):
             return []
         try:
-            rows = (self._lexical, self._vectors, self._extras, self._columns)
-            parts = Parts(self._lexicon, *rows, self._ranking)
-            return searched(parts, question, QueryVectors(vector, stronger), k, now, exclude, limit)
+            vectors = QueryVectors(vector, stronger)
+            return searched(self._parts, question, vectors, k, now, exclude, limit)
         finally:
             self._lock.release()
+
+
+def _words_of(memory: Memory) -> tuple[str, str]:
+    """Text and context for the lexical index; of a pasted megabyte only the beginning, or recall
+    would be slow for ever. Empty for a summary: it is not searched by words, and would make its
+    sources' words seem common."""
+    if memory.kind is MemoryKind.SUMMARY:
+        return "", ""
+    return memory.text[:LONGEST_DOCUMENT], memory.context

@@ -6,8 +6,6 @@ Annie."); if one is missed, the user just has to say it again.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from assistant.events import MemoryUsed
 from assistant.language.name_introduction import ADDRESS, NAME
@@ -23,37 +21,18 @@ def belongs_to_profile(memory: Memory) -> bool:
     return memory.pinned or memory.kind is MemoryKind.PROFILE or wish
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """A memory that may be in every prompt; see `belongs_to_profile`."""
-
-    id: str
-    text: str
-    kind: MemoryKind
-    speaker: str
-    created: float
-    """Seconds since 1970."""
-
-
-def profile_notes(standing: Iterable[Standing]) -> tuple[MemoryUsed, ...]:
-    """The notes for the prompt: name, form of address, then the others, newest first.
+def names_first(notes: Iterable[MemoryUsed]) -> tuple[MemoryUsed, ...]:
+    """The newest name and form of address, then the other notes.
 
     Args:
-        standing: without superseded or never-recalled memories.
+        notes: newest first.
     """
-    newest_first = sorted(standing, key=lambda each: (-each.created, each.id))
-    names: dict[str, Standing] = {}
+    names: dict[str, MemoryUsed] = {}
     others = []
-    for each in newest_first:
-        what = each.id.rpartition("-")[2]
-        if each.kind is MemoryKind.PROFILE and what in TEXTS:
-            names.setdefault(what, each)
+    for note in notes:
+        what = note.id.rpartition("-")[2]
+        if note.kind == MemoryKind.PROFILE and what in TEXTS:
+            names.setdefault(what, note)
         else:
-            others.append(each)
-    ordered = [names[what] for what in TEXTS if what in names] + others
-    return tuple(map(_note, ordered))
-
-
-def _note(each: Standing) -> MemoryUsed:
-    said = datetime.fromtimestamp(each.created, UTC)
-    return MemoryUsed(each.id, each.text, kind=each.kind.value, speaker=each.speaker, said=said)
+            others.append(note)
+    return tuple([names[what] for what in TEXTS if what in names] + others)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from rapidfuzz.distance.Indel import normalized_similarity as likeness
 
-from assistant.language.numbers import CARDINALS
+from assistant.language.numbers import cardinals
 
 _BACKCHANNEL_WORDS = (
     "mm mmm mhm mhmm hm hmm hmmm uh huh um ah aha ahh oh ooh wow yeah yea yep yup yes ya ok okay "
@@ -65,7 +65,7 @@ def is_echo(text: str, speaking_text: str, own_voice: float = 0.0) -> bool:
 
 def _words(text: str) -> list[str]:
     plain = text.lower().replace("'", "").replace("’", "")
-    return [str(CARDINALS.get(word, word)) for word in re.findall(r"[^\W_]+", plain)]
+    return [str(cardinals().get(word, word)) for word in re.findall(r"[^\W_]+", plain)]
 
 
 def _distance_within(heard: Sequence[str], spoken: Sequence[str]) -> float:

@@ -6,11 +6,10 @@ only a fast vector are found by that, rescaled. If a memory has both, both count
 the other misses (figures in docs/benchmarks.md).
 """
 
-from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from assistant.memory.records.arrays import Cosines, Rows, Vector, VectorsAt
 from assistant.memory.retrieval.vectors.vector_index import VectorIndex
@@ -41,11 +40,6 @@ class DenseIndex:
         self.quick = VectorIndex(dimensions)
         self.stronger: VectorIndex | None = None
         """None until there is a stronger encoder."""
-        self._lacking: dict[int, None] = {}
-        """Rows with a fast vector but no stronger one, newest last; only if there is a stronger
-        encoder."""
-        self._having = 0
-        """Rows with a stronger vector."""
 
     @property
     def encoders(self) -> tuple[VectorIndex, ...]:
@@ -55,25 +49,33 @@ class DenseIndex:
     @property
     def serves(self) -> bool:
         """Whether questions use the stronger encoder."""
-        return self.stronger is not None and self._having > 0 and self._having >= len(self._lacking)
+        if self.stronger is None:
+            return False
+        having = int(self.stronger.present.sum())
+        return having > 0 and having >= self.missing
 
     @property
     def missing(self) -> int:
         """Number of rows without a stronger vector."""
-        return len(self._lacking)
+        return int(self._lacks().sum())
 
     def lacking(self, limit: int) -> list[int]:
         """The newest rows without a stronger vector, newest first."""
-        return list(islice(reversed(self._lacking), limit))
+        newest: list[int] = np.flatnonzero(self._lacks())[::-1][:limit].tolist()
+        return newest
+
+    def _lacks(self) -> NDArray[np.bool_]:
+        """Which rows have a fast vector but no stronger one; none without a stronger encoder."""
+        quick = self.quick.present
+        strong = self.stronger.present if self.stronger is not None else quick
+        count = min(len(quick), len(strong))  # another thread may be adding rows
+        return quick[:count] & ~strong[:count]
 
     def attach(self, dimensions: int) -> None:
         """Add a stronger encoder; no row has its vector yet."""
-        count = len(self.quick)
-        self.stronger = VectorIndex(dimensions)
-        self.stronger.add_without(count)
-        rows = np.arange(count)
-        self._lacking = dict.fromkeys(rows[self.quick.has(rows)].tolist())
-        self._having = 0
+        stronger = VectorIndex(dimensions)
+        stronger.add_without(len(self.quick))
+        self.stronger = stronger
 
     # -- rows -----------------------------------------------------------------------------------
 
@@ -83,44 +85,21 @@ class DenseIndex:
         self.quick.add(vectors)
         if self.stronger is not None:
             self.stronger.add_without(len(self.quick) - first)
-            self._look_at(np.arange(first, len(self.quick)))
 
     def add_without(self, count: int) -> None:
-        """Append rows that get their vectors later."""
         self.quick.add_without(count)
         if self.stronger is not None:
             self.stronger.add_without(count)
 
-    def replace(self, rows: list[int], vectors: ArrayLike) -> None:
-        """Set the fast vectors of rows."""
-        self.quick.replace(rows, vectors)
-        self._look_at(np.asarray(rows, np.int64))
-
-    def strengthen(self, rows: list[int], vectors: ArrayLike) -> None:
-        """Set the stronger vectors of rows."""
-        if self.stronger is not None:
-            before = self.stronger.has(rows)
-            self.stronger.replace(rows, vectors)
-            self._having += int(self.stronger.has(rows).sum() - before.sum())
-            self._look_at(np.asarray(rows, np.int64))
+    def replace(self, rows: list[int], vectors: ArrayLike, *, stronger: bool = False) -> None:
+        """Set vectors of rows: the fast encoder's, or the stronger one's if there is one."""
+        index = self.stronger if stronger else self.quick
+        if index is not None:
+            index.replace(rows, vectors)
 
     def remove(self, rows: list[int]) -> None:
-        """Overwrite the rows' vectors of both encoders."""
-        self.quick.remove(rows)
-        if self.stronger is not None:
-            self._having -= int(self.stronger.has(rows).sum())
-            self.stronger.remove(rows)
-            self._lack_no_more(rows)
-
-    def _look_at(self, rows: Rows) -> None:
-        if self.stronger is not None:
-            lack = self.quick.has(rows) & ~self.stronger.has(rows)
-            self._lack_no_more(rows.tolist())
-            self._lacking |= dict.fromkeys(rows[lack].tolist())
-
-    def _lack_no_more(self, rows: list[int]) -> None:
-        for row in rows:
-            self._lacking.pop(row, None)
+        for vectors in self.encoders:
+            vectors.remove(rows)
 
     # -- searching ------------------------------------------------------------------------------
 
@@ -138,17 +117,18 @@ class DenseIndex:
         parts: list[Rows] = [np.empty(0, np.int64)]
         if stronger is not None and self.stronger is not None:
             parts.append(self.stronger.search(stronger, count)[0])
-            if quick is not None and self._lacking:
+            if quick is not None:
                 parts.append(self._near_lacking(quick, count))
         elif quick is not None:
             parts.append(self.quick.search(quick, count)[0])
         return np.concatenate(parts).astype(np.int64)
 
     def _near_lacking(self, quick: Vector, count: int) -> Rows:
-        if len(self._lacking) > SCORED_ONE_BY_ONE and self.stronger is not None:
-            rows = self.quick.search(quick, count)[0]
-            return np.asarray(rows[~self.stronger.has(rows)])
-        rows = np.array(sorted(self._lacking), np.int64)
+        lacks = self._lacks()
+        rows = np.flatnonzero(lacks)
+        if len(rows) > SCORED_ONE_BY_ONE:
+            found = self.quick.search(quick, count)[0]
+            return np.asarray(found[lacks[found]])
         if len(rows) > count:
             cosines = self.quick.cosines(quick, rows)
             rows = rows[np.argpartition(-cosines, count)[:count]]
@@ -163,12 +143,12 @@ class DenseIndex:
         """
         quick, stronger = meaning
         if stronger is not None and self.stronger is not None:
-            strong = self.stronger.cosines(stronger, rows, missing=np.nan)
+            strong = self.stronger.cosines(stronger, rows)
             if quick is None:
                 return strong
-            return blended(self.quick.cosines(quick, rows, missing=np.nan), strong)
+            return blended(self.quick.cosines(quick, rows), strong)
         if quick is not None:
-            return self.quick.cosines(quick, rows, missing=np.nan)
+            return self.quick.cosines(quick, rows)
         return np.zeros(len(rows), np.float32)
 
     def reader(self, meaning: QueryVectors, rows: Rows) -> VectorsAt | None:

@@ -23,6 +23,8 @@ ones: Any = intrinsic(_ones)
 
 
 def _distances(signs: Any, query: Any, skipped: Any, out: Any, counts: Any) -> None:
+    """See `QuantizedRows.distances`; signs are in six words. Also counts the rows at each distance,
+    and after the farthest those that are skipped."""
     a, b, c, d, e, f = query[0], query[1], query[2], query[3], query[4], query[5]
     for row in range(len(out)):
         bits = (
@@ -39,6 +41,8 @@ def _distances(signs: Any, query: Any, skipped: Any, out: Any, counts: Any) -> N
 
 
 def _up_to(distances: Any, limit: int, spared: int, count: int) -> Any:
+    """The rows nearer than the limit, and those at the limit after the first `spared`; `count` in
+    all."""
     rows, found = np.empty(count, np.int64), 0
     for row in range(len(distances)):
         distance = distances[row]
@@ -53,6 +57,7 @@ def _up_to(distances: Any, limit: int, spared: int, count: int) -> Any:
 
 
 def _scored(codes: Any, scales: Any, query: Any, rows: Any) -> Any:
+    """See `QuantizedRows.scored`."""
     cosines = np.empty(len(rows), np.float32)
     fours = len(rows) - len(rows) % 4
     for at in range(0, fours, 4):  # their waits for RAM overlap
@@ -75,6 +80,7 @@ def _scored(codes: Any, scales: Any, query: Any, rows: Any) -> Any:
 
 
 def _add(scores: Any, rows: Any, parts: Any, weight: Any) -> None:
+    """Adds parts times a weight to the scores of some rows, each listed once."""
     for at in range(len(rows)):
         scores[rows[at]] += parts[at] * weight
 

@@ -61,7 +61,7 @@ class Marks:
     pinned: NDArray[np.bool_]
 
 
-def standing(marks: Marks, now: float) -> Values:
+def priority(marks: Marks, now: float) -> Values:
     """The higher, the better the tier. Dates in the future, after a clock was set back, count as
     new."""
     return np.asarray(
@@ -78,8 +78,8 @@ def _left(seconds: Values, half_in_days: float) -> Values:
 
 def assigned(marks: Marks, tiers: Tiers, now: float) -> Mapping[Tier, Rows]:
     """The positions of each tier's memories, best first; among equals the later position."""
-    stand = standing(marks, now)
-    order = np.lexsort((-np.arange(len(stand)), -stand))
+    values = priority(marks, now)
+    order = np.lexsort((-np.arange(len(values)), -values))
     warm_from, cold_from = tiers.hot, tiers.hot + tiers.warm
     return {
         Tier.HOT: order[:warm_from],

@@ -7,27 +7,27 @@ exactly. Rows of the warm tier are scored in every search too, by their 8 bits. 
 and there are no clusters: an added row is found at once, and a removed one leaves nothing behind.
 """
 
-import itertools
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from assistant.memory.records.arrays import NONE, Cosines, Rows, Vectors, places
-from assistant.memory.retrieval.vectors.kernels import COMPILED, Loops
-from assistant.memory.retrieval.vectors.quantized_blocks import (
+from assistant.memory.retrieval.vectors.kernels import COMPILED
+from assistant.memory.retrieval.vectors.quantized_rows import (
     FARTHEST,
     NEVER,
     ExactRows,
-    QuantizedBlock,
+    QuantizedRows,
     packed,
     signs_of,
 )
 from assistant.memory.retrieval.vectors.tiers import Tier
 
-BLOCK = 131_072
-"""Rows per block of memory. Blocks are added as needed; growing copies nothing."""
+ROOM = 131_072
+"""Rows for which there is room at first; more is made by doubling, which copies everything."""
 BATCH = 1_024
 """Rows written while searches wait: about a millisecond."""
 RESCORED = 2_048
@@ -46,7 +46,7 @@ class VectorIndex:
     def __init__(self, dimensions: int, *, rescored: int = RESCORED) -> None:
         self.dimensions = dimensions
         self._rescored = rescored
-        self._blocks: list[QuantizedBlock] = []
+        self._quantized = QuantizedRows.empty(0, dimensions)
         self._rows = 0
         self._hot = ExactRows(dimensions)
         self._warm: Rows = np.zeros(0, np.int64)
@@ -61,36 +61,35 @@ class VectorIndex:
 
     @property
     def hot(self) -> Rows:
-        """The rows of the hot tier, unsorted."""
+        """Ascending."""
         with self._lock:
             return self._hot.rows.copy()
 
     @property
     def warm(self) -> Rows:
-        """The rows of the warm tier, ascending."""
+        """Ascending."""
         with self._lock:
             return self._warm
 
-    def add(self, vectors: ArrayLike, *, hot: bool = False) -> None:
+    @property
+    def present(self) -> NDArray[np.bool_]:
+        with self._lock:
+            return self._quantized.present[: self._rows].copy()
+
+    def add(self, vectors: ArrayLike) -> None:
         """Append rows. A NaN vector means none until `replace`."""
         given = self._vectors(vectors)
         with self._lock:
             first = self._rows
             self._grow(len(given))
-        self.replace(np.arange(first, first + len(given)), given, hot=hot)
+        self.replace(np.arange(first, first + len(given)), given)
 
     def add_without(self, count: int) -> None:
-        """Append rows that get their vectors later."""
         with self._lock:
             self._grow(count)
 
-    def replace(self, rows: Sequence[int] | Rows, vectors: ArrayLike, *, hot: bool = False) -> None:
-        """Set or replace the vectors of rows (NaN removes them).
-
-        Args:
-            hot: keep them in the hot tier until `set_hot` says otherwise; without it they leave the
-                tier.
-        """
+    def replace(self, rows: Sequence[int] | Rows, vectors: ArrayLike) -> None:
+        """Set or replace the vectors of rows (NaN removes them); they leave the hot tier."""
         numbers, given = self._known(rows), self._vectors(vectors)
         if len(numbers) != len(given):
             raise ValueError(f"{len(numbers)} rows with {len(given)} vectors")
@@ -99,10 +98,7 @@ class VectorIndex:
             fresh = packed(new)
             with self._lock:
                 self._clear(part)
-                for block, local, at in self._located(part):
-                    block.write(local, fresh, at)
-                if hot:
-                    self._heat(part[fresh.present], new[fresh.present])
+                self._quantized.write(part, fresh)
 
     def remove(self, rows: Sequence[int] | Rows) -> None:
         """Overwrite the rows' vectors with zeros; they are never found again."""
@@ -111,10 +107,9 @@ class VectorIndex:
             self._clear(numbers)
 
     def has(self, rows: Sequence[int] | Rows) -> NDArray[np.bool_]:
-        """Which of these rows have a vector."""
         numbers = self._known(rows)
         with self._lock:
-            return self._present(numbers)
+            return self._quantized.present[numbers]
 
     def set_hot(self, rows: Sequence[int] | Rows, read: Callable[[Rows], ArrayLike]) -> None:
         """Replace the hot tier. One thread at a time.
@@ -137,9 +132,13 @@ class VectorIndex:
             with self._lock:
                 # Vectors written meanwhile are newer than those read.
                 changed = list(self._changed)
-                self._cool(np.setdiff1d(self._hot.rows, [*wanted.tolist(), *changed]))
+                cooled = np.setdiff1d(self._hot.rows, [*wanted.tolist(), *changed])
+                self._hot.drop(cooled)
+                self._quantized.skipped[cooled] = 0
                 settled = ~np.isin(coming, changed)
-                self._heat(coming[settled], vectors[settled])
+                self._hot.put(coming[settled], vectors[settled])
+                self._leave_warm(coming[settled])
+                self._quantized.skipped[coming[settled]] = NEVER
         finally:
             self._changed = None
 
@@ -148,18 +147,17 @@ class VectorIndex:
         wanted = np.unique(self._known(rows))
         with self._lock:
             wanted = wanted[~np.isin(wanted, self._hot.rows)]
-            self._skip(self._warm, 0)
-            self._warm = wanted[self._present(wanted)]
-            self._skip(self._warm, NEVER)
+            self._quantized.skipped[self._warm] = 0
+            self._warm = wanted[self._quantized.present[wanted]]
+            self._quantized.skipped[self._warm] = NEVER
 
     def tiers(self, rows: Sequence[int] | Rows) -> list[Tier]:
-        """The tier of each of these rows."""
         with self._lock:
-            numbers = self._known(rows)
-            warm = (places(self._warm, numbers) != NONE).tolist()
+            tiers = (self._hot.rows, self._warm)
+            known = [places(each, self._known(rows)) != NONE for each in tiers]
             return [
-                Tier.HOT if row in self._hot else Tier.WARM if among else Tier.COLD
-                for row, among in zip(numbers.tolist(), warm, strict=True)
+                Tier.HOT if hot else Tier.WARM if warm else Tier.COLD
+                for hot, warm in zip(*known, strict=True)
             ]
 
     def search(self, query: ArrayLike, k: int) -> tuple[Rows, Cosines]:
@@ -173,20 +171,21 @@ class VectorIndex:
             cold = self._nearest_by_signs(wanted, max(k, self._rescored))
             scored = np.concatenate([self._warm, cold])
             rows = np.concatenate([self._hot.rows, scored])
-            cosines = np.concatenate([self._hot.cosines(wanted), self._scored(wanted, scored)])
+            cosines = np.concatenate(
+                [self._hot.cosines(wanted), self._quantized.scored(wanted, scored)]
+            )
         if len(rows) > k:
             best = np.argpartition(cosines, -k)[-k:]
             rows, cosines = rows[best], cosines[best]
         order = np.argsort(-cosines, kind="stable")
         return rows[order], cosines[order]
 
-    def cosines(
-        self, query: ArrayLike, rows: Sequence[int] | Rows, *, missing: float = 0.0
-    ) -> Cosines:
-        """Cosines of these rows, in their order; `missing` for rows without a vector."""
+    def cosines(self, query: ArrayLike, rows: Sequence[int] | Rows) -> Cosines:
+        """Cosines of these rows, in their order; NaN for rows without a vector."""
         wanted, numbers = self._vector(query), self._known(rows)
         with self._lock:
-            cosines = self._scored(wanted, numbers, missing)
+            cosines = self._quantized.scored(wanted, numbers)
+            cosines[~self._quantized.present[numbers]] = np.nan
             self._hot.correct(wanted, numbers, cosines)
         return cosines
 
@@ -194,66 +193,28 @@ class VectorIndex:
         """Vectors of these rows, rounded to 8 bits; shape (rows, dimensions), zeros if there is
         none."""
         numbers = self._known(rows)
-        vectors = np.zeros((len(numbers), self.dimensions), np.float32)
         with self._lock:
-            for block, local, at in self._located(numbers):
-                vectors[at] = block.codes.take(local, axis=0)
-                vectors[at] *= block.scales[local][:, np.newaxis]
+            vectors = self._quantized.codes.take(numbers, axis=0).astype(np.float32)
+            vectors *= self._quantized.scales[numbers][:, np.newaxis]
         return vectors
 
     # -- inside, under the lock -----------------------------------------------------------------
 
     def _grow(self, count: int) -> None:
         self._rows += count
-        while len(self._blocks) * BLOCK < self._rows:
-            self._blocks.append(QuantizedBlock.empty(BLOCK, self.dimensions))
-
-    def _located(self, rows: Rows) -> Iterator[tuple[QuantizedBlock, Rows, Rows | slice]]:
-        """By block: the rows' places in it, and their positions in `rows`."""
-        if len(self._blocks) == 1 and len(rows):
-            yield self._blocks[0], rows, slice(len(rows))
-            return
-        numbers = rows // BLOCK
-        order = None
-        if (numbers[1:] < numbers[:-1]).any():
-            order = np.argsort(numbers, kind="stable")
-            numbers = numbers[order]
-        bounds = np.searchsorted(numbers, np.arange(len(self._blocks) + 1)).tolist()
-        for number, (start, end) in enumerate(itertools.pairwise(bounds)):
-            if start < end:
-                at = slice(start, end) if order is None else order[start:end]
-                yield self._blocks[number], rows[at] - number * BLOCK, at
-
-    def _present(self, rows: Rows) -> NDArray[np.bool_]:
-        found = np.zeros(len(rows), np.bool_)
-        for block, local, at in self._located(rows):
-            found[at] = block.present[local]
-        return found
-
-    def _skip(self, rows: Rows, farther: int) -> None:
-        for block, local, _ in self._located(rows):
-            block.skipped[local] = farther
+        while self._rows > (room := len(self._quantized)):
+            self._quantized = self._quantized.grown(max(ROOM, 2 * room))
 
     def _clear(self, rows: Rows) -> None:
         if self._changed is not None:
             self._changed.update(rows.tolist())
         self._hot.drop(rows)
         self._leave_warm(rows)
-        for block, local, _ in self._located(rows):
-            block.clear(local)
+        self._quantized.clear(rows)
 
     def _leave_warm(self, rows: Rows) -> None:
         if len(self._warm):
             self._warm = self._warm[~np.isin(self._warm, rows)]
-
-    def _heat(self, rows: Rows, vectors: Vectors) -> None:
-        self._hot.put(rows, vectors)
-        self._leave_warm(rows)
-        self._skip(rows, NEVER)
-
-    def _cool(self, rows: Rows) -> None:
-        self._hot.drop(rows)
-        self._skip(rows, 0)
 
     def _nearest_by_signs(self, query: Vectors, count: int) -> Rows:
         """The `count` rows outside the hot tier whose signs differ least from the query's,
@@ -263,14 +224,11 @@ class VectorIndex:
             return self._sifted(loops, signs, count)
         distances = np.empty(self._rows, np.uint16)
         if count < self._rows:
-            for number, block in enumerate(self._blocks):
-                block.distances(signs, distances[number * BLOCK : (number + 1) * BLOCK])
+            self._quantized.distances(signs, distances)
             # 32-bit numbers: processors partition them many times faster than 16-bit ones.
             limit = int(np.partition(distances.astype(np.uint32), count - 1)[count - 1])
         else:
-            for number, block in enumerate(self._blocks):
-                part = distances[number * BLOCK : (number + 1) * BLOCK]
-                part[:] = block.skipped[: len(part)]
+            distances[:] = self._quantized.skipped[: self._rows]
             limit = NEVER
         if limit >= NEVER:
             return np.flatnonzero(distances < NEVER)
@@ -281,23 +239,17 @@ class VectorIndex:
         kept[left_out] = False
         return rows[kept]
 
-    def _sifted(self, loops: Loops, signs: NDArray[np.uint64], count: int) -> Rows:
+    def _sifted(self, loops: ModuleType, signs: NDArray[np.uint64], count: int) -> Rows:
         """Compiled version of `_nearest_by_signs`."""
         distances = np.empty(self._rows, np.uint16)
         counts = np.zeros(FARTHEST + 2, np.int64)
-        for number, block in enumerate(self._blocks):
-            part = distances[number * BLOCK : (number + 1) * BLOCK]
-            loops.distances(block.signs, signs.ravel(), block.skipped, part, counts)
+        rows = self._quantized
+        loops.distances(rows.signs, signs.ravel(), rows.skipped, distances, counts)
         so_far = counts[: FARTHEST + 1].cumsum()
         limit = min(int(np.searchsorted(so_far, count)), FARTHEST)
         found = int(so_far[limit])
-        return loops.up_to(distances, limit, max(0, found - count), min(found, count))
-
-    def _scored(self, query: Vectors, rows: Rows, missing: float = 0.0) -> Cosines:
-        cosines = np.zeros(len(rows), np.float32)
-        for block, local, at in self._located(rows):
-            cosines[at] = block.scored(query, local, missing)
-        return cosines
+        nearest: Rows = loops.up_to(distances, limit, max(0, found - count), min(found, count))
+        return nearest
 
     # -- what is given --------------------------------------------------------------------------
 

@@ -1,0 +1,295 @@
+"""Keeps the vectors of one user's memories up to date: the fast encoder's for new memories, the
+stronger one's in silence, and the tiers from time to time.
+
+Unless stated otherwise, everything runs on the writing thread.
+"""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from datetime import UTC, datetime
+from functools import partial
+from itertools import takewhile
+
+import numpy as np
+
+from assistant.errors import ModelError
+from assistant.events import Event, Notice, Severity
+from assistant.memory.records.arrays import Vector, Vectors
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.retrieval.user_index import UserIndex
+from assistant.memory.retrieval.vectors.tiers import Tiers
+from assistant.memory.store.open_table import folder_of
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.store.write_priority import WriterThread, yield_to_speech
+from assistant.memory.store.write_queue import WriteQueue
+
+ENCODED_AT_ONCE = 16
+"""Texts encoded at once; between two batches, low-priority work yields to speech."""
+AT_ONCE = 64
+"""Memories that get their vectors in one write."""
+BY_THE_WAY = 256
+"""Memories per write while someone waits for all of them."""
+
+
+class QuickVectors:
+    """Encodes memories without a vector by the fast encoder: a few at a time, newest first. After a
+    change of encoder these are all memories; until its turn comes, one is found by its words only.
+
+    Args:
+        taking_in: held while memories are added.
+        done: called when no memory lacks a vector.
+    """
+
+    def __init__(
+        self,
+        encoder: QueryEncoder,
+        store: WriteQueue,
+        taking_in: threading.Lock,
+        done: Callable[[UserIndex], None],
+    ) -> None:
+        self._encoder = encoder
+        self._store = store
+        self._taking_in = taking_in
+        self._done = done
+
+    def fill(self, index: UserIndex, at_once: int, most: int | None = None) -> bool:
+        """Returns whether nothing more can be done. Doesn't raise.
+
+        Args:
+            at_once: memories per write.
+            most: about how many in all; default: all.
+        """
+        encoded, before = 0, list[str]()
+        while most is None or encoded < most:
+            with self._taking_in:
+                ids, texts = index.without_vectors(at_once)
+            if not ids or ids == before:  # the encoder can't encode these
+                self._done(index)
+                return True
+            before = ids
+            self._store.flush()  # what is not in the store can't be given its vector there
+            try:
+                vectors = self._encoded(texts)
+            except ModelError as error:
+                self._store.tell(error)
+                return True
+            index.set_vectors(ids, vectors)
+            write = partial(_set_vectors, index.user_id, self._encoder.name, ids, vectors)
+            self._store.write(write)
+            encoded += len(ids)
+        return False
+
+    def _encoded(self, texts: Sequence[str]) -> Vectors:
+        """Raises ModelFailed."""
+        pieces = []
+        for start in range(0, len(texts), ENCODED_AT_ONCE):
+            yield_to_speech()
+            piece = texts[start : start + ENCODED_AT_ONCE]
+            pieces.append(self._encoder.encode_documents(piece))
+        return np.concatenate(pieces)
+
+
+class StrongVectors:
+    """The stronger encoder and its vectors: loaded after everything else, made in silence, and
+    dropped once that encoder is no longer chosen. Does nothing if there is only one encoder.
+
+    A failure only costs what the stronger encoder would have found: until then the fast one is
+    used.
+
+    Args:
+        encoder: the fast encoder, which refers to the stronger one, if any.
+        index: the index of the memories; None until it is read.
+        writing: the writing thread.
+        tell: receives a notice, once, if the stronger encoder can't be loaded.
+    """
+
+    def __init__(
+        self,
+        encoder: QueryEncoder,
+        store: WriteQueue,
+        index: Callable[[], UserIndex | None],
+        writing: WriterThread,
+        tell: Callable[[Event], None],
+    ) -> None:
+        self._quick = encoder
+        self._encoder = encoder.stronger
+        self._store = store
+        self._index = index
+        self._writing = writing
+        self._tell = tell
+        self._failed = False
+
+    @property
+    def serving(self) -> QueryEncoder | None:
+        """The encoder, while questions use it. Any thread."""
+        index, encoder = self._index(), self._encoder
+        ready = encoder is not None and encoder.loaded and index is not None and index.dense.serves
+        return encoder if ready else None
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """Names of the encoders in use, the fast one first."""
+        both = (self._quick, self._encoder)
+        return tuple(each.name for each in both if each is not None)
+
+    def begin(self) -> "Future[None]":
+        """Load the encoder in the background, once, and use it from then on. Takes a second. Any
+        thread."""
+        return self._writing.submit(self._load)
+
+    def _load(self) -> None:
+        index, encoder = self._index(), self._encoder
+        if index is None or encoder is None or encoder.loaded or self._failed:
+            return
+        try:
+            encoder.load()
+        except ModelError as error:
+            self._failed = True
+            text = f"{error} Recall uses {self._quick.name} alone."
+            self._tell(Notice(text, Severity.WARNING, error.mend))
+            return
+        self.attach(index)
+
+    def attach(self, index: UserIndex) -> None:
+        """Serve a new index, which gets the stored vectors. Does nothing before `begin`. Doesn't
+        raise."""
+        if self._encoder is not None and self._encoder.loaded:
+            index.attach_stronger(self._encoder.dimensions)
+            self._store.first(partial(self._read, index, self._encoder))
+
+    def _read(self, index: UserIndex, encoder: QueryEncoder, table: MemoryTable) -> None:
+        if table.refused is None:
+            table.add_encoder(encoder.name, encoder.dimensions)
+        if encoder.name not in table.encoders():
+            return
+        for batch in table.scan(index.user_id, ("id",), (encoder.name,)):
+            vectors, present = batch.vectors(encoder.name)
+            ids = [key for key, there in zip(batch.values("id"), present, strict=True) if there]
+            index.set_vectors(ids, vectors[present], stronger=True)
+
+    def anew(self) -> None:
+        """Drop all of its vectors, so that they are made again. Doesn't raise."""
+        if self._encoder is not None:
+            name = self._encoder.name
+            self._store.write(lambda table: table.drop_encoder(name))
+
+    # -- for idle work, on the event loop ---------------------------------------------------------
+
+    def missing(self) -> int:
+        """How many memories lack its vector. Any thread."""
+        index = self._index()
+        return index.dense.missing if index is not None else 0
+
+    async def some(self, most: int) -> int:
+        """Encode up to `most` memories; returns how many lacked a vector. Stops at once if
+        cancelled.
+
+        Raises:
+            ModelError: they can't be encoded.
+        """
+        index, encoder = self._index(), self._encoder
+        if index is None or encoder is None:
+            return 0
+        ids, texts = index.without_vectors(most, stronger=True)
+        if ids:
+            try:
+                vectors = await asyncio.to_thread(encoder.encode_documents, texts)
+            except asyncio.CancelledError:
+                encoder.rest()
+                raise
+            take_in = partial(self._take_in, index, encoder.name, ids, texts, vectors)
+            await asyncio.get_running_loop().run_in_executor(self._writing, take_in)
+        return len(ids)
+
+    def _take_in(
+        self,
+        index: UserIndex,
+        encoder: str,
+        ids: Sequence[str],
+        texts: Sequence[str],
+        vectors: Vectors,
+    ) -> None:
+        """Store vectors made from these texts, unless a text has changed meanwhile."""
+        self._store.flush()  # what is not in the store can't be given its vector there
+        still = index.saying(ids, texts)
+        kept, vectors = [ids[at] for at in still], vectors[still]
+        index.set_vectors(kept, vectors, stronger=True)
+        if kept:
+            self._store.write(partial(_set_vectors, index.user_id, encoder, kept, vectors))
+
+    def rest(self) -> None:
+        """Release memory: nothing will be encoded for a while. Quick; any thread."""
+        if self._encoder is not None:
+            self._encoder.rest()
+
+    async def outdated(self) -> bool:
+        """Whether the store has vectors of encoders no longer chosen. Raises StoreError."""
+        return bool(await asyncio.to_thread(self._outdated))
+
+    def _outdated(self) -> set[str]:
+        """None for a store shared between machines, since another may use them."""
+        table = self._store.table
+        if table is None or table.refused is not None or folder_of(table.uri) is None:
+            return set()
+        return set(table.encoders()) - set(self.chosen)
+
+    async def drop_outdated(self) -> None:
+        """Drop those vectors, for all users. Doesn't raise."""
+
+        def drop(table: MemoryTable) -> None:
+            for name in sorted(self._outdated()):
+                table.drop_encoder(name)
+
+        write = partial(self._store.write, drop)
+        await asyncio.get_running_loop().run_in_executor(self._writing, write)
+
+
+def _set_vectors(
+    user: str, encoder: str, ids: Sequence[str], vectors: Vectors, table: MemoryTable
+) -> None:
+    table.set_vectors(user, encoder, ids, vectors)
+
+
+class TierRefresh:
+    """Reassigns memories to tiers, after an exchange has been stored.
+
+    Without an exchange nothing is added, used or changed, so the tiers hardly change: no timer
+    wakes the machine.
+
+    Args:
+        clock: in seconds, never set back.
+    """
+
+    def __init__(self, tiers: Tiers, clock: Callable[[], float] = time.monotonic) -> None:
+        self._tiers = tiers
+        self._clock = clock
+        self._refreshed: tuple[UserIndex, float] | None = None
+
+    def due(self, index: UserIndex) -> bool:
+        """Whether the index is new, or it is time again."""
+        if self._refreshed is None or self._refreshed[0] is not index:
+            return True
+        return self._clock() - self._refreshed[1] >= self._tiers.ageing_s
+
+    def run(self, index: UserIndex, encoders: Sequence[str], table: MemoryTable) -> None:
+        """Raises StoreError: the exact vectors can't be read; the tiers stay as they are.
+
+        Args:
+            encoders: the fast one and, if there is one, the stronger one.
+        """
+        self._refreshed = (index, self._clock())
+
+        def read(encoder: str, ids: Sequence[str]) -> dict[str, Vector]:
+            found: dict[str, Vector] = {}
+            for batch in table.scan(index.user_id, ("id",), (encoder,), ids):
+                vectors, present = batch.vectors(encoder)
+                rows = zip(batch.values("id"), vectors, present, strict=True)
+                found |= {key: vector for key, vector, there in rows if there}
+            return found
+
+        there = table.encoders()
+        reads = [partial(read, each) for each in takewhile(there.__contains__, encoders)]
+        index.age(self._tiers, datetime.now(UTC), *reads)

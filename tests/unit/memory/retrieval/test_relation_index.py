@@ -1,0 +1,122 @@
+"""Who is who, and what is found by it."""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from assistant.language.speakers import ASSISTANT, USER
+from assistant.memory.retrieval.question import read_question
+from assistant.memory.retrieval.ranking import Ranking
+from assistant.memory.retrieval.relation_index import Role, Roles, roles
+from assistant.memory.retrieval.user_index import UserIndex
+from tests.support.encoders import unit_vectors
+from tests.support.memories import turn
+from tests.support.user_memory import user_index
+
+START = datetime(2026, 5, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("my sister Anna is coming over", ("sister", "anna")),
+        ("I had to tell my boss, Henrietta", ("boss", "henrietta")),
+        ("my neighbour Mrs Okafor signed for it", ("neighbour", "okafor")),
+        ("our dog is called Biscuit, he's a whippet", ("dog", "biscuit")),
+        ("the cat's called Professor", ("cat", "professor")),
+        ("my builder, his name's Zoltan, rang", ("builder", "zoltan")),
+        ("my flatmate's name is Tunde", ("flatmate", "tunde")),
+        ("my best friend is Loretta", ("friend", "loretta")),
+        ("Ruth is my oldest daughter", ("daughter", "ruth")),
+        ("Gerda's my aunt in Vienna", ("aunt", "gerda")),
+        ("Oskar, my stepson, broke it", ("stepson", "oskar")),
+        ("we call the car Doris", ("car", "doris")),
+        ("my mother-in-law Beryl stays", ("mother-in-law", "beryl")),
+    ],
+)
+def test_a_role_and_a_name(text: str, expected: tuple[str, str]) -> None:
+    assert Role(*expected) in roles(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "my sister is coming on Sunday",
+        "my sister went to Lisbon",
+        "my brother, and I mean it, is late",
+        "I told my boss Monday was fine",
+        "the list Theo wrote",
+        "anna called",
+        "my dog. And then he barked",
+        "",
+    ],
+)
+def test_no_role(text: str) -> None:
+    assert roles(text) == frozenset()
+
+
+def test_cleared_rows_are_forgotten() -> None:
+    known = Roles()
+    known.write(0, "my sister Anna is here")
+    known.write(1, "my sister Anna and my brother Declan")
+    allowed: list[list[int]] = []
+
+    def all_of_them(rows: Iterable[int]) -> bool:
+        allowed.append(sorted(rows))
+        return True
+
+    assert known.names("what does my sister like?", all_of_them) == ["anna"]
+    assert allowed == [[0, 1]]
+    assert known.names("what does my sister Anna like?", all_of_them) == []
+    assert known.names("what does my sister like?", lambda _: False) == []
+    known.write(1, "nothing of the kind")
+    known.clear(0)
+    known.clear(0)
+    assert known.names("what do my sister and brother like?", all_of_them) == []
+    assert known.__dict__ == Roles().__dict__
+
+
+# -- in a search --------------------------------------------------------------------------------
+
+SAID = (
+    "my sister Anna is coming over",
+    "Anna would live on liquorice",
+    "liquorice is on offer",
+    "a sister in a film lives in Rome",
+    *(f"number {number} of much small talk" for number in range(30)),
+)
+
+
+def index(said: Sequence[str], ranking: Ranking, speaker: str = USER) -> UserIndex:
+    made = user_index(8, ranking)
+    memories = [turn(n, text, START, speaker=speaker) for n, text in enumerate(said)]
+    made.add(memories, unit_vectors(len(said), 8))
+    return made
+
+
+def linked(within: UserIndex, asked: str = "what does my sister like to eat?") -> set[str]:
+    now = START + timedelta(days=9)
+    found = within.search(read_question(asked, [USER]), None, k=9, now=now)
+    return {each.text for each in found if each.parts.get("linked")}
+
+
+def test_a_person_asked_for_by_relation_is_found_by_name() -> None:
+    assert linked(index(SAID, Ranking())) == {SAID[0], SAID[1]}
+    assert linked(index(SAID, Ranking(linked=0.0))) == set()
+
+
+def test_the_assistants_words_say_nothing_of_who_is_who() -> None:
+    assert linked(index(SAID, Ranking(), ASSISTANT)) == set()
+
+
+def test_hidden_and_removed_memories_link_no_names() -> None:
+    within = index(SAID, Ranking())
+    within.hide(["x0"], ())
+    assert linked(within) == set()
+    within.hide((), ())
+    assert linked(within) != set()
+    within.remove(["m0"])
+    within.purge()
+    assert linked(within) == set()
+    assert "anna" not in repr(vars(within._columns.roles))
