@@ -118,18 +118,18 @@ ONE_OF_EACH = frozenset({"home", "role", "my", "favourite", "status"})
 """Things one has only one of; of most others, such as jobs or hobbies, there may be several."""
 
 
-def changed_since(newer: Memory, older: Memory, lexicon: TextAnalyzer) -> bool:
+def may_have_changed(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> bool:
     """Whether the newer of two statements may end the older one's truth without saying that
     something changed: both are about a thing of which there is only one. Needs confirmation."""
     if lexicon.language != "en" or max(len(newer.text), len(older.text)) > LONGEST:
         return False
-    told, known = list(read(newer.text, lexicon)), list(read(older.text, lexicon))
-    if len(told) != 1 or len(known) != 1:
+    news, known = list(read(newer.text, lexicon)), list(read(older.text, lexicon))
+    if len(news) != 1 or len(known) != 1:
         return False
-    one = told[0].slot[0] in ONE_OF_EACH or (
-        told[0].slot[0] == "name" and told[0].slot[1] in ONE_HOLDER
-    )
-    return one and _ends(replace(told[0], change=True), known[0], newer, older)
+    (new,), (old,) = news, known
+    kind, *of = new.slot
+    one = kind in ONE_OF_EACH or (kind == "name" and of[0] in ONE_HOLDER)
+    return one and _ends(replace(new, change=True), old, newer, older)
 
 
 def _ends(new: Claim, old: Claim, newer: Memory, older: Memory) -> bool:

@@ -14,6 +14,7 @@ from assistant.language.numbers import NUMBERS, SCALES
 from assistant.language.sentences import begins_sentence
 from assistant.language.stemming import TextAnalyzer, synonym_stems
 from assistant.language.word_lists import listed
+from assistant.memory.records.memory import Memory
 from assistant.memory.retrieval.question import ASSISTANT_DID
 
 DISTINCT = 3.0
@@ -55,9 +56,9 @@ _UNKNOWING = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Something that the answer may have used; `key` is the caller's."""
+    """Something that the answer may have used: a memory, or the turn with this index."""
 
-    key: str
+    origin: Memory | int
     text: str
     near: bool = True
     """Whether it resembles the question enough to be chosen if no word decides."""

@@ -116,8 +116,8 @@ def verify(
     home = Home(transcript.path.parent)
     unknown = tuple(
         path.relative_to(home.root).as_posix() if path.is_relative_to(home.root) else str(path)
-        for path, holder in data_inventory.files(home, folder_of(table.uri))
-        if holder is None
+        for path, owner in data_inventory.files(home, folder_of(table.uri))
+        if owner is None
     )
     patterns = SearchPatterns.of(texts, any_case=True)
     if patterns:

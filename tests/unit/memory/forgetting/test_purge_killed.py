@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.context.conversation import Conversation, Summary
+from assistant.context.conversation import Summary
 from assistant.language.speakers import USER
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.forgetting import receipts
@@ -71,7 +71,7 @@ async def forget(here: Bench, told: dict[str, str]) -> None:
 
 async def purge(folder: Path, say: Say) -> None:
     """A session that tells, forgets and purges."""
-    async with bench(folder, Conversation.begin("ada")) as here:
+    async with bench(folder) as here:
         told = await tell(here)
         await forget(here, told)
         say(told)
@@ -82,7 +82,7 @@ async def purge(folder: Path, say: Say) -> None:
 
 async def remove(folder: Path, say: Say) -> None:
     """A session that tells, and has it removed as the command line does, without grace time."""
-    async with bench(folder, Conversation.begin("ada")) as here:
+    async with bench(folder) as here:
         told = await tell(here)
         memory, transcript = here.memory, here.transcript
         desk = MemoryAdmin("ada", memory.table, lambda: transcript, lambda: memory, memory=memory)
@@ -95,7 +95,7 @@ async def remove(folder: Path, say: Say) -> None:
 async def start(folder: Path, say: Say) -> None:
     """The next session, which purges what is due first of all."""
     say({})
-    async with bench(folder, Conversation.begin("ada"), LATER):
+    async with bench(folder, at=LATER):
         say({})
         await asyncio.Event().wait()
 
@@ -134,7 +134,7 @@ class Lasting:
 
 async def vectors_told(folder: Path) -> list[bytes]:
     """Of what is to be forgotten."""
-    async with bench(folder, Conversation.begin("ada")) as here:
+    async with bench(folder) as here:
         await tell(here)
     vectors = vectors_of(folder, {*GOING, DERIVED})
     assert len(vectors) == len(GOING) + 1
@@ -143,7 +143,7 @@ async def vectors_told(folder: Path) -> list[bytes]:
 
 async def check(folder: Path, told: dict[str, str], vectors: list[bytes]) -> None:
     """All that was to go is gone, all else is whole."""
-    async with bench(folder, Conversation.begin("ada"), LATER) as here:
+    async with bench(folder, at=LATER) as here:
         assert here.forgetting.hidden == ()
         assert here.transcript.hidden("ada") == []
         assert marked(folder) == {told[text] for text in GOING}
@@ -166,7 +166,7 @@ async def check(folder: Path, told: dict[str, str], vectors: list[bytes]) -> Non
 
 async def check_removed(folder: Path, told: dict[str, str], vectors: list[bytes]) -> None:
     """Nothing has happened yet, or all of it."""
-    async with bench(folder, Conversation.begin("ada"), LATER):
+    async with bench(folder, at=LATER):
         """It finishes what was begun."""
     said, remembered = kept(folder)
     if said == {*GOING, *STAYING}:

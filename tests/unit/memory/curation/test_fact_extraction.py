@@ -179,14 +179,6 @@ async def test_of_a_fact_and_its_words_one_is_recalled(tmp_path: Path) -> None:
         assert len({each.kind is MemoryKind.EXCHANGE for each in users}) == 1
 
 
-async def test_told_again_it_is_one_fact(tmp_path: Path) -> None:
-    async with here(tmp_path) as at:
-        first, second = [await at.tell("My dog is called Maximilian.") for _ in range(2)]
-        await at.extract(first, second)
-        [fact] = at.facts()
-        assert set(fact.sources) == {first.id, second.id}
-
-
 async def test_without_a_model_the_rules_decide(tmp_path: Path) -> None:
     async with here(tmp_path, ("",)) as at:
         work = FactExtractionJob(at.bench.transcript, at.bench.memory, None)

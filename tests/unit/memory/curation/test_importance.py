@@ -209,8 +209,7 @@ async def test_the_note_goes_with_the_exchange(tmp_path: Path) -> None:
         derived = DerivedOutputs(at.bench.transcript, "ada")
         assert set(derived.of("importance")) == {exchange}
         await at.bench.forgetting.hide([exchange], ())
-        at.bench.pass_time(61)
-        await at.bench.forgetting.purge_due()
+        assert await at.bench.purge_later()
         assert derived.of("importance") == {}
         await at.work.run([exchange])
         assert derived.of("importance") == {}

@@ -18,7 +18,7 @@ from assistant.errors import ModelFailed, StoreError
 from assistant.idle.jobs.consolidation import ConsolidationJob, allowed, by_rules
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.admin import MemoryAdmin
-from assistant.memory.curation.consolidation import may_be_merged
+from assistant.memory.curation.duplicates import may_be_merged
 from assistant.memory.records.ids import ADDED_BY_USER
 from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.transcript.derived_outputs import DerivedOutputs
@@ -219,8 +219,7 @@ async def test_of_a_merged_telling_that_is_forgotten_nothing_stays(tmp_path: Pat
         older, _ = await at.tell(WALKS, FETCH)
         await at.consolidate()
         await at.bench.forgetting.hide([older.id], ())
-        at.bench.pass_time(61)
-        await at.bench.forgetting.purge_due()
+        assert await at.bench.purge_later()
         assert set(at.said()) == {FETCH}
         assert at.derived() == []
     assert found(tmp_path, {WALKS}, []) == []

@@ -41,8 +41,7 @@ async def test_of_a_fact_that_is_forgotten_with_its_words_no_byte_is_left(tmp_pa
     assert found(tmp_path, gone, vectors) != []
     async with here(tmp_path) as at:
         await at.bench.forgetting.hide([exchange.id], ())
-        at.bench.pass_time(61)
-        assert await at.bench.forgetting.purge_due()
+        assert await at.bench.purge_later()
         assert at.facts() == []
         await at.extract(exchange)
         await asyncio.to_thread(at.bench.memory.rebuild, at.bench.transcript)
@@ -79,13 +78,14 @@ async def test_what_was_forgotten_while_it_was_written_leaves_no_byte(
     assert found(tmp_path, {DOG, PEANUTS}, []) == []
 
 
-async def test_told_twice_it_outlives_the_first_telling(tmp_path: Path) -> None:
+async def test_told_twice_it_is_one_fact_and_outlives_the_first_telling(tmp_path: Path) -> None:
     async with here(tmp_path) as at:
         first, second = [await at.tell("My dog is called Maximilian.") for _ in range(2)]
         await at.extract(first, second)
+        [fact] = at.facts()
+        assert set(fact.sources) == {first.id, second.id}
         await at.bench.forgetting.hide([first.id], ())
-        at.bench.pass_time(61)
-        await at.bench.forgetting.purge_due()
+        assert await at.bench.purge_later()
         [fact] = at.facts()
         assert (fact.text, fact.sources) == (DOG, (second.id,))
 
@@ -100,8 +100,7 @@ async def test_told_in_other_words_it_is_one_fact_and_each_telling_can_be_forgot
         [fact] = at.facts()
         assert set(fact.sources) == {first.id, second.id}
         await at.bench.forgetting.hide([second.id], ())
-        at.bench.pass_time(61)
-        await at.bench.forgetting.purge_due()
+        assert await at.bench.purge_later()
         assert await at.work.missing(9) == [first.id]
         await at.extract(first)
         [fact] = at.facts()
@@ -171,12 +170,12 @@ async def test_a_fact_that_the_user_edited_stays_as_it_is(tmp_path: Path) -> Non
     async with here(tmp_path) as at:
         exchange = await at.tell()
         await at.extract(exchange)
-        mended = "The user's dog is called Max."
-        await asyncio.to_thread(at.desk.edit, fact_id(exchange.id, 0), mended)
+        corrected = "The user's dog is called Max."
+        await asyncio.to_thread(at.desk.edit, fact_id(exchange.id, 0), corrected)
         await asyncio.to_thread(at.bench.memory.rebuild, at.bench.transcript)
-        assert at.texts() == {mended, PEANUTS}
+        assert at.texts() == {corrected, PEANUTS}
         await renewed(at, exchange)
-        assert at.texts() == {mended, PEANUTS}
+        assert at.texts() == {corrected, PEANUTS}
 
 
 async def renewed(at: Here, exchange: Exchange) -> None:
