@@ -21,7 +21,7 @@ from assistant.memory.records.memory import Memory, MemoryKind, new_id
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.turn_recall import Archive
-from tests.support.forgetting import LEISURE_S, START, bench, kept
+from tests.support.forgetting import LEISURE_S, START, Bench, bench, kept
 from tests.support.remains import found, marked
 
 DOG = "My dog is called Max."
@@ -80,14 +80,13 @@ async def test_undo_brings_all_of_it_back(tmp_path: Path) -> None:
 
 
 async def test_the_last_of_several_is_undone_and_what_both_hide_stays_hidden(
-    tmp_path: Path,
+    here: Bench,
 ) -> None:
-    async with bench(tmp_path) as here:
-        dog, cat = await here.tell_all(DOG, CAT)
-        await here.forgetting.hide([dog.id], ())
-        await here.forgetting.hide([dog.id, cat.id], ())
-        await here.forgetting.undo()
-        assert await here.recalled(BOTH) == {CAT}
+    dog, cat = await here.tell_all(DOG, CAT)
+    await here.forgetting.hide([dog.id], ())
+    await here.forgetting.hide([dog.id, cat.id], ())
+    await here.forgetting.undo()
+    assert await here.recalled(BOTH) == {CAT}
 
 
 async def test_what_rests_on_it_goes_with_it_and_a_rebuild_makes_nothing_of_it(
@@ -146,12 +145,11 @@ async def test_it_purges_by_itself(tmp_path: Path) -> None:
     assert kept(tmp_path) == (set(), set())
 
 
-async def test_while_the_assistant_ends_it_says_so(tmp_path: Path) -> None:
-    async with bench(tmp_path) as here:
-        here.forgetting._loop = asyncio.new_event_loop()
-        here.forgetting._loop.close()
-        with pytest.raises(StoreError, match="shutting down"):
-            here.forgetting.wait_for(here.forgetting.pending())
+async def test_while_the_assistant_ends_it_says_so(here: Bench) -> None:
+    here.forgetting._loop = asyncio.new_event_loop()
+    here.forgetting._loop.close()
+    with pytest.raises(StoreError, match="shutting down"):
+        here.forgetting.wait_for(here.forgetting.pending())
 
 
 # -- over restarts ------------------------------------------------------------------------------
@@ -289,34 +287,32 @@ async def test_undo_and_purge_at_one_moment_do_not_cross(
 
 
 async def test_what_is_forgotten_while_the_notes_are_read_stays_forgotten(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    here: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with bench(tmp_path) as here:
-        [dog] = await here.tell_all(DOG)
-        quickly = here.transcript.hidden
+    [dog] = await here.tell_all(DOG)
+    quickly = here.transcript.hidden
 
-        def slowly(user: str) -> list[HiddenItems]:
-            read = quickly(user)
-            time.sleep(0.2)
-            return read
+    def slowly(user: str) -> list[HiddenItems]:
+        read = quickly(user)
+        time.sleep(0.2)
+        return read
 
-        monkeypatch.setattr(here.transcript, "hidden", slowly)
-        loading = asyncio.create_task(here.forgetting.load())
-        await asyncio.sleep(0.05)
-        hidden = await here.forgetting.hide([dog.id], ())
-        await loading
-        assert here.forgetting.hidden == (hidden,)
-        assert await here.recalled(WHAT) == set()
+    monkeypatch.setattr(here.transcript, "hidden", slowly)
+    loading = asyncio.create_task(here.forgetting.load())
+    await asyncio.sleep(0.05)
+    hidden = await here.forgetting.hide([dog.id], ())
+    await loading
+    assert here.forgetting.hidden == (hidden,)
+    assert await here.recalled(WHAT) == set()
 
 
-async def test_what_another_process_hides_is_hidden_here(tmp_path: Path) -> None:
-    async with bench(tmp_path) as here:
-        [dog] = await here.tell_all(DOG)
-        hidden = HiddenItems.of("ada", [dog.id], (), START, timedelta(minutes=1))
-        here.transcript.hide(hidden)
-        assert await here.forgetting.pending() == (hidden,)
-        assert here.window.exchanges == ()
-        assert await here.recalled(WHAT) == set()
+async def test_what_another_process_hides_is_hidden_here(here: Bench) -> None:
+    [dog] = await here.tell_all(DOG)
+    hidden = HiddenItems.of("ada", [dog.id], (), START, timedelta(minutes=1))
+    here.transcript.hide(hidden)
+    assert await here.forgetting.pending() == (hidden,)
+    assert here.window.exchanges == ()
+    assert await here.recalled(WHAT) == set()
 
 
 async def test_what_another_process_took_back_is_not_purged(tmp_path: Path) -> None:

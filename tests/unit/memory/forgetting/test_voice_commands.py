@@ -55,70 +55,65 @@ async def test_what_was_told_before_goes_too_when_it_is_told_again(tmp_path: Pat
     assert kept(tmp_path) == (set(), set())
 
 
-async def test_what_an_answer_was_made_of_goes_with_all_its_tellings(tmp_path: Path) -> None:
-    async with bench(tmp_path) as here:
-        told = [here.tell(DOG).id]
-        here.pass_time(3600)
-        again, cat = await here.tell_all(DOG, CAT)
-        asked = await ask(here, WHAT, "Max.")
+async def test_what_an_answer_was_made_of_goes_with_all_its_tellings(here: Bench) -> None:
+    told = [here.tell(DOG).id]
+    here.pass_time(3600)
+    again, cat = await here.tell_all(DOG, CAT)
+    asked = await ask(here, WHAT, "Max.")
 
-        await here.obeying.carry_out(FORGET_THAT)
+    await here.obeying.carry_out(FORGET_THAT)
 
-        assert set(here.forgetting.hidden[0].exchanges) == {*told, again.id, asked}
-        assert await here.recalled("What is my dog called, and my cat?") == {CAT}
-        assert [each.id for each in here.window.exchanges] == [cat.id]
-
-
-async def test_undo_names_what_came_back(tmp_path: Path) -> None:
-    async with bench(tmp_path) as here:
-        here.tell(DOG)
-        here.pass_time(1)
-        here.tell(CAT)
-        note = Memory(new_id(), "ada", MemoryKind.FACT, "Tea is kept in the shed.", START)
-        await asyncio.to_thread(here.memory.put, [note])
-        await here.memory.settled()
-        await here.obeying.carry_out(Command(CommandKind.FORGET_ABOUT, about="the shed"))
-        await here.obeying.carry_out(Command(CommandKind.FORGET_ABOUT, about="my dog"))
-        assert await here.obeying.carry_out(UNDO) == BACK
-        assert await here.obeying.carry_out(UNDO) == "Brought back: Tea is kept in the shed."
-        assert await here.obeying.carry_out(UNDO) == NONE_BACK
-        await here.forgetting.hide([each.id for each in here.window.exchanges], ())
-        assert await here.obeying.carry_out(UNDO) == (
-            "Brought back: your cat is called Kim; your dog is called Max."
-        )
+    assert set(here.forgetting.hidden[0].exchanges) == {*told, again.id, asked}
+    assert await here.recalled("What is my dog called, and my cat?") == {CAT}
+    assert [each.id for each in here.window.exchanges] == [cat.id]
 
 
-async def test_undo_claims_nothing_that_is_not_there(tmp_path: Path) -> None:
-    async with bench(tmp_path) as here:
-        [dog] = await here.tell_all(DOG)
-        await here.forgetting.hide([dog.id], ())
-        here.transcript.delete_exchanges("ada", [dog.id])
-        assert await here.obeying.carry_out(UNDO) == NONE_BACK
+async def test_undo_names_what_came_back(here: Bench) -> None:
+    here.tell(DOG)
+    here.pass_time(1)
+    here.tell(CAT)
+    note = Memory(new_id(), "ada", MemoryKind.FACT, "Tea is kept in the shed.", START)
+    await asyncio.to_thread(here.memory.put, [note])
+    await here.memory.settled()
+    await here.obeying.carry_out(Command(CommandKind.FORGET_ABOUT, about="the shed"))
+    await here.obeying.carry_out(Command(CommandKind.FORGET_ABOUT, about="my dog"))
+    assert await here.obeying.carry_out(UNDO) == BACK
+    assert await here.obeying.carry_out(UNDO) == "Brought back: Tea is kept in the shed."
+    assert await here.obeying.carry_out(UNDO) == NONE_BACK
+    await here.forgetting.hide([each.id for each in here.window.exchanges], ())
+    assert await here.obeying.carry_out(UNDO) == (
+        "Brought back: your cat is called Kim; your dog is called Max."
+    )
+
+
+async def test_undo_claims_nothing_that_is_not_there(here: Bench) -> None:
+    [dog] = await here.tell_all(DOG)
+    await here.forgetting.hide([dog.id], ())
+    here.transcript.delete_exchanges("ada", [dog.id])
+    assert await here.obeying.carry_out(UNDO) == NONE_BACK
 
 
 async def test_what_is_back_is_told_though_its_memories_cannot_be_read_yet(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    here: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def unread(*_: object) -> tuple[Memory, ...]:
         raise StoreError("The memories are still being read.")
 
-    async with bench(tmp_path) as here:
-        await here.tell_all(DOG)
-        await here.obeying.carry_out(FORGET_THAT)
-        monkeypatch.setattr(MemoryAccess, "some", unread)
-        assert await here.obeying.carry_out(UNDO) == BACK
-        assert any(isinstance(each, ForgettingUndone) for each in here.events)
-        assert await here.recalled(WHAT) == {DOG}
+    await here.tell_all(DOG)
+    await here.obeying.carry_out(FORGET_THAT)
+    monkeypatch.setattr(MemoryAccess, "some", unread)
+    assert await here.obeying.carry_out(UNDO) == BACK
+    assert any(isinstance(each, ForgettingUndone) for each in here.events)
+    assert await here.recalled(WHAT) == {DOG}
 
 
-async def test_an_exchange_that_was_not_stored_yet_comes_back_by_name(tmp_path: Path) -> None:
-    async with bench(tmp_path) as here:
-        here.window.talk.append_user(1, DOG, START)
-        exchange = here.window.talk.complete(1, "I see.", ended=START)
-        here.window.unsaved[exchange.id] = exchange
-        assert "Max" in str(await here.obeying.carry_out(FORGET_THAT))
-        assert await here.obeying.carry_out(UNDO) == BACK
-        assert here.window.exchanges == (exchange,)
+async def test_an_exchange_that_was_not_stored_yet_comes_back_by_name(here: Bench) -> None:
+    here.window.talk.append_user(1, DOG, START)
+    exchange = here.window.talk.complete(1, "I see.", ended=START)
+    here.window.unsaved[exchange.id] = exchange
+    assert "Max" in str(await here.obeying.carry_out(FORGET_THAT))
+    assert await here.obeying.carry_out(UNDO) == BACK
+    assert here.window.exchanges == (exchange,)
 
 
 async def test_what_cannot_be_noted_is_said_and_forgotten_all_the_same(
@@ -138,12 +133,11 @@ async def test_what_cannot_be_noted_is_said_and_forgotten_all_the_same(
     assert kept(tmp_path) == (set(), set())
 
 
-async def test_a_topic_that_names_nothing_is_asked_about(tmp_path: Path) -> None:
-    async with bench(tmp_path) as here:
-        here.tell(DOG)
-        said = await here.obeying.carry_out(Command(CommandKind.FORGET_ABOUT, about="him"))
-        assert said == "I'm not sure what you want me to forget."
-        assert here.forgetting.hidden == ()
+async def test_a_topic_that_names_nothing_is_asked_about(here: Bench) -> None:
+    here.tell(DOG)
+    said = await here.obeying.carry_out(Command(CommandKind.FORGET_ABOUT, about="him"))
+    assert said == "I'm not sure what you want me to forget."
+    assert here.forgetting.hidden == ()
 
 
 @pytest.mark.parametrize(
