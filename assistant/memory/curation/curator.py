@@ -86,7 +86,7 @@ class Curator:
         self._user_id = user_id
         self._lexicon = lexicon
         self._forget = forget
-        self._told: dict[str, None] = {}
+        self._queued: dict[str, None] = {}
         """Other threads add to it, atomically."""
         self._stands: dict[str, str] = {}
         self._leaving: dict[str, str] = {}
@@ -96,7 +96,7 @@ class Curator:
 
     def told(self, ids: Iterable[str]) -> None:
         """Queue new memories for comparison once they have vectors. Any thread."""
-        self._told.update(dict.fromkeys(ids))
+        self._queued.update(dict.fromkeys(ids))
 
     def standing(self, ids: Iterable[str]) -> list[str]:
         """The current ids of these: a merged memory has the id of the older one."""
@@ -110,10 +110,10 @@ class Curator:
         Raises:
             StoreError: the table failed. The rest is compared another time.
         """
-        told = list(self._told)[-MOST_COMPARED:]
-        wanted = list(dict.fromkeys([*told, *self._leaving]))
+        queued = list(self._queued)[-MOST_COMPARED:]
+        wanted = list(dict.fromkeys([*queued, *self._leaving]))
         rows = {each.id: each for each in table.get(self._user_id, wanted)} if wanted else {}
-        found = sorted((rows[key] for key in told if key in rows), key=said)
+        found = sorted((rows[key] for key in queued if key in rows), key=said)
         waiting = {memory.id for memory in found}
         for memory in found:
             waiting.discard(memory.id)
@@ -127,11 +127,11 @@ class Curator:
         # Drop those that are gone or could not be written; keep those still waiting to be written.
         for key in [key for key in self._leaving if key not in rows]:
             self._left(key, index)
-        self._done(k for k in told if k not in rows and (k not in index or index.has_vector(k)))
+        self._done(k for k in queued if k not in rows and (k not in index or index.has_vector(k)))
 
     def _done(self, ids: Iterable[str]) -> None:
         for key in ids:
-            self._told.pop(key, None)
+            self._queued.pop(key, None)
 
     def _compare(
         self, memory: Memory, near: Mapping[str, float], index: UserIndex, table: MemoryTable

@@ -57,9 +57,9 @@ def is_grounded(
     known = {*stems_in(quote, lexicon), *stems_in(meant, lexicon)} | FRAMING
     if WISHED.match(quote):
         known |= {"want"}
-    told = set(stems_in(text, lexicon))
+    own = set(stems_in(text, lexicon))
     enough = FEWEST_POINTING if _points(quote) else 1
-    return len(told - FRAMING) >= enough and told <= known
+    return len(own - FRAMING) >= enough and own <= known
 
 
 def _points(quote: str) -> bool:

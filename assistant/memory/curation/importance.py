@@ -32,7 +32,7 @@ from assistant.memory.retrieval.user_index import UserIndex
 
 USED, MOST_USES = 0.15, 7
 MARKED, MOST_MARKS = 0.10, 2
-TOLD, MOST_TOLD = 0.10, 2
+REPEATED, MOST_REPEATED = 0.10, 2
 PINNED = 0.20
 FADED = 0.15
 SPECIFIC = 1 / 3
@@ -95,9 +95,9 @@ def importance_of(memory: Memory, given: ImportanceRecord, now: datetime) -> flo
 def _gained(memory: Memory, now: datetime) -> float:
     used = math.log2(1 + min(memory.uses, MOST_USES)) / math.log2(1 + MOST_USES)
     marks = max(-MOST_MARKS, min(memory.feedback, MOST_MARKS))
-    told = min(math.log2(max(1, len(memory.sources))), MOST_TOLD)
+    repeated = min(math.log2(max(1, len(memory.sources))), MOST_REPEATED)
     fresh = _left(now, memory.last_used) if memory.last_used is not None else 0.0
-    return USED * used * fresh + MARKED * marks + TOLD * told + PINNED * memory.pinned
+    return USED * used * fresh + MARKED * marks + REPEATED * repeated + PINNED * memory.pinned
 
 
 def _cared_for(memory: Memory) -> bool:

@@ -5,8 +5,7 @@
     purge     after the grace time while nobody speaks, or at once if somebody waits for it
 
 What is recorded stays hidden at the next start, before anything is recalled; an interrupted purge
-starts again from the beginning. A session and a command without one differ only in what they pass
-in: what hides things in RAM, and who waits for silence.
+starts again from the beginning.
 """
 
 import asyncio
@@ -147,11 +146,8 @@ class ForgettingExecutor:
         return self.hidden
 
     async def load(self) -> None:
-        """Read what an earlier session or another process has recorded on disk.
-
-        Raises:
-            StoreError: the transcript can't be read.
-        """
+        """Read what an earlier session or another process has recorded on disk. Raises
+        StoreError."""
         while True:  # hiding and undoing meanwhile don't wait for the disk
             before = self._changes
             noted = await asyncio.to_thread(self._transcript.hidden, self._user)
