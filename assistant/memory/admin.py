@@ -13,7 +13,7 @@ from assistant.memory.admin_results import Listed, Shown, Stats
 from assistant.memory.browse import MemoryBrowser, MemoryEntry, MemoryFilter
 from assistant.memory.curation.facts import same_words
 from assistant.memory.curation.merges import ExchangesById, split_tellings, unlinked
-from assistant.memory.forgetting.audit import AuditReport, verify
+from assistant.memory.forgetting.audit import AuditReport, audit
 from assistant.memory.forgetting.executor import ForgettingExecutor, HidesItems
 from assistant.memory.forgetting.memory_access import MemoryAccess
 from assistant.memory.forgetting.resolver import Resolver
@@ -262,7 +262,7 @@ class MemoryAdmin:
 
     def verify_forgotten(self, texts: Sequence[str] = (), *, clean: bool = False) -> AuditReport:
         """Search for traces of everything that was forgotten: see `forgetting.audit`."""
-        return verify(self._table, self._open_transcript(), texts, clean=clean)
+        return audit(self._table, self._open_transcript(), texts, clean=clean)
 
     # -- inside ---------------------------------------------------------------------------------
 

@@ -12,17 +12,12 @@ from typing import Any
 from assistant.context import Exchange
 from assistant.memory.curation.materialize import materialize_exchange
 from assistant.memory.records.ids import exchange_of, own_exchange, repeated
-from assistant.memory.records.memory import Memory
+from assistant.memory.records.memory import MARKS, Memory
 
 ExchangesById = Mapping[str, tuple[str, Exchange]]
 """Exchanges by id, each with its conversation's id."""
 Derived = Mapping[str, Sequence[Mapping[str, Any] | None]]
 """Facts by exchange."""
-KEPT = (
-    *("importance", "confidence", "last_used", "uses", "feedback", "expires", "supersedes"),
-    *("superseded_by", "pinned", "never_recall", "separate"),
-)
-"""Fields that belong to a memory rather than to its words."""
 
 
 def _turn_of(user_id: str, exchange: str, speaker: str, by_id: ExchangesById) -> Memory | None:
@@ -57,7 +52,7 @@ def without_tellings(
         made = next((turn for turn in turns if turn is not None), None)
         if made is None:
             return None
-        kept = replace(made, **{name: getattr(memory, name) for name in KEPT}, sources=sources)
+        kept = replace(made, **{name: getattr(memory, name) for name in MARKS}, sources=sources)
     if memory.refreshed is None:
         return kept
     return replace(kept, refreshed=_latest(kept, by_id))

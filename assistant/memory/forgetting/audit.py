@@ -94,7 +94,7 @@ class AuditReport:
             )
 
 
-def verify(
+def audit(
     table: MemoryTable, transcript: Transcript, texts: Sequence[str] = (), *, clean: bool = False
 ) -> AuditReport:
     """Check the stores. Blocking, for some seconds.

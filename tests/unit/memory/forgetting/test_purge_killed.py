@@ -16,7 +16,7 @@ from assistant.context.conversation import Summary
 from assistant.language.speakers import USER
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.forgetting import receipts
-from assistant.memory.forgetting.audit import verify
+from assistant.memory.forgetting.audit import audit
 from assistant.memory.records.memory import Memory, MemoryKind, new_id
 from tests.support.children import Say, child
 from tests.support.desks import forget_now
@@ -151,7 +151,7 @@ async def check(folder: Path, told: dict[str, str], vectors: list[bytes]) -> Non
             assert await here.recalled(text) <= set(STAYING)
         for text in STAYING:
             assert text in await here.recalled(text)
-        verified = await asyncio.to_thread(verify, here.memory.table, here.transcript)
+        verified = await asyncio.to_thread(audit, here.memory.table, here.transcript)
         assert verified.layout.clean
         assert verified.found == ()
         assert not here.memory.table.forgotten.unfinished

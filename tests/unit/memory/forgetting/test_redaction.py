@@ -27,7 +27,7 @@ from assistant.events import (
 )
 from assistant.memory import HomeStores
 from assistant.memory.forgetting import receipts
-from assistant.memory.forgetting.audit import verify
+from assistant.memory.forgetting.audit import audit
 from assistant.memory.forgetting.purge import purge
 from assistant.memory.forgetting.redaction import MARK
 from assistant.memory.records.hidden import HiddenItems
@@ -221,7 +221,7 @@ def test_a_purge_reaches_recordings_and_its_receipt_says_so(
         assert (homes.holds(home.recordings, "parrot") == []) == (mode != "off")
         [found] = [
             each
-            for each in verify(table, transcript, [SECRET]).receipt.searched
+            for each in audit(table, transcript, [SECRET]).receipt.searched
             if each.name == "recordings"
         ]
         assert found.found == (f"recordings/{path.name}",)

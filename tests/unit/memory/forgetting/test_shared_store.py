@@ -17,7 +17,7 @@ from assistant.events import Event, EventBus, ForgettingBegan, ForgettingDone, N
 from assistant.language.speakers import USER
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.forgetting import receipts
-from assistant.memory.forgetting.audit import verify
+from assistant.memory.forgetting.audit import audit
 from assistant.memory.forgetting.purge import purge_due_at_start
 from assistant.memory.forgetting.verify import OTHERS
 from assistant.memory.records.hidden import HiddenItems
@@ -109,7 +109,7 @@ async def test_what_one_home_forgets_the_other_forgets_when_it_starts(shared: Sh
         assert shared.told[SECRET] in here.window.dropped
         assert SECRET not in {each.user_text for each in here.window.talk.exchanges}
         await gone_on(here, shared)
-        verified = await asyncio.to_thread(verify, here.memory.table, here.transcript, [SECRET])
+        verified = await asyncio.to_thread(audit, here.memory.table, here.transcript, [SECRET])
         assert verified.found == ()
         assert OTHERS in verified.unprovable
     assert shared.holding(SECRET, "barks at") == []
@@ -174,11 +174,11 @@ async def test_a_purge_that_is_killed_after_its_mark_is_finished_by_whoever_star
                 await asyncio.to_thread(forget_now, desk, [f"{shared.told[SECRET]}-{USER}"])
             assert table.forgotten.unfinished
         with closing(MemoryTable.open(str(shared.store))) as table:
-            assert verify(table, transcript).found != ()
+            assert audit(table, transcript).found != ()
     assert SECRET in shared.in_store()
     async with shared.on_b() if next_home == "b" else shared.on_a() as here:
         assert not here.memory.table.forgotten.unfinished
-        verified = await asyncio.to_thread(verify, here.memory.table, here.transcript, [SECRET])
+        verified = await asyncio.to_thread(audit, here.memory.table, here.transcript, [SECRET])
         assert verified.layout.clean
         assert verified.found == ()
         assert here.window.dropped == [shared.told[SECRET]]
