@@ -175,7 +175,7 @@ async def check_removed(folder: Path, told: dict[str, str], vectors: list[bytes]
         await check(folder, told, vectors)
 
 
-def campaign(folder: Path, kills: int, session: Session = purge, look: Look = check) -> None:
+def campaign(folder: Path, kills: int, session: Session, look: Look) -> None:
     """One home each; the moments are spread over the whole purge, and every fourth time the next
     start is killed too. The first of either is killed when it is done, and says how long it is."""
     chance = random.Random(5)
@@ -194,19 +194,17 @@ def campaign(folder: Path, kills: int, session: Session = purge, look: Look = ch
     assert in_time >= kills // 2, "most are killed while they purge"
 
 
-def test_a_purge_that_is_killed_is_finished_by_the_next_start(tmp_path: Path) -> None:
-    campaign(tmp_path / "homes", 4)
-
-
-@pytest.mark.long
-def test_a_purge_that_is_killed_a_hundred_times_is_finished_each_time(tmp_path: Path) -> None:
-    campaign(tmp_path / "homes", 100)
-
-
-def test_a_removal_that_is_killed_is_finished_or_was_not_begun(tmp_path: Path) -> None:
-    campaign(tmp_path / "homes", 2, remove, check_removed)
-
-
-@pytest.mark.long
-def test_a_removal_that_is_killed_fifty_times_is_finished_or_was_not_begun(tmp_path: Path) -> None:
-    campaign(tmp_path / "homes", 50, remove, check_removed)
+@pytest.mark.parametrize(
+    ("kills", "session", "look"),
+    [
+        (4, purge, check),
+        (2, remove, check_removed),
+        pytest.param(100, purge, check, marks=pytest.mark.long),
+        pytest.param(50, remove, check_removed, marks=pytest.mark.long),
+    ],
+    ids=["purge", "removal", "purge-long", "removal-long"],
+)
+def test_what_is_killed_is_finished_by_the_next_start_or_was_not_begun(
+    tmp_path: Path, kills: int, session: Session, look: Look
+) -> None:
+    campaign(tmp_path / "homes", kills, session, look)
