@@ -39,7 +39,7 @@ DERIVED = "Somebody owns a noisy animal."
 
 
 class Shared:
-    """Home A and its copy B, and the store of both, in which all was told."""
+    """Home A and its copy B, which may be a backup, and the store of both, in which all was told."""
 
     def __init__(self, root: Path) -> None:
         self.a, self.b, self.store = (root / name for name in ("a", "b", "store"))
@@ -229,14 +229,6 @@ async def test_undone_it_leaves_no_mark(shared: Shared) -> None:
     async with shared.on_b() as here:
         assert SECRET in await here.recalled(SECRET)
     assert not (shared.store / "forgotten.lance").exists()
-
-
-async def test_a_transcript_that_comes_from_a_backup_brings_nothing_back(shared: Shared) -> None:
-    await shared.forget()
-    shutil.rmtree(shared.a)
-    shutil.copytree(shared.b, shared.a)
-    async with shared.on_a() as here:
-        await gone_on(here, shared)
 
 
 def test_of_another_user_no_turn_is_touched(tmp_path: Path) -> None:
