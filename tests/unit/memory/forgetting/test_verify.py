@@ -144,32 +144,26 @@ def test_what_compaction_leaves_is_found_by_the_vector(home: Home, house: House)
     assert house.prove().clean
 
 
-def test_a_free_page_is_found(house: House) -> None:
+@pytest.mark.parametrize(
+    ("checkpointed", "file"), [(True, "transcript.sqlite3"), (False, "transcript.sqlite3-wal")]
+)
+def test_a_dropped_row_is_found_on_free_pages_and_in_the_log(
+    house: House, checkpointed: bool, file: str
+) -> None:
     """As an SQLite without secure_delete leaves it."""
     house.purge()
-    house.transcript.close()
-    with closing(sqlite3.connect(house.home.transcript, isolation_level=None)) as db:
-        db.execute("PRAGMA secure_delete = OFF")
-        db.execute("CREATE TABLE spare (words TEXT)")
-        db.execute("INSERT INTO spare VALUES (?)", (SECRET,))
-        db.execute("DROP TABLE spare")
+    db = house.transcript._db
+    db.execute("PRAGMA secure_delete = OFF")
+    db.execute("CREATE TABLE spare (words TEXT)")
+    db.execute("INSERT INTO spare VALUES (?)", (SECRET,))
+    db.execute("DROP TABLE spare")
+    if checkpointed:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    house.transcript = Transcript.open(house.home.transcript)
-    assert house.transcript.pages().free > 0
-    assert places(house.prove()) == ["transcript.sqlite3"]
+    assert places(house.prove()) == [file]
     assert any("free pages" in sentence for sentence in house.audit().unprovable)
     house.transcript.rewrite()
     assert house.prove().clean
     assert house.transcript.pages() == vacuum.FreePages(0, 0)
-
-
-def test_a_frame_of_the_log_is_found(house: House) -> None:
-    house.purge()
-    db = house.transcript._db
-    db.execute("CREATE TABLE spare (words TEXT)")
-    db.execute("INSERT INTO spare VALUES (?)", (SECRET,))
-    db.execute("DROP TABLE spare")
-    assert places(house.prove()) == ["transcript.sqlite3-wal"]
 
 
 def test_a_line_of_a_log_a_file_in_utf16_and_a_vector_are_found(house: House) -> None:
