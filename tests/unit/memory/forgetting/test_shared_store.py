@@ -39,7 +39,7 @@ DERIVED = "Somebody owns a noisy animal."
 
 
 class Shared:
-    """Home A and its copy B, which may be a backup, and the store of both, in which all was told."""
+    """Home A, its copy B (or a backup of it), and the store of both, in which all was told."""
 
     def __init__(self, root: Path) -> None:
         self.a, self.b, self.store = (root / name for name in ("a", "b", "store"))
