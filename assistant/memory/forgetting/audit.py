@@ -128,7 +128,7 @@ def audit(
     return AuditReport(
         table.layout(),
         transcript.pages(),
-        removed(table),
+        _removed(table),
         unknown,
         table.forgotten.strange(),
         table.forgotten.unfinished,
@@ -136,7 +136,7 @@ def audit(
     )
 
 
-def removed(table: MemoryTable) -> int:
+def _removed(table: MemoryTable) -> int:
     """How many memories of older versions are gone from the newest, or have other words there."""
     newest: int | None = None
     there: set[tuple[str, ...]] = set()

@@ -18,8 +18,8 @@ QUOTED = 8
 class Cascade:
     """`deleted` are to be deleted, `changed` to be written. A memory that loses its words but was
     also said elsewhere is in both, under two ids; `ids` are those that are gone altogether. `named`
-    are the deleted ones that were asked for themselves; `staying` are ids of exchanges that stay
-    although these were based on them."""
+    are the deleted ones that the request itself meant; `staying` are ids of exchanges that stay
+    although those were based on them."""
 
     deleted: Sequence[Memory]
     changed: Sequence[Memory]

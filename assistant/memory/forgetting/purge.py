@@ -138,7 +138,7 @@ def _purge_forgotten_elsewhere(user: str, table: MemoryTable, transcript: Transc
 
 
 def _purge_locations(transcript: Transcript, words: Redaction) -> None:
-    """Purge what contains words beside the transcript and the memories. Raises StoreError."""
+    """Purge what holds words besides the transcript and the memories. Raises StoreError."""
     for location in transcript.locations:
         location.purge(words)
 
