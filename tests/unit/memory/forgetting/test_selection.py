@@ -21,7 +21,7 @@ from assistant.memory.forgetting.selection import (
 from assistant.memory.records.ids import ADDED_BY_USER
 from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.retrieval.results import RecalledMemory
-from tests.support.conversations import NOW, Said, earlier, note, remembered, turned
+from tests.support.told import NOW, Said, earlier, note, remembered, turned
 
 LEXICON = TextAnalyzer("en")
 OLD: Mapping[str, Said] = {

@@ -18,7 +18,7 @@ from assistant.memory.forgetting.spoken_replies import (
 )
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.ids import ADDED_BY_USER
-from tests.support.conversations import NOW, earlier, note, remembered
+from tests.support.told import NOW, earlier, note, remembered
 
 DOG = "My dog is called Max."
 LONG = f"My dog loves {'very ' * 30}old shoes."
