@@ -167,8 +167,6 @@ def _without_memories(row: Row, gone: Collection[str]) -> Row:
         for name in ("memories", "left_out")
         if isinstance(event.get(name), list)
     }
-    if all(event[name] == each for name, each in kept.items()):
-        return row
     return {**row, "event": event | kept}
 
 
