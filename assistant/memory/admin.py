@@ -11,16 +11,14 @@ from assistant.errors import SettingsError
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.admin_results import Listed, Shown, Stats
 from assistant.memory.browse import MemoryBrowser, MemoryEntry, MemoryFilter
-from assistant.memory.curation.fact_equivalence import same_words
+from assistant.memory.curation.facts import same_words
 from assistant.memory.curation.merges import ExchangesById, split_tellings, unlinked
-from assistant.memory.forgetting.audit import AuditReport, verify
-from assistant.memory.forgetting.executor import ForgettingAccess, ForgettingExecutor, HidesItems
-from assistant.memory.forgetting.memory_reader import LoadedMemories, MemoryReader, StoredMemories
-from assistant.memory.forgetting.purge import purge
-from assistant.memory.forgetting.receipts import PurgeResult
+from assistant.memory.forgetting.audit import AuditReport, audit
+from assistant.memory.forgetting.executor import ForgettingExecutor, HidesItems
+from assistant.memory.forgetting.memory_access import MemoryAccess
 from assistant.memory.forgetting.resolver import Resolver
 from assistant.memory.records import serialization
-from assistant.memory.records.hidden import HiddenItems, HiddenSet
+from assistant.memory.records.hidden import HiddenSet
 from assistant.memory.records.ids import ADDED_BY_USER, no_such_memory, repeated, resolve_id, short
 from assistant.memory.records.lifetimes import Lifetimes
 from assistant.memory.records.memory import Memory, MemoryKind, new_id, said
@@ -62,7 +60,7 @@ class MemoryAdmin:
         lifetimes: Lifetimes | None = None,
         folder: Path | None = None,
         lexicon: TextAnalyzer | None = None,
-        forgetting: ForgettingAccess | None = None,
+        forgetting: ForgettingExecutor | None = None,
         grace_s: float = 0.0,
     ) -> None:
         self.user_id = user_id
@@ -74,27 +72,14 @@ class MemoryAdmin:
         self._folder = folder
         self.browsing = MemoryBrowser(user_id, table, open_transcript)
         self._lexicon = lexicon or TextAnalyzer("en")
-        reader: MemoryReader = StoredMemories(user_id, table, self._ready)
-        if memory is not None:
-            reader = LoadedMemories(memory)
+        opened = table if memory is None else None
+        self._memories = MemoryAccess(user_id, memory, opened, self._ready)
         self._hides: list[HidesItems] = [] if memory is None else [memory]
-        self.forgetting = forgetting or ForgettingAccess(
-            ForgettingExecutor(
-                user_id,
-                open_transcript,
-                self._purge,
-                reader.some,
-                self._hides,
-                grace_s=grace_s,
-            )
+        transcript = open_transcript()
+        self.forgetting = forgetting or ForgettingExecutor(
+            transcript, self._memories, self._hides, grace_s=grace_s
         )
-        self.resolver = Resolver(
-            user_id,
-            open_transcript,
-            reader,
-            self._lexicon,
-            self.forgetting.executor.now,
-        )
+        self.resolver = Resolver(transcript, self._memories, self._lexicon, self.forgetting.now)
 
     # -- looking --------------------------------------------------------------------------------
 
@@ -253,9 +238,6 @@ class MemoryAdmin:
         number of memories. Raises ModelError if no encoder is available."""
         return self._ready().rebuild(self._open_transcript())
 
-    def _purge(self, items: HiddenItems) -> PurgeResult:
-        return purge(items, self._open_transcript(), self._table, self._memory)
-
     def split(self, named: str) -> tuple[Memory, ...]:
         """Undo, for good, every merge into this memory and every supersession it is part of.
         Returns the memories that now stand on their own, this one first.
@@ -280,7 +262,7 @@ class MemoryAdmin:
 
     def verify_forgotten(self, texts: Sequence[str] = (), *, clean: bool = False) -> AuditReport:
         """Search for traces of everything that was forgotten: see `forgetting.audit`."""
-        return verify(self._table, self._open_transcript(), texts, clean=clean)
+        return audit(self._table, self._open_transcript(), texts, clean=clean)
 
     # -- inside ---------------------------------------------------------------------------------
 
@@ -310,7 +292,7 @@ class MemoryAdmin:
 
     def _ready(self) -> UserMemory:
         if self._memory is None:
-            self._memory = self._open_memory()
+            self._memory = self._memories.memory = self._open_memory()
             self._hides.append(self._memory)
         return self._memory
 

@@ -80,19 +80,6 @@ def _edit(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
     yield row(desk.edit(_text(request, "id"), _text(request, "text")), event="edited")
 
 
-def _forget(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
-    return forget(desk, request)
-
-
-def _undo(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
-    return undo(desk, request)
-
-
-def _pending(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
-    del request
-    return pending(desk)
-
-
 def _split(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
     separate = desk.split(_text(request, "id"))
     for memory in separate:
@@ -152,9 +139,9 @@ _ACTS: Mapping[str, Callable[[MemoryAdmin, Request], Iterator[Row]]] = {
     "show": _show,
     "add": _add,
     "edit": _edit,
-    "forget": _forget,
-    "undo": _undo,
-    "pending": _pending,
+    "forget": forget,
+    "undo": undo,
+    "pending": lambda desk, _: pending(desk),
     "version": lambda desk, _: browse_requests.version(desk.browsing),
     "users": lambda desk, _: browse_requests.users(desk.browsing),
     "receipts": lambda desk, _: browse_requests.receipts(desk.browsing),

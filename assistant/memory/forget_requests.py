@@ -34,16 +34,16 @@ LONGEST_MINUTES = 1e8
 HELP = "assistant memory forget --help"
 
 
-def forget(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
+def forget(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
     """Forget what the request names, or preview it.
 
     Raises:
         SettingsError: the request is malformed.
-        StoreError: nothing matches, or the matches have changed since the preview; or as `desk`.
+        StoreError: nothing matches, or the matches have changed since the preview; or as `admin`.
     """
-    wish, limit = wish_of(request), _limit(request)
-    access, executor = desk.forgetting, desk.forgetting.executor
-    preview = desk.resolver.preview(wish, access.turns())
+    wish, limit = forget_request_of(request), _limit(request)
+    executor = admin.forgetting
+    preview = admin.resolver.preview(wish, executor.turns())
     ask_first = request.get("ask") is True and preview.plan.needs_confirmation
     if request.get("preview") is True or ask_first:
         yield from _preview(preview, limit, gives_time=executor.gives_time)
@@ -55,7 +55,7 @@ def forget(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
         )
     going = preview.plan.exchanges, preview.plan.memories
     if request.get("now") is True or not executor.gives_time:
-        gone = access.run(executor.purge_now(*going))
+        gone = executor.wait_for(executor.purge_now(*going))
         yield {
             "event": "forgotten",
             "memories": list(gone.memories),
@@ -64,7 +64,7 @@ def forget(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
             "receipt": gone.receipt.as_json(),
         }
         return
-    yield _hidden(access.run(executor.hide(*going))) | {
+    yield _hidden(executor.wait_for(executor.hide(*going))) | {
         "event": "forgetting",
         "memories": [each.id for each in preview.deleted],
         "staying": list(preview.staying),
@@ -72,13 +72,13 @@ def forget(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
     }
 
 
-def undo(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
+def undo(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
     """Bring back what was forgotten last, or what the id's beginning names. Raises StoreError:
     nothing matches, or it is too late."""
     named = request.get("id")
     if not isinstance(named, str | None):
         raise SettingsError("The `id` of an undo request must be a text.", mend=HELP)
-    executor, run = desk.forgetting.executor, desk.forgetting.run
+    executor, run = admin.forgetting, admin.forgetting.wait_for
     result = run(executor.undo(_named(named, run(executor.pending()), executor.now())))
     if result is None or not (result.exchanges or result.memories):
         what = NOTHING_TO_UNDO if named is None else f"{named[:40]!r} can't be brought back."
@@ -90,16 +90,16 @@ def undo(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
     }
 
 
-def pending(desk: MemoryAdmin) -> Iterator[Row]:
-    executor = desk.forgetting.executor
-    now, found = executor.now(), desk.forgetting.run(executor.pending())
+def pending(admin: MemoryAdmin) -> Iterator[Row]:
+    executor = admin.forgetting
+    now, found = executor.now(), executor.wait_for(executor.pending())
     for hidden in found:
         left = 0.0 if hidden.over(now) else (hidden.due - now).total_seconds()
         yield {"event": "pending", **_hidden(hidden), "left_s": round(left, 1)}
     yield {"event": "pendings", "count": len(found), "attended": executor.attended}
 
 
-def wish_of(request: Request) -> ForgetRequest:
+def forget_request_of(request: Request) -> ForgetRequest:
     """What a request asks to forget.
 
     Raises:

@@ -11,8 +11,7 @@ from assistant.errors import ModelError, StoreError
 from assistant.events import Event, MemoriesCounted, MemoriesRead, MemoryUsed, ProfileChanged
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation.curator import LOOKED_AT_AGAIN, CurationPolicy, Curator
-from assistant.memory.curation.materialize import Transcript, materialize_all
-from assistant.memory.curation.rebuild import rebuild_rows
+from assistant.memory.curation.materialize import materialize_all, rebuild_rows
 from assistant.memory.records import serialization
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.memory import Memory
@@ -34,6 +33,7 @@ from assistant.memory.store.maintenance import in_order
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.store.write_priority import WriterThread
 from assistant.memory.store.write_queue import WriteQueue
+from assistant.memory.transcript.database import Transcript
 
 UNMERGED = 1_000
 """New memories that are searched one by one before they are merged into the large index."""

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from types import TracebackType
 from typing import Any, Self
@@ -17,19 +17,17 @@ from assistant.language.stemming import TextAnalyzer
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.admin_requests import handle_request
 from assistant.memory.curation.curator import CurationPolicy
-from assistant.memory.curation.exchange_importance import ExchangeImportance
+from assistant.memory.curation.importance import importance_of_exchanges
 from assistant.memory.forgetting.executor import (
-    ForgettingAccess,
     ForgettingExecutor,
     LiveConversation,
     done,
 )
-from assistant.memory.forgetting.memory_reader import EmptyMemories, LoadedMemories, MemoryReader
-from assistant.memory.forgetting.purge import make_purge
+from assistant.memory.forgetting.memory_access import MemoryAccess
+from assistant.memory.forgetting.purge import purge_due_at_start
 from assistant.memory.forgetting.receipts import Receipt
 from assistant.memory.forgetting.resolver import Resolver
-from assistant.memory.forgetting.retention import Retention
-from assistant.memory.forgetting.startup import purge_due_at_start
+from assistant.memory.forgetting.retention import expire_daily
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.lifetimes import Lifetimes
 from assistant.memory.retrieval.document_expansion import ExpansionWeights
@@ -97,7 +95,7 @@ class MemoryService:
         self.session_user: UserMemory | None = None
         """The long-term memory of the session's user; None without a session, or when nothing is
         remembered beyond the conversation."""
-        self.session_forgetting: ForgettingAccess | None = None
+        self.session_forgetting: ForgettingExecutor | None = None
         self._location = location
         self._settings = settings
         self._build_encoder = build_encoder
@@ -170,9 +168,9 @@ class MemoryService:
         """
         table = self.table
         for user in self.transcript.hiding() if table.refused is None else ():
-            access = self.admin(user).forgetting
-            if not access.executor.attended:  # sessions purge by themselves
-                access.run(access.executor.purge_due())
+            forgetting = self.admin(user).forgetting
+            if not forgetting.attended:  # sessions purge by themselves
+                forgetting.wait_for(forgetting.purge_due())
         return handle_request(self.admin(str(request.get("user", ""))), request)
 
     # -- for a session --------------------------------------------------------------------------
@@ -200,23 +198,20 @@ class MemoryService:
             quiet: waits until nobody speaks.
         """
         memory = self.session_user
-        forgetting = ForgettingExecutor(
-            self._user,
-            lambda: self.transcript,
-            make_purge(self.transcript, memory, self._earlier_memories()),
-            self._reader().some,
+        self.session_forgetting = ForgettingExecutor(
+            self.transcript,
+            self._memory_access(),
             [memory, live] if memory is not None else [live],
             grace_s=self._settings.forget.grace_s,
             quiet=quiet,
+            live=live,
             emit=self._emit,
         )
-        here = asyncio.get_running_loop()
-        self.session_forgetting = ForgettingAccess(forgetting, here, lambda: live.exchanges)
-        return forgetting
+        return self.session_forgetting
 
     def session_resolver(self) -> Resolver:
         """Resolves what requests to forget mean in the session."""
-        return Resolver(self._user, lambda: self.transcript, self._reader(), self._lexicon())
+        return Resolver(self.transcript, self._memory_access(), self._lexicon())
 
     def forget_questions(self) -> None:
         """Drop everything cached about questions asked in the session."""
@@ -238,7 +233,7 @@ class MemoryService:
                 items = HiddenItems.of(user, exchanges, (), datetime.now(UTC))
                 loop.call_soon_threadsafe(_forgotten_elsewhere, items, live, self._emit)
 
-        first = purge_due_at_start(self.transcript, done=gone, on_gone=elsewhere)
+        first = partial(purge_due_at_start, self.transcript, done=gone, on_gone=elsewhere)
         await self.session_user.load(self.transcript, first)
 
     def turn_recall(
@@ -269,7 +264,9 @@ class MemoryService:
     def exchange_importance(self) -> Importance:
         """Rates exchanges by the memories made from them."""
         memory = self.session_user
-        return ExchangeImportance(memory) if memory is not None else no_importance
+        if memory is None:
+            return no_importance
+        return partial(importance_of_exchanges, index=lambda: memory.index)
 
     def profile(self) -> tuple[MemoryUsed, ...]:
         """What is always in the prompt; the same tuple until they change."""
@@ -281,8 +278,10 @@ class MemoryService:
         Args:
             running: the id of the current conversation, which is kept.
         """
-        if self._settings.transcript.keep_days is not None:
-            await Retention(self.transcript, self._settings, running, self._stored).run()
+        days = self._settings.transcript.keep_days
+        if days is not None:
+            age = timedelta(days=days)
+            await expire_daily(self.transcript, self._user, age, running, self._stored)
 
     # -- the end --------------------------------------------------------------------------------
 
@@ -328,9 +327,9 @@ class MemoryService:
             close_table=close_table,
         )
 
-    def _reader(self) -> MemoryReader:
-        memory = self.session_user
-        return LoadedMemories(memory) if memory is not None else EmptyMemories()
+    def _memory_access(self) -> MemoryAccess:
+        earlier = self._earlier_memories()
+        return MemoryAccess(self._user, self.session_user, open_earlier=earlier)
 
     def _lexicon(self) -> TextAnalyzer:
         return TextAnalyzer(self._settings.persona.language)
@@ -338,7 +337,7 @@ class MemoryService:
     def _opened(self) -> MemoryTable:
         table = open_store(self._location, self._emit)
         try:
-            purge_due_at_start(self.transcript, done=self._tell_purged)(table)
+            purge_due_at_start(self.transcript, table, done=self._tell_purged)
         except BaseException:
             table.close()
             raise
@@ -367,12 +366,11 @@ class MemoryService:
         """Notify the session's user of a purge that was due."""
         if hidden.user != self._user:
             return
-        where = ", ".join(each.name for each in receipt.searched if each.found)
         self._emit(
             Notice(
                 f"What was forgotten at {hidden.asked.astimezone():%H:%M:%S} is gone for good."
                 f" Searched {receipt.files:,} files ({receipt.bytes / 1e6:.1f} MB):"
-                f" {f'still found in {where}' if where else 'nothing found'}."
+                f" {f'still found in {receipt.places}' if receipt.places else 'nothing found'}."
             )
         )
 

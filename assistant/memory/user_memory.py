@@ -21,7 +21,7 @@ from assistant.errors import StoreError
 from assistant.events import Event, MemoryUsed
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation.curator import CurationPolicy
-from assistant.memory.curation.materialize import Transcript, materialize_exchange
+from assistant.memory.curation.materialize import materialize_exchange
 from assistant.memory.index_sync import IndexSync
 from assistant.memory.records.arrays import Vectors
 from assistant.memory.records.hidden import HiddenItems
@@ -44,6 +44,7 @@ from assistant.memory.retrieval.vectors.tiers import Tiers
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.store.write_priority import WriterThread, low_priority
 from assistant.memory.store.write_queue import WriteQueue
+from assistant.memory.transcript.database import Transcript
 
 MOST = 12
 """Memories returned by one recall; the prompt takes as many as fit."""
@@ -279,8 +280,7 @@ class UserMemory:
         return self._search(index, EncodedQuestion(question, vector, late, better), k=k)
 
     def put(self, memories: Sequence[Memory], *, told: bool = False) -> list[str]:
-        """Store new memories, or replace those with the same ids; each id may occur once. On disk
-        when it returns.
+        """Store new memories or replace those with the same ids, each once; on disk on return.
 
         Args:
             told: treat them as news: they refresh what is already known and supersede what no

@@ -19,8 +19,7 @@ from assistant.events import Event, Latency, MemoryUsed, Notice, TurnEnded
 from assistant.intents.command import Command, CommandKind
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.forgetting.executor import ForgettingExecutor
-from assistant.memory.forgetting.memory_reader import LoadedMemories
-from assistant.memory.forgetting.receipts import PurgeResult
+from assistant.memory.forgetting.memory_access import MemoryAccess
 from assistant.memory.forgetting.resolver import Resolver
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.retrieval.encoding import QueryEncoder
@@ -132,18 +131,16 @@ async def hiding(
     opened = (user, lambda: table, queries, lexicon, Ranking(), _no_news)
     memory = UserMemory(*opened, close_table=lambda _: None)
     talk = Conversation.begin(user)
-    reader = LoadedMemories(memory)
+    memories = MemoryAccess(user, memory)
     forgetting = ForgettingExecutor(
-        user,
-        lambda: transcript,
-        _never,
-        reader.some,
+        transcript,
+        memories,
         [memory, Running(talk)],
         grace_s=3600,
         quiet=_quiet,
         emit=_no_news,
     )
-    resolver = Resolver(user, lambda: transcript, reader, lexicon)
+    resolver = Resolver(transcript, memories, lexicon)
     obeying = MemoryCommands(forgetting, resolver, lambda: talk)
     await memory.load(transcript)
     try:
@@ -218,10 +215,6 @@ async def _ask(
 def _no_news(event: Event) -> None:
     if isinstance(event, Notice):
         print(event, file=sys.stderr)
-
-
-def _never(hidden: HiddenItems) -> PurgeResult:
-    raise AssertionError(f"{hidden.id} is not due")
 
 
 async def _quiet() -> None:

@@ -21,7 +21,7 @@ from assistant.idle.jobs.consolidation import (
 )
 from assistant.idle.jobs.structured_output import ask_for_json
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.curation.consolidation import NEAREST
+from assistant.memory.curation.duplicates import NEAREST
 from assistant.memory.curation.reconcile import Repeats, Replaces, reconcile
 from assistant.memory.records.memory import Memory, MemoryKind
 from data import located

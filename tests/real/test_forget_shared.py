@@ -14,7 +14,7 @@ from assistant.context.conversation import Conversation
 from assistant.encryption.keys import MasterKey
 from assistant.language.speakers import USER
 from assistant.memory.admin import MemoryAdmin
-from assistant.memory.forgetting.startup import purge_due_at_start
+from assistant.memory.forgetting.purge import purge_due_at_start
 from assistant.memory.forgetting.verify import OTHERS
 from assistant.memory.store import write_queue, writer_lock
 from assistant.memory.store.table import MemoryTable
@@ -50,7 +50,7 @@ async def machine(
 
     with closing(Transcript.open(folder / "transcript.sqlite3")) as transcript:
         memory = user_memory(open_table)
-        await memory.load(transcript, purge_due_at_start(transcript, on_gone=on_gone))
+        await memory.load(transcript, partial(purge_due_at_start, transcript, on_gone=on_gone))
         try:
             yield memory, transcript
         finally:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.memory.forgetting.purge import make_purge
+from assistant.memory.forgetting.purge import purge
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
@@ -42,7 +42,7 @@ def test_what_is_recorded_is_replayed_until_it_is_forgotten(
     with closing(Transcript.open(home.transcript)) as transcript:
         ids = transcript.exchange_ids("me")
         [dog] = [each.id for _, each in transcript.exchanges("me", ids) if each.user_text == DOG]
-        make_purge(transcript, None)(HiddenItems.of("me", [dog], (), datetime.now(UTC)))
+        purge(HiddenItems.of("me", [dog], (), datetime.now(UTC)), transcript, None)
     assert b"postman" not in path.read_bytes()
     assert main.main(["--home", str(home.root), "replay", path.stem]) == 0
     assert "Max" not in capsys.readouterr().out

@@ -97,8 +97,8 @@ def forget_now(desk: MemoryAdmin, names: Sequence[str], *, sources: bool = False
     """Gone for good when it returns."""
     turns = desk.forgetting.turns()
     plan = desk.resolver.preview(ForgetRequest(ids=tuple(names), sources=sources), turns).plan
-    purging = desk.forgetting.executor.purge_now(plan.exchanges, plan.memories)
-    return desk.forgetting.run(purging)
+    purging = desk.forgetting.purge_now(plan.exchanges, plan.memories)
+    return desk.forgetting.wait_for(purging)
 
 
 def fact(key: str, text: str, *sources: str, **more: Any) -> Row:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assistant.context.conversation import Conversation, Exchange
+from assistant.context.conversation import Exchange
 from assistant.events import Phase
 from assistant.idle.activity import ActivityMonitor
 from assistant.idle.jobs.fact_extraction import FactExtractionJob
@@ -19,7 +19,7 @@ from assistant.memory.transcript.derived_outputs import DerivedOutputs
 from assistant.memory.transcript.fact_rows import EXTRACTED
 from assistant.memory.transcript.job_queue import JobQueue
 from tests.support import forgetting
-from tests.support.forgetting import START, bench
+from tests.support.forgetting import bench
 from tests.support.idling import SETTINGS, FakePolicy
 from tests.support.memories import stored
 from tests.support.scripted_model import ScriptedModel
@@ -65,7 +65,7 @@ class Here:
 async def here(
     folder: Path, answers: Sequence[str | Exception] = (MUCH,), waits: asyncio.Event | None = None
 ) -> AsyncIterator[Here]:
-    async with bench(folder, Conversation.begin("ada"), START) as session:
+    async with bench(folder) as session:
         llm = ScriptedModel(answers, waits_for=waits)
         work = FactExtractionJob(session.transcript, session.memory, llm, lambda: session.clock[0])
         yield Here(session, llm, work)

@@ -1,22 +1,21 @@
 """A session in which things are told, recalled and forgotten, without models: real transcript, real
 table, a clock that is set by hand."""
 
-import asyncio
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from assistant.context.conversation import Conversation, Exchange
 from assistant.events import Event
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.admin import MemoryAdmin
-from assistant.memory.forgetting.executor import ForgettingAccess, ForgettingExecutor
-from assistant.memory.forgetting.memory_reader import LoadedMemories
-from assistant.memory.forgetting.purge import make_purge
+from assistant.memory.forgetting.executor import ForgettingExecutor
+from assistant.memory.forgetting.memory_access import MemoryAccess
+from assistant.memory.forgetting.purge import purge_due_at_start
 from assistant.memory.forgetting.resolver import Resolver
-from assistant.memory.forgetting.startup import purge_due_at_start
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.retrieval.document_expansion import ExpansionWeights
 from assistant.memory.store.table import MemoryTable
@@ -73,6 +72,17 @@ class Bench:
         Archive(self.transcript, self.memory).store(self.window.talk, exchange)
         return exchange
 
+    async def tell_all(self, *said: str) -> list[Exchange]:
+        """Everything is on disk when it returns."""
+        exchanges = [self.tell(each) for each in said]
+        await self.memory.settled()
+        return exchanges
+
+    async def purge_later(self, seconds: float = 60) -> bool:
+        """Purge what is due after so long; whether all of it is gone."""
+        self.pass_time(seconds)
+        return await self.forgetting.purge_due()
+
     async def recalled(self, query: str) -> set[str]:
         found = await self.memory.recall(query, LEISURE_S)
         return {each.text for each in found.memories if each.speaker == "user"}
@@ -86,15 +96,18 @@ class Bench:
     @property
     def desk(self) -> MemoryAdmin:
         memory = self.memory
-        loop = asyncio.get_running_loop()
         return MemoryAdmin(
             "ada",
             memory.table,
             lambda: self.transcript,
             lambda: memory,
             memory=memory,
-            forgetting=ForgettingAccess(self.forgetting, loop, lambda: self.window.exchanges),
+            forgetting=self.forgetting,
         )
+
+    def kept(self) -> tuple[set[str], set[str]]:
+        """What transcript and table hold of what the user said."""
+        return _kept(self.transcript, self.memory.table)
 
     def pass_time(self, seconds: float) -> None:
         self.clock[0] += timedelta(seconds=seconds)
@@ -102,9 +115,13 @@ class Bench:
 
 @asynccontextmanager
 async def bench(
-    folder: Path, talk: Conversation, at: datetime = START, store: Path | None = None
+    folder: Path,
+    talk: Conversation | None = None,
+    at: datetime = START,
+    store: Path | None = None,
 ) -> AsyncIterator[Bench]:
     """One session in `folder`, with the memories there or in a store of several machines."""
+    talk = talk or Conversation.begin("ada")
     events: list[Event] = []
     clock = [at]
     transcript = Transcript.open(folder / "transcript.sqlite3")
@@ -119,19 +136,18 @@ async def bench(
     async def quiet() -> None:
         """Nobody speaks."""
 
-    reader = LoadedMemories(memory)
+    memories = MemoryAccess("ada", memory)
     forgetting = ForgettingExecutor(
-        "ada",
-        lambda: transcript,
-        make_purge(transcript, memory),
-        reader.some,
+        transcript,
+        memories,
         [memory, window],
         grace_s=60,
         quiet=quiet,
+        live=window,
         emit=events.append,
         now=lambda: clock[0],
     )
-    resolver = Resolver("ada", lambda: transcript, reader, TextAnalyzer("en"), lambda: clock[0])
+    resolver = Resolver(transcript, memories, TextAnalyzer("en"), lambda: clock[0])
     obeying = MemoryCommands(forgetting, resolver, lambda: talk, memory.forget_questions)
     await forgetting.load()
 
@@ -140,7 +156,7 @@ async def bench(
         window.hide(items)
         window.purged(items, clean=True)
 
-    first = purge_due_at_start(transcript, lambda: clock[0], on_gone=elsewhere)
+    first = partial(purge_due_at_start, transcript, now=lambda: clock[0], on_gone=elsewhere)
     await memory.load(transcript, first)
     memory.strengthening.begin()
     await forgetting.load()
@@ -153,9 +169,15 @@ async def bench(
 
 
 def kept(folder: Path) -> tuple[set[str], set[str]]:
-    """What the transcript and the table hold of what the user said."""
-    with closing(Transcript.open(folder / "transcript.sqlite3")) as transcript:
-        ids = transcript.exchange_ids("ada")
-        said = {each.user_text for _, each in transcript.exchanges("ada", ids)}
-    with closing(MemoryTable.open(str(folder / "memories"))) as table:
-        return said, {each.text for each in stored(table) if each.speaker == "user"}
+    """What the transcript and the table hold of what the user said, after the session."""
+    with (
+        closing(Transcript.open(folder / "transcript.sqlite3")) as transcript,
+        closing(MemoryTable.open(str(folder / "memories"))) as table,
+    ):
+        return _kept(transcript, table)
+
+
+def _kept(transcript: Transcript, table: MemoryTable) -> tuple[set[str], set[str]]:
+    ids = transcript.exchange_ids("ada")
+    said = {each.user_text for _, each in transcript.exchanges("ada", ids)}
+    return said, {each.text for each in stored(table) if each.speaker == "user"}

@@ -11,8 +11,7 @@ from assistant.context.short_term import ShortTermMemory
 from assistant.events import Event, EventBus, TurnEnded
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.forgetting.executor import ForgettingExecutor
-from assistant.memory.forgetting.memory_reader import EmptyMemories
-from assistant.memory.forgetting.purge import make_purge
+from assistant.memory.forgetting.memory_access import MemoryAccess
 from assistant.memory.forgetting.resolver import Resolver
 from assistant.memory.transcript.database import Transcript
 from assistant.settings import Settings
@@ -108,17 +107,16 @@ async def session(
 def _obeying(
     transcript: Transcript, window: ShortTermMemory, dialogue: Dialogue, bus: EventBus
 ) -> MemoryCommands:
+    memories = MemoryAccess("me")
     forgetting = ForgettingExecutor(
-        "me",
-        lambda: transcript,
-        make_purge(transcript),
-        EmptyMemories().some,
+        transcript,
+        memories,
         [dialogue],
         grace_s=60,
         quiet=dialogue.quiet,
         emit=bus.emit,
     )
-    resolver = Resolver("me", lambda: transcript, EmptyMemories(), TextAnalyzer("en"))
+    resolver = Resolver(transcript, memories, TextAnalyzer("en"))
     obeying = MemoryCommands(forgetting, resolver, lambda: window.conversation)
     bus.subscribe(obeying.watch)
     return obeying

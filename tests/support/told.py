@@ -7,7 +7,7 @@ from assistant.context.conversation import Exchange
 from assistant.events import MemoryUsed
 from assistant.memory.curation.materialize import materialize_exchange
 from assistant.memory.forgetting.answer_origins import AnsweredTurn
-from assistant.memory.records.memory import Memory
+from assistant.memory.records.memory import Memory, MemoryKind
 
 NOW = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
 WEEK = timedelta(days=7)
@@ -31,6 +31,13 @@ def earlier(old: Mapping[str, Said]) -> list[Exchange]:
 def remembered(exchanges: Sequence[Exchange]) -> dict[str, Memory]:
     made = [memory for each in exchanges for memory in materialize_exchange("me", "c", each)]
     return {memory.id: memory for memory in made}
+
+
+def note(
+    key: str, text: str, *sources: str, kind: MemoryKind = MemoryKind.FACT, at: int = 0
+) -> Memory:
+    """Of so many minutes after `NOW`."""
+    return Memory(key, "me", kind, text, NOW + timedelta(minutes=at), sources=sources)
 
 
 def turned(

@@ -13,7 +13,7 @@ import pytest
 from assistant.encryption.keys import MasterKey
 from assistant.errors import StoreDamaged, StoreError
 from assistant.language.speakers import USER
-from assistant.memory.forgetting.audit import verify
+from assistant.memory.forgetting.audit import audit
 from assistant.memory.records.memory import Memory, MemoryKind, new_id
 from assistant.memory.store import tombstone_table
 from assistant.memory.store.table import MemoryTable
@@ -161,14 +161,14 @@ def test_it_is_verified_too(home: Home) -> None:
         closing(Transcript.open(home.transcript)) as transcript,
     ):
         with table.forgotten.during("ada", {X}, []):
-            [found] = verify(table, transcript).found
+            [found] = audit(table, transcript).found
             assert found.startswith("Something that was to be forgotten is not completely")
-        assert verify(table, transcript, [word]).found == ()
-        assert verify(table, transcript).unknown == ()
+        assert audit(table, transcript, [word]).found == ()
+        assert audit(table, transcript).unknown == ()
         schema = tombstone_table._schema()
         columns = [["ada"], [word], [False], [True]]
         table._db.open_table("forgotten").add(pa.table(columns, schema=schema))
-        found_now = verify(table, transcript, [word]).found
+        found_now = audit(table, transcript, [word]).found
         assert "The list of what was forgotten contains an invalid entry." in found_now
         assert "A text was found in the list of what was forgotten." in found_now
 

@@ -16,7 +16,7 @@ from assistant.errors import ModelFailed
 from assistant.idle.jobs.structured_output import FewShotPrompt, examples
 from assistant.language.sentences import stated
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.curation import description_check
+from assistant.memory.curation import without_unsupported
 
 ABOUT, QUESTIONS = "about", "questions"
 EVERYTHING = (ABOUT, QUESTIONS)
@@ -141,8 +141,8 @@ def made(answered: object) -> Made:
 def grounded(made: Made, said: Sequence[SpokenLine], on: date, lexicon: TextAnalyzer) -> Made:
     """Remove everything that the lines don't support."""
     sources = [f"{line.speaker} {line.text}" for line in said]
-    about = description_check.borne_out(made.about, sources, on, lexicon)
-    kept = (description_check.borne_out(each, sources, on, lexicon) for each in made.questions)
+    about = without_unsupported(made.about, sources, on, lexicon)
+    kept = (without_unsupported(each, sources, on, lexicon) for each in made.questions)
     return Made(about, tuple(dict.fromkeys(each for each in kept if each)))
 
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from assistant.facade import exports
 
 if TYPE_CHECKING:
-    from assistant.memory.curation import description_check, reconcile, statements
-    from assistant.memory.curation.consolidation import (
+    from assistant.memory.curation import reconcile, statements
+    from assistant.memory.curation.conflicts import may_have_changed
+    from assistant.memory.curation.duplicates import (
         NEAREST,
         comparable,
         may_be_merged,
         may_be_same,
-        may_have_changed,
     )
     from assistant.memory.curation.extractive_summary import (
         MOST_WORDS,
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
         select_sentences,
         written,
     )
-    from assistant.memory.curation.fact_kinds import kind_of
-    from assistant.memory.curation.grounding import is_grounded
+    from assistant.memory.curation.facts import kind_of
+    from assistant.memory.curation.grounding import is_grounded, without_unsupported
     from assistant.memory.curation.importance import (
         ImportanceRecord,
         importance_of,
         importance_record,
     )
-    from assistant.memory.curation.profile_facts import is_wish
+    from assistant.memory.curation.materialize import is_wish
     from assistant.memory.records.ids import exchange_of, fact_id, own_exchange, telling
     from assistant.memory.records.memory import DERIVED_CONFIDENCE, MARKS, Memory
     from assistant.memory.retrieval import document_expansion
@@ -59,7 +59,6 @@ __all__ = [
     "SummarySentence",
     "borne_out",
     "comparable",
-    "description_check",
     "document_expansion",
     "exchange_of",
     "exchange_rows",
@@ -83,5 +82,6 @@ __all__ = [
     "span_summaries",
     "statements",
     "telling",
+    "without_unsupported",
     "written",
 ]

@@ -78,6 +78,24 @@ NO_FAVOURITE = (
     r"|that|this|it|one|or|favorite)"
 )
 """Before "is my favourite", these name nothing."""
+PATTERNS: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("work",), r"i (?:work|am working|do not work) (?:at|for) (?P<value>.+)"),
+    (("role",), r"i (?:work|am working) as an? (?P<value>.+)"),
+    (("thing", "car"), r"i drive an? (?P<value>.+)"),
+    (("thing",), rf"{MINE}(?P<what>{THING}) is an? (?P<value>.+)"),
+    (
+        ("my",),
+        rf"{MINE}(?:tele(?=phone))?(?P<what>phone number|address|e-?mail(?: address)?|postcode|pin"
+        r"|birthday|age) is(?: on)? (?P<value>.+)",
+    ),
+    (("favourite",), rf"{MINE}favorite (?P<what>\w+(?: \w+)?) is (?P<value>.+)"),
+    (
+        ("favourite",),
+        rf"(?!(?:.* )?{NO_FAVOURITE}(?: .*)? is my )(?P<value>[\w'-]+(?: [\w'-]+){{0,2}})"
+        r" is my (?:new )?favorite (?P<what>\w+(?: \w+)?)$",
+    ),
+)
+"""Slots, to which the group `what` is added if there is one, and how their value is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,18 +136,18 @@ ONE_OF_EACH = frozenset({"home", "role", "my", "favourite", "status"})
 """Things one has only one of; of most others, such as jobs or hobbies, there may be several."""
 
 
-def changed_since(newer: Memory, older: Memory, lexicon: TextAnalyzer) -> bool:
+def may_have_changed(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> bool:
     """Whether the newer of two statements may end the older one's truth without saying that
     something changed: both are about a thing of which there is only one. Needs confirmation."""
     if lexicon.language != "en" or max(len(newer.text), len(older.text)) > LONGEST:
         return False
-    told, known = list(read(newer.text, lexicon)), list(read(older.text, lexicon))
-    if len(told) != 1 or len(known) != 1:
+    news, known = list(read(newer.text, lexicon)), list(read(older.text, lexicon))
+    if len(news) != 1 or len(known) != 1:
         return False
-    one = told[0].slot[0] in ONE_OF_EACH or (
-        told[0].slot[0] == "name" and told[0].slot[1] in ONE_HOLDER
-    )
-    return one and _ends(replace(told[0], change=True), known[0], newer, older)
+    (new,), (old,) = news, known
+    kind, *of = new.slot
+    one = kind in ONE_OF_EACH or (kind == "name" and of[0] in ONE_HOLDER)
+    return one and _ends(replace(new, change=True), old, newer, older)
 
 
 def _ends(new: Claim, old: Claim, newer: Memory, older: Memory) -> bool:
@@ -187,8 +205,8 @@ class _Clause:
     def claims(self) -> Iterator[Claim]:
         """The first interpretation that fits."""
         for how in (
-            *(self._home, self._work, self._role, self._number, self._favourite, self._name),
-            *(self._thing, self._when, self._count, self._status, self._given_up, self._do),
+            *(self._home, self._work, self._by_pattern, self._age, self._name),
+            *(self._when, self._count, self._status, self._given_up, self._do),
         ):
             found = how()
             if found is not None:
@@ -211,22 +229,15 @@ class _Clause:
             r"(?:i|we) (?:have )?(?:moved|relocated)(?: house)?(?: back)?(?: from \w+)?"
             r"(?: over)? to (?P<value>[\w'-]+(?: [\w'-]+)?)"
         )
-        if moved:
-            # A place has a name, unlike in `I moved to the next question`.
-            named = moved["value"].split()[0] in self._names
-            return (
-                self._claim(("home",), self._place(moved["value"]), change=True) if named else None
-            )
-        lives = self._match(
+        found = moved or self._match(
             r"(?:i|we) (?:live|am living|are living) in (?P<value>[\w'-]+(?: [\w'-]+)?)"
         )
-        if lives and lives["value"].split()[0] in self._names:
-            return self._claim(("home",), self._place(lives["value"]))
-        return None
-
-    def _place(self, value: str) -> str:
-        """`lisbon with` → `lisbon`; `new york` stays."""
-        return " ".join(word for word in value.split() if word in self._names)
+        words = found["value"].split() if found else []
+        if not words or words[0] not in self._names:
+            return None  # a place has a name, unlike in `I moved to the next question`
+        # `lisbon with` → `lisbon`; `new york` stays.
+        place = " ".join(word for word in words if word in self._names)
+        return self._claim(("home",), place, change=moved is not None)
 
     def _work(self) -> Claim | None:
         left = self._match(r"i (?:have )?(?:quit|left|lost) my job(?: (?:at|with) (?P<value>.+))?$")
@@ -236,35 +247,21 @@ class _Clause:
             r"i (?:have )?(?:started|begun|got|have|found|took)"
             r" (?:a new job|working|a job|work) (?:at|for|with) (?P<value>.+)"
         )
-        if begun and self._text.split("job")[0].endswith("new "):
-            return self._claim(("work",), begun["value"], change=True)
-        works = begun or self._match(r"i (?:work|am working|do not work) (?:at|for) (?P<value>.+)")
-        return self._claim(("work",), works["value"]) if works else None
+        new = self._text.split("job")[0].endswith("new ")
+        return self._claim(("work",), begun["value"], change=new) if begun else None
 
-    def _role(self) -> Claim | None:
-        found = self._match(r"i (?:work|am working) as an? (?P<value>.+)")
-        return self._claim(("role",), found["value"]) if found else None
+    def _by_pattern(self) -> Claim | None:
+        for slot, pattern in PATTERNS:
+            if found := self._match(pattern):
+                what = found.groupdict().get("what")
+                return self._claim((*slot, what) if what else slot, found["value"])
+        return None
 
-    def _number(self) -> Claim | None:
-        pattern = (
-            rf"{MINE}(?P<what>(?:tele)?phone number|address|e-?mail(?: address)?|postcode|pin"
-            r"|birthday|age) is(?: on)? (?P<value>.+)"
-        )
-        found = self._match(pattern)
-        if found:
-            return self._claim(("my", found["what"].replace("tele", "")), found["value"])
+    def _age(self) -> Claim | None:
         aged = self._match(r"i (?:am|turned) (?P<value>[\w-]+)(?: years old)?$")
         if aged and (" years old" in self._text or " turned " in self._text):
             return self._claim(("my", "age"), aged["value"])
         return None
-
-    def _favourite(self) -> Claim | None:
-        found = self._match(rf"{MINE}favorite (?P<what>\w+(?: \w+)?) is (?P<value>.+)")
-        found = found or self._match(
-            rf"(?!(?:.* )?{NO_FAVOURITE}(?: .*)? is my )(?P<value>[\w'-]+(?: [\w'-]+){{0,2}})"
-            r" is my (?:new )?favorite (?P<what>\w+(?: \w+)?)$"
-        )
-        return self._claim(("favourite", found["what"]), found["value"]) if found else None
 
     def _name(self) -> Claim | None:
         whose = self._match(
@@ -280,13 +277,6 @@ class _Clause:
         if named and self._corrected:
             return Claim(("name", ""), (named["value"],), True, True)
         return None
-
-    def _thing(self) -> Claim | None:
-        found = self._match(rf"{MINE}(?P<what>{THING}) is an? (?P<value>.+)")
-        if found:
-            return self._claim(("thing", found["what"]), found["value"])
-        driven = self._match(r"i drive an? (?P<value>.+)")
-        return self._claim(("thing", "car"), driven["value"]) if driven else None
 
     def _when(self) -> Claim | None:
         moved = self._match(

@@ -6,13 +6,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
+from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.curation.expiry import OUTLINE, MemoryLinks, expiring_with
-from assistant.memory.curation.materialize import Transcript
 from assistant.memory.curation.reconcile import (
     DUPLICATE_COSINE,
     Decision,
-    Distinct,
     Repeats,
     ReplacedBy,
     least_cosine,
@@ -28,6 +26,7 @@ from assistant.memory.records.memory import Memory, MemoryKind, said
 from assistant.memory.retrieval.user_index import UserIndex
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript import fact_rows
+from assistant.memory.transcript.database import Transcript
 from assistant.settings import Memory as MemorySettings
 
 NEAR = 64
@@ -40,6 +39,21 @@ this takes a minute."""
 EXPIRED_AT_ONCE = 500
 """Per write."""
 SWEPT_EVERY_S = 300.0
+LINKS = ("id", "kind", "speaker", "sources", "supersedes", "superseded_by", "pinned")
+"""The columns of `MemoryLinks`."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryLinks:
+    """The fields of a memory that tell whether it is based on others."""
+
+    id: str
+    kind: MemoryKind
+    speaker: str
+    sources: tuple[str, ...]
+    supersedes: tuple[str, ...]
+    superseded_by: str | None
+    pinned: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +86,7 @@ class Curator:
         self._user_id = user_id
         self._lexicon = lexicon
         self._forget = forget
-        self._told: dict[str, None] = {}
+        self._queued: dict[str, None] = {}
         """Other threads add to it, atomically."""
         self._stands: dict[str, str] = {}
         self._leaving: dict[str, str] = {}
@@ -82,7 +96,7 @@ class Curator:
 
     def told(self, ids: Iterable[str]) -> None:
         """Queue new memories for comparison once they have vectors. Any thread."""
-        self._told.update(dict.fromkeys(ids))
+        self._queued.update(dict.fromkeys(ids))
 
     def standing(self, ids: Iterable[str]) -> list[str]:
         """The current ids of these: a merged memory has the id of the older one."""
@@ -96,10 +110,10 @@ class Curator:
         Raises:
             StoreError: the table failed. The rest is compared another time.
         """
-        told = list(self._told)[-MOST_COMPARED:]
-        wanted = list(dict.fromkeys([*told, *self._leaving]))
+        queued = list(self._queued)[-MOST_COMPARED:]
+        wanted = list(dict.fromkeys([*queued, *self._leaving]))
         rows = {each.id: each for each in table.get(self._user_id, wanted)} if wanted else {}
-        found = sorted((rows[key] for key in told if key in rows), key=said)
+        found = sorted((rows[key] for key in queued if key in rows), key=said)
         waiting = {memory.id for memory in found}
         for memory in found:
             waiting.discard(memory.id)
@@ -113,11 +127,11 @@ class Curator:
         # Drop those that are gone or could not be written; keep those still waiting to be written.
         for key in [key for key in self._leaving if key not in rows]:
             self._left(key, index)
-        self._done(k for k in told if k not in rows and (k not in index or index.has_vector(k)))
+        self._done(k for k in queued if k not in rows and (k not in index or index.has_vector(k)))
 
     def _done(self, ids: Iterable[str]) -> None:
         for key in ids:
-            self._told.pop(key, None)
+            self._queued.pop(key, None)
 
     def _compare(
         self, memory: Memory, near: Mapping[str, float], index: UserIndex, table: MemoryTable
@@ -137,7 +151,7 @@ class Curator:
             decision = self._decided(memory, others)
         if isinstance(decision, Repeats):
             self._merge(decision.old, memory, index, table)
-        elif not isinstance(decision, Distinct):
+        elif decision is not None:
             if isinstance(decision, ReplacedBy):
                 changed = superseded(decision.by, [memory])
             else:
@@ -191,8 +205,8 @@ class Curator:
             return
         outlines = [
             MemoryLinks(*row)
-            for batch in table.scan(self._user_id, OUTLINE)
-            for row in zip(*map(batch.values, OUTLINE), strict=True)
+            for batch in table.scan(self._user_id, LINKS)
+            for row in zip(*map(batch.values, LINKS), strict=True)
         ]
         gone = expiring_with(expired, outlines)
         if transcript is not None:
@@ -221,6 +235,34 @@ class Curator:
         table.delete(self._user_id, ids)
         index.remove(ids)
         self._forget(texts)
+
+
+def expiring_with(expired: Collection[str], every: Sequence[MemoryLinks]) -> set[str]:
+    """The expired ones and what depends on them: memories derived only from the user's words in
+    them, and what they had superseded, which would seem to hold again."""
+    gone = set(expired)
+    while True:
+        dead = {
+            source
+            for each in every
+            if each.id in gone and each.kind is MemoryKind.EXCHANGE and each.speaker == USER
+            for source in each.sources
+        }
+        more = {
+            each.id
+            for each in every
+            if each.id not in gone
+            and not each.pinned
+            and (each.superseded_by in gone or _derived_from(each, dead))
+        }
+        if not more:
+            return gone
+        gone |= more
+
+
+def _derived_from(each: MemoryLinks, exchanges: set[str]) -> bool:
+    derived = each.kind is not MemoryKind.EXCHANGE and bool(each.sources)
+    return derived and exchanges.issuperset(each.sources)
 
 
 def _without(memory: Memory, gone: Collection[str]) -> Memory:

@@ -1,8 +1,13 @@
-"""Decides by cautious rules whether two texts say the same thing.
+"""Decides by cautious rules whether two texts say the same thing, and what a model may propose
+where these rules don't decide.
 
 A high cosine says that they are about the same subject; but encoders hardly notice a `not`, a 5
 instead of a 6, or another name. So the words decide: the newer text must not add anything but
 fillers. A missed duplicate costs a line; a wrong merge would cost a memory.
+
+Models small enough to run here say "changed" about nearly anything. So a model only chooses between
+what the words leave open: names, numbers and denials decide, and whatever the user wrote, edited,
+pinned or split stays.
 """
 
 import re
@@ -14,7 +19,8 @@ from assistant.language.sentences import stated
 from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
 from assistant.language.word_lists import listed
-from assistant.memory.records.memory import LONGEST_READ, Memory
+from assistant.memory.records.ids import ADDED_BY_USER
+from assistant.memory.records.memory import LONGEST_READ, Memory, MemoryKind
 
 DECIDING = frozenset(
     listed(
@@ -27,7 +33,8 @@ DECIDING = frozenset(
     )
 )
 """Words that may reverse the meaning though they carry little content: both must have the same."""
-
+FREE = frozenset({"our", "in", "on", "at"})
+"""Deciding words in which a model may overlook a difference."""
 MOMENT = re.compile(
     r"\b(?:today|tonight|tomorrow|yesterday|this|next|last|ago|now|currently|at the moment|lately"
     r"|recently|soon|later|earlier|was|were|had|went|came|saw|ate|slept|felt"
@@ -55,6 +62,14 @@ ENOUGH = 3
 """Content words that make a statement understandable by itself."""
 MOST_LEFT_OUT = 0.5
 """Share of the older text's content words that the newer one may leave out."""
+NEAREST = 0.75
+"""Cosine from which a model is asked about two memories. Beyond `duplicate_cosine` the rules have
+already been tried, and did not decide."""
+EDITED = 1.0
+"""The confidence of a derived memory that the user has corrected."""
+
+
+# -- certain -------------------------------------------------------------------------------------
 
 
 def same_telling(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> bool:
@@ -63,26 +78,8 @@ def same_telling(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> bool:
         complete(newer, lexicon)
         and complete(older, lexicon)
         and _same(older.text, newer.text, lexicon)
-        and same_day(older, newer)
+        and _same_day(older, newer)
     )
-
-
-def same_day(older: Memory, newer: Memory) -> bool:
-    """False if either text is about something temporary and they were said on different days:
-    `tomorrow` or a headache then means something else."""
-    together = local_day(older.told) == local_day(newer.told)
-    return together or not (_passing(older) or _passing(newer))
-
-
-def _same(older: str, newer: str, lexicon: TextAnalyzer) -> bool:
-    english = lexicon.language == "en"
-    before, after = content_words(older, english=english), content_words(newer, english=english)
-    return before == after or (english and _adds_nothing(before, after))
-
-
-def _passing(memory: Memory) -> bool:
-    """Whether its meaning depends on the day on which it is said."""
-    return MOMENT.search(memory.text) is not None
 
 
 def complete(memory: Memory, lexicon: TextAnalyzer) -> bool:
@@ -99,24 +96,98 @@ def complete(memory: Memory, lexicon: TextAnalyzer) -> bool:
     return content >= (1 if personal else 2)
 
 
+# -- what a model may propose ---------------------------------------------------------------------
+
+
+def may_be_merged(memory: Memory) -> bool:
+    """Whether a mere proposal may merge or supersede it."""
+    return (
+        memory.speaker == USER
+        and memory.kind is not MemoryKind.SUMMARY
+        and not (memory.pinned or memory.separate or memory.never_recall)
+        and memory.superseded_by is None
+        and ADDED_BY_USER not in memory.sources
+        and (memory.kind is MemoryKind.EXCHANGE or memory.confidence < EDITED)
+    )
+
+
+def comparable(older: Memory, newer: Memory) -> bool:
+    """Whether they need comparing: the same user and kind, but different exchanges. After an
+    interrupted merge, the older one may have the newer one's exchange among its sources."""
+    return (
+        (older.user_id, older.kind) == (newer.user_id, newer.kind)
+        and may_be_merged(older)
+        and may_be_merged(newer)
+        and (older.told, older.created) <= (newer.told, newer.created)
+        and older.sources[:1] != newer.sources[:1]  # the first is its own
+    )
+
+
+def may_be_same(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> bool:
+    """Whether the newer one may say the same: no content word that the older one lacks, and every
+    name, number, person and denial in its place. Other words may be in any order."""
+    if lexicon.language != "en" or newer.kind is not MemoryKind.EXCHANGE:
+        return False  # merges of derived memories can't be undone
+    if not (complete(older, lexicon) and complete(newer, lexicon)):
+        return False
+    if not _same_day(older, newer) or POINTING.search(newer.text) or POINTING.search(older.text):
+        return False
+    before, after = content_words(older.text), content_words(newer.text)
+    names = _names(older.text) | _names(newer.text)
+    if _fixed(before, names) != _fixed(after, names):
+        return False
+    if sorted(map(_decider, before)) != sorted(map(_decider, after)):
+        return False
+    known, new = ({w.removesuffix("s") for w in ws if w not in DECIDING} for ws in (before, after))
+    return bool(new) and new <= known and len(known - new) <= MOST_LEFT_OUT * len(known)
+
+
+# -- inside -------------------------------------------------------------------------------------
+
+
+def _same_day(older: Memory, newer: Memory) -> bool:
+    """False if either text is about something temporary and they were said on different days:
+    `tomorrow` or a headache then means something else."""
+    together = local_day(older.told) == local_day(newer.told)
+    return together or not (MOMENT.search(older.text) or MOMENT.search(newer.text))
+
+
+def _same(older: str, newer: str, lexicon: TextAnalyzer) -> bool:
+    english = lexicon.language == "en"
+    before, after = content_words(older, english=english), content_words(newer, english=english)
+    return before == after or (english and _adds_nothing(before, after))
+
+
 def _adds_nothing(before: Sequence[str], after: Sequence[str]) -> bool:
     if [word for word in before if _decides(word)] != [word for word in after if _decides(word)]:
         return False
-    known, told = _content(before), _content(after)
-    left_out = len(set(known) - set(told)) / max(1, len(set(known)))
-    return bool(told) and left_out <= MOST_LEFT_OUT and _subsequence(told, known)
+    known, new = _content(before), _content(after)
+    left_out = len(set(known) - set(new)) / max(1, len(known))
+    rest = iter(known)  # `Tom is taller than Anna` is not `Anna is taller than Tom`
+    return bool(new) and left_out <= MOST_LEFT_OUT and all(word in rest for word in new)
 
 
 def _decides(word: str) -> bool:
     return word in DECIDING or any(letter.isdigit() for letter in word)
 
 
-def _content(found: Sequence[str]) -> list[str]:
+def _content(words: Sequence[str]) -> list[str]:
     """The other words in order, each once. Not stems, which hide the tense."""
-    return list(dict.fromkeys(word.removesuffix("s") for word in found if not _decides(word)))
+    return list(dict.fromkeys(word.removesuffix("s") for word in words if not _decides(word)))
 
 
-def _subsequence(inner: Sequence[str], outer: Sequence[str]) -> bool:
-    """`Tom is taller than Anna` is not `Anna is taller than Tom`."""
-    rest = iter(outer)
-    return all(word in rest for word in inner)
+def _decider(word: str) -> str:
+    return word if word in DECIDING - FREE else ""
+
+
+def _fixed(words: Sequence[str], names: set[str]) -> list[str]:
+    """Names, numbers and persons in order: `I owe Paula` is not `Paula owes me`."""
+    return [w for w in words if w in names or w in SELF or any(c.isdigit() for c in w)]
+
+
+def _names(text: str) -> set[str]:
+    """Capitalised words, except the first and "I"."""
+    rest = text.partition(" ")[2]
+    return {
+        w for each in rest.split() if each[:1].isupper() for w in content_words(each) if w != "i"
+    }

@@ -78,9 +78,9 @@ def extract_sentences(exchanges: Iterable[Exchange], lexicon: TextAnalyzer) -> S
         if not said or must_not_be_kept(said) or is_courtesy(said):
             continue
         on = exchange.started.astimezone().date()
-        told = [_told(quote, exchange.id, on, lexicon) for quote in _quotes(said)]
-        dropped += told.count(None)
-        for point in (*told, _asked(said, exchange.id, lexicon)):
+        stated = [_stated(quote, exchange.id, on, lexicon) for quote in _quotes(said)]
+        dropped += stated.count(None)
+        for point in (*stated, _asked(said, exchange.id, lexicon)):
             if point is not None and len(set(point.stems) - FRAMING) >= FEWEST:
                 found.pop(point.text.casefold(), None)
                 found[point.text.casefold()] = point
@@ -107,9 +107,9 @@ def select_sentences(
 
 def written(chosen_points: Sequence[SummarySentence]) -> str:
     """The summary made by rules alone."""
-    told = " ".join(each.text for each in chosen_points if not each.asked)
+    stated = " ".join(each.text for each in chosen_points if not each.asked)
     asked = " ".join(each.text for each in chosen_points if each.asked)
-    return f"{told} Asked: {asked}".strip() if asked else told
+    return f"{stated} Asked: {asked}".strip() if asked else stated
 
 
 def borne_out(sentence: str, by: Sequence[SummarySentence], lexicon: TextAnalyzer) -> bool:
@@ -138,7 +138,7 @@ def _quotes(said: str) -> list[str]:
     return sorted([*own, *others], key=said.find)
 
 
-def _told(quote: str, exchange: str, on: date, lexicon: TextAnalyzer) -> SummarySentence | None:
+def _stated(quote: str, exchange: str, on: date, lexicon: TextAnalyzer) -> SummarySentence | None:
     meant = with_absolute_dates(quote, on)
     if meant is None or _BEGINS.match(quote):
         return None
@@ -170,8 +170,8 @@ def _alike(one: SummarySentence, other: SummarySentence) -> bool:
 
 
 def _says(clause: str, point: SummarySentence, lexicon: TextAnalyzer) -> bool:
-    told = [stem for stem in stems_in(clause, lexicon) if stem not in FRAMING]
+    said = [stem for stem in stems_in(clause, lexicon) if stem not in FRAMING]
     if sorted(DENYING.findall(normalize(clause))) != sorted(DENYING.findall(normalize(point.text))):
         return False
     rest = iter(point.stems)
-    return bool(told) and all(stem in rest for stem in told)
+    return bool(said) and all(stem in rest for stem in said)

@@ -1,9 +1,12 @@
-"""Decides by pure rules whether a fact is supported by the user's own words, whoever wrote the
-fact.
+"""Decides by pure rules whether derived text is supported by what was said, whoever wrote it.
 
-It is if its quote is part of what the user said, as a statement; if every content word is in the
-quote, or is a day that follows from it; and if both deny the same. Other facts are dropped: missing
-a fact costs less than inventing one.
+A fact is if its quote is part of what the user said, as a statement; if every content word is in
+the quote, or is a day that follows from it; and if both deny the same. Other facts are dropped:
+missing a fact costs less than inventing one.
+
+A description is only searched, never shown, so it may use other words. But small models invent
+names, and an invented name would bring up unrelated memories: so no sentence may have a name,
+number or day that the sources don't have.
 """
 
 import re
@@ -13,6 +16,7 @@ from datetime import date
 from assistant.language.absolute_dates import with_absolute_dates
 from assistant.language.dialogue_acts import WISHED
 from assistant.language.normalisation import normalize
+from assistant.language.sentences import sentences
 from assistant.language.stemming import TextAnalyzer, synonym_stems
 from assistant.memory.curation.duplicates import POINTING
 
@@ -28,6 +32,10 @@ DENYING = re.compile(
     r"\b(?:not|no|never|none|neither|nor|nothing|nobody|without|anymore|hardly|barely|stopped|quit|"
     r"gave up|given up)\b"
 )
+_SPEAKERS = frozenset({"user", "assistant"})
+"""Words by which descriptions refer to the two speakers, though nobody said them."""
+_WORD = re.compile(r"\w+(?:['’-]\w+)*")
+_POSSESSIVE = re.compile(r"['’]s?$")
 
 
 def is_grounded(
@@ -49,9 +57,9 @@ def is_grounded(
     known = {*stems_in(quote, lexicon), *stems_in(meant, lexicon)} | FRAMING
     if WISHED.match(quote):
         known |= {"want"}
-    told = set(stems_in(text, lexicon))
+    own = set(stems_in(text, lexicon))
     enough = FEWEST_POINTING if _points(quote) else 1
-    return len(told - FRAMING) >= enough and told <= known
+    return len(own - FRAMING) >= enough and own <= known
 
 
 def _points(quote: str) -> bool:
@@ -76,3 +84,35 @@ def _denied(text: str) -> list[str]:
 def stems_in(text: str, lexicon: TextAnalyzer) -> tuple[str, ...]:
     """Stems in order, with one for all words of the same meaning."""
     return tuple(SAME.get(stem, stem) for stem in lexicon.content(text))
+
+
+def without_unsupported(
+    description: str, sources: Sequence[str], on: date, lexicon: TextAnalyzer
+) -> str:
+    """A description with days written out, without sentences that name a person, number or day not
+    in the sources; "" if nothing is left.
+
+    Args:
+        sources: what was said, with the speakers' names.
+        on: the day it was said.
+    """
+    said = " ".join(sources)
+    known = lexicon.content_and_numbers(f"{said} {with_absolute_dates(said, on) or ''}") | _SPEAKERS
+    every = [each.text for each in sentences(description, semicolons=True)]
+    kept = " ".join(each for each in every if _names_in(each, lexicon) <= known)
+    plain = " ".join(kept.split())
+    return with_absolute_dates(plain, on) or plain
+
+
+def _names_in(sentence: str, lexicon: TextAnalyzer) -> set[str]:
+    """Stems of what may be names, and the numbers."""
+    names = filter(_may_be_name, _WORD.findall(sentence))
+    stems = {stem for word in names for stem in lexicon.content(_POSSESSIVE.sub("", word))}
+    every = lexicon.content_and_numbers(sentence)
+    return {stem for stem in every if stem in stems or stem[0] == "#"}
+
+
+def _may_be_name(word: str) -> bool:
+    """The first word of a sentence may be one too: if it is a stop word, it has no stem and so is
+    known. So may words with digits or in foreign letters."""
+    return word[0].isupper() or not word.isascii() or any(letter.isdigit() for letter in word)

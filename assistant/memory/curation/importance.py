@@ -1,13 +1,16 @@
-"""Computes how important a memory is from its history. No model and no words: the same memory at
-the same time always gets the same value, whatever it had before.
+"""Computes how important a memory is from its history, and how much an exchange matters in the
+window from its memories. No model.
+
+The same memory at the same time always gets the same importance, whatever it had before:
 
     base      the value it got when it was created, or by hand
     + 0.15    for use: each doubling of the number of uses adds a third of it, up to 7 uses; half of
               it is left 180 days after the last use
-    + 0.10    for each rating as rightly recalled, minus as much for wrongly; at most two + 0.10
-    for each doubling of how often it was said; at most two + 0.20    if it is pinned - 0.15    if
-    it was never used, rated, pinned or repeated, growing with age: half of it after 180 days; a
-    third as much if it contains a name, a number or a day
+    + 0.10    for each rating as rightly recalled, minus as much for wrongly; at most two
+    + 0.10    for each doubling of how often it was said; at most two
+    + 0.20    if it is pinned
+    - 0.15    if it was never used, rated, pinned or repeated, growing with age: half of it after
+              180 days; a third as much if it contains a name, a number or a day
 
 In steps of 0.05, within [0, 1]. It never falls below a value set by hand, or the base of what the
 assistant said, which is low anyway; what the user said never falls to where memories expire.
@@ -15,16 +18,21 @@ assistant said, which is low anyway; what the user said never falls to where mem
 
 import math
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from assistant.context import Exchange
+from assistant.errors import StoreError
+from assistant.language.dialogue_acts import WISHED
 from assistant.language.speakers import USER
 from assistant.memory.curation.materialize import IMPORTANCE
 from assistant.memory.records.memory import Memory, MemoryKind
+from assistant.memory.retrieval.user_index import UserIndex
 
 USED, MOST_USES = 0.15, 7
 MARKED, MOST_MARKS = 0.10, 2
-TOLD, MOST_TOLD = 0.10, 2
+REPEATED, MOST_REPEATED = 0.10, 2
 PINNED = 0.20
 FADED = 0.15
 SPECIFIC = 1 / 3
@@ -36,6 +44,13 @@ LEAST = 0.35
 READ = 500
 """Characters at the start of a text that are searched for something specific."""
 _SPECIFIC = re.compile(r"\d|(?<=[a-z,;] )[A-Z][a-z]")
+
+WISH = 0.9
+"""Of an exchange with an instruction that is meant to last, such as how to answer."""
+AS_SAID = 0.2
+"""Of an exchange, for having been said at all."""
+PER_USE, COUNTED_USES = 0.1, 5
+"""Added for each prompt that contained a memory of the exchange."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +95,9 @@ def importance_of(memory: Memory, given: ImportanceRecord, now: datetime) -> flo
 def _gained(memory: Memory, now: datetime) -> float:
     used = math.log2(1 + min(memory.uses, MOST_USES)) / math.log2(1 + MOST_USES)
     marks = max(-MOST_MARKS, min(memory.feedback, MOST_MARKS))
-    told = min(math.log2(max(1, len(memory.sources))), MOST_TOLD)
+    repeated = min(math.log2(max(1, len(memory.sources))), MOST_REPEATED)
     fresh = _left(now, memory.last_used) if memory.last_used is not None else 0.0
-    return USED * used * fresh + MARKED * marks + TOLD * told + PINNED * memory.pinned
+    return USED * used * fresh + MARKED * marks + REPEATED * repeated + PINNED * memory.pinned
 
 
 def _cared_for(memory: Memory) -> bool:
@@ -98,3 +113,32 @@ def _left(now: datetime, then: datetime) -> float:
     """Dates in the future, after a clock was set back, count as new."""
     days = max(0.0, (now - then) / timedelta(days=1))
     return float(0.5 ** (days / HALF_DAYS))
+
+
+def importance_of_exchanges(
+    exchanges: Sequence[Exchange], index: Callable[[], UserIndex]
+) -> dict[str, float]:
+    """How much exchanges matter, by id, in [0, 1]; reads RAM only, a millisecond for a hundred.
+
+    Args:
+        index: may raise StoreError while it is loading; then only the words count.
+    """
+    found = {e.id: WISH if WISHED.match(e.user_text.strip()) else 0.0 for e in exchanges}
+    try:
+        memories = index().outlines(frozenset(found)).values()
+    except StoreError:
+        return found
+    for memory in memories:
+        for source in found.keys() & set(memory.sources):
+            found[source] = max(found[source], importance_to_exchange(memory))
+    return found
+
+
+def importance_to_exchange(memory: Memory) -> float:
+    """The importance that a memory gives to its exchanges."""
+    if memory.pinned:
+        return 1.0
+    if memory.kind is MemoryKind.SUMMARY:
+        return 0.0
+    own = AS_SAID if memory.kind is MemoryKind.EXCHANGE else memory.importance
+    return min(1.0, own + PER_USE * min(memory.uses, COUNTED_USES))

@@ -1,39 +1,96 @@
-"""Creates memories from exchanges, without any model."""
+"""Creates memories from exchanges, without any model: what was said, the user's name, and how the
+user wants to be answered."""
 
-import sqlite3
-from collections.abc import Collection, Iterable
-from contextlib import AbstractContextManager
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import Protocol
 
 from assistant.context import Exchange
 from assistant.language.calendar import day_words
+from assistant.language.dialogue_acts import WISHED
+from assistant.language.name_introduction import name_told
 from assistant.language.speakers import ASSISTANT, USER
-from assistant.memory.curation.profile_facts import told_of_name, told_of_wishes
-from assistant.memory.records.hidden import HiddenItems
-from assistant.memory.records.memory import Memory, MemoryKind
+from assistant.language.third_person import third_person
+from assistant.memory.curation.statements import statements
+from assistant.memory.records import serialization
+from assistant.memory.records.ids import WISH, merged_ids, telling
+from assistant.memory.records.memory import MARKS, Memory, MemoryKind
+from assistant.memory.retrieval.user_profile import TEXTS
+from assistant.memory.store.maintenance import in_order
+from assistant.memory.store.repair import SAVED_AT_ONCE
+from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript import fact_rows, span_summaries
+from assistant.memory.transcript.database import Transcript
 
 IMPORTANCE = {USER: 0.5, ASSISTANT: 0.2}
 """What the user said matters more, since it is what they will ask for."""
+CERTAIN = 0.9
+"""Importance and confidence of the user's name and wishes, which are in every prompt."""
+_FROM_NOW_ON = re.compile(r"\bfrom now on,\s*", re.IGNORECASE)
+"""The comma here separates nothing."""
 
 
-class Transcript(Protocol):
-    """The source from which memories can be created again."""
+def materialize_exchange(user_id: str, conversation: str, exchange: Exchange) -> list[Memory]:
+    """One memory per speaker's turn, in order, then what the user said about their name and about
+    how to be answered. Their ids follow from the exchange's, so repeating this adds no doubles."""
+    turns = {USER: exchange.user_text.strip(), ASSISTANT: exchange.assistant_text.strip()}
+    made = [
+        Memory(
+            id=telling(exchange.id, speaker),
+            user_id=user_id,
+            kind=MemoryKind.EXCHANGE,
+            text=text,
+            created=exchange.started,
+            speaker=speaker,
+            conversation=conversation,
+            context=day_words(exchange.started),
+            importance=IMPORTANCE[speaker],
+            sources=(exchange.id,),
+        )
+        for speaker, text in turns.items()
+        if text
+    ]
+    certain = [
+        (what, MemoryKind.PROFILE, TEXTS[what].format(name))
+        for what, name in name_told(exchange.user_text).items()
+    ]
+    certain += [
+        (f"{number}-{WISH}", MemoryKind.PREFERENCE, text)
+        for number, text in enumerate(wishes(exchange.user_text))
+    ]
+    return made + [
+        Memory(
+            id=f"{exchange.id}-{what}",
+            user_id=user_id,
+            kind=kind,
+            text=text,
+            created=exchange.started,
+            conversation=conversation,
+            importance=CERTAIN,
+            confidence=CERTAIN,
+            sources=(exchange.id,),
+        )
+        for what, kind, text in certain
+    ]
 
-    def exchange_ids(self, user: str) -> set[str]: ...
 
-    def exchanges(self, user: str, ids: Collection[str]) -> Iterable[tuple[str, Exchange]]: ...
+def wishes(said: str) -> list[str]:
+    """How the user wants to be answered from now on, in the third person; usually nothing. Cautious
+    rules for English recognise plain instructions that are meant to last.
 
-    def note_expired(
-        self, user: str, tellings: Iterable[tuple[str, str]], at: datetime
-    ) -> None: ...
+    >>> wishes("Please always answer in one sentence.")
+    ['The user wants the assistant to always answer in one sentence.']
+    """
+    plain = _FROM_NOW_ON.sub("from now on ", said.replace("’", "'"))
+    if not WISHED.search(plain):  # most of what is said
+        return []
+    return [third_person(quote) for quote in statements(plain) if is_wish(quote)]
 
-    def expired(self, user: str, now: datetime) -> set[str]: ...
 
-    def hidden(self, user: str) -> Iterable[HiddenItems]: ...
-
-    def reading(self) -> AbstractContextManager[sqlite3.Connection]: ...
+def is_wish(quote: str) -> bool:
+    """Whether a statement says how to answer from now on."""
+    return WISHED.match(quote.replace("’", "'")) is not None
 
 
 def materialize_all(
@@ -49,41 +106,53 @@ def materialize_all(
     if not wanted:
         return []
     expired, derived = transcript.expired(user_id, now), fact_rows.read(transcript, user_id, wanted)
-    told = {each.id: (talk, each) for talk, each in transcript.exchanges(user_id, wanted)}
-    made = [
-        memory
-        for conversation, exchange in told.values()
-        for memory in (
-            *materialize_exchange(user_id, conversation, exchange),
-            *fact_rows.memories_of_facts(
-                user_id, conversation, exchange, derived.get(exchange.id, ())
-            ),
-        )
-    ]
+    exchanges = {each.id: (talk, each) for talk, each in transcript.exchanges(user_id, wanted)}
+    made: list[Memory] = []
+    for conversation, exchange in exchanges.values():
+        facts = derived.get(exchange.id, ())
+        made += materialize_exchange(user_id, conversation, exchange)
+        made += fact_rows.memories_of_facts(user_id, conversation, exchange, facts)
     with transcript.reading() as db:
-        made += span_summaries.stored_summaries(db, user_id, told)
+        made += span_summaries.stored_summaries(db, user_id, exchanges)
     return [memory for memory in made if memory.id not in expired]
 
 
-def materialize_exchange(user_id: str, conversation: str, exchange: Exchange) -> list[Memory]:
-    """One memory per speaker's turn, in order, then what the user said about their name and about
-    how to be answered. Their ids follow from the exchange's, so repeating this adds no doubles."""
-    turns = {USER: exchange.user_text.strip(), ASSISTANT: exchange.assistant_text.strip()}
-    made = [
-        Memory(
-            id=f"{exchange.id}-{speaker}",
-            user_id=user_id,
-            kind=MemoryKind.EXCHANGE,
-            text=text,
-            created=exchange.started,
-            speaker=speaker,
-            conversation=conversation,
-            context=day_words(exchange.started),
-            importance=IMPORTANCE[speaker],
-            sources=(exchange.id,),
-        )
-        for speaker, text in turns.items()
-        if text
-    ]
-    told = (user_id, conversation, exchange)
-    return made + told_of_name(*told) + told_of_wishes(*told)
+def rebuild_rows(table: MemoryTable, user_id: str, made: Sequence[Memory]) -> set[str]:
+    """Replace the table's rows by what was derived from the transcript, keeping their marks.
+
+    Memories based on no exchange of the transcript, and those derived by others, stay: they can't
+    be derived here. Duplicates left by a fault are removed; merged memories stay merged. Returns
+    the ids of new ones.
+
+    Raises:
+        StoreError: the table failed. What comes from the transcript can be derived again.
+    """
+    before: dict[str, Memory] = {}
+    twice: dict[str, Memory] = {}
+    for memory in in_order(table, user_id):
+        if memory.id in before:
+            twice[memory.id] = memory
+        before[memory.id] = memory
+    merged = merged_ids(before.values()) - set(before)
+    kept = {source for memory in made for source in memory.sources}
+    fresh = {
+        memory.id: _marked(memory, before.get(memory.id), kept)
+        for memory in made
+        if memory.id not in merged
+    }
+    changed = {key: memory for key, memory in fresh.items() if memory != before.get(key)}
+    if twice:
+        table.delete(user_id, twice)
+    rows = list((twice | {key: fresh[key] for key in twice if key in fresh} | changed).values())
+    for start in range(0, len(rows), SAVED_AT_ONCE):
+        table.import_(map(serialization.to_json, rows[start : start + SAVED_AT_ONCE]))
+    table.compact()
+    return set(fresh) - set(before)
+
+
+def _marked(memory: Memory, before: Memory | None, exchanges: Collection[str]) -> Memory:
+    if before is None:
+        return memory
+    again = tuple(each for each in before.sources if each in exchanges)
+    sources = tuple(dict.fromkeys(memory.sources + again))
+    return replace(memory, **{name: getattr(before, name) for name in MARKS}, sources=sources)

@@ -12,29 +12,24 @@ from typing import Any
 from assistant.context import Exchange
 from assistant.memory.curation.materialize import materialize_exchange
 from assistant.memory.records.ids import exchange_of, own_exchange, repeated
-from assistant.memory.records.memory import Memory
+from assistant.memory.records.memory import MARKS, Memory
 
 ExchangesById = Mapping[str, tuple[str, Exchange]]
 """Exchanges by id, each with its conversation's id."""
 Derived = Mapping[str, Sequence[Mapping[str, Any] | None]]
 """Facts by exchange."""
-KEPT = (
-    *("importance", "confidence", "last_used", "uses", "feedback", "expires", "supersedes"),
-    *("superseded_by", "pinned", "never_recall", "separate"),
-)
-"""Fields that belong to a memory rather than to its words."""
 
 
-def turn_of(user_id: str, exchange: str, speaker: str, told: ExchangesById) -> Memory | None:
+def _turn_of(user_id: str, exchange: str, speaker: str, by_id: ExchangesById) -> Memory | None:
     """A speaker's turn in an exchange, created again; None if the transcript no longer has it."""
-    if exchange not in told:
+    if exchange not in by_id:
         return None
-    made = materialize_exchange(user_id, *told[exchange])
+    made = materialize_exchange(user_id, *by_id[exchange])
     return next((memory for memory in made if memory.speaker == speaker), None)
 
 
 def without_tellings(
-    memory: Memory, exchanges: Collection[str], told: ExchangesById, derived: Derived
+    memory: Memory, exchanges: Collection[str], by_id: ExchangesById, derived: Derived
 ) -> Memory | None:
     """A memory said in several exchanges, without some of them.
 
@@ -43,7 +38,7 @@ def without_tellings(
     it is derived again from them.
 
     Args:
-        told: the exchanges that stay.
+        by_id: the exchanges that stay.
         derived: their facts.
     """
     sources = tuple(source for source in memory.sources if source not in exchanges)
@@ -53,29 +48,29 @@ def without_tellings(
         if not any(each is not None and each["text"] == memory.text for each in elsewhere):
             return None
     if own_exchange(memory) in exchanges:
-        turns = (turn_of(memory.user_id, each, memory.speaker, told) for each in sources)
+        turns = (_turn_of(memory.user_id, each, memory.speaker, by_id) for each in sources)
         made = next((turn for turn in turns if turn is not None), None)
         if made is None:
             return None
-        kept = replace(made, **{name: getattr(memory, name) for name in KEPT}, sources=sources)
+        kept = replace(made, **{name: getattr(memory, name) for name in MARKS}, sources=sources)
     if memory.refreshed is None:
         return kept
-    return replace(kept, refreshed=_latest(kept, told))
+    return replace(kept, refreshed=_latest(kept, by_id))
 
 
-def _latest(memory: Memory, told: ExchangesById) -> datetime | None:
-    times = [told[each][1].started for each in memory.sources if each in told]
+def _latest(memory: Memory, by_id: ExchangesById) -> datetime | None:
+    times = [by_id[each][1].started for each in memory.sources if each in by_id]
     latest = max(times, default=memory.created)
     return latest if latest > memory.created else None
 
 
-def split_tellings(memory: Memory, told: ExchangesById) -> list[Memory]:
+def split_tellings(memory: Memory, by_id: ExchangesById) -> list[Memory]:
     """A memory and its other instances, each by itself and never to be merged again.
 
     Args:
-        told: the exchanges of the other instances.
+        by_id: the exchanges of the other instances.
     """
-    others = [turn_of(memory.user_id, each, memory.speaker, told) for each in repeated(memory)]
+    others = [_turn_of(memory.user_id, each, memory.speaker, by_id) for each in repeated(memory)]
     made = [replace(other, separate=True) for other in others if other is not None]
     known = {source for other in made for source in other.sources}
     sources = tuple(source for source in memory.sources if source not in known)

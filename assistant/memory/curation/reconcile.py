@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation.conflicts import changes, supersedes
 from assistant.memory.curation.duplicates import complete, same_telling
-from assistant.memory.curation.fact_equivalence import LIKE_ENOUGH, derived, same_fact
+from assistant.memory.curation.facts import LIKE_ENOUGH, derived, same_fact
 from assistant.memory.records.ids import ADDED_BY_USER
 from assistant.memory.records.memory import Memory, MemoryKind
 
@@ -15,11 +15,6 @@ DUPLICATE_COSINE = 0.92
 """Cosine from which two memories may be the same."""
 RELATED_COSINE = 0.2
 """Cosine from which one may supersede another: both are about the same thing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Distinct:
-    """It is a memory of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +38,8 @@ class ReplacedBy:
     by: Memory
 
 
-Decision = Distinct | Repeats | Replaces | ReplacedBy
+Decision = Repeats | Replaces | ReplacedBy | None
+"""None: it is a memory of its own."""
 
 
 def may_matter(new: Memory, lexicon: TextAnalyzer) -> bool:
@@ -75,7 +71,7 @@ def reconcile(
         near: the existing memories, nearest first, with their cosines to it.
     """
     if new.separate:
-        return Distinct()
+        return None
     current = [
         (old, cosine)
         for old, cosine in near
@@ -94,7 +90,7 @@ def reconcile(
             if cosine >= RELATED_COSINE and _may_end(old, new) and supersedes(old, new, lexicon):
                 return ReplacedBy(old)
     if not changes(new, lexicon):
-        return Distinct()
+        return None
     ended = tuple(
         old
         for old, cosine in current
@@ -103,7 +99,7 @@ def reconcile(
         and _may_end(new, old)
         and supersedes(new, old, lexicon)
     )
-    return Replaces(ended) if ended else Distinct()
+    return Replaces(ended) if ended else None
 
 
 def _repeats(new: Memory, old: Memory, lexicon: TextAnalyzer) -> bool:

@@ -26,9 +26,6 @@ LONGEST_TEXT = 2000
 FEW_SOURCES = 3
 """A memory based on more exchanges, such as a summary, only includes those that say the same."""
 
-TURN = "turn "
-"""Prefix of a source's key that is not a memory; ids contain no space."""
-
 Everything = Mapping[str, Memory]
 """All of the user's memories by id."""
 
@@ -59,7 +56,8 @@ class AnswerTracer:
         self._turns = turns
         self._everything = everything
         self._lexicon = lexicon
-        self._told: set[str] = set()
+        self._words: set[str] = set()
+        """Those that identified the sources."""
         self._followed: dict[int, bool] = {}
         self.exchanges: set[str] = set()
         self.memories: set[str] = set()
@@ -73,27 +71,27 @@ class AnswerTracer:
 
     def _follow(self, place: int) -> bool:
         turn = self._turns[place]
-        memories = [self._everything[each.id] for each in turn.used if each.id in self._everything]
-        near = {each.id: each.near for each in turn.used}
-        sources = [Source(each.id, each.text[:LONGEST_TEXT], near[each.id]) for each in memories]
-        before = range(place - 1, -1, -1)
-        sources += [Source(f"{TURN}{at}", self._contribution(at), near=False) for at in before]
+        sources = [
+            Source(memory, memory.text[:LONGEST_TEXT], used.near)
+            for used in turn.used
+            if (memory := self._everything.get(used.id)) is not None
+        ]
+        before = reversed(range(place))
+        sources += [Source(at, self._contribution(at), near=False) for at in before]
         question = turn.exchange.user_text[:LONGEST_TEXT]
         earlier = ""
         if place and follows_up(question, self._lexicon.content(question)):
             earlier = self._turns[place - 1].exchange.user_text
         answer = turn.exchange.assistant_text[:LONGEST_TEXT]
-        found, told = attributed_sources(question, answer, sources, self._lexicon, earlier)
+        found, words = attributed_sources(question, answer, sources, self._lexicon, earlier)
+        self._words |= words
         for each in found:
-            self._told |= told
-            if not each.key.startswith(TURN):
-                self._take_memory(self._everything[each.key], told)
-                continue
-            at = int(each.key.removeprefix(TURN))
-            if is_question(self._turns[at].exchange.user_text):
-                self._take_answer(at)
+            if isinstance(each.origin, Memory):
+                self._take_memory(each.origin, words)
+            elif is_question(self._turns[each.origin].exchange.user_text):
+                self._take_answer(each.origin)
             else:
-                self.take_exchange(self._turns[at].exchange)
+                self.take_exchange(self._turns[each.origin].exchange)
         if found:
             self.exchanges |= {turn.exchange.id, *self._asked_before(place)}
         return bool(found)
@@ -118,20 +116,20 @@ class AnswerTracer:
 
     def take_exchange(self, exchange: Exchange) -> None:
         """Include an exchange, with others that say the same."""
-        self.exchanges |= {exchange.id, *told_too(exchange.id, self._everything)}
+        self.exchanges |= {exchange.id, *repetitions_of(exchange.id, self._everything)}
         self.things.append(ToldItem(exchange.user_text, USER, exchange.started))
 
-    def _take_memory(self, memory: Memory, told: set[str]) -> None:
+    def _take_memory(self, memory: Memory, words: set[str]) -> None:
         self.memories.add(memory.id)
-        self.exchanges |= sources_of(memory, told, self._everything, self._lexicon)
-        origins = self._origins(memory, told) if memory.speaker == ASSISTANT else []
+        self.exchanges |= sources_of(memory, words, self._everything, self._lexicon)
+        origins = self._origins(memory, words) if memory.speaker == ASSISTANT else []
         for each in origins:
-            self.exchanges |= sources_of(each, told, self._everything, self._lexicon)
+            self.exchanges |= sources_of(each, words, self._everything, self._lexicon)
         self.things += [thing_of(each) for each in origins or [memory]]
 
-    def _origins(self, answer: Memory, told: set[str]) -> list[Memory]:
+    def _origins(self, answer: Memory, words: set[str]) -> list[Memory]:
         """What the user had said before the assistant said it."""
-        named = told & distinct(answer.text, self._lexicon)
+        named = words & distinct(answer.text, self._lexicon)
         own = stems(answer.text, self._lexicon)
         return [
             memory
@@ -147,7 +145,7 @@ class AnswerTracer:
     def echoes(self, gone: Collection[str]) -> set[str]:
         """Other exchanges in which the assistant said it, but the user had not."""
         texts = [thing.text for thing in self.things]
-        named = {stem for text in texts for stem in distinct(text, self._lexicon)} & self._told
+        named = {stem for text in texts for stem in distinct(text, self._lexicon)} & self._words
         said_elsewhere = (each for each in self._exchanges() if each[0] not in gone)
         return echoes(said_elsewhere, texts, named, self._lexicon)
 
@@ -191,13 +189,13 @@ def thing_of(memory: Memory) -> ToldItem:
 
 
 def sources_of(
-    memory: Memory, told: Collection[str], everything: Everything, lexicon: TextAnalyzer
+    memory: Memory, words: Collection[str], everything: Everything, lexicon: TextAnalyzer
 ) -> set[str]:
-    """The exchanges a memory was taken from; if there are many, those that say most of `told`."""
+    """The exchanges a memory was taken from; if there are many, those that say most of `words`."""
     sources = set(memory.sources) - {ADDED_BY_USER}
     if memory.kind is MemoryKind.EXCHANGE or len(sources) <= FEW_SOURCES:
         return sources
-    wanted = set(told)
+    wanted = set(words)
     said = dict.fromkeys(sources, 0)
     for each in everything.values():
         key = own_exchange(each)
@@ -207,7 +205,7 @@ def sources_of(
     return {key for key, count in said.items() if count == most} if most else set()
 
 
-def told_too(exchange: str, everything: Everything) -> set[str]:
+def repetitions_of(exchange: str, everything: Everything) -> set[str]:
     """The other exchanges in which the user said the same."""
     return {
         source

@@ -7,13 +7,14 @@ since nearly every fact asked for is one.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assistant.language.normalisation import numbers_in
 from assistant.language.numbers import numbers, scales
 from assistant.language.sentences import begins_sentence
 from assistant.language.stemming import TextAnalyzer, synonym_stems
 from assistant.language.word_lists import listed
+from assistant.memory.records.memory import Memory
 from assistant.memory.retrieval.question import ASSISTANT_DID
 
 DISTINCT = 3.0
@@ -55,9 +56,9 @@ _UNKNOWING = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Something that the answer may have used; `key` is the caller's."""
+    """Something that the answer may have used: a memory, or the turn with this index."""
 
-    key: str
+    origin: Memory | int
     text: str
     near: bool = True
     """Whether it resembles the question enough to be chosen if no word decides."""
@@ -153,7 +154,7 @@ def attributed_sources(
     fits = [_fit(each, place, asked, weights, lexicon) for place, each in enumerate(sources)]
     chosen = _covering(fits, weights, mine=mine)
     if chosen:
-        return _of(chosen), {stem for fit in chosen for stem in fit.shared}
+        return [fit.source for fit in chosen], {stem for fit in chosen for stem in fit.shared}
     if mine and (fit := _by_question(fits, asked, weights)) is not None:
         return [fit.source], set(fit.asked)
     return [], set()
@@ -194,31 +195,25 @@ def _covering(fits: Sequence[_Fit], weights: Mapping[str, float], *, mine: bool)
     chosen: list[_Fit] = []
     left = set(weights)
     while best is not None:
-        chosen += [fit for fit in fits if _equal(fit, best)]
+        chosen += [fit for fit in fits if _says_all_of(best, fit)]
         left -= best.shared
-        rest = [_rest(fit, left, weights) for fit in fits if fit.source not in _of(chosen)]
+        rest = [_of_the_rest(fit, left, weights) for fit in fits if fit not in chosen]
         best = max((fit for fit in rest if fit.weight >= DISTINCT), key=_order, default=None)
     return chosen
-
-
-def _of(fits: Iterable[_Fit]) -> list[Source]:
-    return [fit.source for fit in fits]
 
 
 def _order(fit: _Fit) -> tuple[float, int, int]:
     return fit.weight, len(fit.asked), -fit.place
 
 
-def _equal(one: _Fit, best: _Fit) -> bool:
-    """Whether it says everything that the best one does."""
-    return one.source == best.source or (
-        one.shared >= best.shared and len(one.asked) >= len(best.asked)
-    )
+def _says_all_of(best: _Fit, one: _Fit) -> bool:
+    more = one.shared >= best.shared and len(one.asked) >= len(best.asked)
+    return more or one.place == best.place
 
 
-def _rest(fit: _Fit, left: set[str], weights: Mapping[str, float]) -> _Fit:
+def _of_the_rest(fit: _Fit, left: set[str], weights: Mapping[str, float]) -> _Fit:
     shared = fit.shared & left
-    return _Fit(fit.source, fit.place, shared, fit.asked, sum(weights[each] for each in shared))
+    return replace(fit, shared=shared, weight=sum(weights[each] for each in shared))
 
 
 def _tells(fit: _Fit, whole: float, *, mine: bool) -> bool:
@@ -238,9 +233,6 @@ def _by_question(
     with names or numbers of its own has them from elsewhere."""
     if any(weight == DISTINCT for weight in weights.values()):
         return None
-    close = [fit for fit in fits if fit.source.near and len(fit.asked) >= LEAST_ASKED * len(asked)]
-    return max((fit for fit in close if fit.asked), key=_by_asked, default=None)
-
-
-def _by_asked(fit: _Fit) -> tuple[int, int]:
-    return len(fit.asked), -fit.place
+    least = max(1, LEAST_ASKED * len(asked))
+    close = [fit for fit in fits if fit.source.near and len(fit.asked) >= least]
+    return max(close, key=lambda fit: (len(fit.asked), -fit.place), default=None)

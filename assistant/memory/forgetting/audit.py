@@ -94,7 +94,7 @@ class AuditReport:
             )
 
 
-def verify(
+def audit(
     table: MemoryTable, transcript: Transcript, texts: Sequence[str] = (), *, clean: bool = False
 ) -> AuditReport:
     """Check the stores. Blocking, for some seconds.
@@ -116,8 +116,8 @@ def verify(
     home = Home(transcript.path.parent)
     unknown = tuple(
         path.relative_to(home.root).as_posix() if path.is_relative_to(home.root) else str(path)
-        for path, holder in data_inventory.files(home, folder_of(table.uri))
-        if holder is None
+        for path, owner in data_inventory.files(home, folder_of(table.uri))
+        if owner is None
     )
     patterns = SearchPatterns.of(texts, any_case=True)
     if patterns:
@@ -128,7 +128,7 @@ def verify(
     return AuditReport(
         table.layout(),
         transcript.pages(),
-        removed(table),
+        _removed(table),
         unknown,
         table.forgotten.strange(),
         table.forgotten.unfinished,
@@ -136,7 +136,7 @@ def verify(
     )
 
 
-def removed(table: MemoryTable) -> int:
+def _removed(table: MemoryTable) -> int:
     """How many memories of older versions are gone from the newest, or have other words there."""
     newest: int | None = None
     there: set[tuple[str, ...]] = set()

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assistant.memory.curation.merges import without_tellings
+from assistant.memory.records.ids import ADDED_BY_USER
 from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.transcript import fact_rows
 from assistant.memory.transcript.database import Transcript
@@ -17,12 +18,14 @@ QUOTED = 8
 class Cascade:
     """`deleted` are to be deleted, `changed` to be written. A memory that loses its words but was
     also said elsewhere is in both, under two ids; `ids` are those that are gone altogether. `named`
-    are the deleted ones that were asked for themselves."""
+    are the deleted ones that the request itself meant; `staying` are ids of exchanges that stay
+    although those were based on them."""
 
     deleted: Sequence[Memory]
     changed: Sequence[Memory]
     ids: tuple[str, ...]
     named: Sequence[Memory]
+    staying: tuple[str, ...]
 
 
 def cascade(
@@ -65,7 +68,8 @@ def cascade(
         if kept is not None and (new := _without(kept, gone, going, quoting, new_ids)) != memory
     ]
     ids_gone = tuple(key for key in gone if key not in new_ids)
-    return Cascade(list(gone.values()), changed, ids_gone, named)
+    sources = {source for each in named for source in each.sources} - {ADDED_BY_USER}
+    return Cascade(list(gone.values()), changed, ids_gone, named, tuple(sorted(sources - going)))
 
 
 def _named(

@@ -1,122 +1,55 @@
-"""Everything that contains, or might contain, a person's words: files of a home, and parts of RAM.
+"""Every file of a home, with what it belongs to. In RAM, words are in the window and its summary,
+the index, the encoder's cache, memories and events on their way to the disk, the profile, and the
+language model's cache of the prompt.
 
 Code that creates a new file in a home must add it here; a test and `assistant memory
 verify-forgotten` report files that are not listed. A store that must be purged and searched as well
 registers a `DataLocation` with the transcript.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from assistant.paths import Home
 
-
-@dataclass(frozen=True, slots=True)
-class DataLocation:
-    """`paths` are file patterns relative to the home; `*` also matches folders. Without any, it is
-    only in RAM."""
-
-    name: str
-    what: str
-    paths: tuple[str, ...]
-    holds_words: bool
-
-
 MEMORIES = "memories"
-TRANSCRIPT = "transcript"
 ASIDE = "damaged"
-LOGS = "logs"
-RECORDINGS = "recordings"
 
-DATA_INVENTORY: tuple[DataLocation, ...] = (
-    DataLocation(
-        TRANSCRIPT,
-        "what was said, and its log",
-        tuple(f"transcript.sqlite3{ending}" for ending in ("", "-wal", "-shm", "-journal")),
-        True,
+DATA_INVENTORY: Mapping[str, tuple[str, ...]] = {
+    # With a person's words.
+    "transcript": tuple(
+        f"transcript.sqlite3{ending}" for ending in ("", "-wal", "-shm", "-journal")
     ),
-    DataLocation(
-        MEMORIES,
-        "the table of memories, and its locks",
-        ("memories/memories.lance/*", "memories/.lock", "memories/.writer"),
-        True,
-    ),
-    DataLocation("marker", "ids of what was forgotten", ("memories/forgotten.lance/*",), False),
-    DataLocation(
-        "reading",
-        "says that the memories are being read",
-        ("memories.reading",),
-        False,
-    ),
-    DataLocation(
-        "saving",
-        "names of stores that were set aside and are still to be brought over",
-        ("memories.saving",),
-        False,
-    ),
-    DataLocation(
-        ASIDE,
-        "stores that were set aside",
-        ("memories.damaged*", "transcript.sqlite3.damaged*"),
-        True,
-    ),
-    DataLocation(
-        "settings",
-        "settings with the user's instructions",
-        ("settings.toml", "settings.new"),
-        True,
-    ),
-    DataLocation("key", "the locked key", ("encryption.json", "encryption.new"), False),
-    DataLocation(
-        "conversion",
-        "a copy of the data folder while it is encrypted or decrypted",
-        ("converting/*", "converted/*"),
-        True,
-    ),
-    DataLocation(
-        RECORDINGS,
-        "recorded conversations, and their lock",
-        ("recordings/*.jsonl", "recordings/*.new", "recordings/.lock"),
-        True,
-    ),
-    DataLocation("receipts", "what was forgotten when", ("receipts.jsonl", "receipts.new"), False),
-    DataLocation("ledger", "times of turns", ("ledger.jsonl",), False),
-    DataLocation(
-        LOGS,
-        "errors, without words",
-        ("logs/assistant.log", "logs/assistant.log.[123]", "logs/native.log"),
-        False,
-    ),
-    DataLocation(
-        "door",
-        "where commands reach the assistant",
-        ("door/address", "door/address.new", "door/socket"),
-        False,
-    ),
-    DataLocation("finder", "what macOS knows of a folder", (".DS_Store", "*/.DS_Store"), False),
-    DataLocation("use", "the lock of a data folder in use", (".in-use",), False),
-    DataLocation("window", "the conversation in the prompt, and its summary", (), True),
-    DataLocation("index", "memories, their words and vectors", (), True),
-    DataLocation("encoder", "vectors of questions and texts, by their words", (), True),
-    DataLocation("link", "memories that wait for the store", (), True),
-    DataLocation("profile", "what is always in the prompt", (), True),
-    DataLocation("recorder", "events on their way to a recording", (), True),
-    DataLocation("model", "the language model's cache of the prompt", (), True),
-)
-"""The files first, then what is only in RAM."""
+    MEMORIES: ("memories/memories.lance/*", "memories/.lock", "memories/.writer"),
+    ASIDE: ("memories.damaged*", "transcript.sqlite3.damaged*"),
+    "settings": ("settings.toml", "settings.new"),
+    "conversion": ("converting/*", "converted/*"),  # a copy, while a home is encrypted or decrypted
+    "recordings": ("recordings/*.jsonl", "recordings/*.new", "recordings/.lock"),
+    # Without.
+    "marker": ("memories/forgotten.lance/*",),  # ids of what was forgotten
+    "reading": ("memories.reading",),  # says that the memories are being read
+    "saving": ("memories.saving",),  # names of stores set aside that are still to be brought over
+    "key": ("encryption.json", "encryption.new"),
+    "receipts": ("receipts.jsonl", "receipts.new"),
+    "ledger": ("ledger.jsonl",),  # times of turns
+    "logs": ("logs/assistant.log", "logs/assistant.log.[123]", "logs/native.log"),
+    "door": ("door/address", "door/address.new", "door/socket"),  # where commands reach it
+    "finder": (".DS_Store", "*/.DS_Store"),  # what macOS knows of a folder
+    "use": (".in-use",),  # the lock of a data folder in use
+}
+"""File patterns relative to the home, by the name of what they belong to, which receipts contain;
+`*` also matches folders."""
 
 
 def set_aside(home: Home) -> list[Path]:
     """Folders and files that were set aside as damaged, by this program or the user."""
-    patterns = next(holder.paths for holder in DATA_INVENTORY if holder.name == ASIDE)
-    return sorted(path for pattern in patterns for path in home.root.glob(pattern))
+    return sorted(path for pattern in DATA_INVENTORY[ASIDE] for path in home.root.glob(pattern))
 
 
-def files(home: Home, folder: Path | None = None) -> Iterator[tuple[Path, DataLocation | None]]:
-    """Each file of a home, with its entry in `DATA_INVENTORY`; None if it has none. Links are not
-    followed, and have no entry.
+def files(home: Home, folder: Path | None = None) -> Iterator[tuple[Path, str | None]]:
+    """Each file of a home, with its name in `DATA_INVENTORY`; None if it has none. Links are not
+    followed, and have no name.
 
     Args:
         folder: where the memories are, if elsewhere.
@@ -126,17 +59,23 @@ def files(home: Home, folder: Path | None = None) -> Iterator[tuple[Path, DataLo
     for path in _below(home.root):
         if inside and folder is not None and path.is_relative_to(folder):
             continue
-        yield path, None if path.is_symlink() else _claimed(path.relative_to(home.root))
+        yield path, _name_of(path, path.relative_to(home.root))
     if not own and folder is not None:
         for path in _below(folder):
-            relative = Path(MEMORIES) / path.relative_to(folder)
-            yield path, None if path.is_symlink() else _claimed(relative)
+            yield path, _name_of(path, Path(MEMORIES) / path.relative_to(folder))
 
 
-def _claimed(relative: Path) -> DataLocation | None:
-    name = relative.as_posix()
+def _name_of(path: Path, relative: Path) -> str | None:
+    if path.is_symlink():
+        return None
+    file = relative.as_posix()
     return next(
-        (h for h in DATA_INVENTORY if any(fnmatchcase(name, pattern) for pattern in h.paths)), None
+        (
+            name
+            for name, patterns in DATA_INVENTORY.items()
+            if any(fnmatchcase(file, pattern) for pattern in patterns)
+        ),
+        None,
     )
 
 

@@ -5,8 +5,7 @@
     purge     after the grace time while nobody speaks, or at once if somebody waits for it
 
 What is recorded stays hidden at the next start, before anything is recalled; an interrupted purge
-starts again from the beginning. A session and a command without one differ only in what they pass
-in: what hides things in RAM, and who waits for silence.
+starts again from the beginning.
 """
 
 import asyncio
@@ -28,7 +27,8 @@ from assistant.events import (
 )
 from assistant.ipc import Result, run_on_loop
 from assistant.memory.forgetting.answer_origins import AnsweredTurn
-from assistant.memory.forgetting.purge import Purge
+from assistant.memory.forgetting.memory_access import MemoryAccess
+from assistant.memory.forgetting.purge import purge
 from assistant.memory.forgetting.receipts import PurgeResult, Receipt
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.memory import Memory
@@ -78,36 +78,35 @@ class UndoResult:
 
 
 class ForgettingExecutor:
-    """Forgetting for one user. In a session it belongs to the event loop; otherwise it may be
-    called from any, one call at a time.
+    """Forgetting for one user. In a session it belongs to the event loop; callers on a thread use
+    `wait_for`. Otherwise it may be called from any loop, one call at a time.
 
     Args:
-        purge: deletes items for good; blocking; may raise StoreError, and is then called again.
-        memories: reads memories by id; blocking.
         hides: called on the event loop; more may be added.
         quiet: waits until nobody speaks; None if no session is running.
+        live: the running conversation, of which requests may name the last exchange.
     """
 
     def __init__(
         self,
-        user: str,
-        transcript: Callable[[], Transcript],
-        purge: Purge,
-        memories: Callable[[Collection[str]], Collection[Memory]],
+        transcript: Transcript,
+        memories: MemoryAccess,
         hides: Sequence[HidesItems] = (),
         *,
         grace_s: float,
         quiet: Callable[[], Awaitable[None]] | None = None,
+        live: LiveConversation | None = None,
         emit: Callable[[Event], object] = lambda _: None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._user = user
+        self._user = memories.user
         self._transcript = transcript
-        self._purge = purge
         self._memories = memories
         self._hides = hides
         self._grace = timedelta(seconds=grace_s)
         self._quiet = quiet
+        self._loop = asyncio.get_running_loop() if quiet is not None else None
+        self._live = live
         self._emit = emit
         self._now = now
         self._hidden: list[HiddenItems] = []
@@ -147,14 +146,11 @@ class ForgettingExecutor:
         return self.hidden
 
     async def load(self) -> None:
-        """Read what an earlier session or another process has recorded on disk.
-
-        Raises:
-            StoreError: the transcript can't be read.
-        """
+        """Read what an earlier session or another process has recorded on disk. Raises
+        StoreError."""
         while True:  # hiding and undoing meanwhile don't wait for the disk
             before = self._changes
-            noted = await asyncio.to_thread(self._read_notes)
+            noted = await asyncio.to_thread(self._transcript.hidden, self._user)
             if before == self._changes:
                 break
         known = {each.id for each in self._hidden}
@@ -205,7 +201,7 @@ class ForgettingExecutor:
         self._unnoted.add(items.id)
         self._change()
         try:
-            await asyncio.to_thread(self._note, items)
+            await asyncio.to_thread(self._transcript.hide, items)
             self._unnoted.discard(items.id)
         finally:
             self._change()
@@ -244,7 +240,7 @@ class ForgettingExecutor:
             exchanges |= {each.id: each for each in one.unhide(items, found)}
         self._emit(ForgettingUndone(items.id))
         try:
-            memories = await asyncio.to_thread(self._memories, items.memories)
+            memories = await asyncio.to_thread(self._memories.some, items.memories)
         except StoreError as error:  # they are back all the same
             logger.warning("what was brought back can't be read yet: %s", error)
             memories = ()
@@ -283,6 +279,24 @@ class ForgettingExecutor:
                 return False
         return True
 
+    # -- for callers on a thread; blocking --------------------------------------------------------
+
+    def wait_for(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """Run it on the event loop of the session, or on this thread if there is none. Not from the
+        loop's own thread. Raises as `work`, and StoreError if the session ends."""
+        return asyncio.run(work) if self._loop is None else run_on_loop(self._loop, work)
+
+    def turns(self) -> list[AnsweredTurn]:
+        """The running conversation's exchanges."""
+        live = self._live
+        if live is None:
+            return []
+
+        async def read() -> list[AnsweredTurn]:
+            return [AnsweredTurn(each) for each in live.exchanges]
+
+        return self.wait_for(read())
+
     # -- inside ---------------------------------------------------------------------------------
 
     async def _purge_one(self, items: HiddenItems) -> PurgeResult | None:
@@ -292,7 +306,7 @@ class ForgettingExecutor:
                 return None
             self._purging = items
             try:
-                result = await asyncio.to_thread(self._purge_wanted, items)
+                result = await asyncio.to_thread(self._purge_unless_undone, items)
             finally:
                 self._purging = None
             self._hidden.remove(items)
@@ -301,37 +315,27 @@ class ForgettingExecutor:
             for each in self._hides:
                 each.purged(items, clean=result is None or result.receipt.clean)
         if result is not None:
-            self._tell(items, result.receipt)
+            self._emit(done(items, result.receipt))
+            if not result.receipt.clean:
+                text = f"Some of what was forgotten is still found in: {result.receipt.places}."
+                self._emit(Notice(text, Severity.WARNING, "assistant memory verify-forgotten"))
         return result
 
-    def _purge_wanted(self, items: HiddenItems) -> PurgeResult | None:
+    def _purge_unless_undone(self, items: HiddenItems) -> PurgeResult | None:
         """Another process may have undone it, if this one can't be reached."""
-        noted = self._read_notes()
-        if items.id not in self._unnoted and all(each.id != items.id for each in noted):
+        noted = {each.id for each in self._transcript.hidden(self._user)}
+        if items.id not in noted | self._unnoted:
             return None
-        result = self._purge(items)
-        self._transcript().unhide(self._user, items.id)
+        with self._memories.purging() as table:
+            result = purge(items, self._transcript, table, self._memories.memory)
+        self._transcript.unhide(self._user, items.id)
         return result
 
     def _bring_back(self, items: HiddenItems) -> list[tuple[str, Exchange]]:
         """Unhide items in the transcript; returns its exchanges among them."""
-        transcript = self._transcript()
-        found = list(transcript.exchanges(self._user, set(items.exchanges)))
-        transcript.unhide(self._user, items.id)
+        found = list(self._transcript.exchanges(self._user, set(items.exchanges)))
+        self._transcript.unhide(self._user, items.id)
         return found
-
-    def _read_notes(self) -> list[HiddenItems]:
-        return self._transcript().hidden(self._user)
-
-    def _note(self, items: HiddenItems) -> None:
-        self._transcript().hide(items)
-
-    def _tell(self, items: HiddenItems, receipt: Receipt) -> None:
-        self._emit(done(items, receipt))
-        if not receipt.clean:
-            where = ", ".join(each.name for each in receipt.searched if each.found)
-            text = f"Some of what was forgotten is still found in: {where}."
-            self._emit(Notice(text, Severity.WARNING, "assistant memory verify-forgotten"))
 
     def _change(self) -> None:
         self._changes += 1
@@ -343,33 +347,6 @@ class ForgettingExecutor:
             return None
         next_due = (min(each.due for each in self._hidden) - self._now()).total_seconds()
         return min(max(next_due, SOON_S), AGAIN_S)
-
-
-@dataclass(frozen=True, slots=True)
-class ForgettingAccess:
-    """An executor for callers on a thread: it works on the event loop of its session, or on the
-    caller's thread if there is no session.
-
-    Args:
-        live: the exchanges of the running conversation; called on its loop.
-    """
-
-    executor: ForgettingExecutor
-    loop: asyncio.AbstractEventLoop | None = None
-    live: Callable[[], Sequence[Exchange]] = tuple
-
-    def run(self, work: Coroutine[Any, Any, Result]) -> Result:
-        """Blocking; not from the loop's own thread. Raises as `work`, and StoreError if the session
-        ends."""
-        return asyncio.run(work) if self.loop is None else run_on_loop(self.loop, work)
-
-    def turns(self) -> list[AnsweredTurn]:
-        """The running conversation's exchanges. Blocking."""
-
-        async def read() -> list[AnsweredTurn]:
-            return [AnsweredTurn(each) for each in self.live()]
-
-        return self.run(read()) if self.loop is not None else []
 
 
 def done(items: HiddenItems, receipt: Receipt) -> ForgettingDone:

@@ -7,27 +7,29 @@ before the first row is deleted, and finished when no file contains it: they tel
 store next that a purge was killed. A purge can be repeated from the beginning at any time.
 """
 
+import logging
 import time
 from collections.abc import Callable, Collection
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.curation.fact_equivalence import same_words
+from assistant.memory.curation.facts import same_words
 from assistant.memory.forgetting import receipts
 from assistant.memory.forgetting.cascade import Cascade, cascade
-from assistant.memory.forgetting.receipts import PurgeResult
+from assistant.memory.forgetting.receipts import PurgeResult, Receipt
 from assistant.memory.forgetting.redaction import Redaction
 from assistant.memory.forgetting.verify import patterns_of, verify_gone
 from assistant.memory.records import serialization
-from assistant.memory.records.data_location import RemovesWords
 from assistant.memory.records.hidden import HiddenItems
-from assistant.memory.records.ids import ADDED_BY_USER
 from assistant.memory.store.maintenance import in_order, rewrite
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript import fact_rows
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.user_memory import UserMemory
+
+logger = logging.getLogger(__name__)
 
 GONE_BEFORE = (
     "The words were already deleted by an interrupted purge, so they could not be searched for."
@@ -35,32 +37,6 @@ GONE_BEFORE = (
 )
 BREATH_S = 0.001
 """Seconds between two pieces of a search, so that the voice's thread never waits long."""
-
-Purge = Callable[[HiddenItems], PurgeResult]
-
-
-def make_purge(
-    transcript: Transcript,
-    memory: UserMemory | None = None,
-    open_table: Callable[[], MemoryTable] | None = None,
-) -> Purge:
-    """A purge for callers without open stores.
-
-    Args:
-        memory: the user's long-term memory, loaded; None if nothing is remembered beyond the
-            conversation.
-        open_table: in that case, opens memories of earlier sessions, if there are any.
-    """
-
-    def run(items: HiddenItems) -> PurgeResult:
-        if memory is not None:
-            return purge(items, transcript, memory.table, memory)
-        if open_table is None:
-            return purge(items, transcript, None)
-        with closing(open_table()) as table:
-            return purge(items, transcript, table)
-
-    return run
 
 
 def purge(
@@ -86,7 +62,7 @@ def purge(
     deleted, changed = ([each.id for each in part] for part in (plan.deleted, plan.changed))
     patterns = patterns_of(transcript, user, going, table, deleted, changed)
     words = Redaction.of(transcript, user, going, deleted, patterns)
-    purge_locations(transcript, words)
+    _purge_locations(transcript, words)
     marks = table.forgotten.during(user, going, plan.deleted) if table is not None else None
     with marks or nullcontext():
         if going:
@@ -94,7 +70,7 @@ def purge(
         _suppress(transcript, user, plan, going)
         if table is not None:
             _delete(user, plan, table, memory)
-    purge_locations(transcript, words)
+    _purge_locations(transcript, words)
     receipt = verify_gone(
         patterns,
         transcript,
@@ -106,17 +82,65 @@ def purge(
     if not (patterns or patterns.common or patterns.short):
         receipt = replace(receipt, unprovable=(*receipt.unprovable, GONE_BEFORE))
     receipts.keep(transcript.path.parent, receipt)
-    sources = {source for each in plan.named for source in each.sources} - {ADDED_BY_USER}
-    return PurgeResult(plan.ids, tuple(sorted(going)), tuple(sorted(sources - going)), receipt)
+    return PurgeResult(plan.ids, tuple(sorted(going)), plan.staying, receipt)
 
 
-def purge_locations(transcript: Transcript, words: RemovesWords) -> None:
-    """Purge what contains words beside the transcript and the memories. Raises StoreError."""
-    for location in transcript.locations:
-        location.purge(words)
+def purge_due_at_start(
+    transcript: Transcript,
+    table: MemoryTable,
+    *,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    done: Callable[[HiddenItems, Receipt], object] = lambda _, __: None,
+    on_gone: Callable[[str, Collection[str]], None] = lambda _user, _ids: None,
+) -> None:
+    """Purge all users' due items, and what other machines that share the store have forgotten. Call
+    it before anything is read into RAM.
+
+    Args:
+        done: called for each due item that was purged; not on the event loop.
+        on_gone: called with a user and the ids of their exchanges that were forgotten elsewhere and
+            existed here too.
+    """
+    for user in transcript.hiding() if table.refused is None else ():
+        for hidden in transcript.hidden(user):
+            if hidden.over(now()):
+                result = purge(hidden, transcript, table)
+                transcript.unhide(user, hidden.id)
+                done(hidden, result.receipt)
+    for user in table.forgotten.users():
+        if gone := _purge_forgotten_elsewhere(user, table, transcript):
+            on_gone(user, gone)
 
 
 # -- inside -------------------------------------------------------------------------------------
+
+
+def _purge_forgotten_elsewhere(user: str, table: MemoryTable, transcript: Transcript) -> set[str]:
+    """From this transcript, purge the user's exchanges for which the store has tombstones; from the
+    table, purge what a killed purge left. Returns the exchanges found in the transcript. Other
+    users' data is never touched, even if it has a tombstone."""
+    marks = table.forgotten.of(user)
+    held = transcript.held(user, marks.exchanges)
+    if table.refused is not None:  # another process writes to the table
+        if held:
+            patterns = patterns_of(transcript, user, held)
+            _purge_locations(transcript, Redaction.of(transcript, user, held, (), patterns))
+            transcript.delete_exchanges(user, held)
+        return held
+    if not held and not marks.unfinished:
+        return held
+    covered = [each.id for each in in_order(table, user) if marks.covers(each)]
+    exchanges = held | (marks.unfinished & marks.exchanges)
+    logger.info("%d exchanges that were forgotten elsewhere are being forgotten here", len(held))
+    purge(HiddenItems.of(user, exchanges, covered, datetime.now(UTC)), transcript, table)
+    table.forgotten.finish(user, marks.unfinished)
+    return held
+
+
+def _purge_locations(transcript: Transcript, words: Redaction) -> None:
+    """Purge what holds words besides the transcript and the memories. Raises StoreError."""
+    for location in transcript.locations:
+        location.purge(words)
 
 
 def _suppress(transcript: Transcript, user: str, plan: Cascade, going: Collection[str]) -> None:

@@ -30,6 +30,11 @@ class Receipt:
         return not any(each.found for each in self.searched)
 
     @property
+    def places(self) -> str:
+        """Names of the stores in which something was found."""
+        return ", ".join(each.name for each in self.searched if each.found)
+
+    @property
     def files(self) -> int:
         """Number of files searched, in all stores."""
         return sum(each.files for each in self.searched)
@@ -69,11 +74,7 @@ MOST = 1_000
 
 
 def keep(root: Path, receipt: Receipt) -> None:
-    """Add a receipt to those of a home.
-
-    Raises:
-        StoreError: it can't be written.
-    """
+    """Add a receipt to those of a home. Raises StoreError."""
     path = Home(root).receipts
     rows = [*read(root)[-MOST + 1 :], receipt.as_json()]
     new = path.with_suffix(".new")
@@ -91,11 +92,7 @@ def keep(root: Path, receipt: Receipt) -> None:
 
 
 def read(root: Path) -> list[dict[str, Any]]:
-    """All receipts of a home, oldest first; none if there is no file.
-
-    Raises:
-        StoreError: the file can't be read.
-    """
+    """All receipts of a home, oldest first; none if there is no file. Raises StoreError."""
     path = Home(root).receipts
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()

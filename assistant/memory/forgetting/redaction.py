@@ -137,11 +137,8 @@ class Redaction:
 
 
 def without_hidden(transcript: Transcript, conversation: str, rows: Sequence[Row]) -> Sequence[Row]:
-    """The rows of a recording that may be shown while something is hidden.
-
-    Raises:
-        StoreError: it can't be determined what is hidden.
-    """
+    """The rows of a recording that may be shown while something is hidden. Raises StoreError: it
+    can't be determined what is hidden."""
     for user in transcript.hiding():
         for hidden in transcript.hidden(user):
             patterns = patterns_of(transcript, user, hidden.exchanges)
@@ -170,14 +167,7 @@ def _without_memories(row: Row, gone: Collection[str]) -> Row:
         for name in ("memories", "left_out")
         if isinstance(event.get(name), list)
     }
-    return (
-        row
-        if all(event[name] == each for name, each in kept.items())
-        else {
-            **row,
-            "event": event | kept,
-        }
-    )
+    return {**row, "event": event | kept}
 
 
 def _id_of(each: Any) -> Any:

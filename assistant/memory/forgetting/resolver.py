@@ -13,18 +13,16 @@ from assistant.memory.forgetting import selection, spoken_replies
 from assistant.memory.forgetting.answer_origins import AnsweredTurn, Everything
 from assistant.memory.forgetting.attribution import stems
 from assistant.memory.forgetting.cascade import cascade
-from assistant.memory.forgetting.memory_reader import MemoryReader
+from assistant.memory.forgetting.memory_access import MemoryAccess
 from assistant.memory.forgetting.selection import ForgetPlan
 from assistant.memory.records.hidden import HiddenSet
-from assistant.memory.records.ids import ADDED_BY_USER, resolve_id
+from assistant.memory.records.ids import resolve_id
 from assistant.memory.records.memory import Memory, said
 from assistant.memory.records.validation import validated_text
 from assistant.memory.retrieval.results import Recalled
 from assistant.memory.transcript.database import Transcript
 
 MINUTE = timedelta(minutes=1)
-FOUND = 20
-"""Memories similar to a topic that are examined; those that have its words are found anyway."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +77,12 @@ class Resolver:
 
     def __init__(
         self,
-        user: str,
-        transcript: Callable[[], Transcript],
-        memories: MemoryReader,
+        transcript: Transcript,
+        memories: MemoryAccess,
         lexicon: TextAnalyzer,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._user = user
+        self._user = memories.user
         self._transcript = transcript
         self._memories = memories
         self._lexicon = lexicon
@@ -106,30 +103,28 @@ class Resolver:
 
     def preview(self, request: ForgetRequest, live: Sequence[AnsweredTurn] = ()) -> ForgetPreview:
         """What a request means, and what would be deleted, from the table. Raises as `resolve`."""
-        found = self._like(request.about) if request.about is not None else None
+        similar = self._similar(request.about) if request.about is not None else None
         everything = {each.id: each for each in self._memories.rows()}
-        hidden = HiddenSet(self._transcript().hidden(self._user))
+        hidden = HiddenSet(self._transcript.hidden(self._user))
         visible = {k: each for k, each in everything.items() if not hidden.covers(k, each.sources)}
-        plan = self._plan(request, visible, live, found)
-        transcript = self._transcript()
+        plan = self._plan(request, visible, live, similar)
         going = set(plan.exchanges)
-        removed = cascade(transcript, self._user, everything, plan.memories, going)
-        gone = [visible[key] for key in removed.ids if key in visible]
-        sources = {key for each in removed.named for key in each.sources} - {ADDED_BY_USER}
-        told = self._said([turn for turn in live if turn.exchange.id in going], going)
+        removed = cascade(self._transcript, self._user, everything, plan.memories, going)
+        deleted = [visible[key] for key in removed.ids if key in visible]
+        exchanges = self._said([turn for turn in live if turn.exchange.id in going], going)
         return ForgetPreview(
             plan,
-            tuple(sorted(gone, key=said, reverse=True)),
+            tuple(sorted(deleted, key=said, reverse=True)),
             tuple(each for each in removed.changed if not hidden.covers(each.id, each.sources)),
-            tuple(sorted(told, key=lambda each: each.started, reverse=True)),
-            tuple(sorted(sources - going)),
+            tuple(sorted(exchanges, key=lambda each: each.started, reverse=True)),
+            removed.staying,
         )
 
     def about(self, topic: str) -> list[Memory]:
         """Memories about a topic, newest first."""
-        found = self._memories.find(topic, FOUND).memories
+        similar = self._memories.find(topic).memories
         outlines = self._memories.outlines()
-        return selection.memories_about(topic, outlines, found, self._lexicon)
+        return selection.memories_about(topic, outlines, similar, self._lexicon)
 
     def newest(self) -> list[Memory]:
         """All, newest first."""
@@ -143,7 +138,7 @@ class Resolver:
         request: ForgetRequest,
         visible: Mapping[str, Memory],
         live: Sequence[AnsweredTurn],
-        found: Recalled | None = None,
+        similar: Recalled | None = None,
     ) -> ForgetPlan:
         live = [turn for turn in live if not turn.exchange.open]
         exchanges = [turn.exchange for turn in live]
@@ -157,12 +152,12 @@ class Resolver:
             named = [visible[key] for key in dict.fromkeys(keys)]
             plan = selection.named(named, visible, sources=request.sources)
         elif request.everything:
-            kept = self._transcript().exchange_ids(self._user) | {each.id for each in exchanges}
+            kept = self._transcript.exchange_ids(self._user) | {each.id for each in exchanges}
             plan = selection.everything(sorted(kept), visible)
         elif request.about is not None:
-            like = found if found is not None else self._like(request.about)
-            told = self._said(live)
-            plan = selection.about(request.about, visible, told, like.memories, self._lexicon)
+            like = similar if similar is not None else self._similar(request.about)
+            every = self._said(live)
+            plan = selection.about(request.about, visible, every, like.memories, self._lexicon)
             plan = replace(plan, by_words_alone=like.missed) if plan is not None else None
             nothing = spoken_replies.NOTHING_ABOUT
         elif request.last:
@@ -189,14 +184,14 @@ class Resolver:
         except StoreError:  # not loaded; what is based on an exchange goes with it anyway
             return {}
 
-    def _like(self, topic: str) -> Recalled:
+    def _similar(self, topic: str) -> Recalled:
         if not stems(validated_text(topic), self._lexicon):
             raise SettingsError(
                 f"{topic[:60]!r} contains nothing to search for.",
                 mend='assistant memory forget --about "my dog"',
             )
         try:
-            return self._memories.find(topic, FOUND)
+            return self._memories.find(topic)
         except ModelError:
             return Recalled(missed=True)
 
@@ -205,9 +200,8 @@ class Resolver:
     ) -> list[Exchange]:
         """Those of these exchanges that are in the transcript (default: all that aren't hidden),
         and the live ones."""
-        transcript = self._transcript()
-        wanted = transcript.exchange_ids(self._user) if ids is None else ids
-        kept = {each.id: each for _, each in transcript.exchanges(self._user, wanted)}
+        wanted = self._transcript.exchange_ids(self._user) if ids is None else ids
+        kept = {each.id: each for _, each in self._transcript.exchanges(self._user, wanted)}
         return list(({turn.exchange.id: turn.exchange for turn in live} | kept).values())
 
 

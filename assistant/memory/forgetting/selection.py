@@ -8,6 +8,7 @@ nothing.
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from operator import attrgetter
 
 from assistant.context import Exchange
 from assistant.language.dialogue_acts import is_courtesy, is_question
@@ -77,14 +78,11 @@ def that(
     if not turns:
         return None
     place = _meant_turn(turns)
-    after = {turn.exchange.id for turn in turns[place:]}
+    meant = turns[place].exchange
     trace = AnswerTracer(turns, everything, lexicon)
-    if is_question(turns[place].exchange.user_text):
-        trace.follow(place)
-    if not trace.exchanges and not trace.memories:
-        exchange = turns[place].exchange
-        trace.take_exchange(exchange)
-    gone = trace.exchanges | after
+    if not (is_question(meant.user_text) and trace.follow(place)):
+        trace.take_exchange(meant)
+    gone = trace.exchanges | {turn.exchange.id for turn in turns[place:]}
     gone |= trace.echoes(gone)
     return _planned(
         gone, trace.memories, trace.things, everything, [turn.exchange for turn in turns]
@@ -162,7 +160,7 @@ def about(
     for memory in chosen:
         keys |= sources_of(memory, wanted, everything, lexicon)
     said = [each for each in known if each.id in keys]
-    things = _counted(said, chosen, keys)
+    things = _items(said, chosen, keys)
     texts = [thing.text for thing in things if not is_question(thing.text)]
     named = {stem for text in texts for stem in distinct(text, lexicon)}
     others = ((e.id, e.user_text, e.assistant_text) for e in known if e.id not in keys)
@@ -182,7 +180,7 @@ def memories_about(
         for memory in everything.values()
         if wanted and (memory.id in like or _has(memory.text, wanted, lexicon))
     ]
-    return sorted(found, key=_told, reverse=True)
+    return sorted(found, key=attrgetter("told"), reverse=True)
 
 
 def _has(text: str, wanted: set[str], lexicon: TextAnalyzer) -> bool:
@@ -198,7 +196,7 @@ def everything(exchanges: Iterable[str], memories: Everything) -> ForgetPlan | N
     keys = tuple(exchanges)
     if not keys and not memories:
         return None
-    newest = max(memories.values(), key=_told, default=None)
+    newest = max(memories.values(), key=attrgetter("told"), default=None)
     items = (thing_of(newest),) if newest is not None else ()
     count = counted(keys, memories.values())
     return ForgetPlan(keys, tuple(memories), items, count, everything=True)
@@ -225,14 +223,14 @@ def counted(exchanges: Collection[str], memories: Iterable[Memory]) -> int:
     return len(known) + sum(known.isdisjoint(memory.sources) for memory in memories)
 
 
-def _counted(
+def _items(
     said: Sequence[Exchange], chosen: Sequence[Memory], keys: Collection[str]
 ) -> list[ToldItem]:
     """What the user would count: statements; questions only if there are no statements."""
     things = [ToldItem(each.user_text, USER, each.started) for each in said if each.user_text]
-    told = [thing for thing in things if not is_question(thing.text)]
+    statements = [thing for thing in things if not is_question(thing.text)]
     rest = [thing_of(memory) for memory in chosen if set(keys).isdisjoint(memory.sources)]
-    return told + rest or things
+    return statements + rest or things
 
 
 # -- inside -------------------------------------------------------------------
@@ -258,12 +256,12 @@ def _planned(
         if (key := own_exchange(memory)) is not None and key in going:
             times.setdefault(key, memory.created)
     each_once = {content_words(thing.text) or thing.text: thing for thing in things}
-    told = sorted(each_once.values(), key=lambda thing: thing.when, reverse=True)
+    items = sorted(each_once.values(), key=lambda thing: thing.when, reverse=True)
     return ForgetPlan(
         exchanges=tuple(sorted(going, key=lambda key: times.get(key, _LONG_AGO), reverse=True)),
-        memories=tuple(sorted(memories, key=lambda key: _told(everything[key]), reverse=True)),
-        items=tuple(told),
-        count=max(1, len(told)),
+        memories=tuple(sorted(memories, key=lambda key: everything[key].told, reverse=True)),
+        items=tuple(items),
+        count=max(1, len(items)),
     )
 
 
@@ -271,7 +269,3 @@ def _goes(memory: Memory, exchanges: Collection[str]) -> bool:
     """A quote goes with its exchange, or stays with another that says the same; other kinds of
     memory go by themselves."""
     return memory.kind is not MemoryKind.EXCHANGE or not set(memory.sources) - set(exchanges)
-
-
-def _told(memory: Memory) -> datetime:
-    return memory.told

@@ -38,7 +38,7 @@ def question(plan: ForgetPlan, *, english: bool = True) -> str:
 
 def forgotten(plan: ForgetPlan, *, undoable: bool, english: bool = True) -> str:
     """Said when it is done."""
-    what = _told(plan.items, plan.count, english=english)
+    what = _named_or_counted(plan.items, plan.count, english=english)
     it = "it" if plan.count == 1 else "them"
     return f"Forgotten: {_ended(what)}" + (f" Say undo to keep {it}." if undoable else "")
 
@@ -47,13 +47,13 @@ def brought_back(result: UndoResult | None, *, english: bool = True) -> str:
     """Said after an undo: what is back."""
     if result is None:
         return NOTHING_TO_UNDO
-    told = {each.id: each for each in result.exchanges}
-    items = [ToldItem(each.user_text, USER, each.started) for each in told.values()]
-    items += [thing_of(each) for each in result.memories if told.keys().isdisjoint(each.sources)]
+    ids = {each.id for each in result.exchanges}
+    items = [ToldItem(each.user_text, USER, each.started) for each in result.exchanges]
+    items += [thing_of(each) for each in result.memories if ids.isdisjoint(each.sources)]
     items.sort(key=lambda each: each.when, reverse=True)
     if not items:
         return NOTHING_TO_UNDO
-    return f"Brought back: {_ended(_told(items, len(items), english=english))}"
+    return f"Brought back: {_ended(_named_or_counted(items, len(items), english=english))}"
 
 
 def known(topic: str | None, found: Sequence[Memory], *, english: bool = True) -> str:
@@ -64,8 +64,8 @@ def known(topic: str | None, found: Sequence[Memory], *, english: bool = True) -
         found: newest first.
     """
     what = "you" if topic is None else spoken_topic(topic, english=english)
-    told = [each for each in found if each.speaker != ASSISTANT and not is_question(each.text)]
-    things = _phrases([thing_of(each) for each in told], english=english)
+    stated = [each for each in found if each.speaker != ASSISTANT and not is_question(each.text)]
+    things = _phrases([thing_of(each) for each in stated], english=english)
     if not things:
         return f"I don't remember anything about {what}."
     named = _ended("; ".join(things[:NAMED]))
@@ -80,7 +80,7 @@ def counted(count: int) -> str:
 # -- inside -------------------------------------------------------------------------------------
 
 
-def _told(items: Sequence[ToldItem], count: int, *, english: bool) -> str:
+def _named_or_counted(items: Sequence[ToldItem], count: int, *, english: bool) -> str:
     """All of them by name if they are few, otherwise how many."""
     phrases = _phrases(items, english=english) if count <= NAMED else []
     return "; ".join(phrases) if phrases and (count == 1 or len(phrases) > 1) else counted(count)

@@ -147,37 +147,28 @@ def verify_gone(
 def search_files(
     home: Home, patterns: SearchPatterns, folder: Path | None = None, breathe: Yield = lambda: None
 ) -> Iterator[Searched]:
-    """Search every file as it is, grouped by holder.
-
-    Raises:
-        StoreError: a file can't be read.
-    """
-    by_holder: dict[str, list[Path]] = {}
-    for path, holder in data_inventory.files(home, folder):
+    """Search every file as it is, grouped by what it belongs to. Raises StoreError."""
+    by_owner: dict[str, list[Path]] = {}
+    for path, owner in data_inventory.files(home, folder):
         if path.is_file() and not path.is_symlink():
-            by_holder.setdefault(holder.name if holder else NOBODY, []).append(path)
-    for name, paths in by_holder.items():
-        found, total, read = [], 0, 0
+            by_owner.setdefault(owner or NOBODY, []).append(path)
+    for name, paths in by_owner.items():
+        found, total = [], 0
         for path in paths:
             hits: set[int] = set()
             for piece, fresh in _pieces(path, patterns.overlap):
                 hits |= patterns.found_in(piece)
                 total += fresh
                 breathe()
-            read += 1
             if hits:
                 found.append(_named(path, home))
-        yield Searched(f"files of {name}", files=read, bytes=total, found=tuple(found))
+        yield Searched(f"files of {name}", files=len(paths), bytes=total, found=tuple(found))
 
 
 def search_table(
     table: MemoryTable, patterns: SearchPatterns, breathe: Yield = lambda: None
 ) -> Searched:
-    """Search every version of the table, texts and vectors.
-
-    Raises:
-        StoreError: it can't be read.
-    """
+    """Search every version of the table, texts and vectors. Raises StoreError."""
     found: dict[int, None] = {}
     seen: set[int] = set()
     total = 0
@@ -193,7 +184,7 @@ def search_table(
 
 
 def search_tombstones(table: MemoryTable, patterns: SearchPatterns) -> Searched:
-    """Every version of the tombstones. Raises StoreError: it can't be read."""
+    """Search every version of the tombstones. Raises StoreError."""
     versions = [[text for row in rows for text in row] for rows in table.forgotten.versions()]
     texts = [text for version in versions for text in version]
     found = ("the list of what was forgotten",) if patterns.found_in_text(texts) else ()
@@ -202,7 +193,7 @@ def search_tombstones(table: MemoryTable, patterns: SearchPatterns) -> Searched:
 
 
 def search_transcript(transcript: Transcript, patterns: SearchPatterns) -> Searched:
-    """Search every row of every table. Raises StoreError: it can't be read."""
+    """Search every row of every table. Raises StoreError."""
     texts = transcript.texts()
     found = ("a row of the transcript",) if patterns.found_in_text(texts) else ()
     return Searched("transcript", versions=1, bytes=sum(map(len, texts)), found=found)

@@ -4,7 +4,7 @@ A machine that shares the store may have the same exchange in its own transcript
 and would create its memories again. So a purge writes the ids here before it removes a row, and
 records here when it is done. Whoever opens the store reads them first: what has a tombstone is
 never written again (see `MemoryTable`), is forgotten in that machine's transcript too (see
-`forgetting.startup`), and a purge that was killed half-way is finished by the next writer.
+`forgetting.purge`), and a purge that was killed half-way is finished by the next writer.
 
 A folder used by one machine has it too: one mechanism is simpler than two. A start takes 0.4 ms
 longer without tombstones, 3 to 6 ms with 1,000, and 15 ms with 10,000. It is a separate table

@@ -10,13 +10,13 @@ import pytest
 from assistant.context.conversation import Conversation, Exchange
 from assistant.context.window import ContextWindow
 from assistant.errors import StoreError
-from assistant.memory.curation.exchange_importance import (
-    PINNED,
+from assistant.memory.curation.importance import (
     WISH,
-    ExchangeImportance,
-    weight_of,
+    importance_of_exchanges,
+    importance_to_exchange,
 )
 from assistant.memory.records.memory import Memory, MemoryKind
+from assistant.memory.retrieval.user_index import UserIndex
 from assistant.settings import Context, Settings
 from tests.support.context import NOW, say, summary_of
 from tests.support.forgetting import START, bench
@@ -133,34 +133,34 @@ def memory(**known: Any) -> Memory:
 
 
 def test_pins_facts_and_uses_weigh_and_being_said_hardly() -> None:
-    assert weight_of(memory(pinned=True, importance=0.1)) == PINNED
-    assert weight_of(memory()) == pytest.approx(0.8)
-    assert weight_of(memory(kind=MemoryKind.EXCHANGE)) < weight_of(
+    assert importance_to_exchange(memory(pinned=True, importance=0.1)) == 1.0
+    assert importance_to_exchange(memory()) == pytest.approx(0.8)
+    assert importance_to_exchange(memory(kind=MemoryKind.EXCHANGE)) < importance_to_exchange(
         memory(kind=MemoryKind.EXCHANGE, uses=3)
     )
-    assert weight_of(memory(kind=MemoryKind.EXCHANGE, uses=99)) < weight_of(memory(uses=1))
-    assert weight_of(memory(kind=MemoryKind.SUMMARY)) == 0.0
+    assert importance_to_exchange(
+        memory(kind=MemoryKind.EXCHANGE, uses=99)
+    ) < importance_to_exchange(memory(uses=1))
+    assert importance_to_exchange(memory(kind=MemoryKind.SUMMARY)) == 0.0
 
 
 async def test_weights_are_read_from_the_memories(tmp_path: Path) -> None:
     async with bench(tmp_path, Conversation.begin("ada"), START) as here:
         wish, plain = here.tell("Always give me Fahrenheit."), here.tell("Nice weather.")
         await here.memory.settled()
-        found = ExchangeImportance(here.memory)([wish, plain])
+        found = importance_of_exchanges([wish, plain], lambda: here.memory.index)
         assert found[wish.id] == WISH
         assert found[plain.id] < WISH / 2
         here.memory.mark_used([f"{plain.id}-user"], START)
         await here.memory.settled()
-        assert ExchangeImportance(here.memory)([plain])[plain.id] > found[plain.id]
+        again = importance_of_exchanges([plain], lambda: here.memory.index)
+        assert again[plain.id] > found[plain.id]
 
 
-def test_until_the_memories_are_read_the_words_alone_tell() -> None:
-    class Closed:
-        @property
-        def index(self) -> object:
-            raise StoreError("It is still being read.")
+def test_while_nothing_is_read_the_words_alone_tell() -> None:
+    def closed() -> UserIndex:
+        raise StoreError("It is still being read.")
 
-    closed: Any = Closed()
     talk = Conversation.begin("ada")
     say(talk, "From now on call me Annie.", "Yes.")
-    assert list(ExchangeImportance(closed)(talk.exchanges).values()) == [WISH]
+    assert list(importance_of_exchanges(talk.exchanges, closed).values()) == [WISH]

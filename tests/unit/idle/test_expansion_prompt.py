@@ -9,7 +9,7 @@ from assistant.errors import ModelFailed
 from assistant.idle.jobs import expansion_prompt
 from assistant.idle.jobs.expansion_prompt import ABOUT, EVERYTHING, QUESTIONS, Made, SpokenLine
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.curation.description_check import borne_out
+from assistant.memory.curation.grounding import without_unsupported
 
 ON = date(2026, 4, 9)
 WENT = SpokenLine("User", "I went there with Ines.")
@@ -104,15 +104,18 @@ def test_a_sentence_with_a_name_or_a_number_that_nobody_said_is_dropped(
     text: str, kept: str
 ) -> None:
     said = ["User I went to the lake with Ines, we saw two herons."]
-    assert borne_out(text, said, ON, TextAnalyzer("en")) == kept
+    assert without_unsupported(text, said, ON, TextAnalyzer("en")) == kept
 
 
 def test_days_are_written_out_and_others_dropped() -> None:
     said, lexicon = ["User My exam is tomorrow."], TextAnalyzer("en")
     meant = "The user's exam is on Friday 10 April 2026."
-    assert borne_out("The user's exam is tomorrow.", said, ON, lexicon) == meant
-    assert borne_out(meant, said, ON, lexicon) == meant
-    assert borne_out("The user's exam is on Saturday 11 April 2026.", said, ON, lexicon) == ""
+    assert without_unsupported("The user's exam is tomorrow.", said, ON, lexicon) == meant
+    assert without_unsupported(meant, said, ON, lexicon) == meant
+    assert (
+        without_unsupported("The user's exam is on Saturday 11 April 2026.", said, ON, lexicon)
+        == ""
+    )
 
 
 def test_the_order_of_the_vectors() -> None:

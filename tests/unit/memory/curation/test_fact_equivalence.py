@@ -3,7 +3,7 @@
 import pytest
 
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.curation.fact_equivalence import same_words
+from assistant.memory.curation.facts import same_words
 
 LEXICON = TextAnalyzer("en")
 

@@ -8,12 +8,9 @@ import pytest
 from assistant.errors import SettingsError
 from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.records.serialization import to_json
-from assistant.memory.records.validation import MOST, memory_from_import
-from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.records.validation import MOST
 from assistant.paths import Home
-from assistant.settings import Settings
-from tests.support.desks import open_memory_admin
-from tests.support.encoders import HashingEncoder
+from tests.support.desks import at_desk
 from tests.support.zones import in_zone
 
 SAID = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -44,21 +41,17 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("change", "why"), REFUSED)
-def test_what_can_not_be_reckoned_with_is_refused(change: dict[str, object], why: str) -> None:
-    with pytest.raises(SettingsError) as refused:
-        memory_from_import(row(**change), 7, "me")
-    sentence = str(refused.value)
-    assert sentence.startswith(f"Line 7 can't be imported: {why}")
-    assert sentence.endswith(". Nothing was imported.")
-    assert sentence.encode("utf-8"), "it can be printed"
-
-
-@pytest.mark.parametrize("change", [change for change, _ in REFUSED])
-def test_nothing_is_written_of_what_stands_before_it(home: Home, change: dict[str, object]) -> None:
-    with open_memory_admin(home, Settings(), lambda _: QueryEncoder(HashingEncoder())) as desk:
-        with pytest.raises(SettingsError, match="Line 2 "):
+def test_a_row_that_can_not_be_imported_is_named_and_nothing_before_it_is_written(
+    home: Home, change: dict[str, object], why: str
+) -> None:
+    with at_desk(home) as desk:
+        with pytest.raises(SettingsError) as refused:
             desk.import_([row(id="good"), row(**change)])
         assert desk.newest().memories == ()
+    sentence = str(refused.value)
+    assert sentence.startswith(f"Line 2 can't be imported: {why}")
+    assert sentence.endswith(". Nothing was imported.")
+    assert sentence.encode("utf-8"), "it can be printed"
 
 
 @pytest.mark.parametrize("zone", ["UTC0", "<-12>12", "<+14>-14"])
@@ -66,7 +59,7 @@ def test_what_is_just_within_can_be_found(home: Home, zone: str) -> None:
     ends: dict[str, object] = {"uses": MOST, "feedback": -MOST, "expires": LAST}
     with (
         in_zone(zone),
-        open_memory_admin(home, Settings(), lambda _: QueryEncoder(HashingEncoder())) as desk,
+        at_desk(home) as desk,
     ):
         rows = [row(id=f"m{n}", created=at, **ends) for n, at in enumerate((FIRST, LAST))]
         assert desk.import_(rows) == 2

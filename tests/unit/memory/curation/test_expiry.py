@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from assistant.language.speakers import ASSISTANT, USER
-from assistant.memory.curation.expiry import MemoryLinks, expiring_with
+from assistant.memory.curation.curator import MemoryLinks, expiring_with
 from assistant.memory.records.ids import ADDED_BY_USER
 from assistant.memory.records.lifetimes import Lifetimes
 from assistant.memory.records.memory import Memory, MemoryKind

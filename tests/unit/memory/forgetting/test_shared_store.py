@@ -3,8 +3,8 @@ brings back."""
 
 import asyncio
 import shutil
-from collections.abc import Callable, Collection
-from contextlib import closing
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,8 +17,8 @@ from assistant.events import Event, EventBus, ForgettingBegan, ForgettingDone, N
 from assistant.language.speakers import USER
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.forgetting import receipts
-from assistant.memory.forgetting.audit import verify
-from assistant.memory.forgetting.startup import purge_due_at_start
+from assistant.memory.forgetting.audit import audit
+from assistant.memory.forgetting.purge import purge_due_at_start
 from assistant.memory.forgetting.verify import OTHERS
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.memory import Memory, MemoryKind, new_id
@@ -33,14 +33,13 @@ from tests.support.memories import stored
 from tests.support.remains import pages
 from tests.support.user_memory import user_index
 
-GRACE_S = 61
 SECRET = "My dog Max barks at every postman."
 KEPT = "On Fridays I play the cello with dentists."
 DERIVED = "Somebody owns a noisy animal."
 
 
 class Shared:
-    """Home A and its copy B, and the store of both, in which all was told."""
+    """Home A, its copy B (or a backup of it), and the store of both, in which all was told."""
 
     def __init__(self, root: Path) -> None:
         self.a, self.b, self.store = (root / name for name in ("a", "b", "store"))
@@ -49,9 +48,9 @@ class Shared:
 
     async def begin(self) -> None:
         self.a.mkdir()
-        async with bench(self.a, self.talk, store=self.store) as here:
-            self.told = {text: here.tell(text).id for text in (SECRET, KEPT)}
-            await here.memory.settled()
+        async with self.on_a() as here:
+            secret, other = await here.tell_all(SECRET, KEPT)
+            self.told = {SECRET: secret.id, KEPT: other.id}
             sources = (self.told[SECRET],)
             fact = Memory(new_id(), "ada", MemoryKind.FACT, DERIVED, START, sources=sources)
             await asyncio.to_thread(here.memory.put, [fact])
@@ -59,13 +58,20 @@ class Shared:
 
     async def forget(self) -> None:
         """On A, to the end."""
-        async with bench(self.a, self.talk, store=self.store) as here:
+        async with self.on_a() as here:
             await here.forgetting.hide([self.told[SECRET]], ())
-            here.pass_time(GRACE_S)
-            assert await here.forgetting.purge_due()
+            assert await here.purge_later()
 
-    def on_b(self) -> "Session":
-        return Session(self)
+    def on_a(self) -> AbstractAsyncContextManager[Bench]:
+        return bench(self.a, self.talk, store=self.store)
+
+    @asynccontextmanager
+    async def on_b(self) -> AsyncIterator[Bench]:
+        """A session on B, that goes on with the thread as it is there."""
+        with closing(Transcript.open(self.b / "transcript.sqlite3")) as transcript:
+            talk = transcript.conversation("ada", self.talk.id)
+        async with bench(self.b, talk, store=self.store) as here:
+            yield here
 
     def in_store(self) -> set[str]:
         with closing(MemoryTable.open(str(self.store))) as table:
@@ -76,21 +82,6 @@ class Shared:
         return [
             name for name, data in pages(self.b) if any(word.encode() in data for word in words)
         ]
-
-
-class Session:
-    """One on B, that goes on with the thread as it is there."""
-
-    def __init__(self, shared: Shared) -> None:
-        with closing(Transcript.open(shared.b / "transcript.sqlite3")) as transcript:
-            talk = transcript.conversation("ada", shared.talk.id)
-        self._bench = bench(shared.b, talk, store=shared.store)
-
-    async def __aenter__(self) -> Bench:
-        return await self._bench.__aenter__()
-
-    async def __aexit__(self, *error: object) -> None:
-        await self._bench.__aexit__(None, None, None)
 
 
 @pytest.fixture
@@ -118,7 +109,7 @@ async def test_what_one_home_forgets_the_other_forgets_when_it_starts(shared: Sh
         assert shared.told[SECRET] in here.window.dropped
         assert SECRET not in {each.user_text for each in here.window.talk.exchanges}
         await gone_on(here, shared)
-        verified = await asyncio.to_thread(verify, here.memory.table, here.transcript, [SECRET])
+        verified = await asyncio.to_thread(audit, here.memory.table, here.transcript, [SECRET])
         assert verified.found == ()
         assert OTHERS in verified.unprovable
     assert shared.holding(SECRET, "barks at") == []
@@ -159,7 +150,7 @@ async def test_what_waited_for_a_store_that_was_away_is_not_written(
         assert shared.told[SECRET] in here.window.dropped
         assert not any(SECRET in text for text in here.memory._encoder.texts())
     finally:
-        await session.__aexit__()
+        await session.__aexit__(None, None, None)
     assert shared.in_store() == {KEPT, "Tea, never coffee."}
     assert shared.holding(SECRET) == []
 
@@ -183,14 +174,11 @@ async def test_a_purge_that_is_killed_after_its_mark_is_finished_by_whoever_star
                 await asyncio.to_thread(forget_now, desk, [f"{shared.told[SECRET]}-{USER}"])
             assert table.forgotten.unfinished
         with closing(MemoryTable.open(str(shared.store))) as table:
-            assert verify(table, transcript).found != ()
+            assert audit(table, transcript).found != ()
     assert SECRET in shared.in_store()
-    session = (
-        shared.on_b() if next_home == "b" else bench(shared.a, shared.talk, store=shared.store)
-    )
-    async with session as here:
+    async with shared.on_b() if next_home == "b" else shared.on_a() as here:
         assert not here.memory.table.forgotten.unfinished
-        verified = await asyncio.to_thread(verify, here.memory.table, here.transcript, [SECRET])
+        verified = await asyncio.to_thread(audit, here.memory.table, here.transcript, [SECRET])
         assert verified.layout.clean
         assert verified.found == ()
         assert here.window.dropped == [shared.told[SECRET]]
@@ -233,23 +221,14 @@ async def test_the_running_conversation_lets_go_of_it_and_its_user_is_told() -> 
 
 
 async def test_undone_it_leaves_no_mark(shared: Shared) -> None:
-    async with bench(shared.a, shared.talk, store=shared.store) as here:
+    async with shared.on_a() as here:
         await here.forgetting.hide([shared.told[SECRET]], ())
         assert await here.forgetting.undo() is not None
-        here.pass_time(GRACE_S)
-        assert await here.forgetting.purge_due()
+        assert await here.purge_later()
         assert len(here.memory.table.forgotten) == 0
     async with shared.on_b() as here:
         assert SECRET in await here.recalled(SECRET)
     assert not (shared.store / "forgotten.lance").exists()
-
-
-async def test_a_transcript_that_comes_from_a_backup_brings_nothing_back(shared: Shared) -> None:
-    await shared.forget()
-    shutil.rmtree(shared.a)
-    shutil.copytree(shared.b, shared.a)
-    async with bench(shared.a, shared.talk, store=shared.store) as here:
-        await gone_on(here, shared)
 
 
 def test_of_another_user_no_turn_is_touched(tmp_path: Path) -> None:
@@ -272,10 +251,10 @@ def test_of_another_user_no_turn_is_touched(tmp_path: Path) -> None:
             ids[user] = exchange.id
             table.add([said(user, exchange.id)])
         table.forgotten.write([("bob", ids["ada"], True)])  # an error, or a forgery
-        purge_due_at_start(transcript, on_gone=on_gone)(table)
+        purge_due_at_start(transcript, table, on_gone=on_gone)
         assert gone == []
         table.forgotten.write([("ada", ids["ada"], True)])
-        purge_due_at_start(transcript, on_gone=on_gone)(table)
+        purge_due_at_start(transcript, table, on_gone=on_gone)
         assert gone == [("ada", {ids["ada"]})]
         assert transcript.exchange_ids("ada") == set()
         assert transcript.exchange_ids("bob") == {ids["bob"]}
@@ -304,7 +283,7 @@ def test_what_a_store_refused_for_a_while_waits_no_more(tmp_path: Path) -> None:
 @pytest.mark.parametrize("more", [0, 2_000])
 async def test_a_transcript_tells_what_it_has_of_what_is_marked(shared: Shared, more: int) -> None:
     ids = {*shared.told.values(), *(new_id() for _ in range(more))}
-    async with bench(shared.a, shared.talk, store=shared.store) as here:
+    async with shared.on_a() as here:
         assert here.transcript.held("ada", ids) == set(shared.told.values())
         await here.forgetting.hide([shared.told[SECRET]], ())
         assert here.transcript.held("ada", ids) == set(shared.told.values()), "hidden ones too"
@@ -350,14 +329,13 @@ def test_no_way_of_writing_brings_it_back(
 
 
 async def test_an_import_leaves_out_what_was_forgotten_since(shared: Shared) -> None:
-    async with bench(shared.a, shared.talk, store=shared.store) as here:
+    async with shared.on_a() as here:
         memory, transcript = here.memory, here.transcript
         desk = MemoryAdmin("ada", memory.table, lambda: transcript, lambda: memory, memory=memory)
         rows = list(desk.export())
         assert len(rows) == 5
         await here.forgetting.hide([shared.told[SECRET]], ())
-        here.pass_time(GRACE_S)
-        assert await here.forgetting.purge_due()
+        assert await here.purge_later()
         assert await asyncio.to_thread(desk.import_, rows) == 2
         assert await here.recalled(SECRET) <= {KEPT}
         await asyncio.to_thread(memory.put, [said("ada", shared.told[SECRET])])

@@ -10,6 +10,8 @@ from assistant.language.stemming import TextAnalyzer
 from assistant.memory.forgetting.selection import that
 from tests.support.told import Said, earlier, remembered, turned
 
+LEXICON = TextAnalyzer("en")
+
 
 class Case(NamedTuple):
     """`gone` are the ids of the exchanges that are to go; `o…` are of earlier conversations."""
@@ -37,68 +39,33 @@ FACTS = {
 CASES = [
     # what was just told
     Case("told", {}, [("My dog is called Max.", "Lovely.", "")], "t1", "your dog is called Max"),
-    Case(
-        "told, after a question that memory answered",
-        DOG,
-        [("What's my dog called?", "Max.", "o1"), ("I've got a new bike.", "Great!", "")],
-        "t2",
-        "you've got a new bike",
-    ),
-    Case(
-        "told, and the answer mentions what was recalled",
-        DOG,
-        [("I bought a puppy called Rex.", "How does Max like Rex?", "o1")],
-        "t1",
-        "you bought a puppy called Rex",
-    ),
-    Case(
-        "told, then thanks",
-        {},
-        [("I owe Ben forty euros.", "Noted.", ""), ("Thanks.", "Any time, you and Ben!", "")],
-        "t1 t2",
-        "you owe Ben forty euros",
-    ),
-    Case(
-        "told, then two courtesies",
-        {},
-        [
-            ("I owe Ben forty euros.", "Noted.", ""),
-            ("OK, great.", "Yes.", ""),
-            ("Thank you very much!", "Welcome.", ""),
-        ],
-        "t1 t2 t3",
-        "you owe Ben forty euros",
-    ),
+    Case("told, after a question that memory answered", DOG,
+         [("What's my dog called?", "Max.", "o1"), ("I've got a new bike.", "Great!", "")],
+         "t2", "you've got a new bike"),
+    Case("told, and the answer mentions what was recalled", DOG,
+         [("I bought a puppy called Rex.", "How does Max like Rex?", "o1")],
+         "t1", "you bought a puppy called Rex"),
+    Case("told, then thanks", {},
+         [("I owe Ben forty euros.", "Noted.", ""), ("Thanks.", "Any time, you and Ben!", "")],
+         "t1 t2", "you owe Ben forty euros"),
+    Case("told, then two courtesies", {},
+         [("I owe Ben forty euros.", "Noted.", ""), ("OK, great.", "Yes.", ""),
+          ("Thank you very much!", "Welcome.", "")],
+         "t1 t2 t3", "you owe Ben forty euros"),
     Case("nothing but thanks", {}, [("Thanks.", "Sure.", "")], "t1", "Thanks"),
-    Case(
-        "told together with a question of general knowledge",
-        DOG,
-        [("My aunt lives in Oslo. What's the capital of Peru?", "Lima.", "o1")],
-        "t1",
-        "your aunt lives in Oslo",
-    ),
-    Case(
-        "told in the course of asking for a joke",
-        DOG,
-        [("Tell me a joke, my dog is bored.", "Why did the dog sit in the shade?", "o1")],
-        "t1",
-        '"Tell me a joke, my dog is bored"',
-    ),
-    Case(
-        "what sounds like a question tells something",
-        HOME,
-        [("When I was young I lived in Rome.", "Rome! Now you are in Porto.", "o1")],
-        "t1",
-        "when you were young you lived in Rome",
-    ),
+    Case("told together with a question of general knowledge", DOG,
+         [("My aunt lives in Oslo. What's the capital of Peru?", "Lima.", "o1")],
+         "t1", "your aunt lives in Oslo"),
+    Case("told in the course of asking for a joke", DOG,
+         [("Tell me a joke, my dog is bored.", "Why did the dog sit in the shade?", "o1")],
+         "t1", '"Tell me a joke, my dog is bored"'),
+    Case("what sounds like a question tells something", HOME,
+         [("When I was young I lived in Rome.", "Rome! Now you are in Porto.", "o1")],
+         "t1", "when you were young you lived in Rome"),
     Case("told in one word", {}, [("Biscuit.", "A cat's name?", "")], "t1", "Biscuit"),
-    Case(
-        "told to remember",
-        {},
-        [("Remember that the spare key is under the pot.", "I will.", "")],
-        "t1",
-        "the spare key is under the pot",
-    ),
+    Case("told to remember", {},
+         [("Remember that the spare key is under the pot.", "I will.", "")],
+         "t1", "the spare key is under the pot"),
     # what an answer used
     Case("a name", DOG, [("What's my dog called?", "Your dog is called Max.", "o1")], "o1 t1",
          "your dog is called Max"),
@@ -214,19 +181,14 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def lexicon() -> TextAnalyzer:
-    return TextAnalyzer("en")
-
-
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
-def test_that(case: Case, lexicon: TextAnalyzer) -> None:
+def test_that(case: Case) -> None:
     before = earlier(case.old)
     everything = remembered(before)
     turns = turned(case.talk, everything)
     everything |= remembered([turn.exchange for turn in turns])
 
-    meant = that(turns, everything, lexicon)
+    meant = that(turns, everything, LEXICON)
 
     assert meant is not None
     assert set(meant.exchanges) == set(case.gone.split())

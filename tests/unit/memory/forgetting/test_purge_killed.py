@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from assistant.context.conversation import Conversation, Summary
+from assistant.context.conversation import Summary
 from assistant.language.speakers import USER
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.forgetting import receipts
-from assistant.memory.forgetting.audit import verify
+from assistant.memory.forgetting.audit import audit
 from assistant.memory.records.memory import Memory, MemoryKind, new_id
 from tests.support.children import Say, child
 from tests.support.desks import forget_now
@@ -71,7 +71,7 @@ async def forget(here: Bench, told: dict[str, str]) -> None:
 
 async def purge(folder: Path, say: Say) -> None:
     """A session that tells, forgets and purges."""
-    async with bench(folder, Conversation.begin("ada")) as here:
+    async with bench(folder) as here:
         told = await tell(here)
         await forget(here, told)
         say(told)
@@ -82,7 +82,7 @@ async def purge(folder: Path, say: Say) -> None:
 
 async def remove(folder: Path, say: Say) -> None:
     """A session that tells, and has it removed as the command line does, without grace time."""
-    async with bench(folder, Conversation.begin("ada")) as here:
+    async with bench(folder) as here:
         told = await tell(here)
         memory, transcript = here.memory, here.transcript
         desk = MemoryAdmin("ada", memory.table, lambda: transcript, lambda: memory, memory=memory)
@@ -95,7 +95,7 @@ async def remove(folder: Path, say: Say) -> None:
 async def start(folder: Path, say: Say) -> None:
     """The next session, which purges what is due first of all."""
     say({})
-    async with bench(folder, Conversation.begin("ada"), LATER):
+    async with bench(folder, at=LATER):
         say({})
         await asyncio.Event().wait()
 
@@ -134,7 +134,7 @@ class Lasting:
 
 async def vectors_told(folder: Path) -> list[bytes]:
     """Of what is to be forgotten."""
-    async with bench(folder, Conversation.begin("ada")) as here:
+    async with bench(folder) as here:
         await tell(here)
     vectors = vectors_of(folder, {*GOING, DERIVED})
     assert len(vectors) == len(GOING) + 1
@@ -143,7 +143,7 @@ async def vectors_told(folder: Path) -> list[bytes]:
 
 async def check(folder: Path, told: dict[str, str], vectors: list[bytes]) -> None:
     """All that was to go is gone, all else is whole."""
-    async with bench(folder, Conversation.begin("ada"), LATER) as here:
+    async with bench(folder, at=LATER) as here:
         assert here.forgetting.hidden == ()
         assert here.transcript.hidden("ada") == []
         assert marked(folder) == {told[text] for text in GOING}
@@ -151,7 +151,7 @@ async def check(folder: Path, told: dict[str, str], vectors: list[bytes]) -> Non
             assert await here.recalled(text) <= set(STAYING)
         for text in STAYING:
             assert text in await here.recalled(text)
-        verified = await asyncio.to_thread(verify, here.memory.table, here.transcript)
+        verified = await asyncio.to_thread(audit, here.memory.table, here.transcript)
         assert verified.layout.clean
         assert verified.found == ()
         assert not here.memory.table.forgotten.unfinished
@@ -166,7 +166,7 @@ async def check(folder: Path, told: dict[str, str], vectors: list[bytes]) -> Non
 
 async def check_removed(folder: Path, told: dict[str, str], vectors: list[bytes]) -> None:
     """Nothing has happened yet, or all of it."""
-    async with bench(folder, Conversation.begin("ada"), LATER):
+    async with bench(folder, at=LATER):
         """It finishes what was begun."""
     said, remembered = kept(folder)
     if said == {*GOING, *STAYING}:
@@ -175,7 +175,7 @@ async def check_removed(folder: Path, told: dict[str, str], vectors: list[bytes]
         await check(folder, told, vectors)
 
 
-def campaign(folder: Path, kills: int, session: Session = purge, look: Look = check) -> None:
+def campaign(folder: Path, kills: int, session: Session, look: Look) -> None:
     """One home each; the moments are spread over the whole purge, and every fourth time the next
     start is killed too. The first of either is killed when it is done, and says how long it is."""
     chance = random.Random(5)
@@ -194,19 +194,17 @@ def campaign(folder: Path, kills: int, session: Session = purge, look: Look = ch
     assert in_time >= kills // 2, "most are killed while they purge"
 
 
-def test_a_purge_that_is_killed_is_finished_by_the_next_start(tmp_path: Path) -> None:
-    campaign(tmp_path / "homes", 4)
-
-
-@pytest.mark.long
-def test_a_purge_that_is_killed_a_hundred_times_is_finished_each_time(tmp_path: Path) -> None:
-    campaign(tmp_path / "homes", 100)
-
-
-def test_a_removal_that_is_killed_is_finished_or_was_not_begun(tmp_path: Path) -> None:
-    campaign(tmp_path / "homes", 2, remove, check_removed)
-
-
-@pytest.mark.long
-def test_a_removal_that_is_killed_fifty_times_is_finished_or_was_not_begun(tmp_path: Path) -> None:
-    campaign(tmp_path / "homes", 50, remove, check_removed)
+@pytest.mark.parametrize(
+    ("kills", "session", "look"),
+    [
+        (4, purge, check),
+        (2, remove, check_removed),
+        pytest.param(100, purge, check, marks=pytest.mark.long),
+        pytest.param(50, remove, check_removed, marks=pytest.mark.long),
+    ],
+    ids=["purge", "removal", "purge-long", "removal-long"],
+)
+def test_what_is_killed_is_finished_by_the_next_start_or_was_not_begun(
+    tmp_path: Path, kills: int, session: Session, look: Look
+) -> None:
+    campaign(tmp_path / "homes", kills, session, look)

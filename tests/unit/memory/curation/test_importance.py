@@ -2,14 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from assistant.context.conversation import Conversation
 from assistant.idle.jobs.importance import AGAIN, ImportanceJob
 from assistant.language.speakers import ASSISTANT, USER
 from assistant.memory.curation.importance import (
@@ -21,7 +19,7 @@ from assistant.memory.curation.importance import (
 )
 from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.transcript.derived_outputs import DerivedOutputs
-from tests.support.forgetting import START, Bench, bench
+from tests.support.forgetting import Bench, bench
 from tests.support.memories import stored
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -116,9 +114,9 @@ class Here:
         return {each.text: round(each.importance, 2) for each in stored(table)}
 
 
-@asynccontextmanager
-async def here(folder: Path) -> AsyncIterator[Here]:
-    async with bench(folder, Conversation.begin("ada"), START) as session:
+@pytest.fixture
+async def at(tmp_path: Path) -> AsyncIterator[Here]:
+    async with bench(tmp_path) as session:
         yield Here(
             session, ImportanceJob(session.transcript, session.memory, lambda: session.clock[0])
         )
@@ -131,86 +129,78 @@ async def told(at: Here, *texts: str) -> list[str]:
     return ids
 
 
-async def test_what_is_used_rises_and_what_is_ignored_fades(tmp_path: Path) -> None:
-    async with here(tmp_path) as at:
-        used, marked, _ = await told(at, "rhubarb is mine", "herons nest here", "the gate squeaks")
-        assert await at.weigh() == 0
-        at.bench.pass_time(400 * 86_400)
-        now = at.bench.clock[0]
-        await asyncio.to_thread(
-            at.bench.memory.change,
-            [used, marked],
-            lambda old: (
-                replace(old, uses=5, last_used=now) if old.id == used else replace(old, feedback=2)
-            ),
-        )
-        assert await at.weigh() == 3
-        weights = at.importance()
-        assert weights["rhubarb is mine"] > 0.5
-        assert weights["herons nest here"] > 0.5
-        assert weights["the gate squeaks"] < 0.5
-        outlines = at.bench.memory.index.outlines()
-        assert {each.text: round(each.importance, 2) for each in outlines.values()} == weights
+async def test_what_is_used_rises_and_what_is_ignored_fades(at: Here) -> None:
+    used, marked, _ = await told(at, "rhubarb is mine", "herons nest here", "the gate squeaks")
+    assert await at.weigh() == 0
+    at.bench.pass_time(400 * 86_400)
+    now = at.bench.clock[0]
+    await asyncio.to_thread(
+        at.bench.memory.change,
+        [used, marked],
+        lambda old: (
+            replace(old, uses=5, last_used=now) if old.id == used else replace(old, feedback=2)
+        ),
+    )
+    assert await at.weigh() == 3
+    weights = at.importance()
+    assert weights["rhubarb is mine"] > 0.5
+    assert weights["herons nest here"] > 0.5
+    assert weights["the gate squeaks"] < 0.5
+    outlines = at.bench.memory.index.outlines()
+    assert {each.text: round(each.importance, 2) for each in outlines.values()} == weights
 
 
-async def test_a_second_time_changes_nothing(tmp_path: Path) -> None:
-    async with here(tmp_path) as at:
-        await told(at, "rhubarb is mine", "herons nest here", "the gate squeaks")
-        at.bench.pass_time(400 * 86_400)
-        assert await at.weigh() == 3
-        once = at.importance()
-        assert await at.weigh() == 0
-        again = ImportanceJob(at.bench.transcript, at.bench.memory, lambda: at.bench.clock[0])
-        assert await again.missing(9) == []
-        at.bench.pass_time(AGAIN.total_seconds() + 1)
-        assert await at.weigh() == 0
-        assert at.importance() == once
+async def test_a_second_time_changes_nothing(at: Here) -> None:
+    await told(at, "rhubarb is mine", "herons nest here", "the gate squeaks")
+    at.bench.pass_time(400 * 86_400)
+    assert await at.weigh() == 3
+    once = at.importance()
+    assert await at.weigh() == 0
+    again = ImportanceJob(at.bench.transcript, at.bench.memory, lambda: at.bench.clock[0])
+    assert await again.missing(9) == []
+    at.bench.pass_time(AGAIN.total_seconds() + 1)
+    assert await at.weigh() == 0
+    assert at.importance() == once
 
 
-async def test_what_somebody_sets_stays_and_may_only_rise(tmp_path: Path) -> None:
-    async with here(tmp_path) as at:
-        [key] = await told(at, "rhubarb is mine")
-        at.bench.pass_time(400 * 86_400)
-        assert await at.weigh() == 1
-        await asyncio.to_thread(
-            at.bench.memory.change, [key], lambda old: replace(old, importance=0.7)
-        )
-        for _ in range(3):
-            at.bench.pass_time(400 * 86_400)
-            await at.weigh()
-        assert at.importance()["rhubarb is mine"] == pytest.approx(0.7)
-
-
-async def test_a_kill_between_note_and_memory_is_made_good(tmp_path: Path) -> None:
-    async with here(tmp_path) as at:
-        [key] = await told(at, "rhubarb is mine")
-        at.bench.pass_time(400 * 86_400)
-        [subject] = await at.work.missing(9)
-        assert await asyncio.to_thread(at.work._note, [subject])
-        assert at.importance()["rhubarb is mine"] == 0.5
-        again = ImportanceJob(at.bench.transcript, at.bench.memory, lambda: at.bench.clock[0])
-        assert await again.missing(9) == [subject]
-        await again.run([subject])
-        faded = at.importance()["rhubarb is mine"]
-        assert faded < 0.5
-        await asyncio.to_thread(at.bench.memory.change, [key], lambda old: replace(old, feedback=2))
-        await ImportanceJob(at.bench.transcript, at.bench.memory, lambda: at.bench.clock[0]).run(
-            [subject]
-        )
-        assert at.importance()["rhubarb is mine"] == pytest.approx(0.5 + 4 * STEP)
-
-
-async def test_the_note_goes_with_the_exchange(tmp_path: Path) -> None:
-    async with here(tmp_path) as at:
-        [key] = await told(at, "rhubarb is mine")
+async def test_what_somebody_sets_stays_and_may_only_rise(at: Here) -> None:
+    [key] = await told(at, "rhubarb is mine")
+    at.bench.pass_time(400 * 86_400)
+    assert await at.weigh() == 1
+    await asyncio.to_thread(at.bench.memory.change, [key], lambda old: replace(old, importance=0.7))
+    for _ in range(3):
         at.bench.pass_time(400 * 86_400)
         await at.weigh()
-        exchange = key.removesuffix(f"-{USER}")
-        derived = DerivedOutputs(at.bench.transcript, "ada")
-        assert set(derived.of("importance")) == {exchange}
-        await at.bench.forgetting.hide([exchange], ())
-        at.bench.pass_time(61)
-        await at.bench.forgetting.purge_due()
-        assert derived.of("importance") == {}
-        await at.work.run([exchange])
-        assert derived.of("importance") == {}
+    assert at.importance()["rhubarb is mine"] == pytest.approx(0.7)
+
+
+async def test_a_kill_between_note_and_memory_is_made_good(at: Here) -> None:
+    [key] = await told(at, "rhubarb is mine")
+    at.bench.pass_time(400 * 86_400)
+    [subject] = await at.work.missing(9)
+    assert await asyncio.to_thread(at.work._note, [subject])
+    assert at.importance()["rhubarb is mine"] == 0.5
+    again = ImportanceJob(at.bench.transcript, at.bench.memory, lambda: at.bench.clock[0])
+    assert await again.missing(9) == [subject]
+    await again.run([subject])
+    faded = at.importance()["rhubarb is mine"]
+    assert faded < 0.5
+    await asyncio.to_thread(at.bench.memory.change, [key], lambda old: replace(old, feedback=2))
+    await ImportanceJob(at.bench.transcript, at.bench.memory, lambda: at.bench.clock[0]).run(
+        [subject]
+    )
+    assert at.importance()["rhubarb is mine"] == pytest.approx(0.5 + 4 * STEP)
+
+
+async def test_the_note_goes_with_the_exchange(at: Here) -> None:
+    [key] = await told(at, "rhubarb is mine")
+    at.bench.pass_time(400 * 86_400)
+    await at.weigh()
+    exchange = key.removesuffix(f"-{USER}")
+    derived = DerivedOutputs(at.bench.transcript, "ada")
+    assert set(derived.of("importance")) == {exchange}
+    await at.bench.forgetting.hide([exchange], ())
+    assert await at.bench.purge_later()
+    assert derived.of("importance") == {}
+    await at.work.run([exchange])
+    assert derived.of("importance") == {}

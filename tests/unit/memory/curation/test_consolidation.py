@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from assistant.compose.idle import JobResources, build_jobs
-from assistant.context.conversation import Conversation, Exchange
+from assistant.context.conversation import Exchange
 from assistant.errors import ModelFailed, StoreError
 from assistant.idle.jobs.consolidation import ConsolidationJob, allowed, by_rules
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.admin import MemoryAdmin
-from assistant.memory.curation.consolidation import may_be_merged
+from assistant.memory.curation.duplicates import may_be_merged
 from assistant.memory.records.ids import ADDED_BY_USER
 from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.transcript.derived_outputs import DerivedOutputs
@@ -124,46 +124,50 @@ class Here:
 
 @asynccontextmanager
 async def here(folder: Path, answers: Sequence[str | Exception] = (SAME,)) -> AsyncIterator[Here]:
-    async with bench(folder, Conversation.begin("ada"), START) as session:
+    async with bench(folder) as session:
         llm = ScriptedModel(answers)
         work = ConsolidationJob(session.transcript, session.memory, llm, lambda: session.clock[0])
         yield Here(session, llm, work)
+
+
+@pytest.fixture
+async def at(tmp_path: Path) -> AsyncIterator[Here]:
+    async with here(tmp_path) as opened:
+        yield opened
 
 
 def fail(_: object) -> None:
     raise StoreError("There is no more room on the disk.")
 
 
-async def test_the_same_in_another_order_is_merged_and_split_again(tmp_path: Path) -> None:
-    async with here(tmp_path) as at:
-        older, newer = await at.tell(WALKS, FETCH)
-        await at.consolidate()
-        assert at.work.asked == 1
-        [kept] = at.said().values()
-        assert (kept.text, kept.sources) == (WALKS, (older.id, newer.id))
-        await asyncio.to_thread(at.desk.split, kept.id)
-        assert set(at.said()) == {WALKS, FETCH}
-        at.work.version = 2  # other rules have come
-        await at.consolidate()
-        assert set(at.said()) == {WALKS, FETCH}
+async def test_the_same_in_another_order_is_merged_and_split_again(at: Here) -> None:
+    older, newer = await at.tell(WALKS, FETCH)
+    await at.consolidate()
+    assert at.work.asked == 1
+    [kept] = at.said().values()
+    assert (kept.text, kept.sources) == (WALKS, (older.id, newer.id))
+    await asyncio.to_thread(at.desk.split, kept.id)
+    assert set(at.said()) == {WALKS, FETCH}
+    at.work.version = 2  # other rules have come
+    await at.consolidate()
+    assert set(at.said()) == {WALKS, FETCH}
 
 
 async def test_a_merge_that_was_interrupted_is_finished_and_counts_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    at: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with here(tmp_path) as at:
-        older, newer = await at.tell(WALKS, FETCH)
-        memory = at.bench.memory
-        memory.mark_used([f"{newer.id}-user"], START)
-        with monkeypatch.context() as patch:
-            patch.setattr(memory, "delete", fail)
-            with pytest.raises(StoreError):
-                await at.consolidate()
-        assert len(at.said()) == 2
-        await at.consolidate()
-        [kept] = at.said().values()
-        assert (kept.text, kept.sources, kept.uses) == (WALKS, (older.id, newer.id), 1)
-        assert len(at.derived()) == 2
+    older, newer = await at.tell(WALKS, FETCH)
+    memory = at.bench.memory
+    memory.mark_used([f"{newer.id}-user"], START)
+    with monkeypatch.context() as patch:
+        patch.setattr(memory, "delete", fail)
+        with pytest.raises(StoreError):
+            await at.consolidate()
+    assert len(at.said()) == 2
+    await at.consolidate()
+    [kept] = at.said().values()
+    assert (kept.text, kept.sources, kept.uses) == (WALKS, (older.id, newer.id), 1)
+    assert len(at.derived()) == 2
 
 
 async def test_what_has_changed_is_superseded_and_split_again(tmp_path: Path) -> None:
@@ -187,20 +191,18 @@ async def test_what_the_model_does_not_confirm_stays(tmp_path: Path, answer: str
         assert await at.work.missing(9) == []
 
 
-async def test_what_rules_forbid_is_not_asked(tmp_path: Path) -> None:
-    async with here(tmp_path) as at:
-        await at.tell("I drink my tea with milk", "I drink my tea with no milk", "What's new?")
-        await at.consolidate()
-        assert (at.work.asked, len(at.said())) == (0, 3)
-        assert len(at.derived()) == 3
+async def test_what_rules_forbid_is_not_asked(at: Here) -> None:
+    await at.tell("I drink my tea with milk", "I drink my tea with no milk", "What's new?")
+    await at.consolidate()
+    assert (at.work.asked, len(at.said())) == (0, 3)
+    assert len(at.derived()) == 3
 
 
-async def test_what_is_pinned_meanwhile_stays(tmp_path: Path) -> None:
-    async with here(tmp_path) as at:
-        await at.tell(WALKS, FETCH)
-        await asyncio.to_thread(at.desk.mark, at.said()[WALKS].id, pinned=True)
-        await at.consolidate()
-        assert set(at.said()) == {WALKS, FETCH}
+async def test_what_is_pinned_meanwhile_stays(at: Here) -> None:
+    await at.tell(WALKS, FETCH)
+    await asyncio.to_thread(at.desk.mark, at.said()[WALKS].id, pinned=True)
+    await at.consolidate()
+    assert set(at.said()) == {WALKS, FETCH}
 
 
 async def test_rubbish_fails_and_changes_nothing(tmp_path: Path) -> None:
@@ -219,17 +221,15 @@ async def test_of_a_merged_telling_that_is_forgotten_nothing_stays(tmp_path: Pat
         older, _ = await at.tell(WALKS, FETCH)
         await at.consolidate()
         await at.bench.forgetting.hide([older.id], ())
-        at.bench.pass_time(61)
-        await at.bench.forgetting.purge_due()
+        assert await at.bench.purge_later()
         assert set(at.said()) == {FETCH}
         assert at.derived() == []
     assert found(tmp_path, {WALKS}, []) == []
 
 
-async def test_settings_say_whether(tmp_path: Path) -> None:
-    async with here(tmp_path) as at:
-        bench, on = at.bench, Settings(idle=Idle(consolidate="on"))
-        for settings, llm, jobs in ((on, at.llm, 1), (Settings(), at.llm, 0), (on, None, 0)):
-            parts = JobResources(settings, bench.transcript, bench.memory, llm)
-            built = build_jobs(parts)
-            assert sum(isinstance(each, ConsolidationJob) for each in built) == jobs
+async def test_settings_say_whether(at: Here) -> None:
+    bench, on = at.bench, Settings(idle=Idle(consolidate="on"))
+    for settings, llm, jobs in ((on, at.llm, 1), (Settings(), at.llm, 0), (on, None, 0)):
+        parts = JobResources(settings, bench.transcript, bench.memory, llm)
+        built = build_jobs(parts)
+        assert sum(isinstance(each, ConsolidationJob) for each in built) == jobs

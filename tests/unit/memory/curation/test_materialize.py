@@ -1,34 +1,36 @@
-"""How the user wants to be answered: kept at once, and in every prompt."""
+"""What is created from an exchange without a model, above all the wishes how to be answered."""
 
 import json
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from assistant.context.conversation import Conversation
-from assistant.memory.curation.materialize import materialize_exchange
-from assistant.memory.curation.profile_facts import wishes
+from assistant.context.conversation import Conversation, Exchange
+from assistant.memory.curation.materialize import materialize_exchange, wishes
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.memory import MemoryKind
 from assistant.memory.transcript.database import Transcript
-from tests.support.long_term import Home, exchange
+from data import located
+from tests.support.user_memory import opened_memory
 
-DATA = Path(__file__).resolve().parents[2] / "data" / "evaluation"
+
+def exchange(talk: Conversation, said: str) -> Exchange:
+    talk.append_user(1, said, datetime.now(UTC))
+    return talk.complete(1, "I see.")
 
 
 def texts(name: str) -> list[str]:
-    lines = (DATA / name).read_text(encoding="utf-8").splitlines()
+    lines = located(f"evaluation/{name}").read_text(encoding="utf-8").splitlines()
     return [json.loads(line)["text"] for line in lines]
 
 
 @pytest.mark.parametrize(
     ("said", "kept"),
     [
-        (
-            "Please always answer in one sentence.",
-            "The user wants the assistant to always answer in one sentence.",
-        ),
+        ("Please always answer in one sentence.", "The user wants the assistant to always answer in"
+         " one sentence."),
         ("Never wake me before eight.", "The user wants the assistant never to wake the user before"
          " eight."),
         ("From now on speak slowly with me.", "The user wants the assistant from now on to speak"
@@ -102,18 +104,17 @@ def test_it_is_a_preference_that_rests_on_its_exchange() -> None:
 
 
 async def test_it_is_in_every_prompt_until_it_is_forgotten(tmp_path: Path) -> None:
-    home, talk = Home(tmp_path), Conversation.begin("ada")
-    transcript = Transcript.open(tmp_path / "transcript.sqlite3")
+    talk, table = Conversation.begin("ada"), tmp_path / "memories"
     said = exchange(talk, "Please always answer in one sentence.")
-    transcript.store(talk, said)
-    async with home.memory(transcript=transcript) as memory:
-        memory.remember(talk.id, said)
-        assert [note.text for note in memory.profile()] == wishes(said.user_text)
-    async with home.memory(transcript=transcript) as memory:
-        [note] = memory.profile()
-        assert note.text == "The user wants the assistant to always answer in one sentence."
-        memory.hide(HiddenItems.of("ada", [said.id], (), datetime.now(UTC)))
+    with closing(Transcript.open(tmp_path / "transcript.sqlite3")) as transcript:
+        transcript.store(talk, said)
+        async with opened_memory(table, None, transcript) as memory:
+            memory.remember(talk.id, said)
+            assert [note.text for note in memory.profile()] == wishes(said.user_text)
+        async with opened_memory(table, None, transcript) as memory:
+            [note] = memory.profile()
+            assert note.text == "The user wants the assistant to always answer in one sentence."
+            memory.hide(HiddenItems.of("ada", [said.id], (), datetime.now(UTC)))
+            assert memory.profile() == ()
+    async with opened_memory(table, user="bob") as memory:
         assert memory.profile() == ()
-    async with home.memory("bob") as memory:
-        assert memory.profile() == ()
-    transcript.close()

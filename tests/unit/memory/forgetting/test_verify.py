@@ -14,7 +14,7 @@ from assistant.context.conversation import Conversation
 from assistant.encryption.keys import MasterKey
 from assistant.errors import StoreError
 from assistant.memory.forgetting import verify as proof
-from assistant.memory.forgetting.audit import AuditReport, verify
+from assistant.memory.forgetting.audit import AuditReport, audit
 from assistant.memory.forgetting.pattern_search import SearchPatterns
 from assistant.memory.forgetting.receipts import Receipt
 from assistant.memory.forgetting.verify import patterns_of, verify_gone
@@ -65,8 +65,8 @@ class House:
     def prove(self) -> Receipt:
         return verify_gone(self.needles, self.transcript, self.table, exchanges=1, memories=1)
 
-    def verify(self, *texts: str, clean: bool = False) -> AuditReport:
-        return verify(self.table, self.transcript, texts, clean=clean)
+    def audit(self, *texts: str, clean: bool = False) -> AuditReport:
+        return audit(self.table, self.transcript, texts, clean=clean)
 
     def close(self) -> None:
         self.table.close()
@@ -108,14 +108,14 @@ def test_before_it_is_everywhere_and_after_a_purge_nowhere(
         assert all(each.bytes for each in after.searched if each.name == "files of memories")
         assert any("encrypted" in sentence for sentence in after.unprovable) == (key is not None)
         assert [each.text for each in house.table.get("ada", [m.id for m in house.told])] == [KEPT]
-        verified = house.verify(SECRET, KEPT)
+        audited = house.audit(SECRET, KEPT)
         expected = "A text was found in a row of the transcript."
-        assert expected in verified.found
-        assert (len(verified.found) > 2) == (key is None)
+        assert expected in audited.found
+        assert (len(audited.found) > 2) == (key is None)
 
 
 def test_the_receipt_is_json_without_words(house: House) -> None:
-    for receipt in (house.prove(), house.verify(SECRET).receipt):
+    for receipt in (house.prove(), house.audit(SECRET).receipt):
         written = json.dumps(receipt.as_json())
         assert json.loads(written)["clean"] is False
         assert not any(word in written for word in ("parrot", "silver", "brick", "Xaver"))
@@ -127,8 +127,8 @@ def test_an_old_version_of_the_table_is_found(house: House) -> None:
     [memories] = [each for each in receipt.searched if each.name == "memories"]
     assert memories.versions > 1
     assert memories.found
-    assert house.verify().removed == 1
-    assert "An older version" in house.verify().found[0]
+    assert house.audit().removed == 1
+    assert "An older version" in house.audit().found[0]
 
 
 def test_what_compaction_leaves_is_found_by_the_vector(home: Home, house: House) -> None:
@@ -144,32 +144,26 @@ def test_what_compaction_leaves_is_found_by_the_vector(home: Home, house: House)
     assert house.prove().clean
 
 
-def test_a_free_page_is_found(house: House) -> None:
+@pytest.mark.parametrize(
+    ("checkpointed", "file"), [(True, "transcript.sqlite3"), (False, "transcript.sqlite3-wal")]
+)
+def test_a_dropped_row_is_found_on_free_pages_and_in_the_log(
+    house: House, checkpointed: bool, file: str
+) -> None:
     """As an SQLite without secure_delete leaves it."""
     house.purge()
-    house.transcript.close()
-    with closing(sqlite3.connect(house.home.transcript, isolation_level=None)) as db:
-        db.execute("PRAGMA secure_delete = OFF")
-        db.execute("CREATE TABLE spare (words TEXT)")
-        db.execute("INSERT INTO spare VALUES (?)", (SECRET,))
-        db.execute("DROP TABLE spare")
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    house.transcript = Transcript.open(house.home.transcript)
-    assert house.transcript.pages().free > 0
-    assert places(house.prove()) == ["transcript.sqlite3"]
-    assert any("free pages" in sentence for sentence in house.verify().unprovable)
-    house.transcript.rewrite()
-    assert house.prove().clean
-    assert house.transcript.pages() == vacuum.FreePages(0, 0)
-
-
-def test_a_frame_of_the_log_is_found(house: House) -> None:
-    house.purge()
     db = house.transcript._db
+    db.execute("PRAGMA secure_delete = OFF")
     db.execute("CREATE TABLE spare (words TEXT)")
     db.execute("INSERT INTO spare VALUES (?)", (SECRET,))
     db.execute("DROP TABLE spare")
-    assert places(house.prove()) == ["transcript.sqlite3-wal"]
+    if checkpointed:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    assert places(house.prove()) == [file]
+    assert any("free pages" in sentence for sentence in house.audit().unprovable)
+    house.transcript.rewrite()
+    assert house.prove().clean
+    assert house.transcript.pages() == vacuum.FreePages(0, 0)
 
 
 def test_a_line_of_a_log_a_file_in_utf16_and_a_vector_are_found(house: House) -> None:
@@ -181,9 +175,9 @@ def test_a_line_of_a_log_a_file_in_utf16_and_a_vector_are_found(house: House) ->
     )
     (root / "codes").write_bytes(b"\7" * 1001 + house.vector[:80])
     assert sorted(places(house.prove())) == ["codes", "logs/assistant.log", "wide"]
-    verified = house.verify()
-    assert verified.unknown == ("codes", "wide")
-    assert len(verified.found) == 2
+    audited = house.audit()
+    assert audited.unknown == ("codes", "wide")
+    assert len(audited.found) == 2
 
 
 def test_what_lies_across_two_pieces_of_a_file_is_found(
@@ -202,7 +196,7 @@ def test_links_are_not_followed(house: House, tmp_path: Path) -> None:
     (house.home.root / "link").symlink_to(outside)
     (house.home.root / "round").symlink_to(house.home.root)
     assert house.prove().clean
-    assert house.verify().unknown == ("link", "round")
+    assert house.audit().unknown == ("link", "round")
 
 
 def test_a_file_that_cannot_be_read_is_one_sentence(
@@ -257,7 +251,7 @@ def test_what_is_hidden_already_is_looked_for_all_the_same(house: House) -> None
 
 def test_what_cannot_be_searched_is_said(house: House) -> None:
     (house.home.root / "memories.damaged-20261121-100000").mkdir()
-    for sentences in (house.prove().unprovable, house.verify().unprovable):
+    for sentences in (house.prove().unprovable, house.audit().unprovable):
         assert any("memories.damaged-20261121-100000 was set aside" in each for each in sentences)
 
 
@@ -272,11 +266,11 @@ def test_who_searches_lets_others_have_a_turn(house: House) -> None:
 
 def test_clean_leaves_one_version_no_log_and_no_free_page(house: House) -> None:
     house.forget()
-    assert house.verify().unprovable
-    verified = house.verify(SECRET, clean=True)
-    assert verified.found == verified.unprovable == ()
-    assert verified.layout.clean
-    assert verified.pages == vacuum.FreePages(0, 0)
+    assert house.audit().unprovable
+    audited = house.audit(SECRET, clean=True)
+    assert audited.found == audited.unprovable == ()
+    assert audited.layout.clean
+    assert audited.pages == vacuum.FreePages(0, 0)
 
 
 def test_ordinary_changes_are_no_finding(house: House) -> None:
@@ -284,16 +278,16 @@ def test_ordinary_changes_are_no_finding(house: House) -> None:
     house.table.add([memory("something new", at=9)])
     changed = house.table.get("ada", [house.told[1].id])
     house.table.update(changed)
-    verified = house.verify(SECRET)
-    assert verified.found == ()
-    assert "older versions left: 2." in verified.unprovable[0]
+    audited = house.audit(SECRET)
+    assert audited.found == ()
+    assert "older versions left: 2." in audited.unprovable[0]
 
 
 def test_words_that_were_changed_are_a_finding(house: House) -> None:
     house.purge()
     old = house.told[1]
     house.table.update([Memory(old.id, "ada", old.kind, "other words", old.created)])
-    assert house.verify().removed == 1
+    assert house.audit().removed == 1
 
 
 def test_in_a_folder_elsewhere_the_memories_are_searched_too(home: Home, tmp_path: Path) -> None:
@@ -305,7 +299,7 @@ def test_in_a_folder_elsewhere_the_memories_are_searched_too(home: Home, tmp_pat
         (tmp_path / "elsewhere" / "stray").write_text(SECRET)
         receipt = verify_gone(SearchPatterns.of([SECRET]), transcript, table)
         assert places(receipt) == [str(tmp_path / "elsewhere" / "stray")]
-        assert verify(table, transcript).unknown == (str(tmp_path / "elsewhere" / "stray"),)
+        assert audit(table, transcript).unknown == (str(tmp_path / "elsewhere" / "stray"),)
 
 
 def test_an_old_transcript_is_tidied_when_its_last_old_exchange_has_expired(house: House) -> None:

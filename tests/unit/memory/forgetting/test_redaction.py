@@ -27,7 +27,7 @@ from assistant.events import (
 )
 from assistant.memory import HomeStores
 from assistant.memory.forgetting import receipts
-from assistant.memory.forgetting.audit import verify
+from assistant.memory.forgetting.audit import audit
 from assistant.memory.forgetting.purge import purge
 from assistant.memory.forgetting.redaction import MARK
 from assistant.memory.records.hidden import HiddenItems
@@ -202,9 +202,11 @@ def _recorded(transcript: Transcript) -> tuple[Path, str]:
     return path, ids[0]
 
 
-@pytest.mark.parametrize("mode", ["off", "passphrase"])
+@pytest.mark.parametrize(
+    ("mode", "remembers"), [("off", True), ("passphrase", True), ("off", False)]
+)
 def test_a_purge_reaches_recordings_and_its_receipt_says_so(
-    home: Home, mode: str, monkeypatch: pytest.MonkeyPatch
+    home: Home, mode: str, remembers: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("assistant.encryption.keys.ARGON2", homes.CHEAP_ARGON2)
     answers = homes.knowing(new_passphrase=homes.PASSPHRASE, passphrase=homes.PASSPHRASE)
@@ -219,29 +221,20 @@ def test_a_purge_reaches_recordings_and_its_receipt_says_so(
         assert (homes.holds(home.recordings, "parrot") == []) == (mode != "off")
         [found] = [
             each
-            for each in verify(table, transcript, [SECRET]).receipt.searched
+            for each in audit(table, transcript, [SECRET]).receipt.searched
             if each.name == "recordings"
         ]
         assert found.found == (f"recordings/{path.name}",)
-        receipt = purge(HiddenItems.of("me", [exchange], (), AT), transcript, table).receipt
+        items = HiddenItems.of("me", [exchange], (), AT)
+        receipt = purge(items, transcript, table if remembers else None).receipt
         assert receipt.clean
+        assert receipts.read(home.root) == [receipt.as_json()]
         names = {each.name: each for each in receipt.searched}
+        assert {"transcript", "recordings"} <= set(names)
         assert names["recordings"].versions == names["files of recordings"].files - 1 == 1
         assert any("copied out" in sentence for sentence in receipt.unprovable)
         assert "parrot" not in told(recordings, path)
         assert OTHER in told(recordings, path)
-    assert homes.holds(home.root, "parrot") == []
-
-
-def test_a_purge_reaches_recordings_where_there_is_a_transcript_alone(home: Home) -> None:
-    with closing(Transcript.open(home.transcript)) as transcript:
-        path, exchange = _recorded(transcript)
-        receipt = purge(HiddenItems.of("me", [exchange], (), AT), transcript, None).receipt
-        assert receipt.clean
-        assert {"transcript", "recordings"} <= {each.name for each in receipt.searched}
-        assert receipts.read(home.root) == [receipt.as_json()]
-        assert "parrot" not in told(transcript.recordings, path)
-        assert OTHER in told(transcript.recordings, path)
     assert homes.holds(home.root, "parrot") == []
 
 

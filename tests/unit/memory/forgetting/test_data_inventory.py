@@ -1,5 +1,5 @@
-"""Whatever holds a person's words is known: no file of a home without a holder, and no text of a
-forgotten memory in RAM."""
+"""Everything that holds a person's words is known: no file of a home is unlisted, and no text of a
+forgotten memory stays in RAM."""
 
 import asyncio
 import gc
@@ -18,7 +18,7 @@ from assistant.encryption.vault import open_vault
 from assistant.events import Latency, TurnEnded
 from assistant.ipc.server import RequestServer
 from assistant.memory import HomeStores, open_memory
-from assistant.memory.forgetting.data_inventory import DATA_INVENTORY, files
+from assistant.memory.forgetting.data_inventory import files
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.store import repair as place_module
 from assistant.memory.store.location import store_location
@@ -36,19 +36,14 @@ SAID = "My dog Max loves to fetch sticks."
 
 
 def unclaimed(home: Home) -> list[str]:
-    return [str(path.relative_to(home.root)) for path, holder in files(home) if holder is None]
+    return [str(path.relative_to(home.root)) for path, owner in files(home) if owner is None]
 
 
 def names(home: Home) -> set[str]:
-    return {holder.name for _, holder in files(home) if holder is not None}
+    return {owner for _, owner in files(home) if owner is not None}
 
 
-def test_every_holder_has_a_name_of_its_own() -> None:
-    assert len({holder.name for holder in DATA_INVENTORY}) == len(DATA_INVENTORY)
-    assert all(holder.what for holder in DATA_INVENTORY)
-
-
-def test_a_file_that_nobody_claims_is_seen(home: Home) -> None:
+def test_a_file_that_is_not_listed_is_seen(home: Home) -> None:
     data = home.memories / "memories.lance" / "data"
     data.mkdir(parents=True)
     (data / "a.lance").touch()
@@ -57,7 +52,7 @@ def test_a_file_that_nobody_claims_is_seen(home: Home) -> None:
     assert unclaimed(home) == ["memories/notes.txt", "transcript.sqlite3.copy"]
 
 
-def test_nothing_that_runs_makes_a_file_without_a_holder(
+def test_nothing_that_runs_makes_a_file_that_is_not_listed(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(logs, "LOG_BYTES", 200)
