@@ -128,14 +128,20 @@ def expected_speed(rate: float, model_bytes: int) -> float:
 
 def require_ram(model: Model, hardware: Hardware) -> None:
     """Raises ModelTooLarge if the machine can't hold the model."""
-    require_bytes(model.title, model.ram_mb << 20, hardware)
-
-
-def require_bytes(title: str, need: int, hardware: Hardware) -> None:
-    """The same for a model that isn't in the catalogue."""
+    need = model.ram_mb << 20
     if need > hardware.ram_bytes:
         raise ModelTooLarge(
-            f"{title} needs {need / 1e9:.1f} GB of memory and this machine has "
+            f"{model.title} needs {need / 1e9:.1f} GB of memory and this machine has "
             f"{hardware.ram_bytes / 1e9:.1f} GB.",
             mend="Choose a smaller model: assistant --profile small",
+        )
+
+
+def require_free_memory(name: str, need: int, mend: str) -> None:
+    """Raises ModelTooLarge if fewer than `need` bytes are available to a new model."""
+    free = psutil.virtual_memory().available
+    if need > free:
+        raise ModelTooLarge(
+            f"{name} needs {need / 1e9:.1f} GB of memory and {free / 1e9:.1f} GB are free.",
+            mend=mend,
         )

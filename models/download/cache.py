@@ -79,7 +79,7 @@ def prepare_in_subprocess(transfer: Transfer) -> None:
     adapters = (transfer.model.adapter, transfer.model.distilled)
     folders = [transfer.folder.resolve(), *(each.path for each in adapters if each)]
     code, output = run_quietly(
-        [sys.executable, "-m", "models.encoder.onnx", "prepare", *map(str, folders)],
+        [sys.executable, "-m", "models.encoder.preparation", *map(str, folders)],
         environment=os.environ,
         folder=Path(__file__).resolve().parents[2],
         tick=transfer.check,

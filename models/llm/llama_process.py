@@ -41,14 +41,13 @@ class WorkerConfig:
     """The worker's configuration.
 
     Attributes:
-        path: the GGUF file.
         context_tokens: size of one lane.
         lanes: number of slots, each with its own KV cache.
         threads: for generating tokens; batch_threads: for reading prompts.
         batch: prompt tokens read between two checks whether the request was cancelled.
-        unix_socket: the engine's HTTP server listens on a socket in a folder that only this user
-            can open. If False (Windows), it listens on 127.0.0.1 and requires
-        secret: as a bearer token.
+        unix_socket: whether the engine's HTTP server listens on a socket in a folder that only this
+            user can open. If not (Windows), it listens on 127.0.0.1, and requires `secret` as a
+            bearer token.
     """
 
     path: str
@@ -90,8 +89,8 @@ class Worker:
         self,
         config: WorkerConfig,
         *,
-        log: Path | None,
-        on_end: Callable[["Worker"], None],
+        log: Path | None = None,
+        on_end: Callable[["Worker"], None] = lambda _worker: None,
         expendable: bool = False,
     ) -> None:
         """Prepare a worker; `start` starts it.

@@ -6,7 +6,12 @@ from assistant.facade import exports
 
 if TYPE_CHECKING:
     from models.selection.benchmark import Benchmark
-    from models.selection.machine_records import notes_in
+    from models.selection.machine_records import (
+        CLAUSE_TOKENS,
+        FIRST_CLAUSE_S,
+        SPEECH_TOKENS_PER_S,
+        notes_in,
+    )
     from models.selection.profiles import (
         PROFILE_NAMES,
         SMALL,
@@ -22,7 +27,6 @@ if TYPE_CHECKING:
         select_models,
         wanted_models,
     )
-    from models.selection.speed import CLAUSE_TOKENS, FIRST_CLAUSE_S, SPEECH_TOKENS_PER_S
 else:
     __getattr__ = exports(__name__)
 

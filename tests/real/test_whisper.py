@@ -38,10 +38,8 @@ def words(text: str) -> list[str]:
 def test_it_hears_what_was_said(recogniser: FasterWhisper, name: str, said: str) -> None:
     heard = recogniser.transcribe(recording(name))
     assert words(heard.text) == words(said)
-    assert heard.seconds == len(recording(name)) / STT_SAMPLE_RATE
     assert heard.log_probability > -1
     assert heard.no_speech < 0.6
-    assert heard.language == "en"
 
 
 def test_a_short_word_is_heard_once(recogniser: FasterWhisper) -> None:
@@ -55,9 +53,8 @@ def test_silence_is_doubted(recogniser: FasterWhisper) -> None:
 
 
 @pytest.mark.parametrize("length", [1, 100, 399, 1000])
-def test_very_little_audio(recogniser: FasterWhisper, length: int) -> None:
-    heard = recogniser.transcribe(np.zeros(length, np.int16))
-    assert heard.seconds == length / STT_SAMPLE_RATE
+def test_very_short_audio_is_accepted(recogniser: FasterWhisper, length: int) -> None:
+    recogniser.transcribe(np.zeros(length, np.int16))
 
 
 def test_no_audio_is_no_speech(recogniser: FasterWhisper) -> None:
@@ -98,4 +95,4 @@ def test_an_english_model_refuses_other_languages(store: ModelStore) -> None:
         FasterWhisper(folder, threads=1, language="de").load()
     automatic = FasterWhisper(folder, threads=1, language="auto")
     automatic.load()
-    assert automatic.transcribe(recording("today.flac")).language == "en"
+    assert words(automatic.transcribe(recording("today.flac")).text) == ["today"]
