@@ -22,6 +22,7 @@ from assistant.errors import (
     ModelFailed,
     ModelMissing,
     ModelUnavailable,
+    StoreError,
 )
 from models.catalogue import Catalogue, Model, ModelFile, ModelRole
 from models.download import disk, manifest
@@ -291,7 +292,11 @@ class ModelStore:
         need = sum(self._space_for(model) for model in models)
         free = self.free_bytes(self.cache)
         if need and free < need + disk.SPARE_BYTES:
-            raise disk.disk_full(self.cache, models[0].name, need, free)
+            raise StoreError(
+                f"The disk of the model cache {self.cache} is too full: {disk.size_text(need)} are "
+                f"needed and {disk.size_text(free)} are free.",
+                mend=f"Free some space, then: {_pull(models[0].name)}",
+            )
 
     def _space_for(self, model: Model) -> int:
         """Bytes of disk that a pull would need at its peak, beyond what is already there."""

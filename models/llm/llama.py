@@ -7,7 +7,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -65,8 +65,11 @@ class _Description:
         """The token counter; None if only the engine can count. The first call takes 0.1–0.5 s."""
         with self._lock:
             header, self._header = self._header, None
-            if header is not None and self._template:
-                self._counter = _counter_from(header, self._template)
+            vocabulary = vocabulary_from(header) if header is not None and self._template else None
+            if vocabulary is not None:
+                with suppress(ModelFailed):  # llama.cpp has its own parser of templates
+                    template = ChatTemplate(self._template, bos=vocabulary.bos, eos=vocabulary.eos)
+                    self._counter = VocabularyCounter(vocabulary, template)
             return self._counter
 
 
@@ -327,14 +330,3 @@ class LlamaCpp:
 
 def _ended(worker: Worker) -> str:
     return f"The language model's process ended ({worker.ended})"
-
-
-def _counter_from(header: Header, template: str) -> TokenCounter | None:
-    vocabulary = vocabulary_from(header)
-    if vocabulary is None:
-        return None
-    try:
-        rendered = ChatTemplate(template, bos=vocabulary.bos, eos=vocabulary.eos)
-    except ModelFailed:
-        return None  # llama.cpp has its own parser, and it decides
-    return VocabularyCounter(vocabulary, rendered)

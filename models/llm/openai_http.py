@@ -95,7 +95,8 @@ class OpenAICompatible:
         await self.load()
         assert self._client is not None
         silent = request.max_tokens == 0
-        if silent and not self._keeps_a_cache:
+        if silent and not (self._is_here or self._slots):
+            # A remote service may bill what it reads ahead, and then discard it.
             yield Chunk("", Usage(0, 0, 0))
             return
         usage: Usage | None = None
@@ -143,11 +144,6 @@ class OpenAICompatible:
             return ipaddress.ip_address(host).is_loopback
         except ValueError:
             return host == "localhost"
-
-    @property
-    def _keeps_a_cache(self) -> bool:
-        """Whether reading ahead is useful: a remote service may bill it and then discard it."""
-        return self._is_here or self._slots > 0
 
     def _body(self, request: Generation) -> dict[str, Any]:
         body: dict[str, Any] = {

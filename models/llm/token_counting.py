@@ -9,11 +9,12 @@ returns None and the caller asks the engine.
 each tokenizer's published ones, as llama.cpp applies them.
 """
 
-import datetime
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
 from typing import Any, NoReturn, Protocol
 
 import httpx
@@ -191,9 +192,11 @@ class ChatTemplate:
         environment = _Sandbox(
             trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
         )
-        environment.filters["tojson"] = _to_json
+        environment.filters["tojson"] = partial(json.dumps, ensure_ascii=False)
         environment.globals["raise_exception"] = _refuse
-        environment.globals["strftime_now"] = _strftime_now
+        environment.globals["strftime_now"] = lambda form: (
+            datetime.now().astimezone().strftime(form)
+        )
         self._special = {"bos_token": bos, "eos_token": eos}
         try:
             self._template = environment.from_string(source)
@@ -217,16 +220,8 @@ class ChatTemplate:
             raise ModelFailed(f"The model's chat template refuses this: {error}.") from error
 
 
-def _to_json(value: Any, indent: int | None = None) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=indent)
-
-
 def _refuse(message: str) -> NoReturn:
     raise TemplateError(message)
-
-
-def _strftime_now(form: str) -> str:
-    return datetime.datetime.now().astimezone().strftime(form)
 
 
 class VocabularyCounter:

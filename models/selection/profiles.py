@@ -141,20 +141,14 @@ def choose_profile(
     before = notes.of(hardware).get("llm")
     ready = _ready(store, candidates)
     llm = ready[0] if ready else before if before in candidates else candidates[0]
-    substitute = None if ready or anew else _substitute(store, ground)
-    if substitute is not None:
+    others = (SMALL.llm,) if ground is Ground.MEMORY else (*STRONG, SMALL.llm)
+    if not ready and not anew and (substitutes := _ready(store, others)):
         suitable = store.catalogue.get(candidates[0]).title
         why = f"{suitable} would suit this machine, but has not been downloaded; {why}"
-        llm, ground = substitute, Ground.ABSENT
+        llm, ground = substitutes[0], Ground.ABSENT
     title = store.catalogue.get(llm).title
     profile = replace(SMALL, name="default", llm=llm)
     return Choice(profile, f"{title}: {why}", candidates, ground)
-
-
-def _substitute(store: ModelStore, ground: Ground) -> str | None:
-    """A language model of `default` that is on this machine when no suitable one is."""
-    models = (SMALL.llm,) if ground is Ground.MEMORY else (*STRONG, SMALL.llm)
-    return next(iter(_ready(store, models)), None)
 
 
 def to_measure(hardware: Hardware, store: ModelStore) -> str | None:
