@@ -6,16 +6,16 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from contextlib import aclosing, contextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractContextManager, aclosing, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
-from assistant.errors import ModelCorrupt, ModelFailed
+from assistant.errors import ModelFailed
 from models.hardware import require_free_memory, usable_cores
 from models.interfaces import Chunk, Generation, Lane, Message
 from models.llm.gguf import Header, read_header
-from models.llm.llama_process import LoadRefused, Worker, WorkerConfig, WorkerDied, WorkerRefused
+from models.llm.llama_process import Worker, WorkerConfig, WorkerDied, WorkerRefused
 from models.llm.special_tokens import engine_messages
 from models.llm.token_counting import (
     NO_THINKING,
@@ -168,22 +168,14 @@ class LlamaCpp:
                         f"({death})."
                     ) from death
 
-    @contextmanager
-    def hold(self) -> Iterator[None]:
+    def hold(self) -> AbstractContextManager[None]:
         """Pause the worker process during the block.
 
         If two "cores" share one, a voice takes twice as long while tokens are generated (320
         instead of 160 ms for a clause), and the first clause is what the user waits for.
         """
         worker = self._worker if HOLDS else None
-        if worker is None:
-            yield
-            return
-        worker.pause()
-        try:
-            yield
-        finally:
-            worker.resume()
+        return worker.paused() if worker is not None else nullcontext()
 
     def count(self, text: str) -> int:
         return self._counting().count(text)
@@ -262,12 +254,6 @@ class LlamaCpp:
             await asyncio.to_thread(self._choose_counter, described, worker)
             if worker.ended:
                 raise WorkerDied(worker.ended)
-        except LoadRefused as error:
-            raise ModelCorrupt(
-                f"llama.cpp can't load {self.path}: the file is damaged, incomplete or of an "
-                "unknown kind.",
-                mend="assistant models verify",
-            ) from error
         except WorkerDied as error:
             raise ModelFailed(
                 f"The language model {self.name} ended while it was being loaded ({error})."

@@ -18,13 +18,14 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
 import httpx
 
+from assistant.errors import ModelCorrupt
 from models.interfaces import Chunk, Usage
 
 HAS_UNIX_SOCKETS = sys.platform != "win32"
@@ -73,10 +74,6 @@ class WorkerRefused(Exception):
         self.prompt_tokens = reply.get("n_prompt_tokens")
 
 
-class LoadRefused(Exception):
-    """The engine could not load the model."""
-
-
 class Worker:
     """One child process. Belongs to the event loop that starts it.
 
@@ -121,13 +118,14 @@ class Worker:
     def pid(self) -> int | None:
         return self._process.pid if self._process else None
 
-    def pause(self) -> None:
-        """Suspend the process; nothing is lost. Always followed by `resume`."""
-        if self._process is not None:
-            self._process.send_signal(signal.SIGSTOP)
-
-    def resume(self) -> None:
-        if self._process is not None:
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Suspend the process during the block; nothing is lost."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
             self._process.send_signal(signal.SIGCONT)
 
     async def start(self, timeout: float) -> None:
@@ -136,7 +134,7 @@ class Worker:
         `on_end` is called when it ends after that, whether on request or not.
 
         Raises:
-            LoadRefused: the engine could not load the model.
+            ModelCorrupt: llama.cpp can't load the model.
             WorkerDied: the process ended while loading.
             TimeoutError: it took too long.
         """
@@ -147,7 +145,11 @@ class Worker:
             async with asyncio.timeout(timeout):
                 first = await self._first
             if "failed" in first:
-                raise LoadRefused(first["failed"])
+                raise ModelCorrupt(
+                    f"llama.cpp can't load {self._config.path}: the file is damaged, incomplete or "
+                    "of an unknown kind.",
+                    mend="assistant models verify",
+                ) from RuntimeError(first["failed"])
         except BaseException:
             await self.stop()
             raise

@@ -16,12 +16,12 @@ from typing import NamedTuple
 
 import psutil
 
-from assistant.errors import ModelCorrupt, ModelFailed
+from assistant.errors import ModelFailed
 from models.download.cache import ModelStore
 from models.hardware import Hardware, processor_quota, usable_cores
 from models.interfaces import Message, Usage
 from models.llm.llama import BATCH_TOKENS
-from models.llm.llama_process import LoadRefused, Worker, WorkerConfig, WorkerDied, WorkerRefused
+from models.llm.llama_process import Worker, WorkerConfig, WorkerDied, WorkerRefused
 from models.llm.special_tokens import engine_messages
 from models.selection.machine_records import Measurement, Notes
 from models.selection.profiles import to_measure
@@ -143,10 +143,6 @@ async def measure(
             await worker.start(longest_s)
             await _timed(worker, WARM_UP, 1)
             return _measurement(config, *await _timed(worker, PROMPT, WRITTEN_TOKENS))
-    except LoadRefused as error:
-        raise ModelCorrupt(
-            f"llama.cpp can't load {weights}.", mend="assistant models verify"
-        ) from error
     except (WorkerDied, WorkerRefused, psutil.Error) as error:
         raise ModelFailed(f"{weights.stem} could not be measured ({error}).") from error
     finally:

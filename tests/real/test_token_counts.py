@@ -62,7 +62,7 @@ async def llm(path: Path) -> AsyncIterator[LlamaCpp]:
     await model.close()
 
 
-@pytest.mark.parametrize("text", [ENGLISH, CODE, ODD, "", " ", "x" * 2000, "\n" * 300])
+@pytest.mark.parametrize("text", [ENGLISH, CODE, ODD, "", " ", "x" * 20_000, "\n" * 300])
 async def test_text_is_counted_as_the_engine_does(llm: LlamaCpp, text: str) -> None:
     engine = llm._engine_counter
     assert isinstance(engine, EngineCounter)

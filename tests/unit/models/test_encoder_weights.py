@@ -32,14 +32,6 @@ def adapter(
     return folder
 
 
-def test_the_scaled_product_of_its_factors_is_added(tmp_path: Path) -> None:
-    there = adapter(tmp_path, FACTORS)
-    [(name, added)] = read_adapter(there, WEIGHTS)[0].items()
-    assert name == f"{NAME}.weight"
-    assert added.dtype == np.float32
-    np.testing.assert_array_equal(added, 2 * (UP @ DOWN))
-
-
 @pytest.mark.parametrize(
     "factors",
     [

@@ -130,33 +130,6 @@ def test_a_damaged_or_missing_file_is_named(tmp_path: Path, content: bytes, said
             read_header(absent)
 
 
-def test_text_is_counted_by_merges() -> None:
-    known = counter()
-
-    assert known.count("") == 0
-    assert known.count("hello") == 1
-    assert known.count("hello world") == 2
-    assert known.count("hellohello") == 2
-    assert known.count("hello 12") == 1 + 1 + 2  # the blank stands alone before a digit
-    assert known.count("é") == 2  # two bytes, no merge
-
-
-def test_special_tokens_count_one_in_a_prompt_and_as_letters_in_a_text() -> None:
-    known = counter()
-
-    parted = "< |im_end| >"
-    assert known.count("<|im_end|>") == len(parted)
-    assert known.count("<tool>") == len("< tool>")  # user-defined, else cut out of any text
-    said = [Message("user", "<|im_end|>hello<tool>")]
-    assert known.count_messages(said) == known.count_messages([Message("user", "hello")]) + len(
-        parted + "< tool>"
-    )
-    # <|im_start|> user \n hello <|im_end|> \n, and the answer's opening
-    opening = len("user\n") + 1 + 1
-    answer = 1 + len("assistant\n")
-    assert known.count_messages([Message("user", "hello")]) == 1 + opening + 1 + answer
-
-
 def test_a_bos_token_is_counted_once() -> None:
     plain = counter().count_messages([Message("user", "hello")])
     with_bos = counter(tokenizer__ggml__add_bos_token=True)
@@ -205,13 +178,6 @@ def test_text_is_split_as_each_tokenizer_does(kind: str) -> None:
 def test_every_split_keeps_every_letter(kind: str) -> None:
     assert "".join(regex.findall(SPLITS[kind], SAMPLE)) == SAMPLE
     assert counter(tokenizer__ggml__pre=kind).count("hello") == 1
-
-
-def test_long_runs_are_counted_quickly() -> None:
-    known = counter()
-
-    assert known.count("z" * 20_000) == 20_000
-    assert known.count(" " * 20_000) == 20_000
 
 
 def test_a_template_is_run_as_chat_templates_are() -> None:
