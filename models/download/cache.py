@@ -279,8 +279,8 @@ class ModelStore:
         shutil.rmtree(partial, ignore_errors=True)
         partial.parent.mkdir(exist_ok=True)
         self.folder(name).replace(partial)
-        nowhere = Transfer(self.catalogue.get(name), partial, silent, threading.Event())
-        nowhere.credit(source.split(" and ") if source else [])
+        served = source.split(" and ") if source else []
+        Transfer(self.catalogue.get(name), partial).credit(served)
 
     def _demand_space(self, models: Sequence[Model]) -> None:
         need = sum(self._space_for(model) for model in models)
@@ -298,7 +298,7 @@ class ModelStore:
             return 0
         folder = self.folder(model.name)
         there = folder if folder.exists() else self._partial(model.name)
-        transfer = Transfer(model, there, silent, threading.Event())
+        transfer = Transfer(model, there)
         need = sum(max(0, file.bytes - transfer.have(file.name)) for file in model.files)
         if model.role is ModelRole.ENCODER:
             need += 2 * model.bytes  # exported copies, one of them quantised

@@ -44,7 +44,7 @@ def said(voice: Piper, text: str) -> tuple[Samples, list[WordTime]]:
     return np.concatenate([piece.samples for piece in pieces]), words
 
 
-def test_the_text_is_said(voice: Piper, recogniser: FasterWhisper) -> None:
+def test_the_text_is_spoken(voice: Piper, recogniser: FasterWhisper) -> None:
     samples, _ = said(voice, "The library opens in the evening.")
     heard = recogniser.transcribe(Resampler(voice.sample_rate, MIC_RATE).process(samples))
     assert heard.text.strip(" .").lower() == "the library opens in the evening"
@@ -122,7 +122,7 @@ def test_every_word_has_its_time(voice: Piper) -> None:
         assert np.abs(pause).mean() < 0.1 * np.abs(samples).mean()
 
 
-def test_speed(voice: Piper, weights: Path) -> None:
+def test_the_speed_can_be_set(voice: Piper, weights: Path) -> None:
     quick = Piper(weights, speed=1.6)
     quick.load()
     slow, fast = (len(said(v, TEXT)[0]) for v in (voice, quick))
@@ -130,11 +130,11 @@ def test_speed(voice: Piper, weights: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "  ", "...", "—"])
-def test_nothing_to_say(voice: Piper, text: str) -> None:
+def test_text_without_words_is_silent(voice: Piper, text: str) -> None:
     assert list(voice.synthesize(text)) == []
 
 
-def test_what_is_wrong_with_a_voice_is_told(tmp_path: Path) -> None:
+def test_an_unusable_voice_is_explained(weights: Path, tmp_path: Path) -> None:
     path = tmp_path / "joe" / "voice.onnx"
     with pytest.raises(ModelFailed, match="before it was loaded"):
         list(Piper(path).synthesize("Hello."))
@@ -148,10 +148,6 @@ def test_what_is_wrong_with_a_voice_is_told(tmp_path: Path) -> None:
     path.with_name("voice.onnx.json").write_text("{}")
     with pytest.raises(ModelCorrupt, match="can't be read"):
         Piper(path).load()
-
-
-def test_a_damaged_voice_is_told(weights: Path, tmp_path: Path) -> None:
-    path = tmp_path / "voice.onnx"
     path.write_bytes(weights.read_bytes()[:100_000])
     path.with_name("voice.onnx.json").write_bytes(Path(f"{weights}.json").read_bytes())
     with pytest.raises(ModelCorrupt, match="can't be read"):

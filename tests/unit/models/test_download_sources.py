@@ -13,7 +13,7 @@ import pytest
 
 from models.catalogue import Model
 from models.download.hub import PUBLIC, HubSource
-from models.download.sources import DownloadProgress, PullStopped, SourceFailed, Transfer, silent
+from models.download.sources import DownloadProgress, PullStopped, SourceFailed, Transfer
 from models.download.wheels import WheelSource
 from tests.support import small_models
 from tests.support.hub_server import Hub, hub_server
@@ -43,7 +43,7 @@ def transfer(tmp_path: Path, model: Model | None = None, weights: bytes = b"") -
     if weights:
         (folder / "weights.bin").write_bytes(weights)
     model = model or small_models.catalogue().get("small")
-    return Transfer(model, folder, silent, threading.Event())
+    return Transfer(model, folder)
 
 
 def hub_source(hub: Hub) -> HubSource:
