@@ -6,12 +6,7 @@ from assistant.facade import exports
 
 if TYPE_CHECKING:
     from models.selection.benchmark import Benchmark
-    from models.selection.machine_records import (
-        CLAUSE_TOKENS,
-        FIRST_CLAUSE_S,
-        SPEECH_TOKENS_PER_S,
-        notes_in,
-    )
+    from models.selection.machine_records import CLAUSE_TOKENS, FIRST_CLAUSE_S, SPEECH_TOKENS_PER_S
     from models.selection.profiles import (
         PROFILE_NAMES,
         SMALL,
@@ -43,7 +38,6 @@ __all__ = [
     "choose_profile",
     "engine_for",
     "model_path",
-    "notes_in",
     "pull_choice",
     "select_models",
     "wanted_models",

@@ -23,7 +23,7 @@ from models.interfaces import Message, Usage
 from models.llm.llama import BATCH_TOKENS
 from models.llm.llama_process import Worker, WorkerConfig, WorkerDied, WorkerRefused
 from models.llm.special_tokens import engine_messages
-from models.selection.machine_records import Measurement, Notes
+from models.selection.machine_records import Measurement, notes_in
 from models.selection.profiles import to_measure
 
 logger = logging.getLogger(__name__)
@@ -62,14 +62,13 @@ class Benchmark:
         self,
         store: ModelStore,
         hardware: Hardware,
-        notes: Notes,
         *,
         threads: int | None = None,
         log: Path | None = None,
     ) -> None:
         self._store = store
         self._hardware = hardware
-        self._notes = notes
+        self._notes = notes_in(store.cache)
         self._threads = threads or hardware.threads
         self._log = log
 

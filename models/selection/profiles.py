@@ -15,6 +15,7 @@ from models.selection.machine_records import (
     SPEECH_TOKENS_PER_S,
     Notes,
     Speed,
+    notes_in,
 )
 
 ENOUGH_RAM_BYTES = 7 << 30
@@ -110,7 +111,6 @@ def choose_profile(
     name: str,
     hardware: Hardware,
     store: ModelStore,
-    notes: Notes,
     probe: Callable[[int], float] = stream_rate,
     *,
     anew: bool = False,
@@ -137,6 +137,7 @@ def choose_profile(
         fixed = TINY if name == "tiny" else SMALL
         title = store.catalogue.get(fixed.llm).title
         return Choice(fixed, f"{title}, as the profile {name} has it.", (fixed.llm,))
+    notes = notes_in(store.cache)
     candidates, ground, why = _for_machine(hardware, store, notes, probe, anew)
     before = notes.of(hardware).get("llm")
     ready = _ready(store, candidates)
@@ -223,7 +224,6 @@ def pull_choice(
     store: ModelStore,
     choice: Choice,
     hardware: Hardware,
-    notes: Notes,
     report: Report = silent,
     stop: threading.Event | None = None,
     arrived: Callable[[PullResult], None] = lambda _pulled: None,
@@ -245,7 +245,7 @@ def pull_choice(
             refused.append(error)
             continue
         if choice.profile.name == "default":
-            notes.add(hardware, llm=name)
+            notes_in(store.cache).add(hardware, llm=name)
         return _after_download(choice, name, store, refused)
     raise refused[-1]
 

@@ -68,7 +68,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Benchmark:
     here = detect()
     hardware = Hardware(16 << 30, here.cores, apple_silicon=False)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=1 << 40))
-    return Benchmark(store, hardware, notes_in(store.cache))
+    return Benchmark(store, hardware)
 
 
 def now() -> datetime:

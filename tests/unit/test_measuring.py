@@ -24,7 +24,6 @@ from assistant.settings import Settings
 from models import hardware
 from models.download.cache import ModelStore
 from models.selection.benchmark import Benchmark
-from models.selection.machine_records import notes_in
 from models.selection.profiles import STRONG
 from tests.support.hub_server import hub_server
 from tests.support.idling import NOW, SETTINGS, FakePolicy, until
@@ -183,11 +182,10 @@ def store(tmp_path: Path) -> Iterator[ModelStore]:
 def test_a_second_copy_of_the_model_needs_free_memory(
     store: ModelStore, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    notes = notes_in(store.cache)
     needed = store.catalogue.get(CODER).ram_mb << 20
     free = [needed - 1]
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=free[0]))
-    benchmark = Benchmark(store, LAPTOP, notes)
+    benchmark = Benchmark(store, LAPTOP)
 
     with caplog.at_level("INFO"):
         assert benchmark.due(NOW) is None

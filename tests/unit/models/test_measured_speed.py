@@ -69,9 +69,7 @@ class Machine:
             self.now += timedelta(minutes=10)
 
     def choose(self, *, anew: bool = False) -> Choice:
-        return choose_profile(
-            "default", LAPTOP, self.store, self.notes, lambda _threads: 30e9, anew=anew
-        )
+        return choose_profile("default", LAPTOP, self.store, lambda _threads: 30e9, anew=anew)
 
     @property
     def llm(self) -> str:

@@ -69,7 +69,7 @@ def choose(
         assert rate is not None, "the processor was probed again"
         return rate
 
-    return choose_profile(name, hardware, store, notes_in(store.cache), probe, anew=anew)
+    return choose_profile(name, hardware, store, probe, anew=anew)
 
 
 def test_every_profile_names_a_mirrored_model_for_every_role() -> None:
@@ -158,7 +158,7 @@ def test_a_machine_whose_records_are_damaged_or_unwritable_is_probed_again(
 
 
 def pulled(store: ModelStore) -> Choice:
-    return pull_choice(store, choose(store, FAST), LAPTOP, notes_in(store.cache))
+    return pull_choice(store, choose(store, FAST), LAPTOP)
 
 
 def test_a_download_takes_the_best_model_that_is_served(store: ModelStore, hub: Hub) -> None:
