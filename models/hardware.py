@@ -3,13 +3,14 @@
 import os
 import platform
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import psutil
+from numpy.typing import NDArray
 
 from assistant.errors import ModelTooLarge
 from models.catalogue import Model
@@ -98,27 +99,16 @@ def stream_rate(threads: int, rounds: int = 8, seconds: float = 0.06) -> float:
     its own processor time, so that other programs don't affect the result.
     """
     arrays = [np.ones(PROBE_BYTES // 4, dtype=np.float32) for _ in range(threads)]
-    return max(_one_round(arrays, seconds) for _ in range(rounds))
 
-
-def _one_round(
-    arrays: "list[np.ndarray[tuple[int], np.dtype[np.float32]]]", seconds: float
-) -> float:
-    rates = [0.0] * len(arrays)
-
-    def read(index: int) -> None:
+    def read(array: NDArray[np.float32]) -> float:
         passes, began, end = 0, time.thread_time(), time.perf_counter() + seconds
         while not passes or time.perf_counter() < end:
-            arrays[index].max()
+            array.max()
             passes += 1
-        rates[index] = passes * PROBE_BYTES / max(time.thread_time() - began, 1e-4)
+        return passes * PROBE_BYTES / max(time.thread_time() - began, 1e-4)
 
-    workers = [threading.Thread(target=read, args=(index,)) for index in range(len(arrays))]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    return sum(rates)
+    with ThreadPoolExecutor(threads) as pool:
+        return max(sum(pool.map(read, arrays)) for _ in range(rounds))
 
 
 def expected_speed(rate: float, model_bytes: int) -> float:
@@ -128,14 +118,20 @@ def expected_speed(rate: float, model_bytes: int) -> float:
 
 def require_ram(model: Model, hardware: Hardware) -> None:
     """Raises ModelTooLarge if the machine can't hold the model."""
-    require_bytes(model.title, model.ram_mb << 20, hardware)
-
-
-def require_bytes(title: str, need: int, hardware: Hardware) -> None:
-    """The same for a model that isn't in the catalogue."""
+    need = model.ram_mb << 20
     if need > hardware.ram_bytes:
         raise ModelTooLarge(
-            f"{title} needs {need / 1e9:.1f} GB of memory and this machine has "
+            f"{model.title} needs {need / 1e9:.1f} GB of memory and this machine has "
             f"{hardware.ram_bytes / 1e9:.1f} GB.",
             mend="Choose a smaller model: assistant --profile small",
+        )
+
+
+def require_free_memory(name: str, need: int, mend: str) -> None:
+    """Raises ModelTooLarge if fewer than `need` bytes are available to a new model."""
+    free = psutil.virtual_memory().available
+    if need > free:
+        raise ModelTooLarge(
+            f"{name} needs {need / 1e9:.1f} GB of memory and {free / 1e9:.1f} GB are free.",
+            mend=mend,
         )

@@ -59,7 +59,6 @@ class Generation:
     temperature: float = 0.7
     json_schema: Mapping[str, Any] | None = None
     lane: Lane = Lane.CONVERSATION
-    stop: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,15 +123,12 @@ class Transcription:
     """The recogniser's text for a segment of audio, with its own measures of doubt.
 
     `no_speech` is the probability of silence, in [0, 1]; `log_probability` is the mean per token
-    (0 is certain); a `compression_ratio` above about 2.4 means that the decoder repeated itself.
+    (0 is certain).
     """
 
     text: str
-    seconds: float
     no_speech: float = 0.0
     log_probability: float = 0.0
-    compression_ratio: float = 1.0
-    language: str = "en"
 
 
 class SpeechToText(Protocol):

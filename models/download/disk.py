@@ -32,14 +32,6 @@ def size_text(size: int) -> str:
     return f"{size / 1000**3:.2f} GB"
 
 
-def disk_full(cache: Path, name: str, need: int, free: int) -> StoreError:
-    return StoreError(
-        f"The disk of the model cache {cache} is too full: {size_text(need)} are needed and "
-        f"{size_text(free)} are free.",
-        mend=f"Free some space, then: assistant models pull {name}",
-    )
-
-
 def unwritable(cache: Path, name: str, error: OSError) -> StoreError:
     """A disk error as a message for the user."""
     if error.errno in FULL:

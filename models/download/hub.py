@@ -105,8 +105,7 @@ class HubSource:
         self, client: httpx.Client, transfer: Transfer, file: ModelFile, offset: int
     ) -> None:
         hub = transfer.model.hub
-        if hub is None:
-            raise SourceFailed("it is not a source for this model")
+        assert hub is not None
         url = f"{self.endpoint}/{hub.path(file.name)}"
         headers = {"Range": f"bytes={offset}-"} if offset else {}
         with client.stream("GET", url, headers=headers) as response:

@@ -12,7 +12,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Literal, Protocol
 
@@ -55,8 +55,8 @@ class Transfer:
 
     model: Model
     folder: Path
-    report: Report
-    stop: threading.Event
+    report: Report = silent
+    stop: threading.Event = field(default_factory=threading.Event)
 
     def path(self, name: str) -> Path:
         return self.folder.joinpath(*name.split("/"))

@@ -137,7 +137,7 @@ def _unpack(
                     opened.open(archive.folder + file.name) as content,
                     transfer.append(file.name, 0, source) as out,
                 ):
-                    write_at_most(out, _blocks(content, transfer), file.bytes)
+                    write_at_most(out, _blocks(content, transfer, source), file.bytes)
                 if not transfer.accept(file):
                     raise SourceFailed(f"{file.name} in its archive differs from the catalogue's")
     except (*DAMAGED, KeyError) as error:
@@ -145,12 +145,9 @@ def _unpack(
     path.unlink()
 
 
-def _blocks(content: IO[bytes], transfer: Transfer, source: str | None = None) -> Iterator[bytes]:
+def _blocks(content: IO[bytes], transfer: Transfer, source: str) -> Iterator[bytes]:
     while block := content.read(BLOCK):
-        if source is None:
-            transfer.check()
-        else:
-            transfer.tell(source)
+        transfer.tell(source)
         yield block
 
 

@@ -1,14 +1,7 @@
-"""Sentence vectors: a sentence-transformers model, prepared once and run by onnxruntime.
-
-    python -m models.encoder.onnx prepare FOLDER [ADAPTER [DISTILLED]]
-
-writes `encoder.onnx` and `encoder.int8.onnx` beside the published weights (`preparation`), adapted
-by the folder ADAPTER. With a folder DISTILLED, the second file has only the layers that its adapter
-is made for (`weights`).
-"""
+"""Sentence vectors: a sentence-transformers model, prepared once (`preparation`) and run by
+onnxruntime."""
 
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -17,7 +10,7 @@ import onnxruntime
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from assistant.errors import ModelCorrupt, ModelError, ModelFailed, ModelMissing
+from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
 from models.download.manifest import vectors_name
 
 FULL = "encoder.onnx"
@@ -91,7 +84,7 @@ class OnnxEncoder:
                 )
         try:
             tokenizer = self._open_tokenizer()
-            session = _session(self._folder / self._file, self._threads)
+            session = open_session(str(self._folder / self._file), self._threads)
         except Exception as error:  # tokenizers and onnxruntime raise exceptions of their own
             raise ModelCorrupt(
                 f"The encoder in {self._folder} can't be read: {_first_line(error)}.",
@@ -158,36 +151,15 @@ def _batches(tokens: Sequence[Ids], at_once: int) -> Iterator[list[int]]:
         yield batch
 
 
-def _session(file: Path, threads: int) -> onnxruntime.InferenceSession:
+def open_session(model: str | bytes, threads: int) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     # Otherwise its threads spin while they wait, on cores that the other engines need.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
 def _first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-
-
-def main(arguments: list[str]) -> int:
-    if len(arguments) not in (2, 3, 4) or arguments[0] != "prepare":
-        sys.stderr.write(
-            "usage: python -m models.encoder.onnx prepare FOLDER [ADAPTER [DISTILLED]]\n"
-        )
-        return 2
-    from models.encoder.preparation import prepare
-
-    folder, *adapters = (Path(each) for each in arguments[1:])
-    try:
-        prepare(folder, FULL, QUANTISED, *adapters)
-    except ModelError as error:
-        sys.stderr.write(f"{error}\n")
-        return error.exit_code
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

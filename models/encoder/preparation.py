@@ -1,5 +1,10 @@
 """Prepares a sentence-transformers model for the encoder: writes two ONNX graphs.
 
+    python -m models.encoder.preparation FOLDER [ADAPTER [DISTILLED]]
+
+writes `encoder.onnx` and `encoder.int8.onnx` beside the published weights, adapted by the folder
+ADAPTER. With a folder DISTILLED, the second file has only the layers that its adapter is made for.
+
 The graphs are written directly from the published weights with NumPy: the encoder's few operations
 in onnxruntime's fused form, about a dozen per layer where an export by tracing has fifty. That
 makes a difference for a query of a dozen tokens, and needs neither torch nor anything of its size.
@@ -19,17 +24,18 @@ overflow on older processors without VNNI.
 """
 
 import itertools
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer
 
-from assistant.errors import ModelCorrupt
+from assistant.errors import ModelCorrupt, ModelError
+from models.encoder.onnx import FULL, QUANTISED, open_session
 from models.encoder.weights import Array, Published, distil, read_published
 
 OPSET = 17
@@ -143,17 +149,12 @@ def quantise(weight: Array) -> tuple[Array, Array]:
 def reach(published: Published, texts: Iterable[Sequence[int]]) -> dict[str, Array]:
     """The largest activation of each channel over some texts (token ids); see `Graph`."""
     graph = Graph()
-    model = _whole(graph, published)
+    model = build(graph, published)
     watched = dict.fromkeys(graph.inputs.values())
     model.graph.output.extend(
         helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in watched
     )
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(
-        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
+    session = open_session(model.SerializeToString(), threads=1)
     greatest: dict[str, Array] = {}
     for ids in texts:
         found = session.run(list(watched), {"input_ids": np.array([ids], np.int64)})
@@ -163,12 +164,8 @@ def reach(published: Published, texts: Iterable[Sequence[int]]) -> dict[str, Arr
     return {matrix: greatest[name] for matrix, name in graph.inputs.items()}
 
 
-def build(published: Published, reach: Mapping[str, Array] | None = None) -> onnx.ModelProto:
-    """The whole model as one graph; quantised if the activations' range is given."""
-    return _whole(Graph(reach), published)
-
-
-def _whole(graph: Graph, published: Published) -> onnx.ModelProto:
+def build(graph: Graph, published: Published) -> onnx.ModelProto:
+    """The whole model as one graph."""
     x = _embeddings(graph, published)
     bias = _position_bias(graph, published)
     for layer in published.layers:
@@ -230,7 +227,7 @@ def distance_buckets(distances: Array, buckets: int, furthest: int = 128) -> Arr
 def _layer(graph: Graph, published: Published, prefix: str, x: str, position_bias: str) -> str:
     """Attention and a two-layer perceptron, each added to its input and normalised."""
     where = published.architecture
-    parts = [f"{prefix}.{part}" for part in (where.query, where.key, where.value)]
+    parts = [f"{prefix}.{part}" for part in where.query_key_value]
     weights, biases = (
         np.concatenate([published[f"{part}.{kind}"] for part in parts])
         for kind in ("weight", "bias")
@@ -281,38 +278,36 @@ def _normalised(graph: Graph, published: Published, norm: str, x: str) -> str:
     )
 
 
-def prepare(
-    folder: Path,
-    full: str,
-    quantised: str,
-    adapter: Path | None = None,
-    distilled: Path | None = None,
-) -> None:
-    """Write the graphs of the model in `folder`, adapted by the folder `adapter`, under these
-    names, each atomically. With `distilled`, the quantised graph has only the layers that its
-    adapter is made for.
-
-    The same weights give the same bytes on the same kind of processor. Raises like
-    `read_published`.
+def prepare(folder: Path, adapter: Path | None = None, distilled: Path | None = None) -> None:
+    """Write both graphs of the model in `folder`. The same weights give the same bytes on the same
+    kind of processor. Raises like `read_published`.
     """
     published = read_published(folder, adapter)
     asked = distil(published, distilled) if distilled else published
     try:
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         tokenizer.no_padding()
-        _write(build(published), folder / full)
+        _write(build(Graph(), published), folder / FULL)
         seen = reach(asked, [tokenizer.encode(text).ids for text in SENTENCES])
-        _write(build(asked, seen), folder / quantised)
+        _write(build(Graph(seen), asked), folder / QUANTISED)
     except OSError:
         raise
     except Exception as error:  # tokenizers, onnx and onnxruntime raise exceptions of their own
         raise ModelCorrupt(f"The encoder in {folder} is damaged: {error}.") from error
 
 
-def _write(model: onnx.ModelProto, target: Path) -> None:
-    part = target.with_name(f"{target.name}.part")
+def _write(model: onnx.ModelProto, file: Path) -> None:
+    file.write_bytes(model.SerializeToString(deterministic=True))
+
+
+def main(arguments: list[str]) -> int:
     try:
-        part.write_bytes(model.SerializeToString(deterministic=True))
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
+        prepare(*map(Path, arguments))
+    except ModelError as error:
+        sys.stderr.write(f"{error}\n")
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -21,7 +21,6 @@ from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
 
 Array = NDArray[Any]
 
-CONFIG = "adapter_config.json"
 WRAPPED = "base_model.model."
 DOWN, UP = ".lora_A.weight", ".lora_B.weight"
 """What peft puts before and after the name of a matrix."""
@@ -31,9 +30,7 @@ DOWN, UP = ".lora_A.weight", ".lora_B.weight"
 class Architecture:
     """The names of a kind of model's weights, and its first position."""
 
-    query: str
-    key: str
-    value: str
+    query_key_value: tuple[str, str, str]
     attended: str
     attended_norm: str
     first_position: int
@@ -41,19 +38,15 @@ class Architecture:
 
 ARCHITECTURES = {
     "bert": Architecture(
-        query="attention.self.query",
-        key="attention.self.key",
-        value="attention.self.value",
-        attended="attention.output.dense",
-        attended_norm="attention.output.LayerNorm",
+        ("attention.self.query", "attention.self.key", "attention.self.value"),
+        "attention.output.dense",
+        "attention.output.LayerNorm",
         first_position=0,
     ),
     "mpnet": Architecture(
-        query="attention.attn.q",
-        key="attention.attn.k",
-        value="attention.attn.v",
-        attended="attention.attn.o",
-        attended_norm="attention.LayerNorm",
+        ("attention.attn.q", "attention.attn.k", "attention.attn.v"),
+        "attention.attn.o",
+        "attention.LayerNorm",
         first_position=2,
     ),
 }
@@ -103,7 +96,7 @@ def read_published(folder: Path, adapter: Path | None = None) -> Published:
         raise ModelFailed(f"The encoder in {folder} is of a kind that can't be prepared: {kind}.")
     if not pooling.get("pooling_mode_mean_tokens"):
         raise ModelFailed(f"The encoder in {folder} is not supported: it doesn't use mean pooling.")
-    added = read_adapter(adapter, weights) if adapter else {}
+    added = read_adapter(adapter, weights)[0] if adapter else {}
     layers = tuple(range(int(config["num_hidden_layers"])))
     return Published(config, weights, ARCHITECTURES[kind], added, layers)
 
@@ -114,8 +107,7 @@ def distil(published: Published, folder: Path) -> Published:
     Raises:
         ModelCorrupt: the adapter can't be read, or is made for other layers.
     """
-    added = read_adapter(folder, published.weights)
-    layers = read_layers(folder)
+    added, layers = read_adapter(folder, published.weights)
     if not layers or not set(layers) <= set(published.layers):
         raise ModelCorrupt(f"The encoder's adapter in {folder} fits none of its layers: {layers}.")
     both = dict(published.added)
@@ -124,27 +116,18 @@ def distil(published: Published, folder: Path) -> Published:
     return replace(published, added=both, layers=layers)
 
 
-def read_layers(folder: Path) -> tuple[int, ...]:
-    """The numbers of the layers that peft's adapter in `folder` is limited to, ascending.
-
-    Raises:
-        ModelCorrupt: it can't be read.
-    """
-    try:
-        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-        return tuple(sorted(int(each) for each in config.get("layers_to_transform") or ()))
-    except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise ModelCorrupt(f"The encoder's adapter in {folder} can't be read: {error}.") from error
-
-
-def read_adapter(folder: Path, weights: Mapping[str, Array]) -> dict[str, Array]:
-    """What peft's adapter in `folder` adds to these weights, by their names.
+def read_adapter(
+    folder: Path, weights: Mapping[str, Array]
+) -> tuple[dict[str, Array], tuple[int, ...]]:
+    """What peft's adapter in `folder` adds to these weights, by their names; and the numbers of the
+    layers that it is limited to, ascending.
 
     Raises:
         ModelCorrupt: it can't be read, or is made for other weights.
     """
     try:
-        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        config = json.loads((folder / "adapter_config.json").read_text(encoding="utf-8"))
+        layers = tuple(sorted(int(each) for each in config.get("layers_to_transform") or ()))
         scale = config["lora_alpha"] / config["r"]
         factors = _safetensors(folder / "adapter_model.safetensors")
         added = {}
@@ -158,9 +141,9 @@ def read_adapter(folder: Path, weights: Mapping[str, Array]) -> dict[str, Array]
             added[target] = np.float32(scale) * product
             if added[target].shape != weights[target].shape:
                 raise ValueError(f"{target} has another shape")
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelCorrupt(f"The encoder's adapter in {folder} can't be read: {error}.") from error
-    return added
+    return added, layers
 
 
 def _safetensors(file: Path) -> dict[str, Array]:

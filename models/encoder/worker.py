@@ -5,11 +5,11 @@ gives all of it back when it ends, and can be stopped in the middle of a text wh
 
     python -m models.encoder.worker FOLDER
 
-reads lists of texts as lines of JSON, and answers each with a line of JSON and the vectors' bytes.
+reads pickled lists of texts, and answers each with pickled vectors or a ModelError.
 """
 
-import json
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -70,7 +70,7 @@ class EncoderProcess:
             self._process = self._process or self._started()
             try:
                 return self._asked(self._process, texts)
-            except (OSError, ValueError) as error:
+            except (OSError, EOFError, pickle.UnpicklingError) as error:
                 self._end()
                 raise ModelFailed(f"The encoder {self.name} has ended.") from error
 
@@ -106,17 +106,15 @@ class EncoderProcess:
         )
 
     def _asked(self, process: "subprocess.Popen[bytes]", texts: Sequence[str]) -> Vectors:
-        """Raises OSError or ValueError if the process has ended."""
+        """Raises OSError, EOFError or UnpicklingError if the process has ended."""
         assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.write(json.dumps(list(texts)).encode() + b"\n")
+        pickle.dump(list(texts), process.stdin)
         process.stdin.flush()
-        told = json.loads(process.stdout.readline())
-        if "error" in told:
-            raise ModelFailed(told["error"])
-        rows, dimensions = told["shape"]
-        content = process.stdout.read(rows * dimensions * 4)
-        return np.frombuffer(content, "<f4").reshape(rows, dimensions).copy()
+        answer: Vectors | ModelError = pickle.load(process.stdout)
+        if isinstance(answer, ModelError):
+            raise ModelFailed(str(answer))
+        return answer
 
 
 def serve(folder: Path, asked: IO[bytes], answers: IO[bytes]) -> None:
@@ -124,16 +122,17 @@ def serve(folder: Path, asked: IO[bytes], answers: IO[bytes]) -> None:
     from models.encoder.onnx import OnnxEncoder
 
     encoder = OnnxEncoder(folder)
-    for line in asked:
-        try:
-            encoder.load()
-            vectors = encoder.encode(json.loads(line))
-        except ModelError as error:
-            answers.write(json.dumps({"error": str(error)}).encode() + b"\n")
-        else:
-            answers.write(json.dumps({"shape": list(vectors.shape)}).encode() + b"\n")
-            answers.write(np.ascontiguousarray(vectors, "<f4").tobytes())
-        answers.flush()
+    with suppress(EOFError):
+        while True:
+            texts = pickle.load(asked)
+            answer: Vectors | ModelError
+            try:
+                encoder.load()
+                answer = encoder.encode(texts)
+            except ModelError as error:
+                answer = error
+            pickle.dump(answer, answers)
+            answers.flush()
 
 
 def main() -> None:

@@ -7,8 +7,7 @@ from assistant.facade import exports
 if TYPE_CHECKING:
     from models.llm.lazy import LazyLanguageModel
     from models.llm.llama import LlamaCpp
-    from models.llm.mlx import MlxModel
-    from models.llm.mlx_repository import repository
+    from models.llm.mlx import MlxModel, repository
     from models.llm.openai_http import OpenAICompatible
     from models.llm.special_tokens import without_special_tokens
 else:

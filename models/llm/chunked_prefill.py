@@ -13,7 +13,8 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from itertools import takewhile
 from typing import Any
 
 CHUNK_S = 0.02
@@ -99,7 +100,8 @@ class ChunkedPrefill:
         tokens = self._tokens(body, cancelled)
         if not tokens or len(tokens) >= self._context:
             return 0  # the request itself will say so
-        at = _common(self._held, tokens)
+        pairs = zip(self._held, tokens, strict=False)
+        at = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         self._held = tokens[:at]
         read = 0
         while len(tokens) - at > self._size.now and not cancelled.is_set():
@@ -170,14 +172,6 @@ class _Size:
         size = max(1, min(self._most, fitting + self._tries))
         if size != self.now:
             self.now, self._kept = size, 0
-
-
-def _common(one: Sequence[int], two: Sequence[int]) -> int:
-    """The length of the common prefix."""
-    for place, (a, b) in enumerate(zip(one, two, strict=False)):
-        if a != b:
-            return place
-    return min(len(one), len(two))
 
 
 def json_poster(address: str, secret: str) -> Post:

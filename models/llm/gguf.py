@@ -17,6 +17,7 @@ import numpy as np
 from assistant.errors import ModelCorrupt, ModelMissing
 
 MAGIC = b"GGUF"
+MEND = "assistant models verify"
 SUPPORTED_VERSIONS = (2, 3)
 _STRING, _ARRAY = 8, 9
 _SCALARS = {
@@ -84,17 +85,13 @@ def read_header(path: Path) -> Header:
         with path.open("rb") as file:
             size = path.stat().st_size
             if file.read(4) != MAGIC:
-                raise ModelCorrupt(f"{path} is not a GGUF model file.", mend=_mend())
+                raise ModelCorrupt(f"{path} is not a GGUF model file.", mend=MEND)
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
                 return Header(_Cursor(data, path).metadata(), size)
     except (FileNotFoundError, IsADirectoryError) as error:
-        raise ModelMissing(f"There is no model file at {path}.", mend=_mend()) from error
+        raise ModelMissing(f"There is no model file at {path}.", mend=MEND) from error
     except (struct.error, UnicodeDecodeError, KeyError) as error:
-        raise ModelCorrupt(f"The model file {path} is damaged.", mend=_mend()) from error
-
-
-def _mend() -> str:
-    return "assistant models verify"
+        raise ModelCorrupt(f"The model file {path} is damaged.", mend=MEND) from error
 
 
 class _Cursor:
@@ -109,7 +106,7 @@ class _Cursor:
         (version,) = self._unpack("<I")
         if version not in SUPPORTED_VERSIONS:
             raise ModelCorrupt(
-                f"The model file {self._path} has an unknown GGUF version.", mend=_mend()
+                f"The model file {self._path} has an unknown GGUF version.", mend=MEND
             )
         _tensors, count = self._unpack("<QQ")
         values = {}

@@ -6,22 +6,21 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractContextManager, aclosing, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
-import psutil
-
-from assistant.errors import ModelCorrupt, ModelFailed, ModelTooLarge
-from models.hardware import usable_cores
+from assistant.errors import ModelFailed
+from models.hardware import require_free_memory, usable_cores
 from models.interfaces import Chunk, Generation, Lane, Message
 from models.llm.gguf import Header, read_header
-from models.llm.llama_process import LoadRefused, Worker, WorkerConfig, WorkerDied, WorkerRefused
-from models.llm.server_token_count import NO_THINKING, EngineCounter
+from models.llm.llama_process import Worker, WorkerConfig, WorkerDied, WorkerRefused
 from models.llm.special_tokens import engine_messages
 from models.llm.token_counting import (
+    NO_THINKING,
     ChatTemplate,
+    EngineCounter,
     TokenCounter,
     VocabularyCounter,
     agree,
@@ -38,6 +37,7 @@ HOLDS = sys.platform == "linux" and (os.cpu_count() or 1) <= 4
 """With more cores, one is always free. Only Linux can wake a stopped child whose parent died."""
 WORKING_BYTES = 200 << 20
 """Memory that the engine needs besides weights and KV cache: graph, logits, interpreter."""
+LESS_MEMORY = "Close other programs, or choose a smaller model or `llm.context_tokens`."
 
 
 class _Description:
@@ -57,7 +57,6 @@ class _Description:
             + WORKING_BYTES
         )
         self._template = str(header.values.get("tokenizer.chat_template", ""))
-        self.thinks = "enable_thinking" in self._template
         self._header: Header | None = header
         self._counter: TokenCounter | None = None
         self._lock = threading.Lock()
@@ -66,8 +65,11 @@ class _Description:
         """The token counter; None if only the engine can count. The first call takes 0.1–0.5 s."""
         with self._lock:
             header, self._header = self._header, None
-            if header is not None and self._template:
-                self._counter = _counter_from(header, self._template)
+            vocabulary = vocabulary_from(header) if header is not None and self._template else None
+            if vocabulary is not None:
+                with suppress(ModelFailed):  # llama.cpp has its own parser of templates
+                    template = ChatTemplate(self._template, bos=vocabulary.bos, eos=vocabulary.eos)
+                    self._counter = VocabularyCounter(vocabulary, template)
             return self._counter
 
 
@@ -78,8 +80,6 @@ class LlamaCpp:
     which ends with this one. A request that had streamed nothing when it died is run again.
     """
 
-    counts_are_exact = True
-
     def __init__(
         self,
         path: Path,
@@ -87,12 +87,8 @@ class LlamaCpp:
         name: str | None = None,
         context_tokens: int = 8192,
         threads: int | None = None,
-        batch_threads: int | None = None,
-        batch_tokens: int = BATCH_TOKENS,
         log: Path | None = None,
-        load_timeout_s: float = LOAD_SECONDS,
-        on_restart: Callable[[str], None] | None = None,
-        available_memory: Callable[[], int] = lambda: int(psutil.virtual_memory().available),
+        on_restart: Callable[[str], None] = lambda _sentence: None,
     ) -> None:
         """Describe the model; `load` starts it.
 
@@ -102,25 +98,16 @@ class LlamaCpp:
             context_tokens: desired window; capped at the model's own.
             threads: for generation; default: one fewer than there are cores, as one other busy core
                 costs more than a thread gains.
-            batch_threads: for reading prompts; default: all cores. Nothing else has work at that
-                time, and two cores read twice as fast as one (127 instead of 236 ms to the first
-                token, SmolLM2, 18 new tokens).
-            batch_tokens: prompt tokens read between two checks whether the request was cancelled.
             log: file for what native code prints; default: discarded.
             on_restart: called with a sentence after the process died and was restarted.
-            available_memory: returns the bytes that a new process may use.
         """
         self.path = path
         self.name = name or path.stem
-        self.on_restart = on_restart
+        self._on_restart = on_restart
         self._wished_context = context_tokens
         # More threads than cores would spin while they wait for each other.
         self._threads = threads or max(1, usable_cores() - 1)
-        self._batch_threads = batch_threads or usable_cores()
-        self._batch_tokens = batch_tokens
         self._log = log
-        self._load_timeout_s = load_timeout_s
-        self._available_memory = available_memory
         self._described: _Description | None = None
         self._engine_counter: EngineCounter | None = None
         self._counter: TokenCounter | None = None
@@ -181,22 +168,14 @@ class LlamaCpp:
                         f"({death})."
                     ) from death
 
-    @contextmanager
-    def hold(self) -> Iterator[None]:
+    def hold(self) -> AbstractContextManager[None]:
         """Pause the worker process during the block.
 
         If two "cores" share one, a voice takes twice as long while tokens are generated (320
         instead of 160 ms for a clause), and the first clause is what the user waits for.
         """
         worker = self._worker if HOLDS else None
-        if worker is None:
-            yield
-            return
-        worker.pause()
-        try:
-            yield
-        finally:
-            worker.resume()
+        return worker.paused() if worker is not None else nullcontext()
 
     def count(self, text: str) -> int:
         return self._counting().count(text)
@@ -215,16 +194,13 @@ class LlamaCpp:
             "stream": True,
             # Makes it report after every batch of the prompt, when it can be cancelled.
             "return_progress": True,
+            "chat_template_kwargs": NO_THINKING,
         }
-        if request.stop:
-            body["stop"] = list(request.stop)
         if request.json_schema is not None:
             body["response_format"] = {
                 "type": "json_schema",
                 "json_schema": {"schema": dict(request.json_schema)},
             }
-        if self._describe().thinks:
-            body["chat_template_kwargs"] = NO_THINKING
         return body
 
     def _explained(self, refusal: WorkerRefused) -> ModelFailed:
@@ -249,14 +225,16 @@ class LlamaCpp:
     async def _start(self) -> Worker:
         try:
             described = await asyncio.to_thread(self._describe)
-            self._require_memory(described)
+            require_free_memory(self.name, described.memory_bytes, LESS_MEMORY)
             config = WorkerConfig(
                 path=str(self.path),
                 context_tokens=described.context_tokens,
                 lanes=len(SLOTS),
                 threads=self._threads,
-                batch_threads=self._batch_threads,
-                batch=self._batch_tokens,
+                # Nothing else has work while a prompt is read, and two cores read twice as fast as
+                # one (127 instead of 236 ms to the first token, SmolLM2, 18 new tokens).
+                batch_threads=usable_cores(),
+                batch=BATCH_TOKENS,
             )
             worker = Worker(config, log=self._log, on_end=self._on_end)
             try:
@@ -272,25 +250,17 @@ class LlamaCpp:
     async def _bring_up(self, worker: Worker, described: _Description) -> None:
         try:
             # Read the vocabulary while the engine loads.
-            await asyncio.gather(
-                worker.start(self._load_timeout_s), asyncio.to_thread(described.counter)
-            )
+            await asyncio.gather(worker.start(LOAD_SECONDS), asyncio.to_thread(described.counter))
             await asyncio.to_thread(self._choose_counter, described, worker)
             if worker.ended:
                 raise WorkerDied(worker.ended)
-        except LoadRefused as error:
-            raise ModelCorrupt(
-                f"llama.cpp can't load {self.path}: the file is damaged, incomplete or of an "
-                "unknown kind.",
-                mend="assistant models verify",
-            ) from error
         except WorkerDied as error:
             raise ModelFailed(
                 f"The language model {self.name} ended while it was being loaded ({error})."
             ) from error
         except TimeoutError as error:
             raise ModelFailed(
-                f"The language model {self.name} was not ready after {self._load_timeout_s:g} s."
+                f"The language model {self.name} was not ready after {LOAD_SECONDS:g} s."
             ) from error
 
     def _on_end(self, worker: Worker) -> None:
@@ -302,11 +272,11 @@ class LlamaCpp:
         now = time.monotonic()
         full = len(self._restarts) == RESTARTS_PER_MINUTE
         if full and now - self._restarts[0] < 60:
-            self._tell(f"{_ended(worker)} again; it will be restarted when next needed.")
+            self._on_restart(f"{_ended(worker)} again; it will be restarted when next needed.")
             return
         self._restarts.append(now)
         self._starting = self._begin()
-        self._starting.add_done_callback(lambda start: self._tell_of(start, worker))
+        self._starting.add_done_callback(lambda start: self._report_restart(start, worker))
 
     def _begin(self) -> asyncio.Task[Worker]:
         start = asyncio.create_task(self._start())
@@ -315,36 +285,23 @@ class LlamaCpp:
         start.add_done_callback(lambda done: done.cancelled() or done.exception())
         return start
 
-    def _tell_of(self, start: asyncio.Task[Worker], worker: Worker) -> None:
+    def _report_restart(self, start: asyncio.Task[Worker], worker: Worker) -> None:
         if not start.cancelled():
             error = start.exception()
             outcome = "was restarted" if error is None else f"can't be restarted: {error}"
-            self._tell(f"{_ended(worker)} and {outcome.rstrip('.')}.")
-
-    def _tell(self, told: str) -> None:
-        if self.on_restart is not None:
-            self.on_restart(told)
+            self._on_restart(f"{_ended(worker)} and {outcome.rstrip('.')}.")
 
     def _describe(self) -> _Description:
         if self._described is None:
             self._described = _Description(self.path, self._wished_context)
         return self._described
 
-    def _require_memory(self, described: _Description) -> None:
-        available = self._available_memory()
-        if described.memory_bytes > available:
-            raise ModelTooLarge(
-                f"{self.name} needs {described.memory_bytes / 1e9:.1f} GB of memory and "
-                f"{available / 1e9:.1f} GB are free.",
-                mend="Close other programs, or choose a smaller model or `llm.context_tokens`.",
-            )
-
     def _choose_counter(self, described: _Description, worker: Worker) -> None:
         """Count in this process if the result agrees with the engine's; otherwise ask the
         engine."""
         if self._engine_counter is not None:
             self._engine_counter.close()
-        self._engine_counter = EngineCounter(worker.http(), NO_THINKING if described.thinks else {})
+        self._engine_counter = EngineCounter(worker.http())
         if self._counter is None or isinstance(self._counter, EngineCounter):
             ours = described.counter()
             agrees = ours is not None and agree(ours, self._engine_counter)
@@ -359,14 +316,3 @@ class LlamaCpp:
 
 def _ended(worker: Worker) -> str:
     return f"The language model's process ended ({worker.ended})"
-
-
-def _counter_from(header: Header, template: str) -> TokenCounter | None:
-    vocabulary = vocabulary_from(header)
-    if vocabulary is None:
-        return None
-    try:
-        rendered = ChatTemplate(template, bos=vocabulary.bos, eos=vocabulary.eos)
-    except ModelFailed:
-        return None  # llama.cpp has its own parser, and it decides
-    return VocabularyCounter(vocabulary, rendered)

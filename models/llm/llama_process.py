@@ -18,13 +18,14 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
 import httpx
 
+from assistant.errors import ModelCorrupt
 from models.interfaces import Chunk, Usage
 
 HAS_UNIX_SOCKETS = sys.platform != "win32"
@@ -41,14 +42,13 @@ class WorkerConfig:
     """The worker's configuration.
 
     Attributes:
-        path: the GGUF file.
         context_tokens: size of one lane.
         lanes: number of slots, each with its own KV cache.
         threads: for generating tokens; batch_threads: for reading prompts.
         batch: prompt tokens read between two checks whether the request was cancelled.
-        unix_socket: the engine's HTTP server listens on a socket in a folder that only this user
-            can open. If False (Windows), it listens on 127.0.0.1 and requires
-        secret: as a bearer token.
+        unix_socket: whether the engine's HTTP server listens on a socket in a folder that only this
+            user can open. If not (Windows), it listens on 127.0.0.1, and requires `secret` as a
+            bearer token.
     """
 
     path: str
@@ -74,10 +74,6 @@ class WorkerRefused(Exception):
         self.prompt_tokens = reply.get("n_prompt_tokens")
 
 
-class LoadRefused(Exception):
-    """The engine could not load the model."""
-
-
 class Worker:
     """One child process. Belongs to the event loop that starts it.
 
@@ -90,8 +86,8 @@ class Worker:
         self,
         config: WorkerConfig,
         *,
-        log: Path | None,
-        on_end: Callable[["Worker"], None],
+        log: Path | None = None,
+        on_end: Callable[["Worker"], None] = lambda _worker: None,
         expendable: bool = False,
     ) -> None:
         """Prepare a worker; `start` starts it.
@@ -122,13 +118,14 @@ class Worker:
     def pid(self) -> int | None:
         return self._process.pid if self._process else None
 
-    def pause(self) -> None:
-        """Suspend the process; nothing is lost. Always followed by `resume`."""
-        if self._process is not None:
-            self._process.send_signal(signal.SIGSTOP)
-
-    def resume(self) -> None:
-        if self._process is not None:
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Suspend the process during the block; nothing is lost."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
             self._process.send_signal(signal.SIGCONT)
 
     async def start(self, timeout: float) -> None:
@@ -137,7 +134,7 @@ class Worker:
         `on_end` is called when it ends after that, whether on request or not.
 
         Raises:
-            LoadRefused: the engine could not load the model.
+            ModelCorrupt: llama.cpp can't load the model.
             WorkerDied: the process ended while loading.
             TimeoutError: it took too long.
         """
@@ -148,7 +145,11 @@ class Worker:
             async with asyncio.timeout(timeout):
                 first = await self._first
             if "failed" in first:
-                raise LoadRefused(first["failed"])
+                raise ModelCorrupt(
+                    f"llama.cpp can't load {self._config.path}: the file is damaged, incomplete or "
+                    "of an unknown kind.",
+                    mend="assistant models verify",
+                ) from RuntimeError(first["failed"])
         except BaseException:
             await self.stop()
             raise

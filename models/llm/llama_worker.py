@@ -264,7 +264,8 @@ def _chat(
 
     def step(chunk: dict[str, Any]) -> bool:
         if "error" in chunk:
-            errors.append(_explained(chunk["error"]))
+            error = chunk["error"]
+            errors.append(error if isinstance(error, dict) else {"message": str(error)})
             return False
         progress, timings = chunk.get("prompt_progress"), chunk.get("timings")
         if progress:
@@ -283,14 +284,6 @@ def _chat(
 
     server.handle_chat_completions(body, step)
     return {"error": errors[0]} if errors and not cancelled.is_set() else {"done": done}
-
-
-def _explained(error: Any) -> Reply:
-    if not isinstance(error, dict):
-        return {"type": "error", "message": str(error)}
-    return {"type": str(error.get("type", "")), "message": str(error.get("message", ""))} | {
-        key: error[key] for key in ("n_prompt_tokens", "n_ctx") if key in error
-    }
 
 
 if __name__ == "__main__":

@@ -3,26 +3,32 @@
 import asyncio
 import threading
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import AsyncGenerator, Sequence
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import psutil
-
-from assistant.errors import ModelCorrupt, ModelError, ModelFailed, ModelMissing, ModelTooLarge
+from assistant.errors import (
+    ModelCorrupt,
+    ModelError,
+    ModelFailed,
+    ModelMissing,
+    ModelUnavailable,
+)
+from models.hardware import require_free_memory
 from models.interfaces import Chunk, Generation, Lane, Message
 from models.llm.token_counting import TokenCounter
 
 if TYPE_CHECKING:
     from models.llm.mlx_engine import MlxEngine
 
-PREFILL_TOKENS = 256
-"""Prompt tokens read between two checks whether the request was cancelled."""
 FILES = ("config.json", "tokenizer.json", "tokenizer_config.json")
 WORKING_BYTES = 500 << 20
 JOIN_SECONDS = 1.5
+WANTED = ["*.json", "*.safetensors", "*.model", "*.jinja", "*.txt"]
+"""Files to download of a repository on the hub."""
 
 Piece = Chunk | ModelError | None
 
@@ -51,16 +57,12 @@ class MlxModel:
     to the conversation after every token and every piece of a prompt.
     """
 
-    counts_are_exact = True
-
     def __init__(
         self,
         folder: Path,
         *,
         name: str | None = None,
         context_tokens: int = 8192,
-        prefill_tokens: int = PREFILL_TOKENS,
-        available_memory: Callable[[], int] = lambda: int(psutil.virtual_memory().available),
     ) -> None:
         """Describe the model; `load` loads it.
 
@@ -68,18 +70,14 @@ class MlxModel:
             folder: as published by mlx-community: config, safetensors, tokenizer.
             name: what the user calls it; default: the folder's name.
             context_tokens: window to keep to; capped at the model's own.
-            prefill_tokens: prompt tokens read at a time.
-            available_memory: returns the bytes that the model may use.
         """
         self.folder = folder
         self.name = name or folder.name
         self._context_tokens = context_tokens
-        self._prefill_tokens = prefill_tokens
-        self._available_memory = available_memory
         self._engine: MlxEngine | None = None
         self._counter: TokenCounter | None = None
         self._thread: threading.Thread | None = None
-        self._loaded: asyncio.Future[None] | None = None
+        self._loaded: Future[None] | None = None
         self._work = threading.Condition()
         self._waiting: dict[Lane, deque[_Job]] = {lane: deque() for lane in Lane}
         self._closing = False
@@ -99,15 +97,14 @@ class MlxModel:
         if self._loaded is None:
             await asyncio.to_thread(self._require_folder_and_memory)
         if self._loaded is None:
-            loop = asyncio.get_running_loop()
-            self._loaded, self._closing = loop.create_future(), False
+            self._loaded, self._closing = Future(), False
             self._thread = threading.Thread(
-                target=self._live, args=(loop, self._loaded), name="mlx", daemon=True
+                target=self._live, args=(self._loaded,), name="mlx", daemon=True
             )
             self._thread.start()
         loading = self._loaded
         try:
-            await asyncio.shield(loading)
+            await asyncio.shield(asyncio.wrap_future(loading))
         except ModelError:
             if self._loaded is loading:
                 self._loaded = None  # the next call tries again
@@ -161,25 +158,20 @@ class MlxModel:
                 f"There is no MLX model in {self.folder}.", mend="assistant models pull"
             )
         needed = sum(path.stat().st_size for path in weights) + WORKING_BYTES
-        available = self._available_memory()
-        if needed > available:
-            raise ModelTooLarge(
-                f"{self.name} needs {needed / 1e9:.1f} GB of memory and "
-                f"{available / 1e9:.1f} GB are free.",
-                mend="Close other programs, or choose a smaller model.",
-            )
+        require_free_memory(self.name, needed, "Close other programs, or choose a smaller model.")
 
-    def _live(self, loop: asyncio.AbstractEventLoop, loaded: asyncio.Future[None]) -> None:
+    def _live(self, loaded: Future[None]) -> None:
         """The thread's main function. MLX's arrays belong to the thread that made them."""
+        loaded.set_running_or_notify_cancel()  # so that nobody can cancel it
         try:
             engine = self._open()
         except ModelError as error:
-            _settle(loop, loaded, error)
+            loaded.set_exception(error)
             return
         self._engine = engine
         self._counter = engine.counter
         self._context_tokens = min(self._context_tokens, engine.context_tokens)
-        _settle(loop, loaded, None)
+        loaded.set_result(None)
         while (job := self._next()) is not None:
             self._run(engine, job)
         self._engine = None
@@ -193,7 +185,7 @@ class MlxModel:
                 mend="Choose a GGUF model (`llm.model`), or install mlx-lm.",
             ) from error
         try:
-            return MlxEngine(self.folder, self._prefill_tokens)
+            return MlxEngine(self.folder)
         except ModelError:
             raise
         except Exception as error:
@@ -205,15 +197,15 @@ class MlxModel:
         """The next job, the conversation's first; None once the model is closing."""
         with self._work:
             self._work.wait_for(lambda: self._closing or any(self._waiting.values()))
-            if self._closing:
-                self._drop_waiting()
-                return None
-            return next(lane.popleft() for lane in self._waiting.values() if lane)
+            if not self._closing:
+                return next(lane.popleft() for lane in self._waiting.values() if lane)
+            for lane in self._waiting.values():
+                while lane:
+                    lane.popleft().tell(self._closed())
+            return None
 
-    def _drop_waiting(self) -> None:
-        for lane in self._waiting.values():
-            while lane:
-                lane.popleft().tell(ModelFailed(f"The language model {self.name} is closed."))
+    def _closed(self) -> ModelFailed:
+        return ModelFailed(f"The language model {self.name} is closed.")
 
     def _run(self, engine: "MlxEngine", job: _Job) -> None:
         def goes_on() -> bool:
@@ -227,7 +219,7 @@ class MlxModel:
             for chunk in engine.generate(job.request, self._context_tokens, goes_on):
                 job.tell(chunk)
             closed = self._closing and not job.cancelled.is_set()
-            job.tell(ModelFailed(f"The language model {self.name} is closed.") if closed else None)
+            job.tell(self._closed() if closed else None)
         except ModelError as error:
             job.tell(error)
 
@@ -237,16 +229,22 @@ class MlxModel:
             return lane.popleft() if lane else None
 
 
-def _settle(
-    loop: asyncio.AbstractEventLoop, loaded: asyncio.Future[None], error: ModelError | None
-) -> None:
-    def settle() -> None:
-        if loaded.done():
-            return
-        if error is None:
-            loaded.set_result(None)
-        else:
-            loaded.set_exception(error)
+def repository(name: str) -> Path:
+    """The folder of `owner/name` (such as mlx-community/NAME): from the hub's local cache or, the
+    first time, from the hub. Unlike the catalogue's models, it is whatever the publisher has today.
 
-    if not loop.is_closed():
-        loop.call_soon_threadsafe(settle)
+    Raises:
+        ModelUnavailable: it is not on this machine and can't be downloaded.
+    """
+    from huggingface_hub import snapshot_download  # takes long to import
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+
+    try:
+        with suppress(LocalEntryNotFoundError):
+            return Path(snapshot_download(name, allow_patterns=WANTED, local_files_only=True))
+        return Path(snapshot_download(name, allow_patterns=WANTED))
+    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+        raise ModelUnavailable(
+            f"The model {name} is not on this machine, and could not be downloaded from the hub.",
+            mend="Check its name and the connection, or unset llm.model.",
+        ) from error

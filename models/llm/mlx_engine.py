@@ -4,7 +4,7 @@ Created and used on one thread. Imported only if MLX is installed.
 """
 
 import json
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -24,17 +24,17 @@ from tokenizers import Tokenizer
 from tokenizers.decoders import DecodeStream
 
 from assistant.errors import ModelError, ModelFailed
-from models.interfaces import Chunk, Generation, Lane, Message, Usage
-from models.llm.special_tokens import without_special_tokens
+from models.interfaces import Chunk, Generation, Lane, Usage
 from models.llm.token_counting import (
     ChatTemplate,
-    CountCache,
     TokenCounter,
     Vocabulary,
     VocabularyCounter,
     agree,
 )
 
+PREFILL_TOKENS = 256
+"""Prompt tokens read between two checks whether the request was cancelled."""
 TOP_P, TOP_K, MIN_P = 0.95, 40, 0.05
 """llama.cpp's defaults, so that both engines write alike."""
 
@@ -44,7 +44,7 @@ class _Stopped(Exception):
 
 
 @dataclass(slots=True)
-class _Kept:
+class _LaneCache:
     """The contents of a lane's KV cache."""
 
     cache: list[Any]
@@ -52,14 +52,13 @@ class _Kept:
 
 
 class MlxEngine:
-    def __init__(self, folder: Path, prefill_tokens: int) -> None:
+    def __init__(self, folder: Path) -> None:
         """Load the model.
 
         Raises:
             ModelFailed: the model is not made for chat.
             Exception: of any type, if mlx-lm or tokenizers can't load a file.
         """
-        self._prefill_tokens = prefill_tokens
         self._model, config = load_model(folder)
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer_config = _read(folder / "tokenizer_config.json")
@@ -70,7 +69,7 @@ class MlxEngine:
             int(config.get("vocab_size", 0)), self._tokenizer.get_vocab_size()
         )
         self._template = self._read_template(folder)
-        self._kept = {lane: _Kept(make_prompt_cache(self._model)) for lane in Lane}
+        self._kept = {lane: _LaneCache(make_prompt_cache(self._model)) for lane in Lane}
         self.context_tokens = int(config.get("max_position_embeddings") or 1 << 31)
         self.counter = self._choose_counter()
 
@@ -85,7 +84,7 @@ class MlxEngine:
         """
         try:
             yield from self._generate(request, context_tokens, goes_on)
-        except (ModelError, GeneratorExit):
+        except ModelError:
             raise
         except _Stopped:
             return
@@ -104,26 +103,22 @@ class MlxEngine:
             )
         kept = self._kept[request.lane]
         cached = self._rewind(kept, prompt)
-        text = _Text(self._tokenizer, request.stop)
+        text = DecodeStream(skip_special_tokens=True)
         generated = 0
         with closing(self._tokens(kept, prompt, request, room, goes_on)) as tokens:
             for token in takewhile(lambda token: token not in self._eos, tokens):
                 generated += 1
-                if said := text.add(token):
-                    yield Chunk(said)
-                if text.stopped:
-                    break
+                if piece := text.step(self._tokenizer, token):
+                    yield Chunk(piece)
                 if not goes_on():
                     return
-        if rest := text.rest():
-            yield Chunk(rest)
         yield Chunk("", Usage(len(prompt) - cached, cached, generated))
 
     def encode(self, text: str) -> list[int]:
         tokens: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
         return tokens
 
-    def _rewind(self, kept: _Kept, prompt: list[int]) -> int:
+    def _rewind(self, kept: _LaneCache, prompt: list[int]) -> int:
         """Drop what the cache holds beyond `prompt`, leaving at least one token to read.
 
         Returns how many tokens stay in the cache.
@@ -142,7 +137,7 @@ class MlxEngine:
 
     def _tokens(
         self,
-        kept: _Kept,
+        kept: _LaneCache,
         prompt: list[int],
         request: Generation,
         room: int,
@@ -165,7 +160,7 @@ class MlxEngine:
             sampler=make_sampler(request.temperature, top_p=TOP_P, min_p=MIN_P, top_k=TOP_K),
             logits_processors=self._constraints(request.json_schema),
             prompt_cache=kept.cache,
-            prefill_step_size=self._prefill_tokens,
+            prefill_step_size=PREFILL_TOKENS,
             prompt_progress_callback=progress,
         )
         try:
@@ -218,42 +213,19 @@ class MlxEngine:
         )
 
     def _choose_counter(self) -> TokenCounter:
-        """Choose how to count. Counting message by message is faster, but exact only if no token
-        spans a special one; this is tested."""
-        whole = _WholeCounter(self, self._template)
+        """Counting message by message is faster than counting whole prompts, but exact only if no
+        token spans a special one; this is tested."""
         special = frozenset(
             token.content for token in self._tokenizer.get_added_tokens_decoder().values()
         )
-        in_parts = VocabularyCounter(
-            Vocabulary(
-                count_plain=lambda text: len(self.encode(text)),
-                special=special,
-                literal=special,
-                adds_bos=False,
-                bos="",
-                eos="",
-            ),
-            self._template,
+        in_parts, whole = (
+            VocabularyCounter(
+                Vocabulary(lambda text: len(self.encode(text)), special=cut_out, literal=cut_out),
+                self._template,
+            )
+            for cut_out in (special, frozenset[str]())
         )
         return in_parts if agree(in_parts, whole) else whole
-
-
-class _WholeCounter:
-    """Counts each text and each prompt as a whole."""
-
-    def __init__(self, engine: MlxEngine, template: ChatTemplate) -> None:
-        self._encode = engine.encode
-        self._template = template
-        self._known = CountCache()
-
-    def count(self, text: str) -> int:
-        return self._tokens(without_special_tokens(text))
-
-    def count_messages(self, messages: Sequence[Message]) -> int:
-        return self._tokens(self._template.render(messages))
-
-    def _tokens(self, text: str) -> int:
-        return self._known.get(text, lambda text: len(self._encode(text)))
 
 
 class _Constraint:
@@ -281,42 +253,6 @@ class _Constraint:
         fill_next_token_bitmask(self._matcher, self._mask)
         bits = np.unpackbits(self._mask.view(np.uint8), axis=1, bitorder="little")
         return bits.astype(np.bool_)
-
-
-class _Text:
-    """Turns tokens into text, holding it back while a stop sequence may be coming."""
-
-    def __init__(self, tokenizer: Tokenizer, stop: Sequence[str]) -> None:
-        self._tokenizer = tokenizer
-        self._decoder = DecodeStream(skip_special_tokens=True)
-        self._stop = [each for each in stop if each]
-        self._held = ""
-        self.stopped = False
-
-    def add(self, token: int) -> str:
-        """Add a token; returns the text that is now certain."""
-        self._held += self._decoder.step(self._tokenizer, token) or ""
-        ends = [end for stop in self._stop if (end := self._held.find(stop)) >= 0]
-        if ends:
-            self.stopped = True
-            said, self._held = self._held[: min(ends)], ""
-            return said
-        keep = max((_overlap(self._held, stop) for stop in self._stop), default=0)
-        said, self._held = (
-            self._held[: len(self._held) - keep],
-            self._held[len(self._held) - keep :],
-        )
-        return said
-
-    def rest(self) -> str:
-        """What was still held back at the end of an answer without a stop sequence."""
-        return "" if self.stopped else self._held
-
-
-def _overlap(text: str, stop: str) -> int:
-    """Length of the longest end of `text` that is a beginning of `stop`."""
-    longest = min(len(text), len(stop) - 1)
-    return next((n for n in range(longest, 0, -1) if text.endswith(stop[:n])), 0)
 
 
 def _token(config: Mapping[str, Any], role: str) -> str:

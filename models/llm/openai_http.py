@@ -4,7 +4,6 @@ import ipaddress
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import AbstractContextManager, aclosing, asynccontextmanager, nullcontext
-from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
@@ -12,8 +11,8 @@ import httpx
 
 from assistant.errors import ModelFailed
 from models.interfaces import Chunk, Generation, Lane, Message, Usage
-from models.llm.server_token_count import NO_THINKING, EngineCounter
 from models.llm.special_tokens import engine_messages, without_special_tokens
+from models.llm.token_counting import NO_THINKING, EngineCounter
 
 BYTES_PER_TOKEN = 3.6
 """UTF-8 bytes per token: English prose has about 4.3, code 3, Chinese 3 to 4. Errs on the high
@@ -24,24 +23,13 @@ CONNECT_SECONDS = 5.0
 COUNT_SECONDS = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class LlamaServer:
-    """What llama.cpp's own server offers beyond the common interface."""
-
-    counter: EngineCounter
-    slots: int
-    context_tokens: int | None
-
-
 class OpenAICompatible:
     """A `LanguageModel` behind an HTTP endpoint.
 
-    `counts_are_exact` is False if the endpoint can't count: then `count` and `count_messages` are
-    *estimates* from the text's length, on the high side. llama-server counts exactly. Closing a
-    stream closes its connection, which cancels the request on such servers.
+    llama-server counts tokens exactly. For other servers, `count` and `count_messages` are
+    *estimates* from the text's length, on the high side. Closing a stream closes its connection,
+    which cancels the request on such servers.
     """
-
-    counts_are_exact = False
 
     def __init__(
         self,
@@ -66,7 +54,9 @@ class OpenAICompatible:
         self._context_tokens = context_tokens
         self._timeout_s = timeout_s
         self._client: httpx.AsyncClient | None = None
-        self._llama: LlamaServer | None = None
+        self._slots = 0
+        """Slots of a llama-server, each with its own cache; 0 if it is another server."""
+        self._counter: EngineCounter | None = None
 
     @property
     def context_tokens(self) -> int:
@@ -89,28 +79,24 @@ class OpenAICompatible:
                 )
                 reply = await self._client.get(f"{self.endpoint}/models")
                 names = _names(self._accepted(reply, may_lack=True))
-                self._llama = await self._find_llama_server()
+                await self._recognise_llama_server()
             self._choose_model(names)
         except BaseException:
             await self.close()
             raise
-        self.counts_are_exact = self._llama is not None
-        if self._llama is not None and self._llama.context_tokens:
-            self._context_tokens = min(self._context_tokens, self._llama.context_tokens)
 
     async def close(self) -> None:
         client, self._client = self._client, None
         if client is not None:
             await client.aclose()
-        if self._llama is not None:
-            self._llama.counter.close()
-            self._llama = None
+        self._estimate_from_now_on()
 
     async def stream(self, request: Generation) -> AsyncGenerator[Chunk]:
         await self.load()
         assert self._client is not None
         silent = request.max_tokens == 0
-        if silent and not self._keeps_a_cache:
+        if silent and not (self._is_here or self._slots):
+            # A remote service may bill what it reads ahead, and then discard it.
             yield Chunk("", Usage(0, 0, 0))
             return
         usage: Usage | None = None
@@ -135,19 +121,19 @@ class OpenAICompatible:
         return nullcontext()
 
     def count(self, text: str) -> int:
-        if self._llama is not None and self.counts_are_exact:
+        if (counter := self._counter) is not None:
             try:
-                return self._llama.counter.count(text)
+                return counter.count(text)
             except ModelFailed:
-                self.counts_are_exact = False  # a turn must not wait for failing counts repeatedly
+                self._estimate_from_now_on()  # a turn must not wait for failing counts repeatedly
         return ceil(len(without_special_tokens(text).encode()) / BYTES_PER_TOKEN)
 
     def count_messages(self, messages: Sequence[Message]) -> int:
-        if self._llama is not None and self.counts_are_exact:
+        if (counter := self._counter) is not None:
             try:
-                return self._llama.counter.count_messages(messages)
+                return counter.count_messages(messages)
             except ModelFailed:
-                self.counts_are_exact = False
+                self._estimate_from_now_on()
         return sum(MESSAGE_TOKENS + self.count(each.content) for each in messages) + MESSAGE_TOKENS
 
     @property
@@ -159,11 +145,6 @@ class OpenAICompatible:
         except ValueError:
             return host == "localhost"
 
-    @property
-    def _keeps_a_cache(self) -> bool:
-        """Whether reading ahead is useful: a remote service may bill it and then discard it."""
-        return self._is_here or self._llama is not None
-
     def _body(self, request: Generation) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self.name,
@@ -173,19 +154,17 @@ class OpenAICompatible:
             "stream": True,
             "stream_options": {"include_usage": True},
         }
-        if request.stop:
-            body["stop"] = list(request.stop)
         if request.json_schema is not None:
             schema = {"name": "answer", "strict": True, "schema": dict(request.json_schema)}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
-        if self._llama is not None:
+        if self._slots:
             body["cache_prompt"] = True
             body["chat_template_kwargs"] = NO_THINKING
-            if self._llama.slots >= len(Lane):
+            if self._slots >= len(Lane):
                 body["id_slot"] = list(Lane).index(request.lane)
         return body
 
-    async def _find_llama_server(self) -> LlamaServer | None:
+    async def _recognise_llama_server(self) -> None:
         """Recognise llama-server by its own endpoints, beside the common interface."""
         assert self._client is not None
         root = self.endpoint.removesuffix("/v1")
@@ -193,19 +172,24 @@ class OpenAICompatible:
         template = {"messages": [{"role": "user", "content": "one"}]}
         rendered = await self._client.post(f"{root}/apply-template", json=template)
         if "tokens" not in _object(probe) or "prompt" not in _object(rendered):
-            return None
+            return
         properties = _object(await self._client.get(f"{root}/props"))
-        counter = EngineCounter(
+        self._slots = int(properties.get("total_slots", 1))
+        window = properties.get("default_generation_settings", {}).get("n_ctx")
+        self._context_tokens = min(self._context_tokens, window or self._context_tokens)
+        self._counter = EngineCounter(
             httpx.Client(
                 base_url=root,
                 headers=self._headers,
                 timeout=COUNT_SECONDS,
                 trust_env=not self._is_here,
-            ),
-            NO_THINKING,
+            )
         )
-        window = properties.get("default_generation_settings", {}).get("n_ctx")
-        return LlamaServer(counter, int(properties.get("total_slots", 1)), window)
+
+    def _estimate_from_now_on(self) -> None:
+        counter, self._counter = self._counter, None
+        if counter is not None:
+            counter.close()
 
     def _choose_model(self, names: list[str]) -> None:
         """Take the first listed model if none was named; refuse one that is not listed.
@@ -215,7 +199,7 @@ class OpenAICompatible:
         if self.name == "default" and names:
             self.name = names[0]
         known = any(name == self.name or name == f"{self.name}:latest" for name in names)
-        if names and not known and self._llama is None:
+        if names and not known and not self._slots:
             raise ModelFailed(
                 f"{self.endpoint} has no model {self.name}; it has {', '.join(names[:5])}.",
                 mend="assistant config set llm.model NAME",

@@ -6,7 +6,7 @@ from assistant.facade import exports
 
 if TYPE_CHECKING:
     from models.selection.benchmark import Benchmark
-    from models.selection.machine_records import notes_in
+    from models.selection.machine_records import CLAUSE_TOKENS, FIRST_CLAUSE_S, SPEECH_TOKENS_PER_S
     from models.selection.profiles import (
         PROFILE_NAMES,
         SMALL,
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         select_models,
         wanted_models,
     )
-    from models.selection.speed import CLAUSE_TOKENS, FIRST_CLAUSE_S, SPEECH_TOKENS_PER_S
 else:
     __getattr__ = exports(__name__)
 
@@ -39,7 +38,6 @@ __all__ = [
     "choose_profile",
     "engine_for",
     "model_path",
-    "notes_in",
     "pull_choice",
     "select_models",
     "wanted_models",

@@ -9,24 +9,22 @@ separate process can be killed as soon as somebody speaks.
 import asyncio
 import logging
 import time
-from collections.abc import Callable
 from contextlib import aclosing
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import psutil
 
-from assistant.errors import ModelCorrupt, ModelFailed
+from assistant.errors import ModelFailed
 from models.download.cache import ModelStore
 from models.hardware import Hardware, processor_quota, usable_cores
 from models.interfaces import Message, Usage
 from models.llm.llama import BATCH_TOKENS
-from models.llm.llama_process import LoadRefused, Worker, WorkerConfig, WorkerDied, WorkerRefused
+from models.llm.llama_process import Worker, WorkerConfig, WorkerDied, WorkerRefused
 from models.llm.special_tokens import engine_messages
-from models.selection.machine_records import Notes
+from models.selection.machine_records import Measurement, notes_in
 from models.selection.profiles import to_measure
-from models.selection.speed import Measurement, Speed
 
 logger = logging.getLogger(__name__)
 
@@ -45,8 +43,7 @@ PROMPT = (
 """About `READ_TOKENS` long, with an answer longer than `WRITTEN_TOKENS`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(NamedTuple):
     """A point in time, in seconds: wall clock, and the model process's processor time so far."""
 
     wall: float
@@ -59,25 +56,21 @@ class Benchmark:
     Args:
         threads: for writing, as in a conversation; None: what suits the machine.
         log: file for what native code prints; None discards it.
-        available_memory: returns the bytes that a new process may use.
     """
 
     def __init__(
         self,
         store: ModelStore,
         hardware: Hardware,
-        notes: Notes,
         *,
         threads: int | None = None,
         log: Path | None = None,
-        available_memory: Callable[[], int] = lambda: int(psutil.virtual_memory().available),
     ) -> None:
         self._store = store
         self._hardware = hardware
-        self._notes = notes
+        self._notes = notes_in(store.cache)
         self._threads = threads or hardware.threads
         self._log = log
-        self._available_memory = available_memory
 
     def due(self, now: datetime) -> str | None:
         """The model to measure, by its name in the catalogue; None if there is nothing to learn
@@ -90,7 +83,7 @@ class Benchmark:
         if model is None or not self._notes.due(self._hardware, model, now):
             return None
         needed = self._store.catalogue.get(model).ram_mb << 20
-        if needed > self._available_memory():
+        if needed > psutil.virtual_memory().available:
             logger.info("%s is not measured: not enough memory is free", model)
             return None
         return model
@@ -113,8 +106,8 @@ class Benchmark:
         logger.info(
             "%s read %.0f and wrote %.1f tokens a second with %.0f %% of the processor: %s",
             model,
-            measured.speed.reading,
-            measured.speed.writing,
+            measured.reading,
+            measured.writing,
             100 * measured.share,
             "kept" if kept else "the machine was busy",
         )
@@ -143,16 +136,12 @@ async def measure(
         batch_threads=usable_cores(),
         batch=BATCH_TOKENS,
     )
-    worker = Worker(config, log=log, on_end=_nothing, expendable=True)
+    worker = Worker(config, log=log, expendable=True)
     try:
         async with asyncio.timeout(longest_s):
             await worker.start(longest_s)
             await _timed(worker, WARM_UP, 1)
             return _measurement(config, *await _timed(worker, PROMPT, WRITTEN_TOKENS))
-    except LoadRefused as error:
-        raise ModelCorrupt(
-            f"llama.cpp can't load {weights}.", mend="assistant models verify"
-        ) from error
     except (WorkerDied, WorkerRefused, psutil.Error) as error:
         raise ModelFailed(f"{weights.stem} could not be measured ({error}).") from error
     finally:
@@ -192,11 +181,8 @@ def _measurement(config: WorkerConfig, moments: list[Moment], usage: Usage) -> M
     quota = processor_quota() or float("inf")
     could_have = reading * min(config.batch_threads, quota) + writing * min(config.threads, quota)
     return Measurement(
-        Speed(usage.read_tokens / reading, (usage.generated_tokens - 1) / writing),
+        usage.read_tokens / reading,
+        (usage.generated_tokens - 1) / writing,
         (last.processor - asked.processor) / could_have,
         datetime.now(UTC),
     )
-
-
-def _nothing(_worker: Worker) -> None:
-    """Nothing to do: requests notice the end of the process themselves."""

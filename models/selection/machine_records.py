@@ -1,16 +1,36 @@
-"""What is known about the machines that share a cache of models."""
+"""What is known about the machines that share a cache of models: above all, how fast a language
+model was there, and how fast one has to be for a conversation."""
 
 import json
 import logging
+import statistics
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from pydantic import AwareDatetime, PositiveFloat, TypeAdapter, ValidationError
+
 from models.hardware import Hardware
-from models.selection.speed import Measurement, Speed, typical
 
 logger = logging.getLogger(__name__)
+
+SPEECH_TOKENS_PER_S = 5.0
+"""Writing at this rate keeps up with speaking: at its normal pace, the Piper voice speaks 4.0 to
+4.3 tokens of Qwen2.5 per second."""
+FIRST_CLAUSE_S = 4.0
+"""Longest acceptable wait for the first clause, in seconds. Generous on purpose: a model that
+answers twice as many questions correctly is worth waiting for."""
+READ_TOKENS = 60
+"""Tokens that a turn typically adds to a prompt whose beginning is cached."""
+CLAUSE_TOKENS = 10
+"""Tokens written before the voice can start."""
+CALM_SHARE = 0.8
+"""A measurement counts if the model got at least this share of the processor time it could use. On
+two cores it gets 0.94 to 0.98 when nothing else is running, and less than 0.5 next to one or two
+programs that take all they can get; there it writes 2 tokens per second instead of 28."""
 
 KEPT = 3
 """Measurements kept per model. All of them are needed to outweigh the estimate, as any one may have
@@ -27,6 +47,55 @@ nothing about the model."""
 
 
 @dataclass(frozen=True, slots=True)
+class Speed:
+    """Tokens per second. `reading` covers the time up to the first token written, with the batches
+    and threads that a conversation uses."""
+
+    reading: PositiveFloat
+    writing: PositiveFloat
+
+    @property
+    def first_clause_s(self) -> float:
+        """Seconds until the first clause of an answer is written."""
+        # The first token is part of reading.
+        return READ_TOKENS / self.reading + (CLAUSE_TOKENS - 1) / self.writing
+
+    @property
+    def keeps_up(self) -> bool:
+        """Whether this is fast enough for a conversation."""
+        return self.writing >= SPEECH_TOKENS_PER_S and self.first_clause_s <= FIRST_CLAUSE_S
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement(Speed):
+    """A measured speed.
+
+    Args:
+        share: processor time that the model's process got, relative to what its threads could use.
+        at: when it was made, in UTC.
+    """
+
+    share: float
+    at: AwareDatetime
+
+    @property
+    def calm(self) -> bool:
+        """Whether nothing else wanted the processor at the same time."""
+        return self.share >= CALM_SHARE
+
+
+_STORED = TypeAdapter(Measurement)
+
+
+def typical(measurements: Sequence[Speed]) -> Speed:
+    """The median of each figure."""
+    return Speed(
+        statistics.median(each.reading for each in measurements),
+        statistics.median(each.writing for each in measurements),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Notes:
     """A JSON file with one object per machine. If it is lost, the processor is probed and the model
     measured again."""
@@ -34,8 +103,7 @@ class Notes:
     path: Path
 
     def of(self, hardware: Hardware) -> dict[str, Any]:
-        notes = self._all().get(hardware.key)
-        return notes if isinstance(notes, dict) else {}
+        return self._all().get(hardware.key, {})
 
     def add(self, hardware: Hardware, **facts: Any) -> None:
         """Record facts about a machine. If the file can't be written, this is only logged."""
@@ -48,7 +116,7 @@ class Notes:
         except OSError as error:
             logger.warning("Facts about this machine could not be stored: %s", error)
 
-    def _all(self) -> dict[str, Any]:
+    def _all(self) -> dict[str, dict[str, Any]]:
         try:
             notes = json.loads(self.path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -68,17 +136,28 @@ class Notes:
         if not measurement.calm:
             return False
         kept = [*self.measurements(hardware, model), measurement][-KEPT:]
-        measured = self._measured(hardware) | {model: [each.as_json() for each in kept]}
-        self.add(hardware, measured=measured)
+        stored = [
+            {
+                "reading": round(each.reading, 1),
+                "writing": round(each.writing, 2),
+                "share": round(each.share, 2),
+                "at": each.at.isoformat(timespec="seconds"),
+            }
+            for each in kept
+        ]
+        self.add(hardware, measured=self._measured(hardware) | {model: stored})
         return True
 
     def measurements(self, hardware: Hardware, model: str) -> list[Measurement]:
         """The latest measurements on a calm machine, oldest first."""
         noted = self._measured(hardware).get(model)
-        read = [Measurement.from_json(each) for each in noted] if isinstance(noted, list) else []
-        return [each for each in read if each is not None and each.calm]
+        found: list[Measurement] = []
+        for each in noted if isinstance(noted, list) else []:
+            with suppress(ValidationError):
+                found.append(_STORED.validate_python(each))
+        return [each for each in found if each.calm]
 
-    def speed(self, hardware: Hardware, models: tuple[str, ...]) -> Speed | None:
+    def speed(self, hardware: Hardware, models: Sequence[str]) -> Speed | None:
         """The typical speed of the first of these models that was measured often enough."""
         for model in models:
             kept = self.measurements(hardware, model)
@@ -91,20 +170,17 @@ class Notes:
         kept = self.measurements(hardware, model)
         if not kept:
             return True
-        age = now - kept[-1].at
+        keeps_up = typical(kept).keeps_up
+        if len(kept) < KEPT or kept[-1].keeps_up != keeps_up:
+            again_after = UNSETTLED
+        else:
+            again_after = RENEWED if keeps_up else TOO_SLOW_AGAIN
         # A negative age means that the clock was set back.
-        return not timedelta(0) <= age < _renewed_after(kept)
+        return not timedelta(0) <= now - kept[-1].at < again_after
 
     def _measured(self, hardware: Hardware) -> dict[str, Any]:
         measured = self.of(hardware).get("measured")
         return measured if isinstance(measured, dict) else {}
-
-
-def _renewed_after(kept: list[Measurement]) -> timedelta:
-    keeps_up = typical(kept).keeps_up
-    if len(kept) < KEPT or kept[-1].speed.keeps_up != keeps_up:
-        return UNSETTLED
-    return RENEWED if keeps_up else TOO_SLOW_AGAIN
 
 
 def notes_in(cache: Path) -> Notes:

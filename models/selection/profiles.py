@@ -7,12 +7,16 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from assistant.errors import ModelUnavailable, SettingsError
-from models.catalogue import Engine, ModelRole
 from models.download.cache import ModelState, ModelStore, PullResult
 from models.download.sources import Report, silent
 from models.hardware import Hardware, expected_speed, stream_rate
-from models.selection.machine_records import Notes
-from models.selection.speed import FIRST_CLAUSE_S, SPEECH_TOKENS_PER_S, Speed
+from models.selection.machine_records import (
+    FIRST_CLAUSE_S,
+    SPEECH_TOKENS_PER_S,
+    Notes,
+    Speed,
+    notes_in,
+)
 
 ENOUGH_RAM_BYTES = 7 << 30
 """Memory for a model of the 1.5B class. Machines sold with 8 GB report somewhat less."""
@@ -36,18 +40,8 @@ class Profile:
         return (self.encoder,) if self.stand_in is None else (self.stand_in, self.encoder)
 
     @property
-    def by_role(self) -> dict[ModelRole, str]:
-        return {
-            ModelRole.STT: self.stt,
-            ModelRole.LLM: self.llm,
-            ModelRole.TTS: self.tts,
-            ModelRole.ENCODER: self.encoder,
-        }
-
-    @property
     def models(self) -> tuple[str, ...]:
-        others = [name for name in self.by_role.values() if name != self.encoder]
-        return (*others, *self.encoders)
+        return (self.stt, self.llm, self.tts, *self.encoders)
 
 
 VOICE = "piper-en-us-joe-medium"
@@ -106,10 +100,10 @@ class Choice:
 
     def is_news(self, hardware: Hardware, notes: Notes) -> bool:
         """True if this choice differs from the one last reported to the user; records it."""
-        told = f"{self.profile.llm} {self.ground}"
-        if notes.of(hardware).get("told") == told:
+        reported = f"{self.profile.llm} {self.ground}"
+        if notes.of(hardware).get("told") == reported:
             return False
-        notes.add(hardware, told=told)
+        notes.add(hardware, told=reported)
         return True
 
 
@@ -117,9 +111,7 @@ def choose_profile(
     name: str,
     hardware: Hardware,
     store: ModelStore,
-    notes: Notes,
     probe: Callable[[int], float] = stream_rate,
-    engine: Engine | None = None,
     *,
     anew: bool = False,
 ) -> Choice:
@@ -128,7 +120,7 @@ def choose_profile(
     Among equally suitable language models, it takes the best that is on the machine, otherwise the
     one chosen last time, otherwise the best. If none of them is on the machine, but another
     language model of `default` is, it takes that one, so that what worked yesterday needs no
-    download today. With `engine`, only that engine's language models are considered.
+    download today.
 
     Args:
         anew: for a download. Probes again, in case the machine was busy the first time (the better
@@ -145,28 +137,19 @@ def choose_profile(
         fixed = TINY if name == "tiny" else SMALL
         title = store.catalogue.get(fixed.llm).title
         return Choice(fixed, f"{title}, as the profile {name} has it.", (fixed.llm,))
+    notes = notes_in(store.cache)
     candidates, ground, why = _for_machine(hardware, store, notes, probe, anew)
-    if engine:
-        everything = (*APPLE_MODELS, SMALL.llm) if SMALL.llm not in candidates else candidates
-        fitting = [each for each in everything if store.catalogue.get(each).engine is engine]
-        candidates = tuple(fitting) or candidates
     before = notes.of(hardware).get("llm")
     ready = _ready(store, candidates)
     llm = ready[0] if ready else before if before in candidates else candidates[0]
-    substitute = None if ready or anew or engine else _substitute(store, ground)
-    if substitute is not None:
+    others = (SMALL.llm,) if ground is Ground.MEMORY else (*STRONG, SMALL.llm)
+    if not ready and not anew and (substitutes := _ready(store, others)):
         suitable = store.catalogue.get(candidates[0]).title
         why = f"{suitable} would suit this machine, but has not been downloaded; {why}"
-        llm, ground = substitute, Ground.ABSENT
+        llm, ground = substitutes[0], Ground.ABSENT
     title = store.catalogue.get(llm).title
     profile = replace(SMALL, name="default", llm=llm)
     return Choice(profile, f"{title}: {why}", candidates, ground)
-
-
-def _substitute(store: ModelStore, ground: Ground) -> str | None:
-    """A language model of `default` that is on this machine when no suitable one is."""
-    models = (SMALL.llm,) if ground is Ground.MEMORY else (*STRONG, SMALL.llm)
-    return next(iter(_ready(store, models)), None)
 
 
 def to_measure(hardware: Hardware, store: ModelStore) -> str | None:
@@ -241,7 +224,6 @@ def pull_choice(
     store: ModelStore,
     choice: Choice,
     hardware: Hardware,
-    notes: Notes,
     report: Report = silent,
     stop: threading.Event | None = None,
     arrived: Callable[[PullResult], None] = lambda _pulled: None,
@@ -263,12 +245,12 @@ def pull_choice(
             refused.append(error)
             continue
         if choice.profile.name == "default":
-            notes.add(hardware, llm=name)
-        return _as_it_came(choice, name, store, refused)
+            notes_in(store.cache).add(hardware, llm=name)
+        return _after_download(choice, name, store, refused)
     raise refused[-1]
 
 
-def _as_it_came(
+def _after_download(
     choice: Choice, llm: str, store: ModelStore, refused: list[ModelUnavailable]
 ) -> Choice:
     reason = choice.reason

@@ -46,10 +46,9 @@ def select_models(settings: Settings) -> ModelSelection:
     Raises:
         SettingsError: there is no such profile.
     """
-    cache = models_cache()
-    store = ModelStore(cache, catalogue.read())
+    store = ModelStore(models_cache(), catalogue.read())
     hardware = detect()
-    choice = choose_profile(settings.general.profile, hardware, store, notes_in(cache))
+    choice = choose_profile(settings.general.profile, hardware, store)
     return ModelSelection(store, hardware, choice)
 
 

@@ -22,17 +22,15 @@ import numpy as np
 from faster_whisper import WhisperModel
 from faster_whisper.tokenizer import Tokenizer
 from faster_whisper.transcribe import get_suppressed_tokens
-from numpy.typing import NDArray
 
 from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing, SettingsError
 from models.interfaces import STT_SAMPLE_RATE, Samples, Transcription
 
-Features = NDArray[np.float32]
-"""Log-mel spectrogram, shape (80 bands, frames of 10 ms)."""
-
 FULL_FRAMES = 3000
 """Frames of the window that Whisper was trained on: 30 s."""
 SAMPLES_PER_FRAME = 160
+AFTER_SPEECH_FRAMES = 500
+"""Frames of silence after the audio that the window has at least."""
 SHORTEST_SAMPLES = 400
 """One analysis window of the spectrogram; shorter audio is padded with silence."""
 
@@ -52,7 +50,7 @@ pause. With them it says how far it came, and the rest is decoded separately."""
 LEAST_REST_S = 1.5
 """Seconds below which the rest isn't decoded: usually it is silence after the words."""
 TIMESTAMP_S = 0.02
-LEISURE_S = 4
+GRACE_S = 4
 """Beyond this many seconds there is at least one token per second, or the decoder stopped at a
 pause."""
 
@@ -62,19 +60,6 @@ SENTENCE_WORDS = 4
 
 AUTO = "auto"
 REQUIRED_FILES = ("model.bin", "config.json", "tokenizer.json")
-
-
-@dataclass(frozen=True, slots=True)
-class _Window:
-    """How far features are padded, in frames."""
-
-    least: int
-    after_speech: int
-
-
-def _window_for(width: int) -> _Window:
-    """By the width of the encoder (384 in tiny, 512 in base)."""
-    return _Window(1000, 500) if width <= 384 else _Window(1200, 500)
 
 
 class FasterWhisper:
@@ -118,7 +103,7 @@ class FasterWhisper:
         if len(audio) > FULL_FRAMES * SAMPLES_PER_FRAME:
             raise ValueError("at most 30 s of audio in one call")
         if not len(audio):
-            return Transcription("", 0.0, no_speech=1.0)
+            return Transcription("", no_speech=1.0)
         try:
             return self._engine.transcribe(audio)
         except RuntimeError as error:
@@ -165,7 +150,7 @@ class _Length:
     def of(cls, seconds: float, language: str) -> "_Length":
         rate = 1.0 if language == "en" else 2.0
         return cls(
-            int(seconds) - LEISURE_S, int(6.5 * rate * seconds) + 2, int(8 * rate * seconds) + 8
+            int(seconds) - GRACE_S, int(6.5 * rate * seconds) + 2, int(8 * rate * seconds) + 8
         )
 
 
@@ -178,15 +163,11 @@ class _Decoded:
     until_s: float | None = None
     """How far into the audio the text reaches; None if the decoder didn't say."""
 
-    @property
-    def compression_ratio(self) -> float:
-        return compression_ratio(self.text)
-
     def is_doubtful(self, length: _Length) -> bool:
         """Whether it runs on, ends early, or is a guess where there seems to be speech."""
         if not length.least <= self.tokens <= length.likely:
             return True
-        if self.compression_ratio > COMPRESSION_LIMIT:
+        if compression_ratio(self.text) > COMPRESSION_LIMIT:
             return True
         if repetition_count(self.text) > 2 or repeats_itself(self.text):
             return True
@@ -220,11 +201,12 @@ class _Engine:
         )
         self._suppressed = list(get_suppressed_tokens(self._tokenizer, [-1]))
         silence = np.zeros((model.model.n_mels, 100), np.float32)
-        self._window = _window_for(model.encode(silence).shape[-1])
+        width = model.encode(silence).shape[-1]  # 384 in tiny, 512 in base
+        self._least_frames = 1000 if width <= 384 else 1200
 
     def transcribe(self, audio: Samples, *, second_try: bool = True) -> Transcription:
         seconds = len(audio) / STT_SAMPLE_RATE
-        encoded = self._model.encode(self._padded(self._features(audio)))
+        encoded = self._encode(audio)
         language = self._fixed or self._detect(encoded)
         length = _Length.of(seconds, language)
         if seconds > LONG_S:
@@ -234,15 +216,8 @@ class _Engine:
             if second_try and decoded.is_unsure(length):
                 decoded = self._decode(encoded, language, length, beam=SECOND_TRY_BEAM)
         if second_try and decoded.is_doubtful(length):
-            return self._as_shipped(audio, language, length, decoded)
-        return Transcription(
-            decoded.text,
-            seconds,
-            no_speech=decoded.no_speech,
-            log_probability=decoded.log_probability,
-            compression_ratio=decoded.compression_ratio,
-            language=language,
-        )
+            return self._decode_with_defaults(audio, language, length, decoded)
+        return Transcription(decoded.text, decoded.no_speech, decoded.log_probability)
 
     def _in_parts(
         self, audio: Samples, encoded: ctranslate2.StorageView, language: str
@@ -259,23 +234,21 @@ class _Engine:
             if until_s < LEAST_REST_S or seconds - until_s < LEAST_REST_S:
                 break
             audio = audio[int(until_s * STT_SAMPLE_RATE) :]
-            encoded = self._model.encode(self._padded(self._features(audio)))
+            encoded = self._encode(audio)
         return _joined(parts)
 
-    def _features(self, audio: Samples) -> Features:
-        """Shape (80, frames). Takes 2 ms for 5 s of audio, so there is nothing to gain here."""
+    def _encode(self, audio: Samples) -> ctranslate2.StorageView:
+        """Encode the audio in the shortest window that is safe."""
         waveform = audio.astype(np.float32) / 32768.0
         if len(waveform) < SHORTEST_SAMPLES:
             waveform = np.pad(waveform, (0, SHORTEST_SAMPLES - len(waveform)))
-        features: Features = self._model.feature_extractor(waveform)
-        return features[:, :-1]
-
-    def _padded(self, features: Features) -> Features:
-        frames = min(features.shape[1], FULL_FRAMES)
-        wanted = max(self._window.least, -(-(frames + self._window.after_speech) // 100) * 100)
-        padded = np.zeros((features.shape[0], min(wanted, FULL_FRAMES)), np.float32)
-        padded[:, :frames] = features[:, :frames]
-        return padded
+        # A log-mel spectrogram, shape (80 bands, frames of 10 ms).
+        features = self._model.feature_extractor(waveform)[:, :-1][:, :FULL_FRAMES]
+        bands, frames = features.shape
+        wanted = max(self._least_frames, -(-(frames + AFTER_SPEECH_FRAMES) // 100) * 100)
+        padded = np.zeros((bands, min(wanted, FULL_FRAMES)), np.float32)
+        padded[:, :frames] = features
+        return self._model.encode(padded)
 
     def _detect(self, encoded: ctranslate2.StorageView) -> str:
         """The most probable language, such as `de` from `<|de|>`."""
@@ -319,7 +292,7 @@ class _Engine:
             prompt += [code, tokenizer.transcribe]
         return prompt if timed else [*prompt, tokenizer.no_timestamps]
 
-    def _as_shipped(
+    def _decode_with_defaults(
         self, audio: Samples, language: str, length: _Length, before: _Decoded
     ) -> Transcription:
         """Decode again with faster-whisper's own window, beam, and its first temperatures.
@@ -339,11 +312,8 @@ class _Engine:
         text = " ".join(segment.text.strip() for segment in segments).strip()
         return Transcription(
             text,
-            len(audio) / STT_SAMPLE_RATE,
             no_speech=max((s.no_speech_prob for s in segments), default=before.no_speech),
             log_probability=min((s.avg_logprob for s in segments), default=before.log_probability),
-            compression_ratio=compression_ratio(text),
-            language=language,
         )
 
 

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from piper import PiperConfig, PiperVoice, SynthesisConfig
+from piper import PiperConfig, PiperVoice
 
 from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
 from models.interfaces import Samples, SpokenPiece, WordTime
 from models.tts.alignment import PhonemeGroup, align_words
-from models.tts.piper_graph import Frames, NotSplittable, SplitVoice, Waveform, open_session
+from models.tts.piper_graph import Frames, Waveform, open_network
 from models.tts.trimming import Trimmer
-from models.tts.word_times import estimate_word_times
 
 PAUSES_S = {".": 0.22, "!": 0.22, "?": 0.22, ",": 0.12, ";": 0.16, ":": 0.16}
 """Maximum seconds of silence kept after the last sound, by the mark that ends the text."""
@@ -47,14 +46,11 @@ class Piper:
 
     Args:
         speed: 1.0 is the voice's own pace, 2.0 twice as fast.
-        threads: one is fastest whenever another core is busy; while the assistant speaks, the
-            language model keeps it busy.
     """
 
-    def __init__(self, onnx_path: Path, speed: float = 1.0, *, threads: int = 1) -> None:
+    def __init__(self, onnx_path: Path, speed: float = 1.0) -> None:
         self.name = onnx_path.stem
         self._path = onnx_path
-        self._threads = threads
         self._speed = speed
         self._voice: _Voice | None = None
 
@@ -79,7 +75,7 @@ class Piper:
                     mend=f"assistant models pull {self._path.parent.name}",
                 )
         try:
-            self._voice = _Voice(self._path, description, self._speed, self._threads)
+            self._voice = _Voice(self._path, description, self._speed)
         except Exception as error:  # onnx, onnxruntime, json and piper have their own exceptions
             raise ModelCorrupt(
                 f"The voice {self._path} can't be read: {_first_line(error)}.",
@@ -107,74 +103,53 @@ class Piper:
 
 
 class _Voice:
-    """A loaded voice. A network that can't be split synthesizes whole sentences."""
+    """A loaded voice."""
 
-    def __init__(self, path: Path, description: Path, speed: float, threads: int) -> None:
+    def __init__(self, path: Path, description: Path, speed: float) -> None:
         config = PiperConfig.from_dict(json.loads(description.read_text(encoding="utf-8")))
         self.rate = int(config.sample_rate)
         self._pace = config.length_scale / speed
-        self._split: SplitVoice | None = None
-        try:
-            self._split = SplitVoice(path, config, threads)
-            session = None
-        except NotSplittable:
-            session = open_session(str(path), threads)
-        # Even without a session it turns text into phonemes, and phonemes into ids.
-        self._piper = PiperVoice(config=config, session=session)
+        self._network = open_network(path, config)
+        # Without a session it only turns text into phonemes, and phonemes into ids.
+        self._piper = PiperVoice(config=config, session=None)
         self._gain = 1.0
         loudest = max(int(np.abs(piece.samples).max()) for piece in self.speak(WARM_UP))
         self._gain = PEAK * 32767 / max(1, loudest)
 
     def speak(self, text: str) -> Iterator[SpokenPiece]:
-        if self._split is None:
-            samples = np.concatenate([np.empty(0, np.int16), *self._whole(text)])
-            yield SpokenPiece(samples, estimate_word_times(text, samples, self.rate))
-        else:
-            yield from self._streamed(text, self._split)
-
-    def _whole(self, text: str) -> Iterator[Samples]:
-        config = SynthesisConfig(length_scale=self._pace, normalize_audio=False)
-        for chunk in self._piper.synthesize(text, config):
-            trimmer = self._trimmer(chunk.phonemes)
-            yield trimmer.feed(self._loud(chunk.audio_float_array))
-            yield trimmer.finish()
-
-    def _streamed(self, text: str, voice: SplitVoice) -> Iterator[SpokenPiece]:
         """Encode all sentences first, since word times are aligned over all of them."""
         sentences = [
-            _Sentence(phonemes, voice.encode(self._piper.phonemes_to_ids(phonemes), self._pace))
+            _Sentence(
+                phonemes, self._network.encode(self._piper.phonemes_to_ids(phonemes), self._pace)
+            )
             for phonemes in self._piper.phonemize(text)
             if phonemes
         ]
-        hop = self._piper.config.hop_length / self.rate
+        frame_s = self._network.frame_samples / self.rate
         starts = [0, *itertools.accumulate(len(sentence.frames) for sentence in sentences)]
         groups = [
             group
             for sentence, start in zip(sentences, starts, strict=False)
-            for group in self._groups(sentence, start * hop, hop)
+            for group in self._groups(sentence, start * frame_s, frame_s)
         ]
         words = align_words(text, groups)
         spoken_s = 0.0
         for number, sentence in enumerate(sentences):
-            ends = starts[number + 1] * hop if number + 1 < len(sentences) else float("inf")
+            ends = starts[number + 1] * frame_s if number + 1 < len(sentences) else float("inf")
             mine = [word for word in words if word.end_s <= ends + 1e-6]
             words = words[len(mine) :]
-            for piece in self._sounded(sentence, mine, starts[number] * hop, spoken_s, voice):
+            for piece in self._sounded(sentence, mine, starts[number] * frame_s, spoken_s):
                 yield piece
                 spoken_s += len(piece.samples) / self.rate
 
     def _sounded(
-        self,
-        sentence: _Sentence,
-        words: list[WordTime],
-        laid_out_s: float,
-        spoken_s: float,
-        voice: SplitVoice,
+        self, sentence: _Sentence, words: list[WordTime], laid_out_s: float, spoken_s: float
     ) -> Iterator[SpokenPiece]:
         """Synthesize a sentence without the silence around it, shifting its word times to match."""
-        trimmer = self._trimmer(sentence.phonemes)
+        mark = next((p for p in reversed(sentence.phonemes) if not p.isspace()), "")
+        trimmer = Trimmer(self.rate, QUIET * PEAK * 32767, PAUSES_S.get(mark, RUN_ON_S))
         said_s = spoken_s
-        pieces = (trimmer.feed(self._loud(wave)) for wave in voice.decode(sentence.frames))
+        pieces = (trimmer.feed(self._loud(wave)) for wave in self._network.decode(sentence.frames))
         for samples in pieces:
             said_s += len(samples) / self.rate
             shift = spoken_s - laid_out_s - trimmer.dropped / self.rate
@@ -192,15 +167,11 @@ class _Voice:
         samples: Samples = np.clip(wave * (self._gain * 32767), -32767, 32767).astype(np.int16)
         return samples
 
-    def _trimmer(self, phonemes: list[str]) -> Trimmer:
-        mark = next((p for p in reversed(phonemes) if not p.isspace()), "")
-        return Trimmer(self.rate, QUIET * PEAK * 32767, PAUSES_S.get(mark, RUN_ON_S))
-
-    def _groups(self, sentence: _Sentence, start_s: float, hop_s: float) -> list[PhonemeGroup]:
+    def _groups(self, sentence: _Sentence, start_s: float, frame_s: float) -> list[PhonemeGroup]:
         """The sentence's phonemes, grouped by spaces, with their times."""
         known = self._piper.config.phoneme_id_map
         pad = len(known.get("_", []))
-        ends = np.cumsum(sentence.frames.lengths) * hop_s + start_s
+        ends = np.cumsum(sentence.frames.lengths) * frame_s + start_s
         groups: list[PhonemeGroup] = []
         at, until = 0, start_s
         began, ended, sounds = start_s, start_s, 0

@@ -8,6 +8,7 @@ frames around, so it can run piece by piece, with exactly the samples that the w
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import onnx
@@ -50,42 +51,47 @@ class NotSplittable(ValueError):
     """The network isn't structured as Piper's exporter does it."""
 
 
-class SplitVoice:
-    """The two halves of the voice at `path`, each in its own session.
+class Network(Protocol):
+    frame_samples: int
 
-    Raises:
-        NotSplittable: it can only be run as a whole.
-    """
+    def encode(self, ids: list[int], pace: float) -> Frames:
+        """The frames of a sentence. `pace` stretches every phoneme: 2.0 is half as fast."""
 
-    def __init__(self, path: Path, config: PiperConfig, threads: int) -> None:
+    def decode(self, frames: Frames) -> Iterator[Waveform]:
+        """The sound of a sentence, in pieces."""
+
+
+def open_network(path: Path, config: PiperConfig) -> Network:
+    """The network of the voice at `path`, in two halves if possible."""
+    try:
+        return SplitNetwork(path, config)
+    except NotSplittable:
+        return WholeNetwork(path, config)
+
+
+class SplitNetwork:
+    """The two halves of a voice, each in its own session. Raises NotSplittable."""
+
+    def __init__(self, path: Path, config: PiperConfig) -> None:
+        self.frame_samples = int(config.hop_length)
         self._config = config
-        halves = _split(onnx.load(str(path)))
-        self._latent = halves.latent
-        self._encoder = open_session(halves.encoder.SerializeToString(), threads)
-        self._decoder = open_session(halves.decoder.SerializeToString(), threads)
+        encoder, decoder, self._latent = _split(onnx.load(str(path)))
+        self._encoder = _open_session(encoder.SerializeToString())
+        self._decoder = _open_session(decoder.SerializeToString())
         self._outputs = [output.name for output in self._encoder.get_outputs()]
         self._conditions = [
             given.name for given in self._decoder.get_inputs() if given.name != self._latent
         ]
 
     def encode(self, ids: list[int], pace: float) -> Frames:
-        """Run the first half. `pace` stretches every phoneme: 2.0 is half as fast."""
-        config = self._config
-        given = {
-            "input": np.array([ids], np.int64),
-            "input_lengths": np.array([len(ids)], np.int64),
-            "scales": np.array([config.noise_scale, pace, config.noise_w_scale], np.float32),
-        }
-        if config.num_speakers > 1:
-            given["sid"] = np.array([config.default_speaker_id], np.int64)
-        made = dict(zip(self._outputs, self._encoder.run(None, given), strict=True))
+        found = self._encoder.run(None, _inputs(self._config, ids, pace))
+        made = dict(zip(self._outputs, found, strict=True))
         latent = made.pop(self._latent)
         conditions = {name: made.pop(name) for name in self._conditions}
         (lengths,) = made.values()
         return Frames(latent, conditions, lengths.reshape(-1).astype(np.int64))
 
     def decode(self, frames: Frames) -> Iterator[Waveform]:
-        """Run the second half: the sound of a sentence, in pieces."""
         start, number = 0, 0
         while start < len(frames):
             stop = min(len(frames), start + PIECES[min(number, len(PIECES) - 1)])
@@ -102,9 +108,41 @@ class SplitVoice:
         return sound[(start - first) * hop : (stop - first) * hop]
 
 
-def open_session(model: bytes | str, threads: int) -> onnxruntime.InferenceSession:
+class WholeNetwork:
+    """A voice that can't be split. Its frames are single samples, and its phonemes are taken to be
+    equally long, since it doesn't report their lengths."""
+
+    frame_samples = 1
+
+    def __init__(self, path: Path, config: PiperConfig) -> None:
+        self._config = config
+        self._session = _open_session(str(path))
+
+    def encode(self, ids: list[int], pace: float) -> Frames:
+        sound = self._session.run(None, _inputs(self._config, ids, pace))[0].reshape(1, 1, -1)
+        ends = np.linspace(0, sound.shape[2], len(ids) + 1).astype(np.int64)
+        return Frames(sound, {}, np.diff(ends))
+
+    def decode(self, frames: Frames) -> Iterator[Waveform]:
+        yield frames.latent.reshape(-1)
+
+
+def _inputs(config: PiperConfig, ids: list[int], pace: float) -> dict[str, NDArray[np.generic]]:
+    given: dict[str, NDArray[np.generic]] = {
+        "input": np.array([ids], np.int64),
+        "input_lengths": np.array([len(ids)], np.int64),
+        "scales": np.array([config.noise_scale, pace, config.noise_w_scale], np.float32),
+    }
+    if config.num_speakers > 1:
+        given["sid"] = np.array([config.default_speaker_id], np.int64)
+    return given
+
+
+def _open_session(model: bytes | str) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
+    # One thread is fastest whenever another core is busy; while the assistant speaks, the language
+    # model keeps it busy.
+    options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     # Planning memory reuse takes 1.6 s while loading a voice, and makes it no faster.
@@ -117,15 +155,11 @@ def open_session(model: bytes | str, threads: int) -> onnxruntime.InferenceSessi
     return session
 
 
-@dataclass(frozen=True, slots=True)
-class _Halves:
-    encoder: onnx.ModelProto
-    decoder: onnx.ModelProto
-    latent: str
+def _split(model: onnx.ModelProto) -> tuple[onnx.ModelProto, onnx.ModelProto, str]:
+    """Cut the graph before the decoder, and add the phonemes' lengths as an output.
 
-
-def _split(model: onnx.ModelProto) -> _Halves:
-    """Cut the graph before the decoder, and add the phonemes' lengths as an output."""
+    Returns both halves, and the name of what is passed from one to the other.
+    """
     graph = model.graph
     first = [node for node in graph.node if node.name == FIRST_OF_DECODER]
     try:
@@ -148,7 +182,7 @@ def _split(model: onnx.ModelProto) -> _Halves:
     latent, sound = first[0].input[0], decoder[-1].output[0]
     if latent not in crossing:
         raise NotSplittable(f"{FIRST_OF_DECODER} takes nothing from the encoder")
-    return _Halves(
+    return (
         _submodel(model, before, [given.name for given in graph.input], [*crossing, lengths]),
         _submodel(model, decoder, crossing, [sound]),
         latent,

@@ -30,8 +30,6 @@ async def language_model(name: str, threads: int = THREADS) -> AsyncIterator[Lla
         name=name,
         context_tokens=CONTEXT_TOKENS,
         threads=threads,
-        batch_threads=threads,
-        batch_tokens=128,
     )
     try:
         await llm.load()

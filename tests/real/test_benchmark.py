@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -25,9 +26,8 @@ from models.hardware import Hardware, detect, usable_cores
 from models.llm import llama_process
 from models.selection import benchmark
 from models.selection.benchmark import Benchmark, measure
-from models.selection.machine_records import notes_in
+from models.selection.machine_records import CALM_SHARE, notes_in
 from models.selection.profiles import STRONG
-from models.selection.speed import CALM_SHARE
 from tests.support.idling import SETTINGS, FakePolicy
 from tests.support.language import tiny_gguf
 
@@ -67,7 +67,8 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Benchmark:
     store = TinyStore(tmp_path / "cache", catalogue.read())
     here = detect()
     hardware = Hardware(16 << 30, here.cores, apple_silicon=False)
-    return Benchmark(store, hardware, notes_in(store.cache), available_memory=lambda: 1 << 40)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=1 << 40))
+    return Benchmark(store, hardware)
 
 
 def now() -> datetime:
@@ -102,15 +103,15 @@ async def test_on_a_busy_machine_nothing_is_kept_and_on_a_calm_one_it_is(tiny: B
     assert tiny.due(now()) is None
     [kept] = notes_in(tiny._store.cache).measurements(tiny._hardware, MODEL)
     assert kept.share >= CALM_SHARE
-    assert kept.speed.keeps_up
+    assert kept.keeps_up
     await gone()
 
 
 async def test_the_figures_are_those_of_the_model() -> None:
     made = await measure(tiny_gguf(), threads=detect().threads)
 
-    assert made.speed.reading > 0
-    assert made.speed.writing > 0
+    assert made.reading > 0
+    assert made.writing > 0
     assert 0 < made.share < 1.2
     await gone()
 

@@ -7,7 +7,8 @@ import pytest
 
 from assistant.errors import ModelFailed
 from models.download.cache import ModelStore
-from models.encoder.onnx import OnnxEncoder, main
+from models.encoder.onnx import OnnxEncoder
+from models.encoder.preparation import main
 from scripts import distil_encoder
 from tests.support.reference_encoder import reference
 
@@ -49,7 +50,7 @@ def test_what_is_distilled_is_what_questions_are_encoded_with(
         target = folder / file.name
         target.parent.mkdir(exist_ok=True)
         target.symlink_to(store.location(NAME) / file.name)
-    assert main(["prepare", str(folder), str(adapter.path), str(out)]) == 0
+    assert main([str(folder), str(adapter.path), str(out)]) == 0
     memories, questions = (OnnxEncoder(folder, quantised=each) for each in (False, True))
     for encoder in (memories, questions):
         encoder.load()

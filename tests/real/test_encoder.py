@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from assistant.compose.engines import QUERY_TOKENS
 from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
 from models.download.cache import ModelStore
-from models.encoder.onnx import FULL, QUANTISED, OnnxEncoder, main
-from models.encoder.preparation import build, distance_buckets, reach
+from models.encoder.onnx import FULL, QUANTISED, OnnxEncoder
+from models.encoder.preparation import Graph, build, distance_buckets, main, reach
 from models.encoder.weights import read_published
 from tests.support.reference_encoder import reference
 
@@ -101,20 +101,20 @@ def test_vectors_equal_those_of_the_published_model_with_its_adapter(
 
 
 @pytest.mark.long
-def test_so_do_the_stronger_model_s(store: ModelStore) -> None:
+def test_vectors_of_the_stronger_model_equal_the_published_ones(store: ModelStore) -> None:
     store.pull(["all-mpnet-base-v2"])
     compare(store, store.location("all-mpnet-base-v2"))
 
 
 @pytest.mark.parametrize("quantised", [False, True])
-def test_a_batch_is_as_one_by_one_and_in_order(folder: Path, quantised: bool) -> None:
+def test_a_batch_gives_the_same_vectors_in_order(folder: Path, quantised: bool) -> None:
     encoder = loaded(OnnxEncoder(folder, quantised=quantised))
     texts = [text[:600] for text in TEXTS + QUESTIONS]
     alone = np.concatenate([encoder.encode([text]) for text in texts])
     np.testing.assert_allclose(encoder.encode(texts * 2), np.tile(alone, (2, 1)), atol=1e-5)
 
 
-def test_no_texts(encoder: OnnxEncoder) -> None:
+def test_no_texts_give_no_vectors(encoder: OnnxEncoder) -> None:
     assert encoder.encode([]).shape == (0, encoder.dimensions)
 
 
@@ -123,7 +123,7 @@ def test_long_text_is_cut_where_the_model_cuts(encoder: OnnxEncoder) -> None:
     np.testing.assert_allclose(long, longer, atol=1e-6)
 
 
-def test_of_a_long_question_the_end_counts(folder: Path) -> None:
+def test_the_end_of_a_long_question_counts(folder: Path) -> None:
     asked = "where did i leave the key of the camping stove"
     rambling = f"{'so it was raining and ' * 50} {asked}"
     end = loaded(OnnxEncoder(folder, max_tokens=12, keep_end=True)).encode([asked, rambling])
@@ -135,7 +135,7 @@ def test_of_a_long_question_the_end_counts(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", " ", "\0", "a\0b", "\ud800", "x\udfff y", "x" * 1_000_000])
-def test_strange_text_has_a_vector_too(encoder: OnnxEncoder, text: str) -> None:
+def test_unusual_text_has_a_vector(encoder: OnnxEncoder, text: str) -> None:
     vectors = encoder.encode([text])
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
 
@@ -152,42 +152,40 @@ def test_it_is_prepared_from_the_files_of_the_catalogue(
         made.encode(["hello"])
     with pytest.raises(ModelMissing, match=r"encoder\.onnx is missing"):
         made.load()
-    assert main(["prepare", str(copy), *map(str, adapters_of(store, folder))]) == 0
+    assert main([str(copy), *map(str, adapters_of(store, folder))]) == 0
     for name in (FULL, QUANTISED):
         assert (copy / name).read_bytes() == (folder / name).read_bytes()
-    assert not list(copy.glob("*.part"))
     made.load()
     np.testing.assert_array_equal(made.encode(TEXTS), encoder.encode(TEXTS))
 
 
-def test_what_is_wrong_with_a_folder_is_told(
+def test_an_unusable_folder_is_explained(
     tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["prepare", str(tmp_path)]) == ModelMissing.exit_code
+    assert main([str(tmp_path)]) == ModelMissing.exit_code
     assert "contains no sentence-transformers model" in capsys.readouterr().err
-    assert main([]) == 2
     for name in ("tokenizer.json", "config.json", "modules.json"):
         shutil.copy(folder / name, tmp_path / name)
     (tmp_path / "encoder.onnx").write_bytes(b"no model")
     with pytest.raises(ModelCorrupt, match="can't be read"):
         OnnxEncoder(tmp_path).load()
 
-    assert main(["prepare", str(tmp_path)]) == ModelCorrupt.exit_code
+    assert main([str(tmp_path)]) == ModelCorrupt.exit_code
     (tmp_path / "1_Pooling").mkdir()
     shutil.copy(folder / "1_Pooling" / "config.json", tmp_path / "1_Pooling")
     weights = (folder / "model.safetensors").read_bytes()
     for damaged in (b"", weights[:5000], weights[:-1000], b"\xff" * 100):
         (tmp_path / "model.safetensors").write_bytes(damaged)
-        assert main(["prepare", str(tmp_path)]) == ModelCorrupt.exit_code
+        assert main([str(tmp_path)]) == ModelCorrupt.exit_code
     (tmp_path / "config.json").write_text('{"model_type": "t5"}', encoding="utf-8")
     (tmp_path / "model.safetensors").write_bytes(weights)
-    assert main(["prepare", str(tmp_path)]) == ModelFailed.exit_code
-    told = capsys.readouterr().err.strip().splitlines()
-    assert len(told) == 7, told
-    assert "kind that can't be prepared: t5" in told[-1]
+    assert main([str(tmp_path)]) == ModelFailed.exit_code
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert len(lines) == 6, lines
+    assert "kind that can't be prepared: t5" in lines[-1]
 
 
-def test_a_model_that_counts_distances(tmp_path: Path) -> None:
+def test_relative_positions_are_those_of_transformers(tmp_path: Path) -> None:
     """MPNet's own attention, in a small model of random weights, against transformers."""
     import torch
     from transformers import MPNetConfig, MPNetModel
@@ -213,8 +211,8 @@ def test_a_model_that_counts_distances(tmp_path: Path) -> None:
         truth = model(torch.from_numpy(ids)).last_hidden_state.mean(dim=1).numpy()
     truth /= np.linalg.norm(truth, axis=1, keepdims=True)
     ours = read_published(tmp_path)
-    np.testing.assert_allclose(run(build(ours), ids), truth, atol=1e-4)
-    quantised = run(build(ours, reach(ours, ids.tolist())), ids)
+    np.testing.assert_allclose(run(build(Graph(), ours), ids), truth, atol=1e-4)
+    quantised = run(build(Graph(reach(ours, ids.tolist())), ours), ids)
     assert (quantised * truth).sum(axis=1).min() > 0.9
 
     away = np.arange(-401, 402)

@@ -9,6 +9,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -16,6 +17,7 @@ import pytest_asyncio
 
 from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing, ModelTooLarge
 from models.interfaces import Chunk, Generation, Lane, Message
+from models.llm import llama
 from models.llm.llama import LlamaCpp
 from models.llm.llama_worker import BACKGROUND_NICE
 from tests.support.language import SCHEMA, STORY, SYSTEM, collect, tiny_gguf
@@ -33,14 +35,14 @@ def path() -> Path:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def told() -> list[str]:
-    """What the model says of its restarts."""
+async def restarts() -> list[str]:
+    """The reported restarts."""
     return []
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def llm(path: Path, told: list[str]) -> AsyncIterator[LlamaCpp]:
-    model = LlamaCpp(path, context_tokens=4096, on_restart=told.append)
+async def llm(path: Path, restarts: list[str]) -> AsyncIterator[LlamaCpp]:
+    model = LlamaCpp(path, context_tokens=4096, on_restart=restarts.append)
     await model.load()
     yield model
     await model.close()
@@ -57,7 +59,7 @@ async def begin(llm: LlamaCpp, request: Generation) -> asyncio.Task[list[Chunk]]
     return task
 
 
-async def test_streams_token_by_token_and_says_what_it_cost(llm: LlamaCpp) -> None:
+async def test_an_answer_is_streamed_with_its_usage(llm: LlamaCpp) -> None:
     chunks = [chunk async for chunk in llm.stream(Generation(STORY, max_tokens=12))]
     assert len(chunks) > 8
     usage = chunks[-1].usage
@@ -66,7 +68,7 @@ async def test_streams_token_by_token_and_says_what_it_cost(llm: LlamaCpp) -> No
     assert usage.prompt_tokens == llm.count_messages(STORY)
 
 
-async def test_the_cache_takes_memory_as_it_is_filled(path: Path) -> None:
+async def test_the_kv_cache_takes_memory_as_it_is_filled(path: Path) -> None:
     """That of two lanes of 8,192 tokens is 377 MB."""
     model = LlamaCpp(path, context_tokens=8192)
     await model.load()
@@ -94,21 +96,13 @@ async def test_the_second_turn_reads_only_what_is_new(llm: LlamaCpp) -> None:
     assert behind.read_tokens <= 2
 
 
-async def test_reading_ahead_fills_the_cache_and_says_nothing(llm: LlamaCpp) -> None:
+async def test_reading_ahead_fills_the_cache_and_generates_nothing(llm: LlamaCpp) -> None:
     text, usage = await collect(llm, Generation(LONG, max_tokens=0))
     assert text == ""
     assert usage.generated_tokens == 0
     assert usage.read_tokens > 150
     _, after = await collect(llm, Generation(LONG, max_tokens=1))
     assert after.read_tokens <= 2
-
-
-async def test_both_lanes_at_once(llm: LlamaCpp) -> None:
-    background = Generation(LONG, max_tokens=5, lane=Lane.BACKGROUND)
-    both = await asyncio.gather(
-        collect(llm, Generation(STORY, max_tokens=5)), collect(llm, background)
-    )
-    assert [usage.generated_tokens for _, usage in both] == [5, 5]
 
 
 async def test_closing_stops_the_model_in_the_middle_of_a_sentence(llm: LlamaCpp) -> None:
@@ -135,7 +129,9 @@ async def test_a_request_cancelled_while_it_waits_for_its_slot_leaves_nothing(
 
 
 @pytest.mark.parametrize("temperature", [0.0, 1.5])
-async def test_a_schema_binds_even_the_smallest_model(llm: LlamaCpp, temperature: float) -> None:
+async def test_a_schema_constrains_even_the_smallest_model(
+    llm: LlamaCpp, temperature: float
+) -> None:
     request = Generation(STORY, max_tokens=120, temperature=temperature, json_schema=SCHEMA)
     text, _ = await collect(llm, request)
     found = json.loads(text)
@@ -145,14 +141,7 @@ async def test_a_schema_binds_even_the_smallest_model(llm: LlamaCpp, temperature
     assert isinstance(found["sure"], bool)
 
 
-async def test_stops_before_a_stop_sequence(llm: LlamaCpp) -> None:
-    free, _ = await collect(llm, Generation(STORY, max_tokens=20, temperature=0))
-    stop = free.split()[3]
-    text, _ = await collect(llm, Generation(STORY, max_tokens=20, temperature=0, stop=(stop,)))
-    assert text == free[: free.index(stop)]
-
-
-async def test_too_long_a_conversation_is_refused_in_a_sentence(llm: LlamaCpp) -> None:
+async def test_a_conversation_that_is_too_long_is_refused(llm: LlamaCpp) -> None:
     huge = [Message("user", PAGE * 25)]
     with pytest.raises(ModelFailed, match=r"tokens\) is longer than .* can hold"):
         await collect(llm, Generation(huge))
@@ -166,10 +155,10 @@ async def test_nobody_else_can_reach_the_engine(llm: LlamaCpp) -> None:
     assert all(socket.parent.stat().st_mode & 0o077 == 0 for socket in sockets)
 
 
-async def test_killed_before_the_first_token_the_answer_still_comes(
-    llm: LlamaCpp, told: list[str]
+async def test_an_answer_still_comes_if_the_worker_is_killed_before_the_first_token(
+    llm: LlamaCpp, restarts: list[str]
 ) -> None:
-    told.clear()
+    restarts.clear()
     first = llm.worker_pid
     assert first is not None
     os.kill(first, signal.SIGSTOP)
@@ -179,10 +168,10 @@ async def test_killed_before_the_first_token_the_answer_still_comes(
     assert chunks[-1].usage is not None
     assert chunks[-1].usage.generated_tokens == 4
     assert llm.worker_pid != first
-    assert told == ["The language model's process ended (signal 9) and was restarted."]
+    assert restarts == ["The language model's process ended (signal 9) and was restarted."]
 
 
-async def test_killed_in_the_middle_of_an_answer_it_says_so_and_runs_again(llm: LlamaCpp) -> None:
+async def test_an_answer_fails_if_the_worker_is_killed_in_the_middle_of_it(llm: LlamaCpp) -> None:
     first = llm.worker_pid
     assert first is not None
     received: list[str] = []
@@ -205,16 +194,16 @@ def kill(llm: LlamaCpp) -> None:
     os.kill(llm.worker_pid, signal.SIGKILL)
 
 
-async def test_a_process_that_always_dies_is_not_restarted_for_ever(path: Path) -> None:
-    heard: asyncio.Queue[str] = asyncio.Queue()
-    llm = LlamaCpp(path, context_tokens=512, on_restart=heard.put_nowait)
+async def test_a_process_that_always_dies_is_not_restarted_forever(path: Path) -> None:
+    reported: asyncio.Queue[str] = asyncio.Queue()
+    llm = LlamaCpp(path, context_tokens=512, on_restart=reported.put_nowait)
     await llm.load()
     try:
         for _ in range(3):
             kill(llm)
-            assert "was restarted" in await asyncio.wait_for(heard.get(), 60)
+            assert "was restarted" in await asyncio.wait_for(reported.get(), 60)
         kill(llm)
-        assert "will be restarted when next needed" in await asyncio.wait_for(heard.get(), 60)
+        assert "will be restarted when next needed" in await asyncio.wait_for(reported.get(), 60)
         assert llm.worker_pid is None
         _, usage = await collect(llm, Generation(STORY, max_tokens=1))
         assert usage.generated_tokens == 1
@@ -222,7 +211,7 @@ async def test_a_process_that_always_dies_is_not_restarted_for_ever(path: Path) 
         await llm.close()
 
 
-async def test_no_process_and_no_folder_stays_behind(path: Path) -> None:
+async def test_closing_leaves_no_process_and_no_folder(path: Path) -> None:
     llm = LlamaCpp(path, context_tokens=512)
     await llm.load()
     assert llm.worker_pid is not None
@@ -239,7 +228,7 @@ async def test_no_process_and_no_folder_stays_behind(path: Path) -> None:
 
 
 PARENT = """
-import asyncio, sys
+import asyncio, sys, time
 from pathlib import Path
 from models.interfaces import Generation, Message
 from models.llm.llama import LlamaCpp
@@ -247,6 +236,10 @@ from models.llm.llama import LlamaCpp
 async def main():
     llm = LlamaCpp(Path(sys.argv[1]), context_tokens=512)
     await llm.load()
+    if sys.argv[2] == "holds":
+        with llm.hold():
+            print(llm.worker_pid, flush=True)
+            time.sleep(60)
     print(llm.worker_pid, flush=True)
     async for _ in llm.stream(Generation([Message("user", "Count to a million.")], max_tokens=400)):
         pass
@@ -255,10 +248,21 @@ asyncio.run(main())
 """
 
 
-async def test_no_orphan_when_the_parent_is_killed(path: Path) -> None:
+async def test_a_held_worker_is_stopped_and_goes_on(llm: LlamaCpp) -> None:
+    assert llm.worker_pid is not None
+    worker = psutil.Process(llm.worker_pid)
+    with llm.hold():
+        await asyncio.sleep(0.1)
+        assert (worker.status() == psutil.STATUS_STOPPED) is llama.HOLDS
+    text, _ = await collect(llm, Generation(STORY, max_tokens=4))
+    assert text
+
+
+@pytest.mark.parametrize("doing", ["streams", "holds"])
+async def test_no_orphan_when_the_parent_is_killed(path: Path, doing: str) -> None:
     def run() -> psutil.Process:
         with subprocess.Popen(
-            [sys.executable, "-c", PARENT, str(path)], stdout=subprocess.PIPE, cwd=ROOT
+            [sys.executable, "-c", PARENT, str(path), doing], stdout=subprocess.PIPE, cwd=ROOT
         ) as parent:
             assert parent.stdout is not None
             worker = psutil.Process(int(parent.stdout.readline()))
@@ -270,7 +274,7 @@ async def test_no_orphan_when_the_parent_is_killed(path: Path) -> None:
     await asyncio.to_thread(worker.wait, 20)
 
 
-async def test_starting_leaves_the_event_loop_alone(path: Path) -> None:
+async def test_starting_does_not_block_the_event_loop(path: Path) -> None:
     """The loop goes on in steps while the model loads: its load holds another process's GIL."""
     llm = LlamaCpp(path, context_tokens=512)
     loading = asyncio.create_task(llm.load())
@@ -282,7 +286,7 @@ async def test_starting_leaves_the_event_loop_alone(path: Path) -> None:
     assert steps > 20
 
 
-async def test_the_model_gives_way_to_the_program_that_asks_it(path: Path) -> None:
+async def test_the_worker_has_a_lower_priority(path: Path) -> None:
     own = psutil.Process()
     before, group = set(own.children()), _group(own)
     llm = LlamaCpp(path, context_tokens=512)
@@ -298,8 +302,8 @@ async def test_the_model_gives_way_to_the_program_that_asks_it(path: Path) -> No
 
 def _group(process: psutil.Process) -> int | None:
     """The nice value of its whole session, where this system has such a thing."""
-    told = Path(f"/proc/{process.pid}/autogroup")
-    words = told.read_text("ascii").split() if told.is_file() else []
+    autogroup = Path(f"/proc/{process.pid}/autogroup")
+    words = autogroup.read_text("ascii").split() if autogroup.is_file() else []
     return int(words[-1]) if words else None
 
 
@@ -332,8 +336,8 @@ async def test_a_start_that_fails_at_its_end_leaves_no_process(
     await llm.close()
 
 
-async def test_what_is_missing_or_broken_or_too_large_is_said_before_loading(
-    path: Path, tmp_path: Path
+async def test_a_missing_or_damaged_or_too_large_model_is_refused(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(ModelMissing, match="no model file"):
         await LlamaCpp(tmp_path / "nothing.gguf").load()
@@ -345,18 +349,22 @@ async def test_what_is_missing_or_broken_or_too_large_is_said_before_loading(
     half.write_bytes(path.read_bytes()[:40_000_000])
     with pytest.raises(ModelCorrupt, match="can't load"):
         await LlamaCpp(half, context_tokens=512).load()
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=200_000_000))
     with pytest.raises(ModelTooLarge, match=r"needs 0\.\d GB of memory and 0\.2 GB are free"):
-        await LlamaCpp(path, available_memory=lambda: 200_000_000).load()
+        await LlamaCpp(path).load()
 
 
-async def test_a_load_that_takes_too_long_is_given_up(path: Path) -> None:
+async def test_a_load_that_takes_too_long_is_given_up(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(llama, "LOAD_SECONDS", 0.01)
     before = {child.pid for child in psutil.Process().children()}
     with pytest.raises(ModelFailed, match=r"not ready after 0\.01 s"):
-        await LlamaCpp(path, load_timeout_s=0.01).load()
+        await LlamaCpp(path).load()
     assert {child.pid for child in psutil.Process().children()} == before
 
 
-async def test_memory_stays_what_was_asked_for(llm: LlamaCpp, path: Path) -> None:
+async def test_memory_stays_within_the_estimate(llm: LlamaCpp, path: Path) -> None:
     await collect(llm, Generation(STORY, max_tokens=2))
     worker = psutil.Process(llm.worker_pid)
     estimate = llm._describe().memory_bytes

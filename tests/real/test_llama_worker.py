@@ -1,10 +1,11 @@
-"""The worker process by itself, spoken to in its own protocol."""
+"""The worker process by itself, through its own protocol."""
 
 import json
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,8 @@ WORDS = " ".join(f"Ship {number} passed." for number in range(500))
 Reply = dict[str, Any]
 
 
-class Spoken:
-    """A worker with its model loaded, and its pipes."""
+class PipedWorker:
+    """A worker process with its model loaded, and its pipes."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -34,16 +35,7 @@ class Spoken:
             stderr=subprocess.DEVNULL,
             cwd=ROOT,
         )
-        self.say(
-            path=str(tiny_gguf()),
-            context_tokens=4096,
-            lanes=2,
-            threads=1,
-            batch_threads=1,
-            batch=32,
-            unix_socket=True,
-            secret="",
-        )
+        self.say(**asdict(WorkerConfig(str(tiny_gguf()), 4096, 2, 1, 1, 32)))
         self.address = self.hear()["ready"]["address"]
 
     def say(self, **message: Any) -> None:
@@ -79,16 +71,16 @@ class Spoken:
 
 
 @pytest.fixture
-def worker(tmp_path: Path) -> Iterator[Spoken]:
+def worker(tmp_path: Path) -> Iterator[PipedWorker]:
     folder = tmp_path / "w"
     folder.mkdir()
-    spoken = Spoken(folder)
+    spoken = PipedWorker(folder)
     with spoken.process:
         yield spoken
         spoken.process.kill()
 
 
-def test_cancelled_in_the_middle_of_reading_it_reads_no_further(worker: Spoken) -> None:
+def test_a_request_cancelled_while_it_is_read_is_read_no_further(worker: PipedWorker) -> None:
     worker.ask(1, WORDS, 5)
     worker.hear_until(lambda reply: reply.get("progress", 0) > 0)
     worker.say(id=1, cancel=True)
@@ -101,24 +93,26 @@ def test_cancelled_in_the_middle_of_reading_it_reads_no_further(worker: Spoken) 
     assert worker.hear_until(lambda reply: "done" in reply)["done"]["generated"] == 3
 
 
-def test_a_prompt_that_is_read_in_pieces_is_the_same_prompt(worker: Spoken) -> None:
+def test_a_prompt_read_in_pieces_is_the_same_prompt(worker: PipedWorker) -> None:
     text = WORDS[:400]
-    told: list[tuple[str, Reply]] = []
+    answers: list[tuple[str, Reply]] = []
     for number, (pieces, slot) in enumerate([(False, 0), (True, 1), (True, 1)]):
         worker.ask(number, text, 8, slot, pieces=pieces)
         words = ""
         while "done" not in (reply := worker.hear()):
             words += reply.get("text", "")
-        told.append((words, reply["done"]))
+        answers.append((words, reply["done"]))
 
-    (whole, cost), (same, in_pieces), (again, cached) = told
+    (whole, cost), (same, in_pieces), (again, cached) = answers
     assert whole == same == again
     assert in_pieces == cost
     assert cached["read"] + cached["cached"] == cost["read"]
     assert cached["read"] <= 32
 
 
-def test_cancelled_while_it_reads_in_pieces_it_keeps_what_was_read(worker: Spoken) -> None:
+def test_a_request_cancelled_while_it_is_read_in_pieces_keeps_what_was_read(
+    worker: PipedWorker,
+) -> None:
     worker.ask(1, WORDS, 5, 1, pieces=True)
     worker.hear_until(lambda reply: "progress" in reply)
     worker.ask(2, WORDS, 5, 1, pieces=True)
@@ -135,7 +129,9 @@ def test_cancelled_while_it_reads_in_pieces_it_keeps_what_was_read(worker: Spoke
     assert third["generated"] == 1
 
 
-def test_answers_of_two_lanes_come_mixed_and_belong_to_their_requests(worker: Spoken) -> None:
+def test_answers_of_two_lanes_are_interleaved_and_belong_to_their_requests(
+    worker: PipedWorker,
+) -> None:
     worker.ask(1, "Count to fifty.", 20)
     worker.ask(2, "Count to fifty.", 20, slot=1)
     replies: list[Reply] = []
@@ -147,7 +143,7 @@ def test_answers_of_two_lanes_come_mixed_and_belong_to_their_requests(worker: Sp
     assert set(numbers) == {1, 2}
 
 
-def test_a_request_it_does_not_understand_is_one_error_and_no_end(worker: Spoken) -> None:
+def test_an_invalid_request_is_answered_with_an_error(worker: PipedWorker) -> None:
     worker.say(id=1, request={"messages": "nonsense", "max_tokens": 3, "stream": True})
     assert "error" in worker.hear()
 
@@ -155,7 +151,7 @@ def test_a_request_it_does_not_understand_is_one_error_and_no_end(worker: Spoken
     assert worker.hear_until(lambda reply: "done" in reply)["id"] == 2
 
 
-def test_it_leaves_ctrl_c_to_its_parent_and_ends_with_its_input(worker: Spoken) -> None:
+def test_it_ignores_ctrl_c_and_ends_with_its_input(worker: PipedWorker) -> None:
     worker.process.send_signal(signal.SIGINT)
     worker.ask(1, "Hello.", 2)
     assert worker.hear_until(lambda reply: "done" in reply)["id"] == 1
@@ -167,9 +163,36 @@ def test_it_leaves_ctrl_c_to_its_parent_and_ends_with_its_input(worker: Spoken) 
     assert not worker.folder.exists()
 
 
-async def test_where_there_are_no_unix_sockets_a_secret_guards_the_port() -> None:
+@pytest.mark.parametrize("repetition", range(4))
+@pytest.mark.parametrize("sent", [b"", b'{"id": 1, "requ'], ids=["nothing", "half a request"])
+def test_it_ends_even_if_its_parent_was_gone_before_the_model_was_loaded(
+    tmp_path: Path, sent: bytes, repetition: int
+) -> None:
+    """Shutting down a server that has just started fails two times out of three."""
+    config = WorkerConfig(
+        str(tiny_gguf()), context_tokens=512, lanes=1, threads=1, batch_threads=1, batch=32
+    )
+    folder = tmp_path / "worker"
+    folder.mkdir()
+    with subprocess.Popen(
+        [sys.executable, "-m", "models.llm.llama_worker", str(folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        cwd=ROOT,
+    ) as worker:
+        assert worker.stdin is not None
+        worker.stdin.write(json.dumps(asdict(config)).encode() + b"\n" + sent)
+        worker.stdin.close()
+        try:
+            assert worker.wait(60) == 0
+        finally:
+            worker.kill()
+    assert not folder.exists()
+
+
+async def test_without_unix_sockets_a_secret_guards_the_port() -> None:
     config = WorkerConfig(str(tiny_gguf()), 512, 2, 1, 1, 64, unix_socket=False)
-    worker = Worker(config, log=None, on_end=lambda _: None)
+    worker = Worker(config)
     await worker.start(60)
     body = {"content": "Hello there"}
     secret = {"Authorization": f"Bearer {config.secret}"}

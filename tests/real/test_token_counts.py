@@ -10,8 +10,7 @@ from assistant.errors import ModelFailed
 from models.interfaces import Generation, Message
 from models.llm.gguf import read_header
 from models.llm.llama import LlamaCpp
-from models.llm.server_token_count import EngineCounter
-from models.llm.token_counting import VocabularyCounter, vocabulary_from
+from models.llm.token_counting import EngineCounter, VocabularyCounter, vocabulary_from
 from tests.support.language import STORY, SYSTEM, collect, tiny_gguf
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="module")]
@@ -63,7 +62,7 @@ async def llm(path: Path) -> AsyncIterator[LlamaCpp]:
     await model.close()
 
 
-@pytest.mark.parametrize("text", [ENGLISH, CODE, ODD, "", " ", "x" * 2000, "\n" * 300])
+@pytest.mark.parametrize("text", [ENGLISH, CODE, ODD, "", " ", "x" * 20_000, "\n" * 300])
 async def test_text_is_counted_as_the_engine_does(llm: LlamaCpp, text: str) -> None:
     engine = llm._engine_counter
     assert isinstance(engine, EngineCounter)

@@ -7,7 +7,8 @@ import pytest
 
 from assistant.errors import ModelCorrupt
 from models.download.cache import ModelStore
-from models.encoder.onnx import OnnxEncoder, main
+from models.encoder.onnx import OnnxEncoder
+from models.encoder.preparation import main
 from scripts import train_encoder
 from tests.support.reference_encoder import reference
 
@@ -66,7 +67,7 @@ def test_what_is_trained_is_what_is_prepared(
         target = folder / file.name
         target.parent.mkdir(exist_ok=True)
         target.symlink_to(store.location(NAME) / file.name)
-    assert main(["prepare", str(folder), str(out)]) == 0
+    assert main([str(folder), str(out)]) == 0
     encoder = OnnxEncoder(folder)
     encoder.load()
     truth = reference(folder, out, TEXTS)

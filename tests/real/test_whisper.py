@@ -1,4 +1,4 @@
-"""The recogniser on people's voices."""
+"""The recogniser on recordings of people."""
 
 import json
 import re
@@ -35,29 +35,26 @@ def words(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("name", "said"), RECORDINGS.items())
-def test_it_hears_what_was_said(recogniser: FasterWhisper, name: str, said: str) -> None:
+def test_a_recording_is_transcribed(recogniser: FasterWhisper, name: str, said: str) -> None:
     heard = recogniser.transcribe(recording(name))
     assert words(heard.text) == words(said)
-    assert heard.seconds == len(recording(name)) / STT_SAMPLE_RATE
     assert heard.log_probability > -1
     assert heard.no_speech < 0.6
-    assert heard.language == "en"
 
 
-def test_a_short_word_is_heard_once(recogniser: FasterWhisper) -> None:
+def test_a_short_word_is_transcribed_once(recogniser: FasterWhisper) -> None:
     """A window cut to the word's length would have it repeated."""
     assert words(recogniser.transcribe(recording("today.flac")).text) == ["today"]
 
 
-def test_silence_is_doubted(recogniser: FasterWhisper) -> None:
+def test_silence_is_recognised(recogniser: FasterWhisper) -> None:
     noise = np.random.default_rng(1).normal(0, 5, 2 * STT_SAMPLE_RATE).astype(np.int16)
     assert recogniser.transcribe(noise).no_speech > 0.6
 
 
 @pytest.mark.parametrize("length", [1, 100, 399, 1000])
-def test_very_little_audio(recogniser: FasterWhisper, length: int) -> None:
-    heard = recogniser.transcribe(np.zeros(length, np.int16))
-    assert heard.seconds == length / STT_SAMPLE_RATE
+def test_very_short_audio_is_accepted(recogniser: FasterWhisper, length: int) -> None:
+    recogniser.transcribe(np.zeros(length, np.int16))
 
 
 def test_no_audio_is_no_speech(recogniser: FasterWhisper) -> None:
@@ -65,7 +62,7 @@ def test_no_audio_is_no_speech(recogniser: FasterWhisper) -> None:
     assert (heard.text, heard.no_speech) == ("", 1.0)
 
 
-def test_thirty_seconds_are_the_most(recogniser: FasterWhisper) -> None:
+def test_at_most_thirty_seconds_are_accepted(recogniser: FasterWhisper) -> None:
     most = FULL_FRAMES * SAMPLES_PER_FRAME
     names = ["movable_letters.flac", "brooklyn_bridge.flac", "book_a_room.flac", "today.flac"]
     pause = np.zeros(2 * STT_SAMPLE_RATE, np.int16)
@@ -76,10 +73,10 @@ def test_thirty_seconds_are_the_most(recogniser: FasterWhisper) -> None:
         recogniser.transcribe(np.zeros(most + 1, np.int16))
 
 
-def test_a_doubtful_text_is_decoded_again_as_shipped(
+def test_a_doubtful_text_is_decoded_again_with_the_defaults(
     recogniser: FasterWhisper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Forced by a limit that no text meets: the way of last resort hears the same words."""
+    """Forced by a limit that no text meets: the last resort hears the same words."""
     monkeypatch.setattr("models.stt.whisper.COMPRESSION_LIMIT", 0.0)
     heard = recogniser.transcribe(recording("brooklyn_bridge.flac"))
     assert words(heard.text) == words(RECORDINGS["brooklyn_bridge.flac"])
@@ -98,4 +95,4 @@ def test_an_english_model_refuses_other_languages(store: ModelStore) -> None:
         FasterWhisper(folder, threads=1, language="de").load()
     automatic = FasterWhisper(folder, threads=1, language="auto")
     automatic.load()
-    assert automatic.transcribe(recording("today.flac")).language == "en"
+    assert words(automatic.transcribe(recording("today.flac")).text) == ["today"]

@@ -20,7 +20,7 @@ from models.interfaces import (
     Transcription,
     Usage,
 )
-from models.tts.word_times import estimate_word_times
+from models.tts.alignment import PhonemeGroup, align_words
 
 RATE = 16_000
 
@@ -86,9 +86,7 @@ class ScriptedStt:
             text = self.by_length(seconds)
         else:
             text = self.texts.pop(0) if len(self.texts) > 1 else self.texts[0]
-        return Transcription(
-            text=text, seconds=seconds, no_speech=self.no_speech, log_probability=-0.2
-        )
+        return Transcription(text, no_speech=self.no_speech, log_probability=-0.2)
 
 
 class ScriptedLlm:
@@ -157,7 +155,7 @@ class ToneTts:
         count = int(self._pace * len(text) * self.sample_rate)
         wave = np.sin(np.arange(count) * 2 * np.pi * 220 / self.sample_rate)
         samples = (wave * 8000).astype(np.int16)
-        times = estimate_word_times(text, samples, self.sample_rate)
+        times = align_words(text, [PhonemeGroup(1, 0.0, count / self.sample_rate)])
         cut = count // 2
         cut_s = cut / self.sample_rate
         yield SpokenPiece(samples[:cut], [time for time in times if time.end_s <= cut_s])

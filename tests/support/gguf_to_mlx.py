@@ -1,14 +1,11 @@
 """Turns the tiny GGUF into a folder that mlx-lm loads, so that its code path runs for real.
 
-    python -m tests.support.gguf_to_mlx MODEL.gguf FOLDER
-
 Knows llama-like models with a GPT-2 vocabulary cut as SmolLM's, no more. Weights become 16-bit
 floats: mlx on a CPU needs seconds for a token of a quantised model.
 """
 
 import json
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -139,7 +136,3 @@ def _tokenizer_config(header: Header) -> dict[str, Any]:
 
 def _write(path: Path, content: dict[str, Any]) -> None:
     path.write_text(json.dumps(content, indent=2), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    convert(Path(sys.argv[1]), Path(sys.argv[2]))

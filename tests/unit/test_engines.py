@@ -43,7 +43,7 @@ def test_a_repository_that_nobody_gives_is_said_in_a_sentence(
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    from models.llm.mlx_repository import repository
+    from models.llm.mlx import repository
 
     with pytest.raises(ModelUnavailable, match="not on this machine"):
         repository("mlx-community/Nothing-4bit")

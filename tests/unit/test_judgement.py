@@ -78,7 +78,7 @@ class Sound:
 
 def test_evidence_is_gathered_from_the_words_and_the_sound() -> None:
     samples = np.concatenate([np.zeros(16000, np.int16), np.full(8000, 1000, np.int16)])
-    heard = Transcription("Yes.", 1.5, no_speech=0.2, log_probability=-0.3)
+    heard = Transcription("Yes.", no_speech=0.2, log_probability=-0.3)
     evidence = SpeechEvidence.of(heard, Sound(samples))
     assert evidence == SpeechEvidence("Yes.", 0.2, -0.3, 0.5, 0.9, 1.0, 1000.0, 20.0)
     assert loudness(samples[:100]) == 0.0

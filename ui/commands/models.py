@@ -26,7 +26,7 @@ from models.download import (
     size_text,
 )
 from models.hardware import Hardware, detect
-from models.selection import choose_profile, notes_in, pull_choice
+from models.selection import choose_profile, pull_choice
 
 PLAIN_EVERY_S = 5.0
 """Seconds between progress lines without a terminal."""
@@ -194,11 +194,8 @@ def _pull(
         if names:
             store.pull(names, report, arrived=lambda one: _tell(one, out))
             return 0
-        notes = notes_in(store.cache)
-        choice = choose_profile(profile, hardware, store, notes, anew=True)
-        choice = pull_choice(
-            store, choice, hardware, notes, report, arrived=lambda one: _tell(one, out)
-        )
+        choice = choose_profile(profile, hardware, store, anew=True)
+        choice = pull_choice(store, choice, hardware, report, arrived=lambda one: _tell(one, out))
     out.say(
         f"Profile {profile}. {choice.reason}",
         event="profile",

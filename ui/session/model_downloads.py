@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from assistant.settings import Settings
 from models.catalogue import ModelRole
 from models.download import DownloadProgress, Report
-from models.selection import choose_profile, notes_in, pull_choice, select_models, wanted_models
+from models.selection import choose_profile, pull_choice, select_models, wanted_models
 
 RATE_S = 8.0
 """Seconds over which the download's speed is measured."""
@@ -50,11 +50,8 @@ def download_missing(settings: Settings, report: Report, stop: threading.Event) 
     shop.store.pull([name for name in missing if name != shop.profile.llm], report, stop)
     if shop.profile.llm in missing:
         # The choice for `default` also depends on what the network offers.
-        notes = notes_in(shop.store.cache)
-        choice = choose_profile(
-            settings.general.profile, shop.hardware, shop.store, notes, anew=True
-        )
-        pull_choice(shop.store, choice, shop.hardware, notes, report, stop)
+        choice = choose_profile(settings.general.profile, shop.hardware, shop.store, anew=True)
+        pull_choice(shop.store, choice, shop.hardware, report, stop)
 
 
 class Progress:

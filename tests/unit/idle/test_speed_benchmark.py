@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
 
+import psutil
 import pytest
 
 from assistant.compose.engines import chooses_model, open_benchmark
@@ -21,11 +23,10 @@ from assistant.settings import Settings
 from models import hardware
 from models.download.cache import ModelStore
 from models.selection.benchmark import Benchmark
-from models.selection.machine_records import notes_in
 from models.selection.profiles import STRONG
 from tests.support.hub_server import hub_server
 from tests.support.idling import NOW, SETTINGS, FakePolicy, until
-from tests.unit.test_profiles import LAPTOP, nothing, shrunk
+from tests.support.small_store import LAPTOP, SHRUNK_FILES, shrunk_store
 
 CODER = STRONG[1]
 
@@ -161,20 +162,19 @@ def test_speed_is_measured_only_where_it_decides_the_model(
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[ModelStore]:
-    with hub_server({f"{CODER}/resolve/main/file.bin": CODER.encode()}) as hub:
-        environment = {"HF_ENDPOINT": hub.url}
-        store = ModelStore(tmp_path / "cache", shrunk(), prepare=nothing, environment=environment)
+    with hub_server(SHRUNK_FILES) as hub:
+        store = shrunk_store(tmp_path / "cache", hub.url)
         store.pull([CODER])
         yield store
 
 
 def test_a_second_copy_of_the_model_needs_free_memory(
-    store: ModelStore, caplog: pytest.LogCaptureFixture
+    store: ModelStore, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    notes = notes_in(store.cache)
     needed = store.catalogue.get(CODER).ram_mb << 20
     free = [needed - 1]
-    benchmark = Benchmark(store, LAPTOP, notes, available_memory=lambda: free[0])
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=free[0]))
+    benchmark = Benchmark(store, LAPTOP)
 
     with caplog.at_level("INFO"):
         assert benchmark.due(NOW) is None

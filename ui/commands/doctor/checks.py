@@ -47,7 +47,7 @@ SENTENCE = "The quick brown fox jumps over the lazy dog near the quiet river."
 QUESTION = "Tell me in two sentences what a lighthouse is for."
 SLOW_TTS, SLOW_STT = 0.5, 0.5
 """Above these, a conversation drags; seconds per second of speech. The required speed of the
-language model is in models/selection/speed.py."""
+language model is in models/selection/machine_records.py."""
 
 
 class CheckStatus(StrEnum):

@@ -1,4 +1,4 @@
-"""What holds nothing goes back to the system; all else stays as it is."""
+"""Unused memory is returned to the system, and everything else is kept."""
 
 import platform
 import subprocess
@@ -35,20 +35,20 @@ print(before - resident_mb(), last == b"x" * 50_000)
 """
 
 
-def said_by(program: str) -> list[str]:
+def output_of(program: str) -> list[str]:
     command = [sys.executable, "-c", RESIDENT + program]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     return done.stdout.split()
 
 
-def test_zeros_are_given_back_and_all_else_is_kept() -> None:
-    released, kept, place, written = said_by(ZEROS)
+def test_zeros_are_returned_and_everything_else_is_kept() -> None:
+    released, kept, place, written = output_of(ZEROS)
     assert int(released) >= (55 if sys.platform == "linux" else -8)
     assert (kept, int(place)) == ("abc", 40_000_000)
     assert written == "def"
 
 
-def test_what_the_allocator_keeps_of_what_was_freed_is_given_back() -> None:
-    released, kept = said_by(FREED)
+def test_freed_memory_that_the_allocator_holds_is_returned() -> None:
+    released, kept = output_of(FREED)
     assert int(released) >= (40 if platform.libc_ver()[0] == "glibc" else -8)
     assert kept == "True"

@@ -1,4 +1,4 @@
-"""An adapter in peft's form, added to the weights that it was made for."""
+"""An adapter in peft's format is added to the weights that it was made for."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -32,14 +32,6 @@ def adapter(
     return folder
 
 
-def test_the_product_of_its_factors_is_added_with_its_scale(tmp_path: Path) -> None:
-    there = adapter(tmp_path, FACTORS)
-    [(name, added)] = read_adapter(there, WEIGHTS).items()
-    assert name == f"{NAME}.weight"
-    assert added.dtype == np.float32
-    np.testing.assert_array_equal(added, 2 * (UP @ DOWN))
-
-
 @pytest.mark.parametrize(
     "factors",
     [
@@ -49,13 +41,12 @@ def test_the_product_of_its_factors_is_added_with_its_scale(tmp_path: Path) -> N
     ],
     ids=["half of it", "another shape", "a layer that is not there"],
 )
-def test_one_that_does_not_fit_is_refused(tmp_path: Path, factors: Mapping[str, Array]) -> None:
+def test_an_adapter_that_does_not_fit_is_refused(
+    tmp_path: Path, factors: Mapping[str, Array]
+) -> None:
     there = adapter(tmp_path, {name: np.ascontiguousarray(each) for name, each in factors.items()})
     with pytest.raises(ModelCorrupt, match=r"adapter in .* can't be read"):
         read_adapter(there, WEIGHTS)
-
-
-def test_one_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelCorrupt, match="adapter in"):
         read_adapter(tmp_path / "nowhere", WEIGHTS)
 
@@ -67,7 +58,9 @@ def published(adapted: Array) -> Published:
     )
 
 
-def test_one_for_some_layers_leaves_these_and_adds_to_what_was_added(tmp_path: Path) -> None:
+def test_an_adapter_for_some_layers_keeps_these_and_adds_to_the_other_adapter(
+    tmp_path: Path,
+) -> None:
     whole = published(np.ones((3, 5), np.float32))
     some = distil(whole, adapter(tmp_path, FACTORS, [2, 1]))
     assert some.layers == (1, 2)
@@ -77,14 +70,14 @@ def test_one_for_some_layers_leaves_these_and_adds_to_what_was_added(tmp_path: P
 
 
 @pytest.mark.parametrize("layers", [None, [], [1, 3], ["x"], 1])
-def test_one_for_no_layers_of_the_model_is_refused(
+def test_an_adapter_for_no_layers_of_the_model_is_refused(
     tmp_path: Path, layers: Sequence[int] | None
 ) -> None:
     with pytest.raises(ModelCorrupt, match="adapter in"):
         distil(published(np.zeros((3, 5), np.float32)), adapter(tmp_path, FACTORS, layers))
 
 
-def test_those_of_the_catalogue_are_the_ones_that_it_names() -> None:
+def test_the_shipped_adapters_have_the_digests_of_the_catalogue() -> None:
     models = catalogue.read().models.values()
     adapters = [each for model in models for each in (model.adapter, model.distilled) if each]
     assert adapters

@@ -1,4 +1,4 @@
-"""A prompt that is read beside the conversation: in how large pieces, and when its slot is free."""
+"""A background prompt is read in pieces: their size, and when the slot is free again."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -60,7 +60,7 @@ def pieces(
 @pytest.mark.parametrize(
     ("token_s", "first", "then"), [(0.0001, 4, 32), (0.00099, 4, 20), (0.007, 4, 2), (0.03, 4, 1)]
 )
-def test_a_piece_is_what_is_read_in_its_time(
+def test_a_piece_takes_about_20_ms(
     monkeypatch: pytest.MonkeyPatch, token_s: float, first: int, then: int
 ) -> None:
     engine = Engine(token_s)
@@ -74,7 +74,7 @@ def test_a_piece_is_what_is_read_in_its_time(
     assert PROMPT - then - 1 <= read < PROMPT, "the last piece is the request's own"
 
 
-def test_a_slow_moment_is_over_though_a_step_costs_more_than_its_token(
+def test_pieces_grow_again_after_a_slow_moment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     engine = Engine(token_s=0.002, step_s=0.009)
@@ -88,7 +88,9 @@ def test_a_slow_moment_is_over_though_a_step_costs_more_than_its_token(
     assert engine.sizes[-8:].count(5) >= 6, "five take all of the time"
 
 
-def test_what_does_not_fit_is_tried_ever_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_size_that_does_not_fit_is_tried_less_and_less_often(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     engine = Engine(token_s=0.012)
 
     pieces(monkeypatch, engine).read(BODY, threading.Event(), lambda _: None)
@@ -100,7 +102,7 @@ def test_what_does_not_fit_is_tried_ever_less_often(monkeypatch: pytest.MonkeyPa
     assert between[-1] > 2 * between[0]
 
 
-def test_nothing_is_read_for_what_is_wanted_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_read_for_a_cancelled_request(monkeypatch: pytest.MonkeyPatch) -> None:
     cancelled = threading.Event()
     engine = Engine(0.001, on_post=cancelled.set)
 
@@ -110,7 +112,7 @@ def test_nothing_is_read_for_what_is_wanted_no_more(monkeypatch: pytest.MonkeyPa
     assert engine.sizes == []
 
 
-def test_the_slot_is_free_when_the_step_is_over_that_was_begun(
+def test_the_slot_is_free_once_the_current_step_has_ended(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     steps: Iterator[bool] = iter([True, True, False])
@@ -123,7 +125,7 @@ def test_the_slot_is_free_when_the_step_is_over_that_was_begun(
     assert slot.enter(threading.Event())
 
 
-def test_an_engine_that_never_ends_its_step_is_not_waited_for_for_ever(
+def test_a_step_that_never_ends_is_not_waited_for_forever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     engine = Engine(0.001)
@@ -136,7 +138,7 @@ def test_an_engine_that_never_ends_its_step_is_not_waited_for_for_ever(
     assert slot.enter(threading.Event())
 
 
-def test_the_slot_is_free_though_the_engine_can_not_be_asked(
+def test_the_slot_is_free_even_if_the_engine_does_not_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def busy() -> bool:
@@ -151,12 +153,12 @@ def test_the_slot_is_free_though_the_engine_can_not_be_asked(
     assert slot.enter(threading.Event())
 
 
-def test_how_many_requests_are_worked_on_is_read_from_what_the_engine_tells() -> None:
-    told = (
+def test_running_requests_are_counted_from_the_engine_s_metrics() -> None:
+    metrics = (
         "# HELP llamacpp:requests_processing Number of requests processing\n"
         "# TYPE llamacpp:requests_processing gauge\n"
         "llamacpp:requests_processing 2\n"
         "llamacpp:requests_deferred 1\n"
     )
-    assert processed(told) == 2
+    assert processed(metrics) == 2
     assert processed("") == 0

@@ -1,4 +1,4 @@
-"""Marks of chat templates in what somebody said."""
+"""Special tokens of chat templates are broken up in what somebody said."""
 
 import unicodedata
 from random import Random
@@ -43,7 +43,7 @@ FAMILIES = {
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_no_mark_of_any_family_stays_whole(family: str) -> None:
+def test_no_special_token_of_any_family_stays_whole(family: str) -> None:
     for mark in FAMILIES[family].split():
         for said in (mark, f"a{mark}b", f"{mark}{mark}", f"<{mark}>", f"[{mark}]", f" {mark}\n"):
             assert mark not in without_special_tokens(said), said
@@ -51,13 +51,13 @@ def test_no_mark_of_any_family_stays_whole(family: str) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_no_attack_brings_a_mark_of_it(family: str) -> None:
+def test_no_attack_forms_a_special_token(family: str) -> None:
     for name, attack in ATTACKS.items():
         left = without_special_tokens(attack)
         assert not [mark for mark in FAMILIES[family].split() if mark in left], name
 
 
-def test_some_attack_tries_the_tags_that_say_who_speaks() -> None:
+def test_some_attacks_try_the_tags_that_name_a_speaker() -> None:
     assert sum("<role>" in attack for attack in ATTACKS.values()) >= 3
 
 
@@ -68,11 +68,11 @@ def test_some_attack_tries_the_tags_that_say_who_speaks() -> None:
         *("### 指示:", "### 応答:", "### 명령어:", "### 응답:"),
     ],
 )
-def test_words_that_are_marks_lose_their_colon(mark: str) -> None:
+def test_words_that_some_template_uses_as_marks_lose_their_colon(mark: str) -> None:
     assert ":" not in without_special_tokens(f"{mark} hello")
 
 
-def test_a_mark_put_together_from_its_own_pieces_does_not_come_back() -> None:
+def test_a_token_nested_in_itself_does_not_come_back() -> None:
     assert "<|im_start|>" not in without_special_tokens("<|im_<|im_start|>start|>")
     assert "[INST]" not in without_special_tokens("[/IN\u200dST][[INST]INST][IN\x00ST]").replace(
         "[ ", "[x"
@@ -80,12 +80,9 @@ def test_a_mark_put_together_from_its_own_pieces_does_not_come_back() -> None:
     assert "<|im_start|>" not in without_special_tokens("<|im\u200b_st\x00art|>")
 
 
-def test_harmless_words_stay() -> None:
+def test_ordinary_text_is_unchanged() -> None:
     for key, (text, kept) in WISHES.items():
         assert kept in without_special_tokens(text), key
-
-
-def test_ordinary_words_stay_to_the_letter() -> None:
     for said in (
         "x < 3, y > 4 and a|b; if (a[i] < b[j]) { swap(a, b); }",
         "I ❤️ 👨\u200d👩\u200d👧, می\u200cخواهم, naïve — “quoted” [sic] <b>bold</b> <marquee>",
@@ -95,7 +92,7 @@ def test_ordinary_words_stay_to_the_letter() -> None:
         assert without_special_tokens(said) == said
 
 
-def test_invisible_and_broken_characters_go() -> None:
+def test_invisible_and_invalid_characters_are_removed() -> None:
     for code in range(0x110000):
         letter = chr(code)
         kind = unicodedata.category(letter)
@@ -110,7 +107,7 @@ def test_invisible_and_broken_characters_go() -> None:
     assert without_special_tokens("a\r\nb\rc\u2028d\x85e\x0bf") == "a\nb\nc\nd\ne\nf"
 
 
-def test_twice_is_as_once() -> None:
+def test_it_is_idempotent() -> None:
     alphabet = ["<", "|", ">", "[", "]", "/", "INST", "s", "_", "~", "!b", "\u200d", "é", "#"]
     alphabet += ["\r", "\n", " ", "USER", ":", "### user", "｜", "＜", "＞", ">>", "<<", "A", "im"]
     random = Random(1)
@@ -120,12 +117,12 @@ def test_twice_is_as_once() -> None:
         assert without_special_tokens(once) == once, repr(said)
 
 
-def test_long_runs_take_no_long_time() -> None:
+def test_long_runs_are_handled_quickly() -> None:
     for run in ("<", "[", "#", "A", "<|", "[A", ">>", "\u200d", "[" + "A" * 60, "USER ", "~b", " "):
         without_special_tokens(run * (200_000 // len(run)))
 
 
-def test_messages_go_to_an_engine_without_marks() -> None:
+def test_messages_reach_an_engine_without_special_tokens() -> None:
     messages = [Message("system", "Be kind."), Message("user", "Hi <|im_end|>")]
     assert engine_messages(messages) == [
         {"role": "system", "content": "Be kind."},

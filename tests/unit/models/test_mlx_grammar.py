@@ -1,19 +1,17 @@
-"""The parts of the MLX engine that need no model: grammar and stop sequences."""
+"""The grammar that constrains the MLX engine, without a model."""
 
 import json
 
 import llguidance
 import mlx.core as mx
-import pytest
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-from models.llm.mlx_engine import _Constraint, _Text
+from models.llm.mlx_engine import _Constraint
 
 END = 256
 
 
-@pytest.fixture(scope="module")
-def tokenizer() -> Tokenizer:
+def byte_tokenizer() -> Tokenizer:
     """One token for each byte, and one for the end."""
     letters = {
         letter: place for place, letter in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))
@@ -25,30 +23,14 @@ def tokenizer() -> Tokenizer:
     return made
 
 
-def said(tokenizer: Tokenizer, text: str, stop: tuple[str, ...]) -> tuple[list[str], bool]:
-    reader = _Text(tokenizer, stop)
-    pieces: list[str] = []
-    for token in tokenizer.encode(text).ids:
-        pieces.append(reader.add(token))
-        if reader.stopped:
-            break
-    return [piece for piece in [*pieces, reader.rest()] if piece], reader.stopped
-
-
-def test_letters_of_several_bytes_come_whole(tokenizer: Tokenizer) -> None:
-    assert said(tokenizer, "né 🙂!", ()) == (["n", "é", " ", "🙂", "!"], False)
-
-
-def test_what_may_begin_a_stop_sequence_is_held_back(tokenizer: Tokenizer) -> None:
-    assert said(tokenizer, "ab</s>cd", ("</s>",)) == (["a", "b"], True)
-    assert said(tokenizer, "a<</s", ("</s>",)) == (["a", "<", "</s"], False)
-    assert said(tokenizer, "a</x", ("</s>", "")) == (["a", "</x"], False)
-    assert said(tokenizer, "one two", ("two", "e t")) == (["o", "n"], True)
-
-
-def test_a_grammar_allows_what_fits_and_then_the_end(tokenizer: Tokenizer) -> None:
-    schema = {"type": "object", "properties": {"a": {"type": "boolean"}}, "required": ["a"],
-              "additionalProperties": False}  # fmt: skip
+def test_a_grammar_allows_what_fits_and_then_the_end() -> None:
+    tokenizer = byte_tokenizer()
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "boolean"}},
+        "required": ["a"],
+        "additionalProperties": False,
+    }
     vocabulary = llguidance.LLTokenizer(tokenizer.to_str(), n_vocab=260, eos_token=[END])
     grammar = llguidance.LLMatcher.grammar_from_json_schema(
         json.dumps(schema), overrides={"whitespace_flexible": False}

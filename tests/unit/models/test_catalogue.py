@@ -1,6 +1,7 @@
-"""The shipped catalogue holds together, and a broken one is refused."""
+"""The shipped catalogue is consistent, and a broken one is refused."""
 
 import re
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -19,31 +20,27 @@ def test_every_role_and_engine_has_a_model() -> None:
 
 
 @pytest.mark.parametrize("model", SHIPPED.models.values(), ids=SHIPPED.models)
-def test_sources_are_pinned_and_sizes_add_up(model: catalogue.Model) -> None:
-    """That pieces make up their files to the byte is checked when the catalogue is read."""
+def test_an_entry_is_consistent_and_pinned(model: catalogue.Model) -> None:
     assert model.hub is not None
     assert re.fullmatch(r"[0-9a-f]{40}|v\d+\.\d+\.\d+", model.hub.revision)
     assert model.ram_mb << 20 > model.bytes // 2
-    digests = [file.sha256 for file in model.files]
-    assert len(set(digests)) == len(digests)
+    assert model.adapter or not model.distilled
+    assert len({file.name for file in model.files}) == len(model.files)
+    assert len({file.sha256 for file in model.files}) == len(model.files)
+    for name in (model.name, *(file.name for file in (*model.files, *model.piece_files))):
+        assert re.fullmatch(r"(?!.*\.\.)[A-Za-z0-9_.][A-Za-z0-9_./-]*", name), "inside a folder"
 
 
-def test_models_that_a_blocked_hub_must_not_prevent_have_wheels() -> None:
-    mirrored = {name for name, model in SHIPPED.models.items() if model.pieces}
-
-    assert mirrored >= {
-        "whisper-tiny.en",
-        "whisper-base",
-        "smollm2-135m-instruct",
-        "qwen2.5-coder-0.5b-instruct",
-        "qwen2.5-coder-1.5b-instruct",
-        "all-minilm-l6-v2",
-        "all-mpnet-base-v2",
-        "piper-en-us-joe-medium",
-    }
+@pytest.mark.parametrize("model", SHIPPED.models.values(), ids=SHIPPED.models)
+def test_the_pieces_make_up_their_files_to_the_byte(model: catalogue.Model) -> None:
+    made: Counter[str] = Counter()
+    for piece in model.pieces:
+        made[piece.file] += model.piece_bytes(piece)
+    if made:
+        assert made == {file.name: file.bytes for file in model.piece_files}
 
 
-def test_a_file_in_a_folder_of_the_hub() -> None:
+def test_a_file_may_be_in_a_folder_of_the_hub() -> None:
     voice = SHIPPED.get("piper-en-us-joe-medium")
 
     assert voice.hub is not None
@@ -52,7 +49,7 @@ def test_a_file_in_a_folder_of_the_hub() -> None:
     )
 
 
-def test_an_unknown_name_is_one_clear_sentence() -> None:
+def test_an_unknown_name_is_refused() -> None:
     with pytest.raises(ModelMissing, match="no model `gpt-9`") as caught:
         SHIPPED.get("gpt-9")
 
@@ -62,11 +59,6 @@ def test_an_unknown_name_is_one_clear_sentence() -> None:
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
-        ({"hub": None, "pieces": None}, "no source"),
-        ({"pieces": small_models.table()["pieces"][:-1]}, "don't add up"),
-        ({"files": small_models.table()["files"] * 2}, "named twice"),
-        ({"files": [{"name": "../x", "bytes": 1, "sha256": "0" * 64}]}, "not a path inside"),
-        ({"files": [{"name": "/x", "bytes": 1, "sha256": "0" * 64}]}, "not a path inside"),
         ({"files": [{"name": "x", "bytes": 1, "sha256": "0" * 63}]}, "sha256"),
         ({"colour": "blue"}, "colour"),
         (

@@ -1,6 +1,6 @@
-"""Vocabularies, templates and counts, on a model's header written here by hand.
+"""Vocabularies, templates and counts, on a GGUF header written here by hand.
 
-What a real model's engine counts stands behind it, in tests/real/test_token_counts.py.
+tests/real/test_token_counts.py compares the counts with those of a real engine.
 """
 
 import struct
@@ -118,58 +118,28 @@ def test_reads_every_kind_of_value(tmp_path: Path) -> None:
         (b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + text("a") + struct.pack("<I", 99), "is damaged"),
     ],
 )
-def test_a_damaged_file_is_named(tmp_path: Path, content: bytes, said: str) -> None:
+def test_a_damaged_or_missing_file_is_named(tmp_path: Path, content: bytes, said: str) -> None:
     file = tmp_path / "model.gguf"
     file.write_bytes(content)
-    with pytest.raises(ModelCorrupt, match=said) as told:
+    with pytest.raises(ModelCorrupt, match=said) as caught:
         read_header(file)
-    assert str(file) in str(told.value)
-    assert told.value.mend
-
-
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    for path in (tmp_path / "none.gguf", tmp_path):
+    assert str(file) in str(caught.value)
+    assert caught.value.mend
+    for absent in (tmp_path / "none.gguf", tmp_path):
         with pytest.raises(ModelMissing, match="no model file at"):
-            read_header(path)
+            read_header(absent)
 
 
-def test_text_is_counted_by_merges() -> None:
-    known = counter()
-
-    assert known.count("") == 0
-    assert known.count("hello") == 1
-    assert known.count("hello world") == 2
-    assert known.count("hellohello") == 2
-    assert known.count("hello 12") == 1 + 1 + 2  # the blank stands alone before a digit
-    assert known.count("é") == 2  # two bytes, no merge
-
-
-def test_special_tokens_count_one_in_a_prompt_and_as_letters_in_a_text() -> None:
-    known = counter()
-
-    parted = "< |im_end| >"
-    assert known.count("<|im_end|>") == len(parted)
-    assert known.count("<tool>") == len("< tool>")  # user-defined, else cut out of any text
-    said = [Message("user", "<|im_end|>hello<tool>")]
-    assert known.count_messages(said) == known.count_messages([Message("user", "hello")]) + len(
-        parted + "< tool>"
-    )
-    # <|im_start|> user \n hello <|im_end|> \n, and the answer's opening
-    opening = len("user\n") + 1 + 1
-    answer = 1 + len("assistant\n")
-    assert known.count_messages([Message("user", "hello")]) == 1 + opening + 1 + answer
-
-
-def test_a_beginning_of_text_is_counted_once() -> None:
+def test_a_bos_token_is_counted_once() -> None:
     plain = counter().count_messages([Message("user", "hello")])
     with_bos = counter(tokenizer__ggml__add_bos_token=True)
     written = counter(
         tokenizer__ggml__add_bos_token=True, tokenizer__chat_template="{{ bos_token }}" + CHATML
     )
-    begins_so = counter(tokenizer__ggml__add_bos_token=True, tokenizer__ggml__bos_token_id=2)
+    same_token = counter(tokenizer__ggml__add_bos_token=True, tokenizer__ggml__bos_token_id=2)
 
     assert written.count_messages([Message("user", "hello")]) == plain + 1
-    assert begins_so.count_messages([Message("user", "hello")]) == plain + 1
+    assert same_token.count_messages([Message("user", "hello")]) == plain + 1
     # Here the template's own first token is that token, and the engine doesn't double it.
     assert with_bos.count_messages([Message("user", "hello")]) == plain
 
@@ -200,7 +170,7 @@ PIECES = {
 
 
 @pytest.mark.parametrize("kind", PIECES)
-def test_text_is_cut_as_each_tokenizer_does(kind: str) -> None:
+def test_text_is_split_as_each_tokenizer_does(kind: str) -> None:
     assert regex.findall(SPLITS[kind], SAMPLE) == PIECES[kind]
 
 
@@ -208,13 +178,6 @@ def test_text_is_cut_as_each_tokenizer_does(kind: str) -> None:
 def test_every_split_keeps_every_letter(kind: str) -> None:
     assert "".join(regex.findall(SPLITS[kind], SAMPLE)) == SAMPLE
     assert counter(tokenizer__ggml__pre=kind).count("hello") == 1
-
-
-def test_long_runs_are_counted_in_no_time() -> None:
-    known = counter()
-
-    assert known.count("z" * 20_000) == 20_000
-    assert known.count(" " * 20_000) == 20_000
 
 
 def test_a_template_is_run_as_chat_templates_are() -> None:
@@ -229,8 +192,6 @@ def test_a_template_is_run_as_chat_templates_are() -> None:
     template = ChatTemplate(source, bos="<s>", eos="</s>")
 
     assert template.render([Message("user", "hi")]) == '<s>{"it\'s": "ü<"}</s>20no'
-    assert template.knows_thinking
-    assert not ChatTemplate(CHATML, bos="", eos="").knows_thinking
 
 
 def test_a_template_that_refuses_or_does_not_parse_says_so() -> None:
@@ -250,7 +211,7 @@ def test_a_template_that_refuses_or_does_not_parse_says_so() -> None:
         "{% for each in messages %}{{ messages.append(loop) }}{% endfor %}",
     ],
 )
-def test_a_template_can_do_no_harm(source: str) -> None:
+def test_a_template_runs_in_a_sandbox(source: str) -> None:
     template = ChatTemplate(source, bos="", eos="")
     with pytest.raises(ModelFailed, match="refuses"):
         template.render([Message("user", "hi")])
@@ -288,7 +249,7 @@ class Fixed:
         return self.real.count_messages(messages) + self.more
 
 
-def test_counters_agree_or_not() -> None:
+def test_counters_are_compared() -> None:
     known = counter()
 
     assert agree(known, Fixed(known))
@@ -299,7 +260,7 @@ def test_counters_agree_or_not() -> None:
 
 
 def test_a_vocabulary_without_special_tokens() -> None:
-    vocabulary = Vocabulary(len, frozenset(), frozenset(), adds_bos=False, bos="", eos="")
+    vocabulary = Vocabulary(len, frozenset(), frozenset())
     known = VocabularyCounter(vocabulary, ChatTemplate(CHATML, bos="", eos=""))
 
     assert known.count("abc") == 3
