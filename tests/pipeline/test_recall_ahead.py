@@ -3,35 +3,25 @@
 import asyncio
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from assistant.events import Recalled
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.retrieval.results import RecalledForTurn
 from assistant.memory.turn_recall import TurnRecall
-from assistant.settings import Settings
 from assistant.voice.frames import PartialFrame
 from tests.support.encoders import WAIT_S, Held
-from tests.support.fakes import ScriptedEnd, ScriptedLlm, ScriptedStt, silence, speech
+from tests.support.fakes import UTTERANCE, ScriptedEnd, ScriptedLlm, ScriptedStt, silence, sound
 from tests.support.memories import memory
 from tests.support.pace import UNHURRIED_S, unhurried
 from tests.support.session import Session, session
 from tests.support.user_memory import user_memory
 
-UTTERANCE = np.concatenate([speech(0.8), silence(0.6)])
-LONG = np.concatenate([speech(2.5), silence(0.6)])
 LEISURE_MS = 20_000
 
 
-def settings(**memory: float) -> Settings:
-    return Settings.model_validate(
-        {
-            "general": {"sounds": False},
-            "stt": {"partials": True},
-            "memory": {"deadline_ms": LEISURE_MS, **memory},
-        }
-    )
+def settings(**memory: float) -> dict[str, dict[str, float]]:
+    return {"stt": {"partials": True}, "memory": {"deadline_ms": LEISURE_MS, **memory}}
 
 
 def words(seconds: float) -> str:
@@ -44,15 +34,15 @@ class Listening:
     """Notes what it is told."""
 
     def __init__(self) -> None:
-        self.told: list[str] = []
+        self.words: list[str] = []
         self.deadlines: list[float] = []
 
     def ahead(self, words: str) -> None:
-        self.told.append(f"so far: {words}")
+        self.words.append(f"so far: {words}")
 
     async def recall(self, query: str, deadline_s: float) -> RecalledForTurn:
         self.deadlines.append(deadline_s)
-        self.told.append(query)
+        self.words.append(query)
         return RecalledForTurn()
 
 
@@ -60,11 +50,11 @@ async def test_recall_is_told_the_words_while_they_are_spoken(tmp_path: Path) ->
     recaller = Listening()
     stt = ScriptedStt(by_length=words)
     async with session(
-        stt, ScriptedLlm(), LONG, tmp_path, settings=settings(), recaller=recaller
+        stt, ScriptedLlm(), sound(2.5, 0.6), tmp_path, settings=settings(), recaller=recaller
     ) as talk:
         await talk.to_the_end()
         [turn] = talk.turns
-    before = recaller.told[: recaller.told.index(turn.user)]
+    before = recaller.words[: recaller.words.index(turn.user)]
     assert before[-1] == f"so far: {turn.user}"
     earlier = [each.removeprefix("so far: ") for each in before[:-1]]
     assert earlier
@@ -80,7 +70,7 @@ async def test_what_is_not_meant_for_the_assistant_is_not_told(tmp_path: Path) -
         talk.dialogue.sleep()
         await talk.to_the_end()
     assert stt.heard
-    assert recaller.told == []
+    assert recaller.words == []
 
 
 async def test_what_is_typed_has_more_time(tmp_path: Path) -> None:
@@ -114,7 +104,7 @@ class Remembering:
         await asyncio.to_thread(self.memory.put, [memory(text, "me") for text in texts])
 
     def follow(self, talk: Session) -> None:
-        talk.dialogue._bus.subscribe(self.recollection.watch)
+        talk.bus.subscribe(self.recollection.watch)
 
 
 async def test_of_all_that_was_heard_only_the_turns_words_are_kept(tmp_path: Path) -> None:
@@ -122,11 +112,10 @@ async def test_of_all_that_was_heard_only_the_turns_words_are_kept(tmp_path: Pat
     remembering = Remembering(tmp_path)
     await remembering.load(fact)
     stt = ScriptedStt(by_length=words)
-    sound = np.concatenate([speech(0.9), silence(0.4), speech(0.9), silence(0.6)])
     async with session(
         stt,
         ScriptedLlm(),
-        sound,
+        sound(0.9, 0.4, 0.9, 0.6),
         tmp_path,
         settings=settings(),
         end=ScriptedEnd(0.1),
@@ -174,7 +163,7 @@ async def test_the_last_partial_stands_in_when_the_deadline_is_missed(
         recaller=remembering.recollection,
     ) as talk:
         remembering.follow(talk)
-        await talk.loop._worker.queue_frame(PartialFrame(1, "the dog sleeps"))
+        await talk.loop._worker.queue_frame(PartialFrame("the dog sleeps"))
         async with asyncio.timeout(WAIT_S):
             while "the dog sleeps" not in remembering.encoder.texts():
                 await asyncio.sleep(0.01)
@@ -182,8 +171,8 @@ async def test_the_last_partial_stands_in_when_the_deadline_is_missed(
         async with asyncio.timeout(WAIT_S):
             while not talk.of(Recalled):
                 await asyncio.sleep(0.01)
-        [told] = talk.of(Recalled)
+        [recalled] = talk.of(Recalled)
     remembering.model.may_go_on.set()
-    assert told.missed
-    assert dict(told.memories[0].parts)["meaning"] > 0.3
+    assert recalled.missed
+    assert dict(recalled.memories[0].parts)["meaning"] > 0.3
     await remembering.memory.close()

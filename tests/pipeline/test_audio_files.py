@@ -61,23 +61,15 @@ def test_16_khz_is_not_touched(tmp_path: Path) -> None:
     assert np.array_equal(read_recording(tmp_path / "a.wav"), sound)
 
 
-def _nothing(path: Path) -> None:
-    path.unlink(missing_ok=True)
-
-
-def _no_samples(path: Path) -> None:
-    soundfile.write(path, np.zeros(0, np.int16), 16000, format="WAV")
-
-
 @pytest.mark.parametrize(
     ("prepare", "says"),
     [
-        (_nothing, "There is no recording"),
+        (lambda path: path.unlink(missing_ok=True), "There is no recording"),
         (lambda path: path.mkdir(), "is not a file"),
         (lambda path: path.write_bytes(b""), "is empty"),
         (lambda path: path.write_text("Dear diary,\n" * 50), "is not audio"),
         (lambda path: path.write_bytes(b"RIFF\x10\0\0\0WAVEfmt "), "is not audio"),
-        (_no_samples, "holds no sound"),
+        (lambda path: soundfile.write(path, np.zeros(0, np.int16), 16000), "holds no sound"),
     ],
 )
 def test_what_is_not_a_recording_gives_one_sentence(
@@ -205,19 +197,6 @@ async def test_a_wav_is_the_true_timeline(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-async def test_a_wav_can_leave_the_silences_out(tmp_path: Path) -> None:
-    path, sound = tmp_path / "out.wav", tone(16000, 0.1)
-    loudspeaker = WavLoudspeaker(path, timeline=False)
-    await loudspeaker.open(16000)
-    for _ in range(2):
-        await asyncio.sleep(0.05)
-        await play(loudspeaker, sound)
-        await loudspeaker.drain()
-    await loudspeaker.close()
-    written, _ = soundfile.read(path, dtype="int16")
-    assert np.array_equal(written, np.concatenate([sound, sound]))
-
-
 async def test_an_interruption_is_audible_in_the_wav_and_in_the_account(tmp_path: Path) -> None:
     path = tmp_path / "out.wav"
     loudspeaker = WavLoudspeaker(path)
@@ -290,20 +269,6 @@ async def test_the_caller_is_never_far_ahead() -> None:
     await loudspeaker.drain()
     assert loudspeaker.played() == accepted
     await loudspeaker.close()
-
-
-async def test_the_reference_is_what_is_played() -> None:
-    loudspeaker, parts = NullLoudspeaker(), list[Samples]()
-    loudspeaker.set_reference(lambda samples, rate: parts.append(samples))
-    await loudspeaker.open(16000)
-    sound = tone(16000, 0.1)
-    await play(loudspeaker, sound)
-    await loudspeaker.drain()
-    await loudspeaker.close()
-    heard = np.concatenate(parts)
-    start = int(np.flatnonzero(heard)[0]) - 1
-    assert start >= 0
-    assert np.array_equal(heard[start : start + len(sound)], sound)
 
 
 async def test_the_fast_loudspeaker_takes_all_at_once() -> None:

@@ -4,16 +4,11 @@ import asyncio
 import time
 from pathlib import Path
 
-import numpy as np
-
 from assistant.errors import ModelFailed
 from assistant.events import MemoryUsed, Notice, Recalled, Severity
 from assistant.memory.retrieval.results import RecalledForTurn
-from assistant.settings import Settings
-from tests.support.fakes import ScriptedLlm, ScriptedStt, silence, speech
+from tests.support.fakes import UTTERANCE, ScriptedLlm, ScriptedStt, silence, sound
 from tests.support.session import session
-
-UTTERANCE = np.concatenate([speech(0.8), silence(0.6)])
 
 
 class TwoMemories:
@@ -53,8 +48,7 @@ class HeldUp(TwoMemories):
 async def test_memories_enter_the_prompt_once_and_never_the_history(tmp_path: Path) -> None:
     llm, recaller = ScriptedLlm("Max.", "Tea."), TwoMemories()
     stt = ScriptedStt("What is my dog called?")
-    sound = np.concatenate([UTTERANCE, silence(1.0), UTTERANCE])
-    async with session(stt, llm, sound, tmp_path, recaller=recaller) as talk:
+    async with session(stt, llm, sound(0.8, 1.6, 0.8, 0.6), tmp_path, recaller=recaller) as talk:
         await talk.to_the_end()
         assert len(talk.turns) == 2
         for request in llm.requests:
@@ -86,8 +80,7 @@ async def test_a_failing_model_is_apologised_for_and_the_conversation_goes_on(
     tmp_path: Path,
 ) -> None:
     llm = ScriptedLlm(ModelFailed("The model is gone.", mend="Start it."), "Here I am.")
-    sound = np.concatenate([UTTERANCE, silence(4.0), UTTERANCE])
-    async with session(ScriptedStt("Hello."), llm, sound, tmp_path) as talk:
+    async with session(ScriptedStt("Hello."), llm, sound(0.8, 4.6, 0.8, 0.6), tmp_path) as talk:
         await talk.to_the_end()
         first, second = talk.turns
         assert first.assistant.startswith("Sorry")
@@ -99,7 +92,7 @@ async def test_a_failing_model_is_apologised_for_and_the_conversation_goes_on(
 
 
 async def test_a_silent_model_is_given_up_with_an_apology(tmp_path: Path) -> None:
-    settings = Settings.model_validate({"general": {"sounds": False}, "llm": {"timeout_s": 0.3}})
+    settings = {"llm": {"timeout_s": 0.3}}
     llm = ScriptedLlm("Never said", token_s=60)
     async with session(ScriptedStt("Hello."), llm, UTTERANCE, tmp_path, settings=settings) as talk:
         await talk.to_the_end()
