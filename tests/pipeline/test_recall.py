@@ -1,11 +1,12 @@
-"""Recall on the words heard so far: what it is told, and what is left of them afterwards."""
+"""Recall during a turn: on the words so far, once for each prompt, never delaying an answer."""
 
 import asyncio
+import time
 from pathlib import Path
 
 import pytest
 
-from assistant.events import Recalled
+from assistant.events import MemoryUsed, Recalled
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.retrieval.results import RecalledForTurn
 from assistant.memory.turn_recall import TurnRecall
@@ -18,6 +19,7 @@ from tests.support.session import Session, session
 from tests.support.user_memory import user_memory
 
 LEISURE_MS = 20_000
+TWO = (MemoryUsed("1", "The dog is called Max.", 0.9), MemoryUsed("2", "Likes tea.", 0.4))
 
 
 def settings(**memory: float) -> dict[str, dict[str, float]]:
@@ -30,10 +32,11 @@ def words(seconds: float) -> str:
     return " ".join(said.split()[: max(2, int(seconds * 5))])
 
 
-class Listening:
-    """Notes what it is told."""
+class ScriptedRecaller:
+    """Finds what it was given, and notes what it was asked."""
 
-    def __init__(self) -> None:
+    def __init__(self, *memories: MemoryUsed) -> None:
+        self.found = RecalledForTurn(memories)
         self.words: list[str] = []
         self.deadlines: list[float] = []
 
@@ -43,12 +46,55 @@ class Listening:
     async def recall(self, query: str, deadline_s: float) -> RecalledForTurn:
         self.deadlines.append(deadline_s)
         self.words.append(query)
-        return RecalledForTurn()
+        return self.found
 
 
-async def test_recall_is_told_the_words_while_they_are_spoken(tmp_path: Path) -> None:
-    recaller = Listening()
-    stt = ScriptedStt(by_length=words)
+class NeverBack(ScriptedRecaller):
+    def ahead(self, words: str) -> None:
+        raise RuntimeError("a recaller that fails costs no answer")
+
+    async def recall(self, query: str, deadline_s: float) -> RecalledForTurn:
+        await asyncio.sleep(30)
+        return self.found
+
+
+class HeldUp(ScriptedRecaller):
+    """The whole program is, as by another one that has the processor."""
+
+    async def recall(self, query: str, deadline_s: float) -> RecalledForTurn:
+        time.sleep(deadline_s + 0.02)
+        await asyncio.sleep(0.001)
+        return self.found
+
+
+async def test_memories_enter_the_prompt_once_and_never_the_history(tmp_path: Path) -> None:
+    llm, stt = ScriptedLlm("Max.", "Tea."), ScriptedStt("What is my dog called?")
+    recaller, speech = ScriptedRecaller(*TWO), sound(0.8, 1.6, 0.8, 0.6)
+    async with session(stt, llm, speech, tmp_path, recaller=recaller) as talk:
+        await talk.to_the_end()
+        assert len(talk.turns) == 2
+        for request in llm.requests:
+            prompt = "\n".join(message.content for message in request.messages)
+            assert prompt.count(TWO[0].text) == 1
+            assert TWO[0].text in request.messages[-1].content
+        assert [memory.id for memory in talk.turns[0].memories] == ["1", "2"]
+        assert [len(event.memories) for event in talk.of(Recalled)] == [2, 2]
+
+
+@pytest.mark.parametrize(("recaller", "ids"), [(NeverBack(*TWO), []), (HeldUp(*TWO), ["1", "2"])])
+async def test_a_recall_that_is_late_costs_no_answer_and_is_used_if_it_still_comes(
+    tmp_path: Path, recaller: ScriptedRecaller, ids: list[str]
+) -> None:
+    stt, llm = ScriptedStt("Hello."), ScriptedLlm("Hi.")
+    async with session(stt, llm, UTTERANCE, tmp_path, recaller=recaller) as talk:
+        await talk.to_the_end()
+        [turn] = talk.turns
+        assert turn.assistant == "Hi."
+        assert [memory.id for memory in turn.memories] == ids
+
+
+async def test_recall_gets_the_words_while_they_are_spoken(tmp_path: Path) -> None:
+    recaller, stt = ScriptedRecaller(), ScriptedStt(by_length=words)
     async with session(
         stt, ScriptedLlm(), sound(2.5, 0.6), tmp_path, settings=settings(), recaller=recaller
     ) as talk:
@@ -61,9 +107,8 @@ async def test_recall_is_told_the_words_while_they_are_spoken(tmp_path: Path) ->
     assert all(turn.user.startswith(each) for each in earlier)
 
 
-async def test_what_is_not_meant_for_the_assistant_is_not_told(tmp_path: Path) -> None:
-    recaller = Listening()
-    stt = ScriptedStt(by_length=words)
+async def test_recall_gets_nothing_that_is_not_meant_for_the_assistant(tmp_path: Path) -> None:
+    recaller, stt = ScriptedRecaller(), ScriptedStt(by_length=words)
     async with session(
         stt, ScriptedLlm(), UTTERANCE, tmp_path, settings=settings(), recaller=recaller
     ) as talk:
@@ -74,15 +119,11 @@ async def test_what_is_not_meant_for_the_assistant_is_not_told(tmp_path: Path) -
 
 
 async def test_what_is_typed_has_more_time(tmp_path: Path) -> None:
-    recaller = Listening()
-    for deadlines in ({"deadline_ms": 7}, {"deadline_ms": 90}):
+    recaller, stt = ScriptedRecaller(), ScriptedStt("What is new?")
+    for deadline_ms in (7, 90):
+        limits = settings(deadline_ms=deadline_ms)
         async with session(
-            ScriptedStt("What is new?"),
-            ScriptedLlm(),
-            UTTERANCE,
-            tmp_path,
-            settings=settings(**deadlines),
-            recaller=recaller,
+            stt, ScriptedLlm(), UTTERANCE, tmp_path, settings=limits, recaller=recaller
         ) as talk:
             await talk.to_the_end()
             await talk.loop.say("And now?")
@@ -107,11 +148,13 @@ class Remembering:
         talk.bus.subscribe(self.recollection.watch)
 
 
-async def test_of_all_that_was_heard_only_the_turns_words_are_kept(tmp_path: Path) -> None:
+@pytest.mark.parametrize("stt", [ScriptedStt(by_length=words), ScriptedStt("Stop talking.")])
+async def test_of_all_that_was_heard_only_the_turns_words_are_stored(
+    tmp_path: Path, stt: ScriptedStt
+) -> None:
     fact = "The dog sleeps in the bath."
     remembering = Remembering(tmp_path)
     await remembering.load(fact)
-    stt = ScriptedStt(by_length=words)
     async with session(
         stt,
         ScriptedLlm(),
@@ -123,28 +166,12 @@ async def test_of_all_that_was_heard_only_the_turns_words_are_kept(tmp_path: Pat
     ) as talk:
         remembering.follow(talk)
         await talk.to_the_end()
-        [turn] = talk.turns
-        assert len(set(remembering.model.encoded)) > 3, "some of it was encoded ahead"
-        assert set(remembering.encoder.texts()) == {fact, turn.user}
-        assert [each.missed for each in talk.of(Recalled)] == [False]
-    await remembering.memory.close()
-
-
-async def test_of_a_command_nothing_is_kept(tmp_path: Path) -> None:
-    remembering = Remembering(tmp_path)
-    await remembering.load("The dog sleeps in the bath.")
-    async with session(
-        ScriptedStt("Stop talking, please."),
-        ScriptedLlm(),
-        UTTERANCE,
-        tmp_path,
-        settings=settings(),
-        recaller=remembering.recollection,
-    ) as talk:
-        remembering.follow(talk)
-        await talk.to_the_end()
-        assert talk.turns == []
-    assert remembering.encoder.texts() == ["The dog sleeps in the bath."]
+        turns = [turn.user for turn in talk.turns]
+        assert set(remembering.encoder.texts()) == {fact, *turns}
+        if turns:
+            assert len(set(remembering.model.encoded)) > 3, "some of it was encoded ahead"
+            assert [each.missed for each in talk.of(Recalled)] == [False]
+    assert len(turns) == (stt.by_length is not None), "a command is no turn"
     await remembering.memory.close()
 
 
