@@ -28,18 +28,6 @@ ALREADY_ON = "We're already on the record."
 NOTHING_SAID = "I haven't said anything yet."
 NOTHING_KEPT = "I'm not keeping anything in this session, so there is nothing to forget."
 
-HANDLED_HERE = frozenset(
-    {
-        CommandKind.STOP,
-        CommandKind.REPEAT,
-        CommandKind.SLEEP,
-        CommandKind.WAKE,
-        CommandKind.OFF_RECORD,
-        CommandKind.ON_RECORD,
-    }
-)
-"""The commands carried out here; the others concern stored memories."""
-
 
 class RouteIntents(FrameProcessor):
     """Obeys commands, and passes on only what was addressed to the assistant.
@@ -92,10 +80,8 @@ class RouteIntents(FrameProcessor):
             command.kind is CommandKind.WAKE and text and not self._dialogue.asleep
         ):
             await self._pass(frame, text)
-        elif command.kind in HANDLED_HERE:
-            self._later(answer, lambda: self._obey(command.kind))
         else:
-            self._later(answer, lambda: self._carry_out(command, frame, text))
+            self._later(answer, lambda: self._obey(command, frame, text))
 
     async def _pass(self, frame: AnswerRequestFrame, text: str) -> None:
         frame.answer.user_text = text
@@ -115,42 +101,45 @@ class RouteIntents(FrameProcessor):
     async def _ignore(self) -> None:
         self._dialogue.ignore("asleep" if self._dialogue.asleep else "not addressed")
 
-    async def _obey(self, kind: CommandKind) -> None:
-        if kind is CommandKind.SLEEP:
-            wake_phrase = self._dialogue.attention.wake_phrase
-            await self._remark(f"Good night. Say {wake_phrase} to wake me.")
-            self._dialogue.sleep()
-        elif kind is CommandKind.WAKE:
-            self._dialogue.wake()
-            await self._remark("Yes?")
-        elif kind is CommandKind.REPEAT:
-            await self._remark(self._dialogue.last_answer or NOTHING_SAID)
-        elif kind is CommandKind.OFF_RECORD:
-            await self._dialogue.settled()  # the previous turn was still on the record
-            self._dialogue.record(off=True)
-            await self._remark(OFF)
-        elif kind is CommandKind.ON_RECORD:
-            await self._dialogue.settled()
-            was_off = self._dialogue.off_record
-            self._dialogue.record(off=False)
-            await self._remark(ON if was_off else ALREADY_ON)
-        self._dialogue.ignore("command")
-
-    async def _carry_out(self, command: Command, frame: AnswerRequestFrame, text: str) -> None:
-        if self._memory_commands is None:
-            reply = None if command.kind is CommandKind.KNOW else NOTHING_KEPT
-        else:
-            await self._dialogue.settled()
-            reply = await self._memory_commands.carry_out(command)
-        if reply is None:
-            await self._pass(frame, text)
-            return
-        await self._remark(reply)
-        self._dialogue.ignore("command")
-
     async def _agree(self, memory: MemoryCommands, *, yes: bool) -> None:
         await self._remark(await memory.answered(yes=yes))
         self._dialogue.ignore("command")
+
+    async def _obey(self, command: Command, frame: AnswerRequestFrame, text: str) -> None:
+        reply = await self._carry_out(command)
+        if reply is None:
+            await self._pass(frame, text)
+            return
+        if reply:
+            await self._remark(reply)
+        if command.kind is CommandKind.SLEEP:
+            self._dialogue.sleep()
+        self._dialogue.ignore("command")
+
+    async def _carry_out(self, command: Command) -> str | None:
+        """Carry it out. Returns what to say, or None if the model is to answer."""
+        match command.kind:
+            case CommandKind.STOP:
+                return ""
+            case CommandKind.SLEEP:
+                return f"Good night. Say {self._dialogue.attention.wake_phrase} to wake me."
+            case CommandKind.WAKE:
+                self._dialogue.wake()
+                return "Yes?"
+            case CommandKind.REPEAT:
+                return self._dialogue.last_answer or NOTHING_SAID
+            case CommandKind.OFF_RECORD | CommandKind.ON_RECORD:
+                return await self._record(off=command.kind is CommandKind.OFF_RECORD)
+        if self._memory_commands is None:
+            return None if command.kind is CommandKind.KNOW else NOTHING_KEPT
+        await self._dialogue.settled()
+        return await self._memory_commands.carry_out(command)
+
+    async def _record(self, *, off: bool) -> str:
+        await self._dialogue.settled()  # the previous turn belongs to what was before
+        was_off = self._dialogue.off_record
+        self._dialogue.record(off=off)
+        return OFF if off else ON if was_off else ALREADY_ON
 
     async def _remark(self, text: str) -> None:
         self._dialogue.emit(Remarked(text))
