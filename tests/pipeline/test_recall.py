@@ -10,11 +10,9 @@ from assistant.events import MemoryUsed, Recalled
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.retrieval.results import RecalledForTurn
 from assistant.memory.turn_recall import TurnRecall
-from assistant.voice.frames import PartialFrame
-from tests.support.encoders import WAIT_S, Held
-from tests.support.fakes import UTTERANCE, ScriptedEnd, ScriptedLlm, ScriptedStt, silence, sound
+from tests.support.encoders import Held
+from tests.support.fakes import UTTERANCE, ScriptedEnd, ScriptedLlm, ScriptedStt, sound
 from tests.support.memories import memory
-from tests.support.pace import UNHURRIED_S, unhurried
 from tests.support.session import Session, session
 from tests.support.user_memory import user_memory
 
@@ -172,34 +170,4 @@ async def test_of_all_that_was_heard_only_the_turns_words_are_stored(
             assert len(set(remembering.model.encoded)) > 3, "some of it was encoded ahead"
             assert [each.missed for each in talk.of(Recalled)] == [False]
     assert len(turns) == (stt.by_length is not None), "a command is no turn"
-    await remembering.memory.close()
-
-
-async def test_the_last_partial_stands_in_when_the_deadline_is_missed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    unhurried(monkeypatch)
-    remembering = Remembering(tmp_path)
-    await remembering.load("The dog sleeps in the bath.", "Rain in Ghent.")
-    async with session(
-        ScriptedStt("-"),
-        ScriptedLlm(),
-        silence(0.2),
-        tmp_path,
-        settings=settings(deadline_ms=1000 * UNHURRIED_S),
-        recaller=remembering.recollection,
-    ) as talk:
-        remembering.follow(talk)
-        await talk.loop._worker.queue_frame(PartialFrame("the dog sleeps"))
-        async with asyncio.timeout(WAIT_S):
-            while "the dog sleeps" not in remembering.encoder.texts():
-                await asyncio.sleep(0.01)
-        await talk.loop.say("slow but the dog sleeps where")
-        async with asyncio.timeout(WAIT_S):
-            while not talk.of(Recalled):
-                await asyncio.sleep(0.01)
-        [recalled] = talk.of(Recalled)
-    remembering.model.may_go_on.set()
-    assert recalled.missed
-    assert dict(recalled.memories[0].parts)["meaning"] > 0.3
     await remembering.memory.close()
