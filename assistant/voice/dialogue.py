@@ -56,12 +56,11 @@ def _nothing(*_: object) -> None:
 
 @dataclass(slots=True)
 class LoudspeakerControl:
-    """What the dialogue may do to the loudspeaker; set by the loudspeaker's processor."""
+    """What others may do to the loudspeaker; set by its processor."""
 
     set_gain: Callable[[float], None] = _nothing
     chime: Callable[[], None] = _nothing
     hush: Callable[[], None] = _nothing
-    """Go silent at once, ahead of the interruption that follows."""
 
 
 class Dialogue:
@@ -86,7 +85,7 @@ class Dialogue:
         self.aloud = False
         self._user_speaks = False
         self.turns = memory.turns
-        self.current: SpeculativeAnswer | None = None
+        self._current: SpeculativeAnswer | None = None
         """The answer of the turn in progress."""
         self._sounding: SpeculativeAnswer | None = None
         self._silent_since = float("-inf")
@@ -187,7 +186,7 @@ class Dialogue:
     @property
     def answering(self) -> bool:
         """Whether a turn is being answered, or something is being said."""
-        return self.current is not None or self.aloud
+        return self._current is not None or self.aloud
 
     def sounds_in_the_room(self) -> SpeculativeAnswer | None:
         """The answer being played, or that ended within the last `ECHO_TAIL_S`."""
@@ -223,8 +222,7 @@ class Dialogue:
                 await self._idle.wait()
         except TimeoutError:
             logger.error("the previous turn did not end; closing it")
-            self.voice.hush()
-            self.cut_off(self.current)
+            self.cut_off()
             await self._idle.wait()
 
     async def begin(self, answer: SpeculativeAnswer) -> Generation:
@@ -254,7 +252,7 @@ class Dialogue:
         self.turns = answer.turn
         answer.started = self._started_at
         self._user_speaks = False
-        self.current = answer
+        self._current = answer
         self._idle.clear()
         self._quiet.clear()
         self.emit(TurnHeard(answer.turn, answer.user_text))
@@ -271,7 +269,7 @@ class Dialogue:
 
     def written(self, answer: SpeculativeAnswer) -> None:
         """The answer is complete, though not yet heard: meanwhile, read it into the cache."""
-        if self.current is answer:
+        if self._current is answer:
             self.cache.warm(self._memory.read_ahead(answer.user_text, answer.text))
 
     def sounding(self, answer: SpeculativeAnswer) -> None:
@@ -287,12 +285,13 @@ class Dialogue:
         if not answer.remark:
             self.emit(AnswerHeard(answer.turn, answer.heard))
 
-    def cut_off(self, answer: SpeculativeAnswer | None) -> None:
-        """Playback was stopped: the answer is what was heard of it."""
+    def cut_off(self) -> None:
+        """Stop the voice at once: the answer is what was heard of it."""
+        self.voice.hush()
         self._fall_silent()
-        if answer is not None and answer is self.current:
-            answer.closed = True
-            self._closing.start(self._finish(answer, interrupted=True))
+        if self._current is not None:
+            self._current.closed = True
+            self._closing.start(self._finish(self._current, interrupted=True))
         else:
             self._rest()
 
@@ -308,12 +307,12 @@ class Dialogue:
 
     async def _finish(self, answer: SpeculativeAnswer, *, interrupted: bool) -> None:
         """Close a turn, once: add it to the history, store it, emit its event."""
-        if answer.remark or self.current is not answer:
+        if answer.remark or self._current is not answer:
             if answer.remark and not self.asleep:
                 self.attention.answered()  # "Yes?" invites a follow-up
             self._rest()
             return
-        self.current = None
+        self._current = None
         self.attention.answered()
         ended = TurnEnded(
             turn=answer.turn,
@@ -336,7 +335,7 @@ class Dialogue:
             self._idle.set()
         self.emit(ended)
         self.last_answer = ended.assistant
-        if self.current is None:
+        if self._current is None:
             self._stale = False  # the cache is warmed below
             self._rest()
             if not self._user_speaks:
@@ -380,12 +379,11 @@ class Dialogue:
         what = str(error) if isinstance(error, AssistantError) else type(error).__name__
         text = f"This turn went wrong ({what}). See the log for details."
         self.emit(Notice(text, Severity.ERROR))
-        self.voice.hush()
-        self.cut_off(self.current)
+        self.cut_off()
 
     async def close(self) -> None:
         """End the session. What was heard of the current answer is kept."""
-        self.cut_off(self.current)
+        self.cut_off()
         await self._closing.finish(timeout_s=1.0)
         await self.cache.cool()
         await self._memory.close()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from pipecat.frames.frames import DataFrame, InputAudioRawFrame, InterruptionFrame, SystemFrame
+from pipecat.frames.frames import DataFrame, InputAudioRawFrame, SystemFrame
 
 from assistant.voice.speculation import SpeculativeAnswer
 from models.interfaces import Samples
@@ -57,16 +57,6 @@ class TypedFrame(SystemFrame):
 @dataclass
 class StopSpeakingFrame(SystemFrame):
     """The user asked for silence with a key or a command."""
-
-
-@dataclass
-class CutOffFrame(InterruptionFrame):
-    """The user's words stopped this answer; None if it was a remark.
-
-    Any other interruption only drops work on an answer that was withdrawn before it was heard.
-    """
-
-    answer: SpeculativeAnswer | None = None
 
 
 @dataclass

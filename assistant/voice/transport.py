@@ -14,7 +14,6 @@ from assistant.voice.dialogue import Dialogue, LoudspeakerControl
 from assistant.voice.frames import (
     AnswerEndFrame,
     ClauseAudioFrame,
-    CutOffFrame,
     MicrophoneFrame,
     TimedWord,
 )
@@ -107,7 +106,6 @@ class LoudspeakerOutput(FrameProcessor):
         self._chime = chime(sample_rate)
         self._chiming: asyncio.Task[None] | None = None
         self._answer: SpeculativeAnswer | None = None
-        self._hushed: SpeculativeAnswer | None = None
         self._accepted = 0
         """Samples given to the loudspeaker since it was opened, without those it dropped."""
         self._due: deque[TimedWord] = deque()
@@ -118,15 +116,10 @@ class LoudspeakerOutput(FrameProcessor):
         await super().process_frame(frame, direction)
         if isinstance(frame, ClauseAudioFrame):
             await self._clause(frame)
-            return
-        if isinstance(frame, AnswerEndFrame):
+        elif isinstance(frame, AnswerEndFrame):
             await self._end(frame.answer)
-            return
-        if isinstance(frame, CutOffFrame):
-            self._hush()
-            self._answer = None
-            self._dialogue.cut_off(frame.answer)
-        await self.push_frame(frame, direction)
+        else:
+            await self.push_frame(frame, direction)
 
     async def open(self) -> None:
         """Open the device.
@@ -151,7 +144,7 @@ class LoudspeakerOutput(FrameProcessor):
         await self._loudspeaker.play(samples)
 
     async def _may_play(self, answer: SpeculativeAnswer) -> bool:
-        return await answer.may_be_heard() and not answer.closed and answer is not self._hushed
+        return await answer.may_be_heard() and not answer.closed
 
     async def _clause(self, frame: ClauseAudioFrame) -> None:
         answer = frame.answer
@@ -181,6 +174,8 @@ class LoudspeakerOutput(FrameProcessor):
         if not await self._may_play(answer):
             return
         await self._loudspeaker.drain()
+        if answer.closed:
+            return
         self._due.clear()
         answer.heard = heard_text(answer.text)
         self._answer = None
@@ -190,7 +185,8 @@ class LoudspeakerOutput(FrameProcessor):
         """Go silent at once; what was still queued has not been heard."""
         if self._answer is not None:
             self._note_heard()
-            self._hushed = self._answer
+            self._answer.closed = True
+            self._answer = None
         self._accepted -= self._loudspeaker.flush()
         self._due.clear()
 

@@ -8,7 +8,7 @@ import asyncio
 import re
 from collections.abc import Sequence
 
-from pipecat.frames.frames import Frame
+from pipecat.frames.frames import Frame, InterruptionFrame
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 from rapidfuzz.distance.Indel import normalized_similarity as likeness
 
@@ -17,7 +17,6 @@ from assistant.voice.background_tasks import TaskSet
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.frames import (
     AnswerRequestFrame,
-    CutOffFrame,
     PartialFrame,
     SpeechDiscardedFrame,
     SpeechStartedFrame,
@@ -126,9 +125,8 @@ class BargeIn(FrameProcessor):
     async def _interrupt(self) -> None:
         self._restore()
         if self._dialogue.answering:
-            answer = self._dialogue.current
-            self._dialogue.voice.hush()
-            await self.push_frame(CutOffFrame(answer=answer))
+            self._dialogue.cut_off()
+            await self.push_frame(InterruptionFrame())
 
     def _lower(self) -> None:
         self._dialogue.voice.set_gain(self._duck)
