@@ -8,10 +8,11 @@ here runs on the event loop.
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
+from typing import Protocol
 
 from assistant.context import Exchange, ShortTermMemory
 from assistant.errors import AssistantError
@@ -43,28 +44,29 @@ logger = logging.getLogger(__name__)
 
 SETTLE_S = 2.0
 """Seconds that a new turn waits for the last one to be stored before it is closed by force."""
-
 ECHO_TAIL_S = 0.35
 """Seconds after an answer's end during which its echo may still reach the microphone."""
 LEAST_MEASURED = 16
 """Tokens; counts below this, read or written, say nothing about the model's speed."""
 
 
-def _nothing(*_: object) -> None:
-    """Placeholder until there is a loudspeaker."""
+class Voice(Protocol):
+    """What others may do to the assistant's voice."""
 
+    def set_gain(self, gain: float) -> None: ...
 
-@dataclass(slots=True)
-class LoudspeakerControl:
-    """What others may do to the loudspeaker; set by its processor."""
+    def chime(self) -> None:
+        """Play the soft sound that signals: I heard you, and you're done."""
 
-    set_gain: Callable[[float], None] = _nothing
-    chime: Callable[[], None] = _nothing
-    hush: Callable[[], None] = _nothing
+    def hush(self) -> None:
+        """Go silent at once; what was still queued has not been heard."""
 
 
 class Dialogue:
     """Tracks who said what, and whose turn it is."""
+
+    voice: Voice
+    """Set by the loudspeaker's processor."""
 
     def __init__(
         self,
@@ -80,7 +82,6 @@ class Dialogue:
         self._ledger = ledger
         self.attention = AddresseeDetector(settings)
         self.cache = CacheWarmer(llm, self.has_read)
-        self.voice = LoudspeakerControl()
         self._muted = False
         self.aloud = False
         self._user_speaks = False

@@ -10,7 +10,7 @@ from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
 from assistant.voice.audio.echo import EchoCanceller
 from assistant.voice.audio.interfaces import BLOCK, MIC_RATE, Loudspeaker, Microphone
-from assistant.voice.dialogue import Dialogue, LoudspeakerControl
+from assistant.voice.dialogue import Dialogue
 from assistant.voice.frames import (
     AnswerEndFrame,
     ClauseAudioFrame,
@@ -101,9 +101,9 @@ class LoudspeakerOutput(FrameProcessor):
         super().__init__(name="loudspeaker")
         self._loudspeaker = loudspeaker
         self._dialogue = dialogue
-        dialogue.voice = LoudspeakerControl(self._set_gain, self._start_chime, self._hush)
+        dialogue.voice = self
         self._sample_rate = sample_rate
-        self._chime = chime(sample_rate)
+        self._chime = chime_sound(sample_rate)
         self._chiming: asyncio.Task[None] | None = None
         self._answer: SpeculativeAnswer | None = None
         self._accepted = 0
@@ -133,10 +133,10 @@ class LoudspeakerOutput(FrameProcessor):
         await super().cleanup()
         await self._loudspeaker.close()
 
-    def _set_gain(self, gain: float) -> None:
+    def set_gain(self, gain: float) -> None:
         self._loudspeaker.gain = gain
 
-    def _start_chime(self) -> None:
+    def chime(self) -> None:
         self._chiming = asyncio.create_task(self._play(self._chime))
 
     async def _play(self, samples: Samples) -> None:
@@ -181,8 +181,7 @@ class LoudspeakerOutput(FrameProcessor):
         self._answer = None
         self._dialogue.spoken(answer)
 
-    def _hush(self) -> None:
-        """Go silent at once; what was still queued has not been heard."""
+    def hush(self) -> None:
         if self._answer is not None:
             self._note_heard()
             self._answer.closed = True
@@ -210,9 +209,8 @@ def heard_text(answer: str, source_end: int | None = None) -> str:
     return _STRAY.sub("", _THOUGHT.sub("", answer[:source_end])).strip()
 
 
-def chime(sample_rate: int) -> Samples:
-    """The soft sound that signals: I heard you, and you're done. Two rising tones under one smooth
-    envelope, mono int16."""
+def chime_sound(sample_rate: int) -> Samples:
+    """Two soft rising tones under one smooth envelope, mono int16."""
     time = np.arange(int(CHIME_S * sample_rate)) / sample_rate
     envelope = np.sin(np.pi * time / CHIME_S) ** 2
     tone = np.sin(2 * np.pi * 660 * time) + 0.6 * np.sin(2 * np.pi * 880 * time)

@@ -42,7 +42,11 @@ async def test_words_stop_the_voice_and_the_history_ends_at_the_last_word_heard(
     ],
 )
 async def test_backchannels_and_its_own_words_only_lower_the_voice(
-    tmp_path: Path, seconds: tuple[float, ...], words: str, reason: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    seconds: tuple[float, ...],
+    words: str,
+    reason: str,
 ) -> None:
     stt = count_then(words, seconds[0] + 0.2)
     async with session(stt, ScriptedLlm(LONG), sound(*seconds), tmp_path) as talk:
@@ -53,7 +57,7 @@ async def test_backchannels_and_its_own_words_only_lower_the_voice(
             gains.append(gain)
             set_gain(gain)
 
-        talk.dialogue.voice.set_gain = note
+        monkeypatch.setattr(talk.dialogue.voice, "set_gain", note)
         await talk.to_the_end()
         [turn] = talk.turns
         assert not turn.interrupted
