@@ -133,37 +133,30 @@ def connections() -> set[object]:
     return {connection for connection in own if connection.raddr}
 
 
-def marked(count: int) -> list[Samples]:
-    return [np.full(BLOCK, number + 1, np.int16) for number in range(count)]
+ON_TIME = {number: [number] for number in range(40)}
 
 
-def test_the_reference_keeps_its_place_when_the_audio_thread_is_late_once() -> None:
+@pytest.mark.parametrize(
+    ("arrivals", "settled", "lag"),
+    [
+        (ON_TIME | {20: [], 21: [20, 21]}, 22, 0),  # late once: the gap is made up for
+        (ON_TIME | {20: []} | {at: [at - 1] for at in range(21, 40)}, 25, 1),  # late from then on
+    ],
+)
+def test_the_reference_is_aligned_again_when_the_audio_thread_was_late(
+    arrivals: dict[int, list[int]], settled: int, lag: int
+) -> None:
     clock = Clock()
     far = FarEnd(0.02, clock)
-    blocks = marked(40)
-    arrivals = {number: [number] for number in range(40)} | {20: [], 21: [20, 21]}
     taken = []
     for number in range(40):
         for index in arrivals[number]:
-            far.put(blocks[index], MIC_RATE)
-        clock.now += 0.02
-        taken.append(far.take())
-    assert taken[15][-1] == 16
-    assert taken[20][-1] == 0
-    assert [int(block[-1]) for block in taken[22:40]] == list(range(23, 41))
-
-
-def test_the_reference_settles_when_all_of_it_comes_later() -> None:
-    clock = Clock()
-    far = FarEnd(0.02, clock)
-    blocks = marked(40)
-    taken = []
-    for number in range(40):
-        if number != 20:
-            far.put(blocks[number - (number > 20)], MIC_RATE)
+            far.put(np.full(BLOCK, index + 1, np.int16), MIC_RATE)
         clock.now += 0.02
         taken.append(int(far.take()[-1]))
-    assert taken[25:40] == list(range(25, 40))
+    assert taken[15] == 16
+    assert taken[20] == 0
+    assert taken[settled:] == [number + 1 - lag for number in range(settled, 40)]
 
 
 def test_a_loudspeaker_whose_clock_runs_ahead_does_not_fill_the_memory() -> None:
