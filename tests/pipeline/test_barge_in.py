@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.events import SpeechIgnored
+from assistant.events import SpeechIgnored, TurnStarted
 from tests.support.fakes import ScriptedEnd, ScriptedLlm, ScriptedStt, sound
 from tests.support.session import session
 
@@ -91,12 +91,15 @@ async def test_stop_is_obeyed_and_not_answered(tmp_path: Path) -> None:
         assert len(llm.requests) == 1
 
 
-async def test_a_typed_line_takes_the_place_of_what_is_being_said(tmp_path: Path) -> None:
-    """A spoken turn that is still undecided is withdrawn; none is lost or counted twice."""
+@pytest.mark.parametrize("seconds", [(1.0, 1.5), (2.5, 1.0)])
+async def test_a_typed_line_takes_the_place_of_what_is_being_said(
+    tmp_path: Path, seconds: tuple[float, ...]
+) -> None:
+    """A spoken turn that is still undecided is withdrawn, even if the user goes on speaking."""
     llm = ScriptedLlm("Spoken.", "Typed.")
     stt, end = ScriptedStt("I was thinking"), ScriptedEnd(0.1)
-    async with session(stt, llm, sound(1.0, 1.5), tmp_path, end=end) as talk:
-        while not llm.requests:
+    async with session(stt, llm, sound(*seconds), tmp_path, end=end) as talk:
+        while not (talk.of(TurnStarted) if seconds[0] > 2 else llm.requests):
             await asyncio.sleep(0.02)
         await talk.loop.say("Never mind.")
         await talk.to_the_end()

@@ -31,7 +31,7 @@ async def test_a_turn_is_heard_answered_and_stored(tmp_path: Path) -> None:
 
 async def test_a_pause_inside_a_turn_does_not_split_it(tmp_path: Path) -> None:
     """The first answer is withdrawn: it is never heard, shown or remembered."""
-    llm = ScriptedLlm("Which ocean do you mean?", "Here are three facts.")
+    llm = ScriptedLlm("Which ocean do you mean?", "Here are three facts.", token_s=0.2)
     stt = ScriptedStt(
         by_length=lambda s: (
             "Tell me three facts" if s < 1.6 else "Tell me three facts about the ocean."
@@ -47,14 +47,19 @@ async def test_a_pause_inside_a_turn_does_not_split_it(tmp_path: Path) -> None:
         assert len(talk.of(PromptBuilt)) == 1
         assert "Which ocean" not in str(talk.history())
         assert talk.turns[0].turn == 1
-        assert len(llm.requests) == 2
+        assert (len(llm.requests), llm.cancelled) == (2, 1)
 
 
-async def test_a_transcript_that_comes_late_belongs_to_its_turn(tmp_path: Path) -> None:
-    """Recognition slower than the pause: the words of both parts are one turn."""
-    stt = ScriptedStt(by_length=lambda s: f"words of {s:.1f} seconds", delay_s=0.7)
+@pytest.mark.parametrize(("pause_s", "delay_s"), [(0.35, 0.7), (0.6, 0.45)])
+async def test_a_transcript_that_comes_late_belongs_to_its_turn(
+    tmp_path: Path, pause_s: float, delay_s: float
+) -> None:
+    """It comes after the pause, or after the silence that would end the turn."""
+    stt = ScriptedStt(by_length=lambda s: f"words of {s:.1f} seconds.", delay_s=delay_s)
     end = ScriptedEnd(0.1, 0.99)
-    async with session(stt, ScriptedLlm(), sound(0.8, 0.35, 0.8, 0.5), tmp_path, end=end) as talk:
+    async with session(
+        stt, ScriptedLlm(), sound(0.8, pause_s, 0.8, 0.5), tmp_path, end=end
+    ) as talk:
         await talk.to_the_end()
         assert len(talk.turns) == 1
         assert float(talk.turns[0].user.split()[2]) > 1.9
