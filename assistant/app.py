@@ -34,7 +34,7 @@ from assistant.memory import Recorder, store_location
 from assistant.paths import Home
 from assistant.settings import Settings
 from assistant.skills import MemoryCommands
-from assistant.voice import Dialogue, LatencyLog, NoMemories, VoiceLoop
+from assistant.voice import Dialogue, LatencyLog, VoiceLoop
 from assistant.voice.audio import FileMicrophone
 
 logger = logging.getLogger(__name__)
@@ -112,13 +112,13 @@ class Assistant:
 
     async def mute(self, muted: bool) -> None:
         """Close or open the microphone. While it is closed, nothing becomes a turn or is kept."""
-        self._loop.turns.open = not muted
+        self._loop.hear.open = not muted
         self._dialogue.mute(muted)
 
     async def talk_key(self) -> None:
         """Push-to-talk: open the microphone, or close it and answer what was said."""
-        if self._loop.turns.open:
-            await self._loop.turns.release()
+        if self._loop.hear.open:
+            await self._loop.hear.release()
             await self.mute(muted=True)
         else:
             await self._loop.stop_speaking()
@@ -150,7 +150,7 @@ class Assistant:
         elif name == "stop":
             await self.stop_speaking()
         elif name == "sleep":
-            await self._loop.turns.give_up("asleep")
+            await self._loop.hear.give_up("asleep")
             self._dialogue.sleep()
         elif name == "wake":
             self._dialogue.wake()
@@ -206,17 +206,15 @@ async def open_assistant(
         memory = await open_session_memory(home, settings, bus, vault.key, stack)
         conversation = await open_conversation(memory, settings, bus)
         window = short_term_memory(conversation, models.llm, settings, memory, bus)
-        recaller = memory and memory.turn_recall(
-            window.shown, lambda: window.conversation.exchanges
-        )
+        recaller = None
+        if memory is not None:
+            recaller = memory.turn_recall(window.shown, lambda: window.conversation.exchanges)
         dialogue = Dialogue(settings, bus, models.llm, window, LatencyLog(home.ledger))
         commands: MemoryCommands | None = None
         if memory is not None:
             recorder.keep_in(memory.transcript.recordings, lambda: window.conversation.id)
             commands = await build_memory_commands(memory, settings, bus, dialogue, window)
-        loop = VoiceLoop(
-            settings, dialogue, models, sound, recaller or NoMemories(), await detectors, commands
-        )
+        loop = VoiceLoop(settings, dialogue, models, sound, await detectors, recaller, commands)
         parts.append(loop)
         assistant = Assistant(
             bus, dialogue, loop, recordings, recorder, push_to_talk=settings.audio.push_to_talk

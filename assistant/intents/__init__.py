@@ -7,9 +7,8 @@ from assistant.facade import exports
 if TYPE_CHECKING:
     from assistant.intents.command import Command, CommandKind
     from assistant.intents.command_text import normalised
-    from assistant.intents.confirmation import yes_or_no
     from assistant.intents.grammar import language
-    from assistant.intents.recogniser import ENGLISH, recognise, sounds_like_undo
+    from assistant.intents.recogniser import ENGLISH, recognise, sounds_like_undo, yes_or_no
 else:
     __getattr__ = exports(__name__)
 

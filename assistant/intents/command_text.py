@@ -22,11 +22,6 @@ def normalised(text: str) -> str:
     return " ".join(re.sub(r"[^\w\s']", " ", text.lower().replace("’", "'")).split())
 
 
-def words_of_names(names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-    """The words of each name."""
-    return tuple(tuple(bare(normalised(name)).split()) for name in names if normalised(name))
-
-
 MOST_WORDS = 24
 """No command is longer; length is the first thing that tells talk from commands."""
 LONGEST_HEARD = 3
@@ -68,30 +63,31 @@ class CommandReading:
 
 
 class CommandText:
-    """An utterance, read in one language."""
+    """An utterance, read in one language. `names` are the assistant's."""
 
-    def __init__(self, text: str, language: CommandLanguage) -> None:
+    def __init__(self, text: str, language: CommandLanguage, names: tuple[str, ...] = ()) -> None:
         self.text = text
         self.is_question = text.rstrip(" \"'”’)").endswith("?")
-        self._language = language
+        self.language = language
+        self._names = [tuple(bare(normalised(name)).split()) for name in names if normalised(name)]
         spoken = [
             Word(bare(found.group()), place, found.start(), found.end())
             for place, found in enumerate(_TOKEN.finditer(text))
         ]
-        self.too_long = len(spoken) > MOST_WORDS
-        self.words = () if self.too_long else tuple(self._without_stutter(self._mended(spoken)))
+        too_long = len(spoken) > MOST_WORDS
+        self.words = () if too_long else tuple(self._without_stutter(self._corrected(spoken)))
 
-    def _mended(self, spoken: list[Word]) -> list[Word]:
+    def _corrected(self, spoken: list[Word]) -> list[Word]:
         """Record pauses, drop hesitations, correct recognition errors."""
         ends = [*(word.start for word in spoken[1:]), len(self.text)]
         noted = [
             replace(word, pause=_mark(self.text[word.end : end]))
             for word, end in zip(spoken, ends, strict=False)
         ]
-        dropped = self._language.hesitations
+        dropped = self.language.hesitations
         kept = [word for word in self._heard(noted) if word.plain not in dropped]
-        asked = any(word.plain in self._language.please for word in noted)
-        meant = self._language.heard_of_requests.get((kept[0].plain,)) if kept and asked else None
+        asked = any(word.plain in self.language.please for word in noted)
+        meant = self.language.heard_of_requests.get((kept[0].plain,)) if kept and asked else None
         if meant:
             kept[0] = replace(kept[0], plain=meant[0])
         return [self._spelled(word) for word in kept]
@@ -102,7 +98,7 @@ class CommandText:
         while at < len(spoken):
             for count in range(LONGEST_HEARD, 0, -1):
                 taken = spoken[at : at + count]
-                meant = self._language.heard.get(tuple(word.plain for word in taken))
+                meant = self.language.heard.get(tuple(word.plain for word in taken))
                 if meant is not None:
                     first, last = taken[0], taken[-1]
                     whole = replace(first, end=last.end)
@@ -130,21 +126,21 @@ class CommandText:
 
     def _begins_anew(self, word: Word) -> bool:
         """Whether the same word, repeated, begins another sentence."""
-        return bool(word.pause) and word.plain in self._language.pointers
+        return bool(word.pause) and word.plain in self.language.pointers
 
     def _spelled(self, word: Word) -> Word:
-        if len(word.plain) < LEAST_MISSPELT or word.plain in self._language.not_misspelled:
+        if len(word.plain) < LEAST_MISSPELT or word.plain in self.language.not_misspelled:
             return word
         best = process.extractOne(
-            word.plain, self._language.spelled, scorer=OSA.distance, score_cutoff=1
+            word.plain, self.language.spelled, scorer=OSA.distance, score_cutoff=1
         )
         same_start = best is not None and best[0][0] == word.plain[0]
         return replace(word, plain=best[0]) if best is not None and same_start else word
 
-    def unaddressed(self, names: tuple[tuple[str, ...], ...]) -> tuple[Word, ...]:
+    def unaddressed(self) -> tuple[Word, ...]:
         """The words without the assistant's name at either end."""
-        words = self.words[_name_first(self.words, names) :]
-        return words[: len(words) - _name_last(words, names)]
+        words = self.words[self._name_first(self.words) :]
+        return words[: len(words) - self._name_last(words)]
 
     def named(self, words: tuple[Word, ...]) -> str:
         """These words as spoken, without hesitations between them."""
@@ -156,23 +152,19 @@ class CommandText:
                 parts.append(self.text[word.start : word.end])
         return "".join(parts)
 
-    def readings(
-        self, words: tuple[Word, ...], names: tuple[tuple[str, ...], ...]
-    ) -> Iterator[CommandReading]:
+    def readings(self, words: tuple[Word, ...]) -> Iterator[CommandReading]:
         """Every stage of removing what surrounds the command, shortest first."""
-        fronts = list(self._fronts(CommandReading(words, polite=False), names))
+        fronts = list(self._fronts(CommandReading(words, polite=False)))
         for front in reversed(fronts):
-            yield from reversed(list(self._tails(front, names)))
+            yield from reversed(list(self._tails(front)))
 
-    def _fronts(
-        self, reading: CommandReading, names: tuple[tuple[str, ...], ...]
-    ) -> Iterator[CommandReading]:
+    def _fronts(self, reading: CommandReading) -> Iterator[CommandReading]:
         while reading.words:
             yield reading
             text = reading.line
-            lead = self._language.lead.match(text)
+            lead = self.language.lead.match(text)
             form, request = self._request(text)
-            name = _name_first(reading.words, names)
+            name = self._name_first(reading.words)
             if name:
                 reading = replace(reading, words=reading.words[name:])
             elif lead and (not request or request.end() < lead.end()):
@@ -184,15 +176,13 @@ class CommandText:
             else:
                 return
 
-    def _tails(
-        self, reading: CommandReading, names: tuple[tuple[str, ...], ...]
-    ) -> Iterator[CommandReading]:
+    def _tails(self, reading: CommandReading) -> Iterator[CommandReading]:
         while reading.words:
             yield reading
             text = reading.line
-            tail = self._language.tail.search(text)
-            asking = self._language.asking_tail.search(text)
-            name = _name_last(reading.words, names)
+            tail = self.language.tail.search(text)
+            asking = self.language.asking_tail.search(text)
+            name = self._name_last(reading.words)
             if name:
                 reading = replace(reading, words=reading.words[:-name])
             elif asking or tail:
@@ -206,7 +196,7 @@ class CommandText:
     def _request(self, text: str) -> tuple[str, re.Match[str] | None]:
         """The longest request at the beginning, and the verb form that it requires."""
         best: tuple[str, re.Match[str] | None] = ("", None)
-        for form, pattern in self._language.requests.items():
+        for form, pattern in self.language.requests.items():
             found = pattern.match(text)
             if found and (best[1] is None or found.end() > best[1].end()):
                 best = (form, found)
@@ -216,11 +206,28 @@ class CommandText:
         """Put verbs in the form that commands use: "would you mind forgetting" → "forget"."""
         if form == "plain":
             return words
-        forms = self._language.forms
+        forms = self.language.forms
         return tuple(
             replace(word, plain=forms.get(word.plain, word.plain)) if at < 2 else word
             for at, word in enumerate(words)
         )
+
+    def _name_first(self, words: tuple[Word, ...]) -> int:
+        """How many words at the beginning are one of the assistant's names."""
+        for name in self._names:
+            if len(words) > len(name) and all(map(_same_name, words, name)):
+                return len(name)
+        return 0
+
+    def _name_last(self, words: tuple[Word, ...]) -> int:
+        """How many at the end are one; misheard names count there only after a pause."""
+        for name in self._names:
+            if len(words) > len(name):
+                last, before = words[-len(name) :], words[-len(name) - 1]
+                exact = all(word.plain == part for word, part in zip(last, name, strict=True))
+                if exact or (before.pause and all(map(_same_name, last, name))):
+                    return len(name)
+        return 0
 
 
 def _mark(gap: str) -> str:
@@ -230,25 +237,6 @@ def _mark(gap: str) -> str:
 
 def _count(expression: str) -> int:
     return expression.count(" ")
-
-
-def _name_first(words: tuple[Word, ...], names: tuple[tuple[str, ...], ...]) -> int:
-    """How many words at the beginning are one of the assistant's names."""
-    for name in names:
-        if len(words) > len(name) and all(map(_same_name, words, name)):
-            return len(name)
-    return 0
-
-
-def _name_last(words: tuple[Word, ...], names: tuple[tuple[str, ...], ...]) -> int:
-    """How many at the end are one; misheard names count there only after a pause."""
-    for name in names:
-        if len(words) > len(name):
-            last, before = words[-len(name) :], words[-len(name) - 1]
-            exact = all(word.plain == part for word, part in zip(last, name, strict=True))
-            if exact or (before.pause and all(map(_same_name, last, name))):
-                return len(name)
-    return 0
 
 
 def _same_name(word: Word, name: str) -> bool:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from assistant.language.numbers import one_of
+
 SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}
 """Length of each unit; the language's data has the words for it."""
 LONGEST = 525_600
@@ -38,10 +40,10 @@ class Durations:
         units = {
             word: SECONDS[unit] for unit, text in data["units"].items() for word in _split(text)
         }
-        number, part, unit = _one_of(numbers), _one_of(fractions), _one_of(units)
+        number, part, unit = one_of(numbers), one_of(fractions), one_of(units)
         count = rf"\d+(?:[.,]\d+)?|{number}(?: {number})?"
-        and_, or_ = _one_of(_split(data["and"])), _one_of(_split(data["or"]))
-        loose = f"(?: {_one_of(_split(data['loose']))})?"
+        and_, or_ = one_of(_split(data["and"])), one_of(_split(data["or"]))
+        loose = f"(?: {one_of(_split(data['loose']))})?"
         whole = rf"(?:(?P<count>{count}) )?(?P<unit>{unit})(?: {and_} (?P<part>{part}))?"
         parted = rf"(?:(?P<count>{count}) {and_} )?(?P<part>{part})(?: {number})? (?P<unit>{unit})"
         either = rf"(?:{count}) {or_} (?P<count>{count}) (?P<unit>{unit})"
@@ -81,7 +83,3 @@ class Durations:
 
 def _split(text: str) -> list[str]:
     return [entry.strip() for entry in text.split("|")]
-
-
-def _one_of(entries: Mapping[str, Any] | list[str]) -> str:
-    return "(?:" + "|".join(sorted(map(re.escape, entries), key=len, reverse=True)) + ")"

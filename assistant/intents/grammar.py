@@ -118,20 +118,8 @@ class CommandLanguage:
     comment_before: re.Pattern[str]
     comment_after: re.Pattern[str]
     """How a sentence begins that explains why something should be forgotten."""
-    not_named: frozenset[str]
-    not_clear: tuple[str, ...]
-    pronouns: frozenset[str]
-    unnamed_first: frozenset[str]
-    user: frozenset[str]
-    own: frozenset[str]
-    clause_first: frozenset[str]
-    asked_of: frozenset[str]
-    asking: frozenset[str]
-    not_asking: frozenset[str]
-    details: frozenset[str]
-    articles: frozenset[str]
-    ands: frozenset[str]
-    titles: frozenset[str]
+    subjects: Mapping[str, frozenset[str]]
+    """Lists of words that decide what can be named, under the names that they have in the data."""
     durations: Durations
     yes: re.Pattern[str]
     no: re.Pattern[str]
@@ -152,7 +140,7 @@ def language(code: str) -> CommandLanguage:
 
 def _compiled(found: Mapping[str, Any]) -> CommandLanguage:
     notation = Notation(found["parts"])
-    requests, subjects, answers = found["requests"], found["subjects"], found["answers"]
+    answers = found["answers"]
     return CommandLanguage(
         hesitations=words(found["hesitations"]),
         heard=_replacements(found["heard"]),
@@ -164,7 +152,9 @@ def _compiled(found: Mapping[str, Any]) -> CommandLanguage:
         lead=re.compile(notation.any_of(found["leads"])),
         tail=_at_the_end(notation.any_of(found["tails"])),
         asking_tail=_at_the_end(notation.any_of(found["asking_tails"])),
-        requests={form: re.compile(notation.any_of(text)) for form, text in requests.items()},
+        requests={
+            form: re.compile(notation.any_of(text)) for form, text in found["requests"].items()
+        },
         forms={form: bare(verb) for verb, text in found["forms"].items() for form in words(text)},
         idioms=tuple(map(notation.pattern, found["idioms"]["patterns"])),
         frames=tuple(map(notation.pattern, found["frames"]["patterns"])),
@@ -173,23 +163,10 @@ def _compiled(found: Mapping[str, Any]) -> CommandLanguage:
         commands=_by_kind(
             {kind: entry["patterns"] for kind, entry in found["commands"].items()}, notation
         ),
-        undo=frozenset(map(bare, listed(answers["undo"]))),
+        undo=words(answers["undo"]),
         comment_before=re.compile(notation.any_of(found["comments"]["before"])),
         comment_after=re.compile(notation.any_of(found["comments"]["after"])),
-        not_named=words(subjects["not_named"]),
-        not_clear=tuple(map(bare, listed(subjects["not_clear"]))),
-        pronouns=words(subjects["pronouns"]),
-        unnamed_first=words(subjects["unnamed_first"]),
-        user=words(subjects["user"]),
-        own=words(subjects["own"]),
-        asked_of=words(subjects["asked_of"]),
-        asking=words(subjects["asking"]),
-        not_asking=words(subjects["not_asking"]),
-        details=words(subjects["details"]),
-        clause_first=words(subjects["clause_first"]),
-        articles=words(subjects["articles"]),
-        ands=words(subjects["ands"]),
-        titles=words(subjects["titles"]),
+        subjects={name: words(text) for name, text in found["subjects"].items()},
         durations=Durations.of(found["time"], cardinals() | scales()),
         yes=re.compile(notation.any_of(answers["yes"])),
         no=re.compile(notation.any_of(answers["no"])),

@@ -1,4 +1,5 @@
-"""Recognises spoken commands, and what they are about, without a language model.
+"""Recognises spoken commands, what they are about, and answers of yes or no, without a language
+model.
 
 Pure functions on the transcript; others carry the command out. The words come from `command_text`,
 the patterns from `grammar` and `data/commands`; this module finds the pattern that fits.
@@ -9,59 +10,62 @@ from collections.abc import Iterable
 
 from assistant.intents.arguments import ARGUMENT_CHECKS
 from assistant.intents.command import Command, CommandKind
-from assistant.intents.command_text import (
-    CommandReading,
-    CommandText,
-    Word,
-    normalised,
-    words_of_names,
-)
-from assistant.intents.grammar import CommandLanguage, Pattern, bare, language, line
+from assistant.intents.command_text import CommandReading, CommandText, Word, normalised
+from assistant.intents.grammar import Pattern, bare, language, line
 
 TWICE_WORDS = 14
 """Maximum number of words of an utterance with two commands."""
 ENGLISH = "en"
 
 
-def recognise(text: str, names: tuple[str, ...] = (), code: str = ENGLISH) -> Command | None:
+def recognise(text: str, names: tuple[str, ...] = ()) -> Command | None:
     """The command that all of `text` forms; None if it is anything else.
 
     `names` are the assistant's name and wake phrase, which may be at either end. What continues
     ("forget that, I meant ...") or is about others ("she forgot that") is not a command.
-
-    Raises:
-        FileNotFoundError: the language `code` has no commands.
     """
-    spoken = language(code)
-    said = CommandText(text, spoken)
-    if not said.words:
+    said = CommandText(text, language(ENGLISH), names)
+    return _recognised(said, said.words) or _of_two_sentences(said)
+
+
+def sounds_like_undo(text: str) -> bool:
+    """Whether `text` is a typical mishearing of "undo". Meant for the turn after forgetting, when
+    "undo" is the most likely thing to say."""
+    return bare(normalised(text)).removesuffix(" please") in language(ENGLISH).undo
+
+
+def yes_or_no(text: str, names: tuple[str, ...] = ()) -> bool | None:
+    """Whether `text` says yes or no to a question that the assistant has just asked.
+
+    None if it says neither, says both, or asks back: then nothing was agreed to.
+    """
+    spoken = language(ENGLISH)
+    said = CommandText(text, spoken, names)
+    if said.is_question:
         return None
-    found = _recognised(said, said.words, words_of_names(names), spoken)
-    if found is None:
-        found = _of_two_sentences(said, words_of_names(names), spoken)
-    return found
+    rest = line(word.plain for word in said.unaddressed())
+    meant: set[bool] = set()
+    while rest:
+        shapes = ((spoken.yes, True), (spoken.no, False), (spoken.beside, None))
+        found = [(match.end(), means) for shape, means in shapes if (match := shape.match(rest))]
+        if not found:
+            return None
+        end, means = max(found, key=lambda each: each[0])
+        meant |= set() if means is None else {means}
+        rest = rest[end:]
+    return meant.pop() if len(meant) == 1 else None
 
 
-def _recognised(
-    said: CommandText,
-    words: tuple[Word, ...],
-    names: tuple[tuple[str, ...], ...],
-    spoken: CommandLanguage,
-) -> Command | None:
-    readings = list(said.readings(words, names))
-    lines = [reading.line for reading in readings]
-    if any(idiom.regex.fullmatch(each) for each in lines for idiom in spoken.idioms):
+def _recognised(said: CommandText, words: tuple[Word, ...]) -> Command | None:
+    readings = list(said.readings(words))
+    idioms = said.language.idioms
+    if any(idiom.regex.fullmatch(reading.line) for reading in readings for idiom in idioms):
         return None
-    for reading in readings:
-        found = _fitting(said, reading, spoken)
-        if found is not None:
-            return found
-    return None
+    commands = (_fitting(said, reading) for reading in readings)
+    return next((command for command in commands if command is not None), None)
 
 
-def _of_two_sentences(
-    said: CommandText, names: tuple[tuple[str, ...], ...], spoken: CommandLanguage
-) -> Command | None:
+def _of_two_sentences(said: CommandText) -> Command | None:
     """Two commands, the last of which counts ("Unsay that. I mean, forget it"), or a command to
     forget and a reason: "That was meant for my sister, forget that"."""
     if len(said.words) > TWICE_WORDS:
@@ -70,59 +74,45 @@ def _of_two_sentences(
         if not said.words[at - 1].pause:
             continue
         first, last = said.words[:at], said.words[at:]
-        command = _recognised(said, last, names, spoken)
+        command = _recognised(said, last)
         if command is not None:
-            why = _comments(said, first, names, spoken.comment_before)
-            why = why and _forgets_that(command, last, spoken)
-            if why or _recognised(said, first, names, spoken):
+            why = _comments(said, first, said.language.comment_before)
+            why = why and _forgets_that(said, command, last)
+            if why or _recognised(said, first):
                 return command
-        elif _comments(said, last, names, spoken.comment_after):
-            command = _recognised(said, first, names, spoken)
-            if command is not None and _forgets_that(command, first, spoken):
+        elif _comments(said, last, said.language.comment_after):
+            command = _recognised(said, first)
+            if command is not None and _forgets_that(said, command, first):
                 return command
     return None
 
 
-def _comments(
-    said: CommandText,
-    words: tuple[Word, ...],
-    names: tuple[tuple[str, ...], ...],
-    begins: re.Pattern[str],
-) -> bool:
-    return any(begins.match(reading.line) for reading in said.readings(words, names))
+def _comments(said: CommandText, words: tuple[Word, ...], begins: re.Pattern[str]) -> bool:
+    return any(begins.match(reading.line) for reading in said.readings(words))
 
 
-def _forgets_that(command: Command, words: tuple[Word, ...], spoken: CommandLanguage) -> bool:
+def _forgets_that(said: CommandText, command: Command, words: tuple[Word, ...]) -> bool:
     """Whether it forgets more than "it": after a sentence, "forget it" may just mean giving up."""
-    return command.kind is CommandKind.FORGET_THAT and words[-1].plain not in spoken.unnamed_first
+    unnamed = said.language.subjects["unnamed_first"]
+    return command.kind is CommandKind.FORGET_THAT and words[-1].plain not in unnamed
 
 
-def sounds_like_undo(text: str, code: str = ENGLISH) -> bool:
-    """Whether `text` is a typical mishearing of "undo". Meant for the turn after forgetting, when
-    "undo" is the most likely thing to say."""
-    return bare(normalised(text)).removesuffix(" please") in language(code).undo
-
-
-def _fitting(said: CommandText, reading: CommandReading, spoken: CommandLanguage) -> Command | None:
+def _fitting(said: CommandText, reading: CommandReading) -> Command | None:
     """The first command that a reading matches."""
-    asked = said.is_question and not reading.polite
-    text = reading.line
+    spoken, asked = said.language, said.is_question and not reading.polite
     for frame in () if asked else spoken.frames:
-        found = frame.regex.fullmatch(text)
+        found = frame.regex.fullmatch(reading.line)
         if found is not None:
             objects = spoken.objects + (spoken.pointed if frame.slot == "object" else ())
-            command = _first(said, _held(found, frame, reading.words), objects, spoken)
+            command = _first(said, _held(found, frame, reading.words), objects)
             if command is not None:
                 return command
     commands = tuple(each for each in spoken.commands if each[1].asked or not asked)
-    return _first(said, reading.words, commands, spoken)
+    return _first(said, reading.words, commands)
 
 
 def _first(
-    said: CommandText,
-    words: tuple[Word, ...],
-    patterns: Iterable[tuple[str, Pattern]],
-    spoken: CommandLanguage,
+    said: CommandText, words: tuple[Word, ...], patterns: Iterable[tuple[str, Pattern]]
 ) -> Command | None:
     """The command of the first pattern that fits all these words, and whose slot is valid."""
     text = line(word.plain for word in words)
@@ -135,7 +125,7 @@ def _first(
         named = _held(found, pattern, words)
         if pattern.slot != "time" and _breaks_off(words[: words.index(named[0])], named[0]):
             continue
-        command = _filled(said, CommandKind(kind), pattern, named, spoken)
+        command = _filled(said, CommandKind(kind), pattern, named)
         if command is not None:
             return command
     return None
@@ -153,17 +143,14 @@ def _held(found: re.Match[str], pattern: Pattern, words: tuple[Word, ...]) -> tu
 
 
 def _filled(
-    said: CommandText,
-    kind: CommandKind,
-    pattern: Pattern,
-    words: tuple[Word, ...],
-    spoken: CommandLanguage,
+    said: CommandText, kind: CommandKind, pattern: Pattern, words: tuple[Word, ...]
 ) -> Command | None:
     """The command with what the user named; None if that can't be a name."""
     if pattern.slot == "time":
-        minutes = spoken.durations.minutes(" ".join(word.plain for word in words))
+        minutes = said.language.durations.minutes(" ".join(word.plain for word in words))
         return Command(kind, minutes=minutes) if minutes is not None else None
-    if kind is CommandKind.KNOW and len(words) == 1 and words[0].plain in spoken.user:
+    about_user = len(words) == 1 and words[0].plain in said.language.subjects["user"]
+    if kind is CommandKind.KNOW and about_user:
         return Command(kind)
-    names_something = ARGUMENT_CHECKS[pattern.slot](said.text, words, spoken)
+    names_something = ARGUMENT_CHECKS[pattern.slot](said, words)
     return Command(kind, about=said.named(words)) if names_something else None

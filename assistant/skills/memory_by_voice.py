@@ -123,10 +123,10 @@ class MemoryCommands:
         if topic is None:
             return spoken_replies.known(None, self._resolver.newest(), english=self._english)
         try:
-            told = self._resolver.about(topic)
+            facts = self._resolver.about(topic)
         except StoreError:
             return None
-        return spoken_replies.known(topic, told, english=self._english) if told else None
+        return spoken_replies.known(topic, facts, english=self._english) if facts else None
 
 
 def request_of(command: Command) -> ForgetRequest:

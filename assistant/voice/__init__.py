@@ -7,10 +7,9 @@ from assistant.facade import exports
 if TYPE_CHECKING:
     from assistant.voice.background_tasks import TaskSet
     from assistant.voice.dialogue import Dialogue
-    from assistant.voice.latency_log import LatencyLog
+    from assistant.voice.latency import LatencyLog
     from assistant.voice.pipeline import AudioIO, VoiceLoop
-    from assistant.voice.recalling import NoMemories
-    from assistant.voice.turns.detectors import (
+    from assistant.voice.turns.pipecat_models import (
         EndOfTurn,
         GatedVoiceDetector,
         SileroVoice,
@@ -26,7 +25,6 @@ __all__ = [
     "EndOfTurn",
     "GatedVoiceDetector",
     "LatencyLog",
-    "NoMemories",
     "SileroVoice",
     "SmartTurn",
     "TaskSet",

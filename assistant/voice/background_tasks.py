@@ -1,10 +1,11 @@
 """Tasks that run beside the pipeline, whose failures must not go unnoticed."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from loguru import logger
+logger = logging.getLogger(__name__)
 
 OnFailure = Callable[[Exception], None]
 
@@ -43,5 +44,5 @@ class TaskSet:
             return
         error = task.exception()
         if isinstance(error, Exception):
-            logger.opt(exception=error).error("background work failed")
+            logger.error("background work failed", exc_info=error)
             self._on_failure(error)

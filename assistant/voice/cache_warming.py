@@ -5,14 +5,15 @@ been read by then stays in the cache.
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 
-from loguru import logger
-
 from assistant.errors import ModelError
 from models.interfaces import Generation, Lane, LanguageModel, Message
+
+logger = logging.getLogger(__name__)
 
 BLANK_PROMPT = (Message("user", "Nothing."),)
 
@@ -67,4 +68,4 @@ class CacheWarmer:
                     if chunk.usage is not None and lane is Lane.CONVERSATION:
                         self._on_read(chunk.usage.read_tokens, time.monotonic() - began)
         except ModelError as error:
-            logger.warning("the model's cache could not be updated: {}", type(error).__name__)
+            logger.warning("the model's cache could not be updated: %s", type(error).__name__)

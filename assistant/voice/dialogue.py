@@ -1,18 +1,18 @@
 """The state of the conversation that all processors share.
 
-Processors handle frames; the dialogue persists. It gives each confirmed attempt its number and its
-prompt, knows when its answer is being played, and closes the turn: history, transcript, ledger,
-event. Everything here runs on the event loop.
+Processors handle frames; the dialogue persists. It gives each turn its number and its prompt, knows
+when its answer is being played, and closes the turn: history, transcript, ledger, event. Everything
+here runs on the event loop.
 """
 
 import asyncio
+import logging
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-
-from loguru import logger
+from typing import Protocol
 
 from assistant.context import Exchange, ShortTermMemory
 from assistant.errors import AssistantError
@@ -20,7 +20,6 @@ from assistant.events import (
     AnswerHeard,
     Event,
     EventBus,
-    MicrophoneLevel,
     Notice,
     Phase,
     PhaseChanged,
@@ -34,37 +33,40 @@ from assistant.events import (
 )
 from assistant.memory import HiddenItems
 from assistant.settings import Settings
-from assistant.voice.attempt import LEAST_MEASURED, Attempt
 from assistant.voice.background_tasks import TaskSet
 from assistant.voice.cache_warming import CacheWarmer
-from assistant.voice.latency_log import LatencyLog
+from assistant.voice.latency import LatencyLog
+from assistant.voice.speculation import SpeculativeAnswer
 from assistant.voice.turns.addressee import AddresseeDetector
 from models.interfaces import Generation, LanguageModel
 
+logger = logging.getLogger(__name__)
+
 SETTLE_S = 2.0
 """Seconds that a new turn waits for the last one to be stored before it is closed by force."""
-
-
 ECHO_TAIL_S = 0.35
 """Seconds after an answer's end during which its echo may still reach the microphone."""
+LEAST_MEASURED = 16
+"""Tokens; counts below this, read or written, say nothing about the model's speed."""
 
 
-def _nothing(*_: object) -> None:
-    """Placeholder until there is a loudspeaker."""
+class Voice(Protocol):
+    """What others may do to the assistant's voice."""
 
+    def set_gain(self, gain: float) -> None: ...
 
-@dataclass(slots=True)
-class LoudspeakerControl:
-    """What the dialogue may do to the loudspeaker; set by the loudspeaker's processor."""
+    def chime(self) -> None:
+        """Play the soft sound that signals: I heard you, and you're done."""
 
-    set_gain: Callable[[float], None] = _nothing
-    chime: Callable[[], None] = _nothing
-    hush: Callable[[], None] = _nothing
-    """Go silent at once, ahead of the interruption that follows."""
+    def hush(self) -> None:
+        """Go silent at once; what was still queued has not been heard."""
 
 
 class Dialogue:
     """Tracks who said what, and whose turn it is."""
+
+    voice: Voice
+    """Set by the loudspeaker's processor."""
 
     def __init__(
         self,
@@ -80,13 +82,13 @@ class Dialogue:
         self._ledger = ledger
         self.attention = AddresseeDetector(settings)
         self.cache = CacheWarmer(llm, self.has_read)
-        self.voice = LoudspeakerControl()
-        self.muted = False
+        self._muted = False
         self.aloud = False
-        self.user_speaks = False
+        self._user_speaks = False
         self.turns = memory.turns
-        self._current: Attempt | None = None
-        self._sounding: Attempt | None = None
+        self._current: SpeculativeAnswer | None = None
+        """The answer of the turn in progress."""
+        self._sounding: SpeculativeAnswer | None = None
         self._silent_since = float("-inf")
         self._started_at = datetime.now(UTC)
         self._idle = asyncio.Event()
@@ -121,7 +123,7 @@ class Dialogue:
             self._rest()
 
     def mute(self, muted: bool) -> None:
-        self.muted = muted
+        self._muted = muted
         self._rest()
 
     @property
@@ -172,7 +174,7 @@ class Dialogue:
         self._read_anew()
 
     def _read_anew(self) -> None:
-        if self._stale and not self.answering and not self.user_speaks:
+        if self._stale and not self.answering and not self._user_speaks:
             self._stale = False
             self.cache.warm(self._memory.read_ahead())
 
@@ -187,14 +189,14 @@ class Dialogue:
         """Whether a turn is being answered, or something is being said."""
         return self._current is not None or self.aloud
 
-    def sounds_in_the_room(self) -> Attempt | None:
-        """The attempt being played, or that ended within the last `ECHO_TAIL_S`."""
+    def sounds_in_the_room(self) -> SpeculativeAnswer | None:
+        """The answer being played, or that ended within the last `ECHO_TAIL_S`."""
         recent = time.monotonic() - self._silent_since < ECHO_TAIL_S
         return self._sounding if self.aloud or recent else None
 
-    def hearing(self) -> None:
+    def speech_started(self) -> None:
         """Someone has begun to speak."""
-        self.user_speaks = True
+        self._user_speaks = True
         self._memory.pause()
         if not self.asleep:
             self._started_at = datetime.now(UTC)
@@ -204,7 +206,7 @@ class Dialogue:
 
     def ignore(self, reason: str, text: str = "") -> None:
         """What was heard did not become a turn. While asleep, even its words are withheld."""
-        self.user_speaks = False
+        self._user_speaks = False
         self.emit(SpeechIgnored(reason, "" if self.asleep else text))
         if not self.answering:
             self._rest()
@@ -221,41 +223,42 @@ class Dialogue:
                 await self._idle.wait()
         except TimeoutError:
             logger.error("the previous turn did not end; closing it")
-            self.voice.hush()
-            self.cut_off(self._current)
+            self.cut_off()
             await self._idle.wait()
 
-    async def begin(self, attempt: Attempt) -> Generation:
-        """Build the prompt for an attempt. The turn itself begins when it is confirmed."""
+    async def begin(self, answer: SpeculativeAnswer) -> Generation:
+        """Build the prompt for an answer. The turn itself begins when it is confirmed."""
         self._memory.pause()
         await self.cache.cool()
-        attempt.turn = self.next_turn
-        attempt.when_confirmed(partial(self._confirmed, attempt))
-        prompt = self._memory.prompt(attempt.text, attempt.memories, reads_per_s=self._reads_per_s)
+        answer.turn = self.next_turn
+        answer.when_confirmed(partial(self._confirmed, answer))
+        prompt = self._memory.prompt(
+            answer.user_text, answer.memories, reads_per_s=self._reads_per_s
+        )
         used = {each.id for each in prompt.memories.used}
-        attempt.memories = tuple(each for each in attempt.memories if each.id in used)
-        attempt.context_tokens = prompt.tokens
+        answer.memories = tuple(each for each in answer.memories if each.id in used)
+        answer.context_tokens = prompt.tokens
         if prompt.notice is not None:
-            attempt.when_confirmed(partial(self.emit, prompt.notice))
+            answer.when_confirmed(partial(self.emit, prompt.notice))
         left_out = tuple((each.id, reason.value) for each, reason in prompt.memories.left_out)
-        built = PromptBuilt(attempt.turn, prompt.sections, prompt.budget, left_out)
-        attempt.when_confirmed(partial(self.emit, built))
+        built = PromptBuilt(answer.turn, prompt.sections, prompt.budget, left_out)
+        answer.when_confirmed(partial(self.emit, built))
         return Generation(
             messages=prompt.messages,
             max_tokens=self._settings.llm.max_answer_tokens,
             temperature=self._settings.llm.temperature,
         )
 
-    def _confirmed(self, attempt: Attempt) -> None:
-        self.turns = attempt.turn
-        attempt.started = self._started_at
-        self.user_speaks = False
-        self._current = attempt
+    def _confirmed(self, answer: SpeculativeAnswer) -> None:
+        self.turns = answer.turn
+        answer.started = self._started_at
+        self._user_speaks = False
+        self._current = answer
         self._idle.clear()
         self._quiet.clear()
-        self.emit(TurnHeard(attempt.turn, attempt.text))
+        self.emit(TurnHeard(answer.turn, answer.user_text))
         self._show(Phase.THINKING)
-        if self._settings.general.sounds and not attempt.typed:
+        if self._settings.general.sounds and not answer.typed:
             self.voice.chime()
 
     def has_read(self, tokens: int, seconds: float) -> None:
@@ -265,36 +268,31 @@ class Dialogue:
             before = self._reads_per_s if self._reads_per_s is not None else speed
             self._reads_per_s = 0.7 * before + 0.3 * speed
 
-    def written(self, attempt: Attempt) -> None:
+    def written(self, answer: SpeculativeAnswer) -> None:
         """The answer is complete, though not yet heard: meanwhile, read it into the cache."""
-        if self._current is attempt:
-            self.cache.warm(self._memory.read_ahead(attempt.text, attempt.answer))
+        if self._current is answer:
+            self.cache.warm(self._memory.read_ahead(answer.user_text, answer.text))
 
-    def sounding(self, attempt: Attempt) -> None:
+    def sounding(self, answer: SpeculativeAnswer) -> None:
         """The first sample of an answer, or of its next clause, is going to the loudspeaker."""
-        attempt.marks.stamp("first_audio")
-        self._sounding = attempt
+        answer.times.stamp("first_audio")
+        self._sounding = answer
         self.aloud = True
         self._quiet.clear()
         self._show(Phase.SPEAKING)
 
-    def heard(self, attempt: Attempt) -> None:
+    def heard(self, answer: SpeculativeAnswer) -> None:
         """More of the answer has been played."""
-        if not attempt.remark:
-            self.emit(AnswerHeard(attempt.turn, attempt.heard))
+        if not answer.remark:
+            self.emit(AnswerHeard(answer.turn, answer.heard))
 
-    def interrupting(self) -> Attempt | None:
-        """The user's words stop the current answer. Returns its attempt, if there is one."""
-        if self._current is not None:
-            self._current.marks.stamp("interrupted")
-        return self._current
-
-    def cut_off(self, attempt: Attempt | None) -> None:
-        """Playback was stopped: the answer is what was heard of it."""
+    def cut_off(self) -> None:
+        """Stop the voice at once: the answer is what was heard of it."""
+        self.voice.hush()
         self._fall_silent()
-        if attempt is not None and attempt is self._current:
-            attempt.closed = True
-            self._closing.start(self._finish(attempt, interrupted=True))
+        if self._current is not None:
+            self._current.closed = True
+            self._closing.start(self._finish(self._current, interrupted=True))
         else:
             self._rest()
 
@@ -303,34 +301,33 @@ class Dialogue:
             self.aloud = False
             self._silent_since = time.monotonic()
 
-    def spoken(self, attempt: Attempt) -> None:
+    def spoken(self, answer: SpeculativeAnswer) -> None:
         """The answer was played to its end."""
         self._fall_silent()
-        self._closing.start(self._finish(attempt, interrupted=False))
+        self._closing.start(self._finish(answer, interrupted=False))
 
-    async def _finish(self, attempt: Attempt, *, interrupted: bool) -> None:
+    async def _finish(self, answer: SpeculativeAnswer, *, interrupted: bool) -> None:
         """Close a turn, once: add it to the history, store it, emit its event."""
-        if attempt.remark or self._current is not attempt:
-            if attempt.remark and not self.asleep:
+        if answer.remark or self._current is not answer:
+            if answer.remark and not self.asleep:
                 self.attention.answered()  # "Yes?" invites a follow-up
             self._rest()
             return
         self._current = None
-        attempt.marks.stamp("answer_ended")
         self.attention.answered()
         ended = TurnEnded(
-            turn=attempt.turn,
-            user=attempt.text,
-            assistant=attempt.heard,
+            turn=answer.turn,
+            user=answer.user_text,
+            assistant=answer.heard,
             interrupted=interrupted,
-            latency_ms=attempt.marks.latency(),
-            memories=attempt.memories,
-            context_tokens=attempt.context_tokens,
-            read_tokens=attempt.read_tokens,
-            tokens_per_s=attempt.tokens_per_s,
+            latency_ms=answer.times.latency(),
+            memories=answer.memories,
+            context_tokens=answer.context_tokens,
+            read_tokens=answer.read_tokens,
+            tokens_per_s=answer.tokens_per_s,
         )
         try:
-            exchange = await self._memory.keep(ended, attempt.started or self._started_at)
+            exchange = await self._memory.keep(ended, answer.started or self._started_at)
             ended = replace(ended, exchange=exchange)
             await asyncio.to_thread(self._ledger.write, ended)
         except AssistantError as error:
@@ -342,7 +339,7 @@ class Dialogue:
         if self._current is None:
             self._stale = False  # the cache is warmed below
             self._rest()
-            if not self.user_speaks:
+            if not self._user_speaks:
                 self._memory.summarize_if_due()
             self.cache.warm(self._memory.read_ahead())
 
@@ -350,9 +347,6 @@ class Dialogue:
 
     def emit(self, event: Event) -> None:
         self._bus.emit(event)
-
-    def level(self, dbfs: float) -> None:
-        self.emit(MicrophoneLevel(dbfs))
 
     def sound(self, *, works: bool) -> None:
         """The audio devices were lost, or are back."""
@@ -374,7 +368,7 @@ class Dialogue:
         self._show(self._resting())
 
     def _resting(self) -> Phase:
-        return Phase.MUTED if self.muted else Phase.ASLEEP if self.asleep else Phase.LISTENING
+        return Phase.MUTED if self._muted else Phase.ASLEEP if self.asleep else Phase.LISTENING
 
     def _show(self, phase: Phase) -> None:
         if phase is not self._phase:
@@ -386,12 +380,11 @@ class Dialogue:
         what = str(error) if isinstance(error, AssistantError) else type(error).__name__
         text = f"This turn went wrong ({what}). See the log for details."
         self.emit(Notice(text, Severity.ERROR))
-        self.voice.hush()
-        self.cut_off(self._current)
+        self.cut_off()
 
     async def close(self) -> None:
         """End the session. What was heard of the current answer is kept."""
-        self.cut_off(self._current)
+        self.cut_off()
         await self._closing.finish(timeout_s=1.0)
         await self.cache.cool()
         await self._memory.close()

@@ -9,27 +9,24 @@ from pipecat.pipeline.pipeline import Pipeline
 from pipecat.pipeline.worker import PipelineParams, PipelineWorker
 from pipecat.workers.runner import WorkerRunner
 
-from assistant.events import UserSensed
 from assistant.settings import Settings
+from assistant.skills import MemoryCommands
 from assistant.voice.audio.echo import EchoCanceller
 from assistant.voice.audio.interfaces import MIC_RATE, Loudspeaker, Microphone
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.frames import StopSpeakingFrame, TypedFrame
-from assistant.voice.intent_routing import MemoryCommandHandler, RouteIntents
+from assistant.voice.intent_routing import RouteIntents
 from assistant.voice.recalling import Recall, Recaller
 from assistant.voice.speech.hearing import Hear
 from assistant.voice.speech.speaking import Speak
 from assistant.voice.thinking import Think
 from assistant.voice.transport import Echo, LoudspeakerOutput, MicrophoneInput
 from assistant.voice.turns.barge_in import BargeIn
-from assistant.voice.turns.detectors import EndOfTurn, VoiceDetector
-from assistant.voice.turns.turn_detector import TurnDetector
+from assistant.voice.turns.pipecat_models import EndOfTurn, VoiceDetector
 from models.interfaces import ModelSet
 
 SILENT_RATE = 22_050
 """Sample rate in Hz of a loudspeaker that plays only the chime."""
-
-
 SETTLE_S = 0.5
 """Seconds without a sign of work after which everything said so far counts as answered."""
 
@@ -54,46 +51,28 @@ class VoiceLoop:
         dialogue: Dialogue,
         models: ModelSet,
         sound: AudioIO,
-        recaller: Recaller,
         detectors: tuple[VoiceDetector, EndOfTurn],
-        keeping: MemoryCommandHandler | None = None,
+        recaller: Recaller | None = None,
+        memory_commands: MemoryCommands | None = None,
     ) -> None:
-        voice, end_of_turn = detectors
-        self.turns = TurnDetector(
-            settings.turn,
-            voice=voice,
-            end_of_turn=end_of_turn,
-            on_level=dialogue.level,
-            on_voice=lambda: dialogue.emit(UserSensed()),
-        )
-        self.hear = Hear(
-            models.stt,
-            dialogue,
-            language=settings.persona.language,
-            partials=settings.stt.partials,
-        )
-        self.think = Think(models.llm, dialogue, settings.llm)
         self._dialogue = dialogue
-        rate = models.tts.sample_rate if sound.speaks else SILENT_RATE
+        self.hear = Hear(settings, dialogue, models.stt, *detectors)
+        self._think = Think(models.llm, dialogue, settings.llm)
         self._microphone = MicrophoneInput(sound.microphone)
-        self.loudspeaker = LoudspeakerOutput(sound.loudspeaker, dialogue, rate)
+        tts = models.tts if sound.speaks else None
+        rate = tts.sample_rate if tts is not None else SILENT_RATE
+        self._loudspeaker = LoudspeakerOutput(sound.loudspeaker, dialogue, rate)
         pipeline = Pipeline(
             [
                 self._microphone,
                 Echo(sound.echo),
-                self.turns,
                 self.hear,
                 BargeIn(dialogue, duck=settings.turn.duck, echoes=settings.audio.echo == "cancel"),
-                RouteIntents(dialogue, keeping),
+                RouteIntents(dialogue, memory_commands),
                 Recall(recaller, dialogue, settings.memory),
-                self.think,
-                Speak(
-                    models.tts if sound.speaks else None,
-                    models.llm,
-                    dialogue,
-                    settings.persona.language,
-                ),
-                self.loudspeaker,
+                self._think,
+                Speak(tts, models.llm, dialogue, settings.persona.language),
+                self._loudspeaker,
             ]
         )
         self._worker = PipelineWorker(
@@ -124,7 +103,7 @@ class VoiceLoop:
 
         self._worker.add_event_handler("on_pipeline_started", note)
         self._worker.add_event_handler("on_pipeline_error", failed)
-        await self.loudspeaker.open()
+        await self._loudspeaker.open()
         await self._runner.add_workers(self._worker)
         self._running = asyncio.create_task(self._runner.run())
         waiting = asyncio.create_task(started.wait())
@@ -137,7 +116,7 @@ class VoiceLoop:
         abandoned."""
         self._dialogue.sound(works=works)
         if not works:
-            self._losing = asyncio.create_task(self.turns.give_up("sound was lost"))
+            self._losing = asyncio.create_task(self.hear.give_up("sound was lost"))
 
     async def say(self, text: str) -> None:
         """Take a typed turn."""
@@ -151,8 +130,7 @@ class VoiceLoop:
         calm_since = time.monotonic()
         while time.monotonic() - calm_since < SETTLE_S:
             await asyncio.sleep(0.02)
-            working = self.hear.busy or self.think.busy or self._dialogue.answering
-            if self.turns.hearing or working:
+            if self.hear.busy or self._think.busy or self._dialogue.answering:
                 calm_since = time.monotonic()
 
     async def close(self) -> None:

@@ -15,9 +15,9 @@ from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 from assistant.events import Recalled
 from assistant.memory import RecalledForTurn
 from assistant.settings import Memory
-from assistant.voice.attempt import Attempt
 from assistant.voice.dialogue import Dialogue
-from assistant.voice.frames import AttemptFrame, PartialFrame
+from assistant.voice.frames import AnswerRequestFrame, PartialFrame
+from assistant.voice.speculation import SpeculativeAnswer
 
 logger = logging.getLogger(__name__)
 
@@ -35,25 +35,15 @@ class Recaller(Protocol):
         missed."""
 
 
-class NoMemories:
-    """Stands for a session that remembers nothing beyond the conversation."""
-
-    def ahead(self, words: str) -> None:
-        del words
-
-    async def recall(self, query: str, deadline_s: float) -> RecalledForTurn:
-        del query, deadline_s
-        return RecalledForTurn()
-
-
 class Recall(FrameProcessor):
-    """Recalls once per attempt; never adds to the history or delays the answer.
+    """Recalls once per answer; never adds to the history or delays the answer.
 
     Args:
+        recaller: None in a session that remembers nothing beyond the conversation.
         settings: holds the deadlines. Typed turns have their own, as nothing can be prepared.
     """
 
-    def __init__(self, recaller: Recaller, dialogue: Dialogue, settings: Memory) -> None:
+    def __init__(self, recaller: Recaller | None, dialogue: Dialogue, settings: Memory) -> None:
         super().__init__(name="recall")
         self._recaller = recaller
         self._dialogue = dialogue
@@ -65,33 +55,34 @@ class Recall(FrameProcessor):
         if isinstance(frame, PartialFrame):
             self._ahead(frame.text)
             return
-        if isinstance(frame, AttemptFrame) and not frame.attempt.remark:
-            await self._recall(frame.attempt)
+        if isinstance(frame, AnswerRequestFrame) and not frame.answer.remark:
+            if self._recaller is not None:
+                await self._recall(self._recaller, frame.answer)
+            frame.answer.times.stamp("recall")
         await self.push_frame(frame, direction)
 
     def _ahead(self, text: str) -> None:
         words = self._dialogue.meant_for_me(text)
-        if not words:
+        if not words or self._recaller is None:
             return
         try:
             self._recaller.ahead(words)
         except Exception:  # as in `_recall`
             logger.exception("recall failed")
 
-    async def _recall(self, attempt: Attempt) -> None:
+    async def _recall(self, recaller: Recaller, answer: SpeculativeAnswer) -> None:
         found = RecalledForTurn(missed=True)
-        deadline_s = self._typed_deadline_s if attempt.typed else self._deadline_s
+        deadline_s = self._typed_deadline_s if answer.typed else self._deadline_s
         try:
             async with asyncio.timeout(deadline_s + HANG_TIMEOUT_S):
-                found = await self._recaller.recall(attempt.text, deadline_s)
+                found = await recaller.recall(answer.user_text, deadline_s)
         except TimeoutError:
             logger.warning("recall missed its deadline")
         except Exception:  # a memory failure costs the memories, never the answer
             logger.exception("recall failed")
-        attempt.memories = found.memories
-        attempt.marks.stamp("recall")
-        attempt.when_confirmed(partial(self._tell, found))
+        answer.memories = found.memories
+        answer.when_confirmed(partial(self._report, found))
 
-    def _tell(self, found: RecalledForTurn) -> None:
+    def _report(self, found: RecalledForTurn) -> None:
         if any(found):
             self._dialogue.emit(Recalled(self._dialogue.next_turn, *found))

@@ -1,20 +1,32 @@
 """The two ends of the pipeline: *microphone* and *loudspeaker*."""
 
 import asyncio
+import re
+from collections import deque
 
+import numpy as np
 from pipecat.frames.frames import CancelFrame, EndFrame, Frame
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
-from assistant.voice.attempt import Attempt
-from assistant.voice.audio.chime import chime
 from assistant.voice.audio.echo import EchoCanceller
 from assistant.voice.audio.interfaces import BLOCK, MIC_RATE, Loudspeaker, Microphone
-from assistant.voice.dialogue import Dialogue, LoudspeakerControl
-from assistant.voice.frames import AnswerEndFrame, ClauseAudioFrame, CutOffFrame, MicrophoneFrame
-from assistant.voice.speech.heard_words import HeardWords, heard_text
+from assistant.voice.dialogue import Dialogue
+from assistant.voice.frames import (
+    AnswerEndFrame,
+    ClauseAudioFrame,
+    MicrophoneFrame,
+    TimedWord,
+)
+from assistant.voice.speculation import SpeculativeAnswer
 from models.interfaces import Samples
 
 PLAY_BLOCK_S = BLOCK / MIC_RATE
+CHIME_S = 0.07
+CHIME_LOUDNESS = 0.06
+"""Peak, as a fraction of full scale: noticeable, not startling."""
+
+_THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)\s*", re.DOTALL | re.IGNORECASE)
+_STRAY = re.compile(r"</think(?:ing)?>\s*", re.IGNORECASE)
 
 
 class MicrophoneInput(FrameProcessor):
@@ -87,30 +99,27 @@ class LoudspeakerOutput(FrameProcessor):
 
     def __init__(self, loudspeaker: Loudspeaker, dialogue: Dialogue, sample_rate: int) -> None:
         super().__init__(name="loudspeaker")
-        self._sample_rate = sample_rate
-        self._chime = chime(sample_rate)
-        self._chiming: asyncio.Task[None] | None = None
-        self._hushed: Attempt | None = None
-        dialogue.voice = LoudspeakerControl(self._set_gain, self._start_chime, self._hush)
         self._loudspeaker = loudspeaker
         self._dialogue = dialogue
+        dialogue.voice = self
+        self._sample_rate = sample_rate
+        self._chime = chime_sound(sample_rate)
+        self._chiming: asyncio.Task[None] | None = None
+        self._answer: SpeculativeAnswer | None = None
         self._accepted = 0
-        self._attempt: Attempt | None = None
-        self._heard = HeardWords()
+        """Samples given to the loudspeaker since it was opened, without those it dropped."""
+        self._due: deque[TimedWord] = deque()
+        """The answer's words that have not been heard yet; each ends at a sample counted since the
+        loudspeaker was opened."""
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
         if isinstance(frame, ClauseAudioFrame):
             await self._clause(frame)
-            return
-        if isinstance(frame, AnswerEndFrame):
-            await self._end(frame.attempt)
-            return
-        if isinstance(frame, CutOffFrame):
-            self._hush()
-            self._attempt = None
-            self._dialogue.cut_off(frame.attempt)
-        await self.push_frame(frame, direction)
+        elif isinstance(frame, AnswerEndFrame):
+            await self._end(frame.answer)
+        else:
+            await self.push_frame(frame, direction)
 
     async def open(self) -> None:
         """Open the device.
@@ -124,61 +133,86 @@ class LoudspeakerOutput(FrameProcessor):
         await super().cleanup()
         await self._loudspeaker.close()
 
-    def _set_gain(self, gain: float) -> None:
+    def set_gain(self, gain: float) -> None:
         self._loudspeaker.gain = gain
 
-    def _start_chime(self) -> None:
+    def chime(self) -> None:
         self._chiming = asyncio.create_task(self._play(self._chime))
 
     async def _play(self, samples: Samples) -> None:
         self._accepted += len(samples)
         await self._loudspeaker.play(samples)
 
+    async def _may_play(self, answer: SpeculativeAnswer) -> bool:
+        return await answer.may_be_heard() and not answer.closed
+
     async def _clause(self, frame: ClauseAudioFrame) -> None:
-        attempt = frame.attempt
-        if not await attempt.may_be_heard() or attempt.closed or attempt is self._hushed:
+        answer = frame.answer
+        if not await self._may_play(answer):
             return
-        if attempt is not self._attempt:
-            self._attempt, self._heard = attempt, HeardWords()
+        if answer is not self._answer:
+            self._answer = answer
+            self._due.clear()
         if self._chiming is not None:
             await asyncio.wait({self._chiming})
             self._chiming = None
-        self._heard.queue(frame.words, self._accepted)
-        step = int(self._sample_rate * PLAY_BLOCK_S)
+        start = self._accepted
+        self._due.extend(
+            TimedWord(start + word.end_sample, word.source_end) for word in frame.words
+        )
         if len(frame.samples):
-            self._dialogue.sounding(attempt)
+            self._dialogue.sounding(answer)
+        step = int(self._sample_rate * PLAY_BLOCK_S)
         for offset in range(0, len(frame.samples), step):
-            if attempt.closed or attempt is self._hushed:
+            if not await self._may_play(answer):
                 return
             await self._play(frame.samples[offset : offset + step])
             self._note_heard()
         self._note_heard()
 
-    async def _end(self, attempt: Attempt) -> None:
-        if not await attempt.may_be_heard() or attempt.closed or attempt is self._hushed:
+    async def _end(self, answer: SpeculativeAnswer) -> None:
+        if not await self._may_play(answer):
             return
         await self._loudspeaker.drain()
-        self._heard.drop()
-        attempt.heard = heard_text(attempt.answer)
-        self._attempt = None
-        self._dialogue.spoken(attempt)
+        if answer.closed:
+            return
+        self._due.clear()
+        answer.heard = heard_text(answer.text)
+        self._answer = None
+        self._dialogue.spoken(answer)
 
-    def _hush(self) -> None:
-        """Go silent at once; what was still queued has not been heard."""
-        attempt = self._attempt
-        if attempt is not None:
+    def hush(self) -> None:
+        if self._answer is not None:
             self._note_heard()
-            self._hushed = attempt
+            self._answer.closed = True
+            self._answer = None
         self._accepted -= self._loudspeaker.flush()
-        self._heard.drop()
+        self._due.clear()
 
     def _note_heard(self) -> None:
-        attempt = self._attempt
-        if attempt is None:
-            return
+        answer, source_end = self._answer, None
         lag = int(self._loudspeaker.latency_s * self._sample_rate)
         position = self._loudspeaker.played() - lag
-        source_end = self._heard.played(position)
-        if source_end is not None:
-            attempt.heard = heard_text(attempt.answer, source_end)
-            self._dialogue.heard(attempt)
+        while self._due and self._due[0].end_sample <= position:
+            source_end = self._due.popleft().source_end
+        if answer is None or source_end is None:
+            return
+        heard = heard_text(answer.text, source_end)
+        if heard != answer.heard:
+            answer.heard = heard
+            self._dialogue.heard(answer)
+
+
+def heard_text(answer: str, source_end: int | None = None) -> str:
+    """The answer up to `source_end` (default: all of it), without the model's thoughts. After an
+    interruption the conversation holds these words and no others."""
+    return _STRAY.sub("", _THOUGHT.sub("", answer[:source_end])).strip()
+
+
+def chime_sound(sample_rate: int) -> Samples:
+    """Two soft rising tones under one smooth envelope, mono int16."""
+    time = np.arange(int(CHIME_S * sample_rate)) / sample_rate
+    envelope = np.sin(np.pi * time / CHIME_S) ** 2
+    tone = np.sin(2 * np.pi * 660 * time) + 0.6 * np.sin(2 * np.pi * 880 * time)
+    samples: Samples = (tone / 1.6 * envelope * CHIME_LOUDNESS * 32767).astype(np.int16)
+    return samples

@@ -119,7 +119,7 @@ def has_ended_well(process: "subprocess.Popen[Any]") -> None:
 
 
 def turns_in(home: Home) -> list[dict[str, Any]]:
-    """What a home's ledger holds: see `assistant.voice.latency_log`."""
+    """What a home's ledger holds: see `assistant.voice.latency`."""
     return read_rows(home.ledger) if home.ledger.exists() else []
 
 

@@ -5,9 +5,10 @@ import json
 import numpy as np
 import pytest
 
+from assistant.settings import Turn
 from assistant.voice.audio.files import read_recording
-from assistant.voice.turns.detectors import GatedVoiceDetector, SileroVoice, VoiceDetector
-from assistant.voice.turns.endpointing import WINDOW, Endpointer, Signal
+from assistant.voice.turns.endpointing import WINDOW, Endpointer, SpeechChange
+from assistant.voice.turns.pipecat_models import GatedVoiceDetector, SileroVoice, VoiceDetector
 from data import located
 from models.interfaces import Samples
 
@@ -21,21 +22,14 @@ NAMES = [
 
 def started(detector: VoiceDetector, sound: Samples) -> list[int]:
     """Windows at which speech begins."""
-    machine = Endpointer(
-        confidence=0.6,
-        start_s=0.16,
-        hint_s=0.032,
-        stop_s=0.2,
-        doubtful_wait_s=0.5,
-        incomplete_wait_s=0.6,
-    )
+    endpointer = Endpointer(Turn(incomplete_wait_s=0.6))
     found = []
     for number in range(len(sound) // WINDOW):
         window = sound[number * WINDOW : (number + 1) * WINDOW]
-        signals = machine.feed(detector.probability(window))
-        if Signal.LONG_SILENCE in signals:
-            machine.reset()
-        if Signal.STARTED in signals:
+        change = endpointer.feed(detector.probability(window))
+        if endpointer.turn_is_over(None, None):
+            endpointer.reset()
+        if change is SpeechChange.STARTED:
             found.append(number)
     return found
 

@@ -14,8 +14,8 @@ import pytest
 import soundfile
 
 import data
-from assistant.voice.speech.hallucination import SpeechEvidence, SpeechVerdict, judge, loudness
-from assistant.voice.turns.detectors import SileroVoice
+from assistant.voice.speech.hallucination import SpeechSegment, why_not_speech
+from assistant.voice.turns.pipecat_models import SileroVoice
 from models.interfaces import STT_SAMPLE_RATE, Samples
 from models.stt.whisper import FasterWhisper
 
@@ -25,7 +25,8 @@ WINDOW = 512
 CONFIDENCE = 0.6
 
 
-def judged(recogniser: FasterWhisper, samples: Samples, noise_floor: float) -> SpeechVerdict:
+def doubt(recogniser: FasterWhisper, samples: Samples, noise_floor: float) -> str | None:
+    """Why the recogniser's words are not speech; None if they are."""
     detector = SileroVoice()
     voices = np.array(
         [
@@ -34,19 +35,14 @@ def judged(recogniser: FasterWhisper, samples: Samples, noise_floor: float) -> S
         ]
     )
     voiced = voices[voices >= CONFIDENCE]
-    heard = recogniser.transcribe(samples)
-    return judge(
-        SpeechEvidence(
-            heard.text,
-            heard.no_speech,
-            heard.log_probability,
-            voiced_s=len(voiced) * WINDOW / STT_SAMPLE_RATE,
-            mean_voice=float(voiced.mean()) if len(voiced) else 0.0,
-            max_voice=float(voices.max()),
-            level=loudness(samples),
-            noise_floor=noise_floor,
-        )
+    segment = SpeechSegment(
+        samples,
+        np.zeros_like(samples),
+        voiced_s=len(voiced) * WINDOW / STT_SAMPLE_RATE,
+        mean_voice=float(voiced.mean()) if len(voiced) else 0.0,
+        noise_floor=noise_floor,
     )
+    return why_not_speech(recogniser.transcribe(samples), segment)
 
 
 def hum() -> Samples:
@@ -83,8 +79,7 @@ def cafe() -> Samples:
 def test_noise_is_not_speech(recogniser: FasterWhisper, made: Callable[[], Samples]) -> None:
     samples = made()
     for start in range(0, len(samples), 4 * STT_SAMPLE_RATE):
-        verdict = judged(recogniser, samples[start : start + 4 * STT_SAMPLE_RATE], noise_floor=10)
-        assert not verdict.is_speech
+        assert doubt(recogniser, samples[start : start + 4 * STT_SAMPLE_RATE], noise_floor=10)
 
 
 @pytest.mark.parametrize(
@@ -96,11 +91,11 @@ def test_what_noise_is_taken_for_is_speech_when_it_is_said(
 ) -> None:
     quiet = np.random.default_rng(4).normal(0, 15, STT_SAMPLE_RATE // 2)
     samples = np.concatenate([quiet, speaker(text) * gain, quiet]).astype(np.int16)
-    assert judged(recogniser, samples, noise_floor=15).is_speech
+    assert doubt(recogniser, samples, noise_floor=15) is None
 
 
 @pytest.mark.parametrize("name", ["today", "book_a_room", "two_people", "young_man"])
 def test_people_are_speech(recogniser: FasterWhisper, name: str) -> None:
     samples, _ = soundfile.read(data.located(f"recordings/{name}.flac"), dtype="int16")
     padded = np.pad(np.asarray(samples, np.int16), 4800)
-    assert judged(recogniser, padded, noise_floor=30).is_speech
+    assert doubt(recogniser, padded, noise_floor=30) is None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.voice.turns.interruptions import is_echo
+from assistant.voice.turns.barge_in import is_echo
 from models.interfaces import Samples
 from tests.support.listening import Listener, plain
 from tests.support.pulse import PulseServer

@@ -36,6 +36,15 @@ def silence(seconds: float) -> Samples:
     return (rng.normal(0, 3, int(seconds * RATE))).astype(np.int16)
 
 
+def sound(*seconds: float) -> Samples:
+    """Speech and silence in turn, of these lengths."""
+    makes = (speech, silence)
+    return np.concatenate([makes[at % 2](each) for at, each in enumerate(seconds)])
+
+
+UTTERANCE = sound(0.8, 0.6)
+
+
 class LoudVoice:
     """A voice detector that hears a voice in whatever is loud."""
 

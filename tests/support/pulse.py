@@ -52,7 +52,7 @@ class Capture:
         if self.reader is not None:
             self.reader.join(timeout=5)
         self.process.wait(timeout=5)
-        return np.frombuffer(bytes(self.data[: len(self.data) // 2 * 2]), np.int16)
+        return self.so_far()
 
     def so_far(self) -> Samples:
         """What has been recorded until now."""

@@ -1,11 +1,11 @@
 """A voice loop on scripted models, fed with sound made in the test, at the pace of speech."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from assistant.context.short_term import ShortTermMemory
 from assistant.events import Event, EventBus, TurnEnded
@@ -20,9 +20,9 @@ from assistant.voice.audio.echo import NoEcho
 from assistant.voice.audio.files import FileMicrophone, NullLoudspeaker
 from assistant.voice.audio.interfaces import Loudspeaker
 from assistant.voice.dialogue import Dialogue
-from assistant.voice.latency_log import LatencyLog
+from assistant.voice.latency import LatencyLog
 from assistant.voice.pipeline import AudioIO, VoiceLoop
-from assistant.voice.recalling import NoMemories, Recaller
+from assistant.voice.recalling import Recaller
 from models.interfaces import LanguageModel, ModelSet, Samples, SpeechToText, TextToSpeech
 from tests.support.fakes import LoudVoice, ScriptedEnd, ToneTts
 
@@ -64,7 +64,7 @@ async def session(
     sound: Samples,
     folder: Path,
     *,
-    settings: Settings | None = None,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
     end: ScriptedEnd | None = None,
     tts: TextToSpeech | None = None,
     recaller: Recaller | None = None,
@@ -72,26 +72,27 @@ async def session(
 ) -> AsyncIterator[Session]:
     """
     Args:
+        settings: sections that differ from the defaults; there is no chime.
         obeys: commands about what is kept are carried out, on the transcript alone.
     """
-    settings = settings or Settings.model_validate({"general": {"sounds": False}})
+    read = Settings.model_validate({"general": {"sounds": False}, **(settings or {})})
     bus = EventBus()
     events: list[Event] = []
     bus.subscribe(events.append)
     transcript = Transcript.open(folder / "transcript.sqlite3")
-    within = timedelta(hours=settings.context.resume_within_h)
+    within = timedelta(hours=read.context.resume_within_h)
     conversation = transcript.resume("me", within) or transcript.begin_conversation("me")
-    memory = ShortTermMemory(conversation, llm, settings, transcript, bus.emit)
-    dialogue = Dialogue(settings, bus, llm, memory, LatencyLog(folder / "ledger.jsonl"))
+    memory = ShortTermMemory(conversation, llm, read, transcript, bus.emit)
+    dialogue = Dialogue(read, bus, llm, memory, LatencyLog(folder / "ledger.jsonl"))
     microphone, loudspeaker = FileMicrophone([sound]), NullLoudspeaker()
     voice = tts or ToneTts()
     loop = VoiceLoop(
-        settings,
+        read,
         dialogue,
         ModelSet(stt, llm, voice),
         AudioIO(microphone, loudspeaker, NoEcho()),
-        recaller or NoMemories(),
         (LoudVoice(), end or ScriptedEnd()),
+        recaller,
         _obeying(transcript, memory, dialogue, bus) if obeys else None,
     )
     await loop.start()

@@ -1,17 +1,45 @@
-"""Opens the sound devices, and reopens them after they are lost."""
+"""The machine's own microphone and loudspeaker: opened, watched, and reopened after they are lost.
+
+Each is a callback stream of PortAudio.
+"""
 
 import asyncio
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
 
 from assistant.errors import AudioError, DeviceMissing
-from assistant.voice.audio.portaudio import PortAudioThread, reinitialise
-from assistant.voice.audio.streams import SoundDeviceLoudspeaker, SoundDeviceMicrophone, Stream
+from assistant.voice.audio.interfaces import BLOCK, MIC_RATE, WRITE_AHEAD_S, Deliver, OnPlayed
+from assistant.voice.audio.playback import PlayQueue, Renderer
+from assistant.voice.audio.portaudio import (
+    Device,
+    DeviceKind,
+    Opened,
+    PortAudioThread,
+    choose_device,
+    list_devices,
+    open_stream,
+    reinitialise,
+    start_stream,
+)
+from assistant.voice.audio.resampling import Resampler
+from models.interfaces import Samples
 
 OnState = Callable[[str, bool], None]
 """Called with a sentence for the user, and whether sound works now."""
 
+BLOCK_S = BLOCK / MIC_RATE
+OUTPUT_LATENCY_S = 0.06
+"""Seconds requested of the loudspeaker. With less, sound servers that wake every 50 ms run dry."""
+STALL_S = 1.0
+"""Longest that `play` waits for a stalled device, in seconds."""
+LOST_AFTER_S = 1.5
+"""Seconds without a callback after which a device is gone: PortAudio reports nothing."""
 WATCH_S = 0.5
 SLEPT_S = 10.0
 """If the wall clock gains this many seconds on the monotonic one, the computer was asleep."""
@@ -25,6 +53,242 @@ first word (Bluetooth on macOS), and not within a conversation, since every star
 delay by some milliseconds."""
 
 
+class Stream(ABC):
+    """What both directions share: a stream, its device, and the time of its last callback."""
+
+    kind: DeviceKind
+
+    def __init__(self, devices: "SoundDevices", wanted: str | None) -> None:
+        self.name = wanted or f"default {self.kind}"
+        self.latency_s = 0.0
+        self._devices = devices
+        self._wanted = wanted
+        self._opened: Opened | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._sign_of_life = 0.0
+        self.resting = False
+        self._ended = False
+
+    def lost(self, now: float) -> bool:
+        """The stream should be running, but isn't."""
+        if self._ended:
+            return True
+        if self._opened is None or self.resting:
+            return False
+        return now - self._sign_of_life > LOST_AFTER_S
+
+    def start(self) -> None:
+        """Open the device as it is found now. Blocking; runs on PortAudio's thread."""
+        device = choose_device(list_devices(), self.kind, self._wanted)
+        self._ended = False
+        opened = self._open(device)
+        self._sign_of_life = time.monotonic()
+        self.name = device.name
+        self.latency_s = float(opened.stream.latency)
+        self._opened = opened
+
+    def abort(self) -> None:
+        """End the stream, dead or alive. Blocking; runs on PortAudio's thread."""
+        opened, self._opened = self._opened, None
+        self.resting = self._ended = False
+        if opened is not None:
+            opened.stream.abort(ignore_errors=True)
+            opened.stream.close(ignore_errors=True)
+
+    @abstractmethod
+    def _open(self, device: Device) -> Opened:
+        """Open a running stream on this device. Blocking."""
+
+    def _on_end(self) -> None:
+        """Called from PortAudio's thread: the stream ended, by itself unless we stopped it."""
+        if self._opened is not None and not self.resting:
+            self._ended = True
+
+
+class SoundDeviceMicrophone(Stream):
+    """A microphone; see `interfaces.Microphone`. Created by `SoundDevices.microphone`."""
+
+    kind: DeviceKind = "microphone"
+
+    def __init__(self, devices: "SoundDevices", wanted: str | None) -> None:
+        super().__init__(devices, wanted)
+        self._deliver: Deliver | None = None
+        self._resampler = Resampler(MIC_RATE, MIC_RATE)
+        self._pending: Samples = np.zeros(0, np.int16)
+
+    async def open(self, deliver: Deliver) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._deliver = deliver
+        await self._devices.attach(self)
+
+    async def close(self) -> None:
+        self._deliver = None
+        await self._devices.detach(self)
+
+    def _open(self, device: Device) -> Opened:
+        self._pending = np.zeros(0, np.int16)
+        opened = open_stream(
+            device,
+            self.kind,
+            MIC_RATE,
+            self._callback,
+            self._on_end,
+            block_s=BLOCK_S,
+            latency="low",
+        )
+        self._resampler = Resampler(opened.rate, MIC_RATE)
+        return opened
+
+    def _callback(self, agreed: Opened) -> Callable[..., None]:
+        loop, duration = self._loop, 1 / agreed.rate
+
+        def captured(data: Any, frames: int, times: Any, _status: Any) -> None:
+            now = self._sign_of_life = time.monotonic()
+            # Age of the block's end. Some drivers leave times empty, or use another time base.
+            age = times.currentTime - times.inputBufferAdcTime - frames * duration
+            if not 0 < age < 0.5:
+                age = 0.0
+            if loop is not None and not loop.is_closed():
+                loop.call_soon_threadsafe(self._arrived, bytes(data), agreed.channels, now - age)
+
+        return captured
+
+    def _arrived(self, data: bytes, channels: int, end: float) -> None:
+        """On the event loop: cut incoming data into blocks. `end` is the last sample's time."""
+        samples: Samples = np.frombuffer(data, np.int16)
+        if channels > 1:
+            samples = samples.reshape(-1, channels).mean(axis=1).astype(np.int16)
+        samples = np.concatenate([self._pending, self._resampler.process(samples)])
+        while len(samples) >= BLOCK and self._deliver is not None:
+            block, samples = samples[:BLOCK], samples[BLOCK:]
+            self._deliver(block, end - len(samples) / MIC_RATE)
+        self._pending = samples
+
+
+class SoundDeviceLoudspeaker(Stream):
+    """A loudspeaker; see `interfaces.Loudspeaker`. Created by `SoundDevices.loudspeaker`."""
+
+    kind: DeviceKind = "loudspeaker"
+
+    def __init__(self, devices: "SoundDevices", wanted: str | None) -> None:
+        super().__init__(devices, wanted)
+        self.sample_rate = 0
+        self._queue = PlayQueue()
+        self._reference: OnPlayed | None = None
+        self._room = asyncio.Event()
+        self._awaited = False
+        self._used_at = 0.0
+        self._switch = asyncio.Lock()
+
+    @property
+    def gain(self) -> float:
+        return self._queue.gain
+
+    @gain.setter
+    def gain(self, value: float) -> None:
+        self._queue.gain = value
+
+    def set_reference(self, sink: OnPlayed) -> None:
+        """Send exactly what goes to the device to `sink`; called from the audio thread."""
+        self._reference = sink
+
+    async def open(self, sample_rate: int) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.sample_rate = self._queue.rate = sample_rate
+        self._used_at = time.monotonic()
+        await self._devices.attach(self)
+
+    async def close(self) -> None:
+        self._queue.flush()
+        self._room.set()
+        await self._devices.detach(self)
+
+    async def play(self, samples: Samples) -> None:
+        self._queue.push(samples)
+        self._used_at = time.monotonic()
+        if self.resting:
+            await self._wake()
+        await self._wait_below(int(WRITE_AHEAD_S * self.sample_rate))
+
+    def played(self) -> int:
+        return self._queue.played
+
+    def flush(self) -> int:
+        dropped = self._queue.flush(fade=self._opened is not None and not self.resting)
+        self._room.set()
+        return dropped
+
+    async def drain(self) -> None:
+        while self._queue.queued and self._devices.holds(self):
+            await self._wait_below(1)
+        await asyncio.sleep(self.latency_s)
+
+    async def rest(self) -> None:
+        """Stop the stream if nothing was played for a while; `play` restarts it."""
+        after = self._devices.rest_after_s
+        async with self._switch:
+            idle = time.monotonic() - self._used_at
+            opened = self._opened
+            if after is None or opened is None or self.resting or self._queue.queued:
+                return
+            if idle > after:
+                self.resting = True
+                await self._devices.calls.run(partial(opened.stream.abort, ignore_errors=True))
+
+    async def _wake(self) -> None:
+        async with self._switch:
+            opened = self._opened
+            if opened is None or not self.resting:
+                return
+            self._sign_of_life = time.monotonic()
+            try:
+                await self._devices.calls.run(start_stream, opened, self.kind)
+            except AudioError:
+                self._ended = True  # the watch reopens it; the queue is kept until then
+            self.resting = False
+
+    async def _wait_below(self, level: int) -> None:
+        """Wait until fewer than `level` samples are queued, but no longer than STALL_S."""
+        deadline = time.monotonic() + STALL_S
+        while self._queue.queued >= level:
+            self._room.clear()
+            self._awaited = True
+            try:
+                async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
+                    await self._room.wait()
+            except TimeoutError:
+                return
+
+    def _open(self, device: Device) -> Opened:
+        return open_stream(
+            device,
+            self.kind,
+            self.sample_rate,
+            self._callback,
+            self._on_end,
+            block_s=BLOCK_S,
+            latency=OUTPUT_LATENCY_S,
+        )
+
+    def _callback(self, agreed: Opened) -> Callable[..., None]:
+        renderer = Renderer(self._queue, agreed.rate)
+        loop, level = self._loop, WRITE_AHEAD_S * self.sample_rate
+
+        def asked(out: Any, frames: int, _times: Any, _status: Any) -> None:
+            self._sign_of_life = time.monotonic()
+            block = renderer.render(frames)
+            view = np.frombuffer(out, np.int16).reshape(frames, agreed.channels)
+            view[:] = block[:, None]
+            if self._reference is not None:
+                self._reference(block, agreed.rate)
+            if self._awaited and self._queue.queued < level and loop is not None:
+                self._awaited = False
+                if not loop.is_closed():
+                    loop.call_soon_threadsafe(self._room.set)
+
+        return asked
+
+
 class SoundDevices:
     """Owns the streams and watches over them.
 
@@ -34,16 +298,19 @@ class SoundDevices:
 
     Args:
         on_state: called when sound is lost and when it is back; on the event loop.
-        rest_after_s: seconds after which an idle output stream is stopped; None never does.
+        rest_after_s: see REST_AFTER_S.
     """
 
     def __init__(
-        self, on_state: OnState | None = None, *, rest_after_s: float | None = REST_AFTER_S
+        self,
+        on_state: OnState = lambda _sentence, _works: None,
+        *,
+        rest_after_s: float | None = REST_AFTER_S,
     ) -> None:
         self.calls = PortAudioThread()
         self.rest_after_s = rest_after_s
         self._on_state = on_state
-        self._streams: list[SoundDeviceMicrophone | SoundDeviceLoudspeaker] = []
+        self._streams: list[Stream] = []
         self._changing = asyncio.Lock()
         self._watch: asyncio.Task[None] | None = None
 
@@ -58,7 +325,7 @@ class SoundDevices:
     def holds(self, stream: Stream) -> bool:
         return stream in self._streams
 
-    async def attach(self, stream: SoundDeviceMicrophone | SoundDeviceLoudspeaker) -> None:
+    async def attach(self, stream: Stream) -> None:
         """Open `stream` and start watching it."""
         async with self._changing:
             if stream in self._streams:
@@ -68,7 +335,7 @@ class SoundDevices:
             if self._watch is None:
                 self._watch = asyncio.create_task(self._run_watch())
 
-    async def detach(self, stream: SoundDeviceMicrophone | SoundDeviceLoudspeaker) -> None:
+    async def detach(self, stream: Stream) -> None:
         """Close `stream`; the watch ends with the last one."""
         if stream in self._streams:
             self._streams.remove(stream)
@@ -79,7 +346,7 @@ class SoundDevices:
             async with asyncio.timeout(CLOSE_S):
                 await self.calls.run(stream.abort)
         except TimeoutError:
-            self._tell(f'The {stream.kind} "{stream.name}" is not closing.', ok=False)
+            self._on_state(f'The {stream.kind} "{stream.name}" is not closing.', False)
 
     def _start(self, stream: Stream) -> None:
         try:
@@ -108,21 +375,21 @@ class SoundDevices:
         if lost:
             gone = " and ".join(f'the {stream.kind} "{stream.name}"' for stream in lost)
             verb = "does" if len(lost) == 1 else "do"
-            self._tell(
+            self._on_state(
                 f"{gone[0].upper()}{gone[1:]} {verb} not answer; waiting for it to come back.",
-                ok=False,
+                False,
             )
-        attempt = 0
+        tries = 0
         while self._streams:
             try:
                 async with self._changing:
                     await self.calls.run(self._reopen, tuple(self._streams))
             except AudioError:
-                await asyncio.sleep(RETRY_S[min(attempt, len(RETRY_S) - 1)])
-                attempt += 1
+                await asyncio.sleep(RETRY_S[min(tries, len(RETRY_S) - 1)])
+                tries += 1
                 continue
             names = " and ".join(f'{stream.kind} "{stream.name}"' for stream in self._streams)
-            self._tell(f"Sound is back: {names}.", ok=True)
+            self._on_state(f"Sound is back: {names}.", True)
             return
 
     def _reopen(self, streams: Sequence[Stream]) -> None:
@@ -131,7 +398,3 @@ class SoundDevices:
         reinitialise()
         for stream in streams:
             stream.start()
-
-    def _tell(self, sentence: str, *, ok: bool) -> None:
-        if self._on_state is not None:
-            self._on_state(sentence, ok)

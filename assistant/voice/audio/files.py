@@ -21,10 +21,9 @@ from assistant.voice.audio.interfaces import (
     MIC_RATE,
     WRITE_AHEAD_S,
     Deliver,
-    OnPlayed,
     to_int16,
 )
-from assistant.voice.audio.playback import PlayQueue, Renderer
+from assistant.voice.audio.playback import PlayQueue
 from assistant.voice.turns.endpointing import WINDOW
 from models.interfaces import Samples
 
@@ -74,9 +73,7 @@ class FileMicrophone:
     The first starts `lead_in_s` after `open`; each later one waits for `next()`.
     """
 
-    def __init__(
-        self, recordings: Sequence[Path | Samples], *, lead_in_s: float = 0.3, seed: int = 0
-    ) -> None:
+    def __init__(self, recordings: Sequence[Path | Samples], *, lead_in_s: float = 0.3) -> None:
         self._sounds = [read_recording(r) if isinstance(r, Path) else r for r in recordings]
         self.name = ", ".join(r.name for r in recordings if isinstance(r, Path)) or "recording"
         self.starts: list[float] = []
@@ -88,11 +85,12 @@ class FileMicrophone:
         self.exhausted = asyncio.Event()
         """Set when the last recording has ended; silence follows."""
         self._lead_in_s = lead_in_s
-        self._noise = _room_noise(seed)
+        level = 32768 * 10 ** (FLOOR_DBFS / 20)
+        noise = np.random.default_rng(0).standard_normal(MIC_RATE) * level
+        self._noise = to_int16(noise.astype(np.float32))
         self._allowed = 1
         self._position = -1
         self._pump: asyncio.Task[None] | None = None
-        self._origin = 0.0
 
     async def open(self, deliver: Deliver) -> None:
         if self._pump is None:
@@ -113,7 +111,7 @@ class FileMicrophone:
         self.waiting.clear()
 
     async def _run(self, deliver: Deliver) -> None:
-        start = self._origin = time.monotonic()
+        start = time.monotonic()
         lead_in = int(self._lead_in_s * MIC_RATE / BLOCK)
         number = 0
         while True:
@@ -154,12 +152,6 @@ class FileMicrophone:
             self.waiting.set()
 
 
-def _room_noise(seed: int) -> Samples:
-    level = 32768 * 10 ** (FLOOR_DBFS / 20)
-    noise = np.random.default_rng(seed).standard_normal(MIC_RATE) * level
-    return to_int16(noise.astype(np.float32))
-
-
 class NullLoudspeaker:
     """Takes sound in real time and discards it."""
 
@@ -168,8 +160,7 @@ class NullLoudspeaker:
 
     def __init__(self) -> None:
         self.sample_rate = 0
-        self._queue = PlayQueue(1)
-        self._reference: OnPlayed | None = None
+        self._queue = PlayQueue()
         self._room = asyncio.Event()
         self._clock: asyncio.Task[None] | None = None
 
@@ -184,10 +175,8 @@ class NullLoudspeaker:
     async def open(self, sample_rate: int) -> None:
         if self._clock is not None:
             return
-        self.sample_rate = sample_rate
-        gain, self._queue = self._queue.gain, PlayQueue(sample_rate)
-        self._queue.gain = gain
-        self._clock = asyncio.create_task(self._run(Renderer(self._queue, sample_rate)))
+        self.sample_rate = self._queue.rate = sample_rate
+        self._clock = asyncio.create_task(self._run())
         self._clock.add_done_callback(lambda _: self._room.set())
 
     async def play(self, samples: Samples) -> None:
@@ -213,16 +202,13 @@ class NullLoudspeaker:
             # `play` has already raised any error of the task; it must not keep us from closing.
             await asyncio.gather(clock, return_exceptions=True)
 
-    def set_reference(self, sink: OnPlayed | None) -> None:
-        self._reference = sink
-
     async def _ticked(self) -> None:
         if self._clock is not None and self._clock.done():
             self._clock.result()
         self._room.clear()
         await self._room.wait()
 
-    async def _run(self, renderer: Renderer) -> None:
+    async def _run(self) -> None:
         start = time.monotonic()
         done = 0
         while True:
@@ -230,31 +216,26 @@ class NullLoudspeaker:
             due = int((time.monotonic() - start) * self.sample_rate)
             if due <= done:
                 continue
-            sounding = self._queue.queued
-            block = renderer.render(due - done)
+            block = self._queue.take(due - done)
+            self._rendered(np.zeros(due - done, np.int16) if block is None else block)
             done = due
-            if self._reference is not None:
-                self._reference(block, self.sample_rate)
-            self._rendered(block, min(sounding, len(block)))
             self._room.set()
 
-    def _rendered(self, block: Samples, sounding: int) -> None:
-        """Hook, called after playing; the first `sounding` samples of `block` came from `play`."""
+    def _rendered(self, block: Samples) -> None:
+        """Hook: `block` has been played."""
 
 
 class WavLoudspeaker(NullLoudspeaker):
     """Writes what a device would have played: gain, interruptions and silences included.
 
     The file appears, complete and valid, when the loudspeaker is closed or its task is cancelled.
-    With `timeline=False`, silences in which nothing was played are left out.
     """
 
-    def __init__(self, path: Path, *, timeline: bool = True) -> None:
+    def __init__(self, path: Path) -> None:
         super().__init__()
         self.name = str(path)
         self._path = path
         self._part = path.with_name(f".{path.name}.{os.getpid()}.part")
-        self._timeline = timeline
         self._file: soundfile.SoundFile | None = None
 
     async def open(self, sample_rate: int) -> None:
@@ -272,17 +253,17 @@ class WavLoudspeaker(NullLoudspeaker):
         self._finish()  # first, and without an await: closing may itself be cancelled
         await super().close()
 
-    async def _run(self, renderer: Renderer) -> None:
+    async def _run(self) -> None:
         try:
-            await super()._run(renderer)
+            await super()._run()
         finally:
             self._finish()
 
-    def _rendered(self, block: Samples, sounding: int) -> None:
+    def _rendered(self, block: Samples) -> None:
         if self._file is None:
             return
         try:
-            self._file.write(block if self._timeline else block[:sounding])
+            self._file.write(block)
         except (OSError, soundfile.LibsndfileError) as error:
             raise self._unwritable(error) from error
 
@@ -307,15 +288,12 @@ class InstantLoudspeaker:
         self.sample_rate = 0
         self.gain = 1.0
         self._played = 0
-        self._reference: OnPlayed | None = None
 
     async def open(self, sample_rate: int) -> None:
         self.sample_rate = sample_rate
 
     async def play(self, samples: Samples) -> None:
         self._played += len(samples)
-        if self._reference is not None:
-            self._reference(samples, self.sample_rate)
         await asyncio.sleep(0)
 
     def played(self) -> int:
@@ -329,6 +307,3 @@ class InstantLoudspeaker:
 
     async def close(self) -> None:
         """Nothing to release."""
-
-    def set_reference(self, sink: OnPlayed | None) -> None:
-        self._reference = sink

@@ -1,6 +1,6 @@
 """The interfaces of the sound devices: a microphone, a loudspeaker, and what both share.
 
-All sound is mono int16. Devices are in `streams`, file-based stand-ins in `files`.
+All sound is mono int16. Devices are in `devices`, file-based stand-ins in `files`.
 """
 
 import math
@@ -75,17 +75,16 @@ class Loudspeaker(Protocol):
     async def close(self) -> None:
         """Stop; idempotent."""
 
-    def set_reference(self, sink: OnPlayed | None) -> None:
-        """Send exactly what goes to the device to `sink`; called from the audio thread."""
+
+def rms(samples: Samples) -> float:
+    """Root mean square of 16-bit samples; 0 if there are none."""
+    wide = samples.astype(np.float32)
+    return math.sqrt(float(np.dot(wide, wide)) / max(1, len(wide)))
 
 
 def dbfs(samples: Samples) -> float:
     """Root mean square in dB below full scale; silence is -100."""
-    if not len(samples):
-        return -100.0
-    wide = samples.astype(np.float32)
-    power = float(np.dot(wide, wide)) / len(wide)
-    return max(-100.0, 10 * math.log10(power / 32768.0**2 + 1e-12))
+    return max(-100.0, 10 * math.log10((rms(samples) / 32768) ** 2 + 1e-12))
 
 
 def to_int16(samples: NDArray[np.float32]) -> Samples:

@@ -12,8 +12,6 @@ from models.interfaces import Samples
 
 GAIN_RAMP_S = 0.02
 """Seconds in which the gain crosses its full range; anything faster is heard as a click."""
-
-
 FADE_S = 0.004
 """Seconds of sound that `flush` keeps and fades out, so that it does not click."""
 
@@ -24,48 +22,42 @@ class PlayQueue:
     The gain is applied on taking, so that it acts within one block instead of after the queue.
     """
 
-    def __init__(self, rate: int) -> None:
+    def __init__(self, rate: int = 1) -> None:
         self.rate = rate
+        """Samples per second."""
         self.gain = 1.0
         self._gain_now = 1.0
         self._lock = threading.Lock()
         self._blocks: deque[Samples] = deque()
-        self._queued = 0
-        self._played = 0
-
-    @property
-    def queued(self) -> int:
-        return self._queued
-
-    @property
-    def played(self) -> int:
-        return self._played
+        self.queued = 0
+        self.played = 0
+        """Samples taken so far."""
 
     def push(self, samples: Samples) -> None:
         if len(samples):
             with self._lock:
                 self._blocks.append(samples)
-                self._queued += len(samples)
+                self.queued += len(samples)
 
     def flush(self, *, fade: bool = True) -> int:
         """Drop everything, except a few faded milliseconds if `fade`; returns how many samples."""
         keep = int(FADE_S * self.rate) if fade else 0
         with self._lock:
             tail = self._pop(keep)
-            dropped = self._queued
+            dropped = self.queued
             self._blocks.clear()
-            self._queued = 0
+            self.queued = 0
             if len(tail):
                 ramp = np.linspace(1, 0, len(tail), dtype=np.float32)
                 self._blocks.append((tail * ramp).astype(np.int16))
-                self._queued = len(tail)
+                self.queued = len(tail)
         return dropped
 
     def take(self, count: int) -> Samples | None:
         """The next `count` samples, padded with zeros; None if nothing is queued."""
         with self._lock:
             samples = self._pop(count)
-            self._played += len(samples)
+            self.played += len(samples)
         if not len(samples):
             self._gain_now = self.gain
             return None
@@ -84,7 +76,7 @@ class PlayQueue:
                 block = block[:count]
             parts.append(block)
             count -= len(block)
-            self._queued -= len(block)
+            self.queued -= len(block)
         if len(parts) == 1:
             return parts[0]
         return np.concatenate(parts) if parts else np.zeros(0, np.int16)

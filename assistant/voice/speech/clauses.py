@@ -1,45 +1,35 @@
 """Cuts the text of an answer, as it streams in, into clauses that can be spoken.
 
-    deltas ─ WordStream → written words ─ read → spoken forms ─ ClauseSplitter → clauses
+    deltas ─ WordStream → written words ─ read_aloud → spoken forms ─ ClauseSplitter → clauses
 
 Every decision is made when a written word is complete, and depends only on the text before it. So
-the boundaries of the deltas don't matter. Each spoken word knows where in the answer it ends: after
-an interruption, `heard_words` tells how much of the answer was heard.
+the boundaries of the deltas don't matter. Each spoken word knows where in the answer it ends, so
+that after an interruption it is known how much of the answer was heard.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from assistant.voice.speech.pronunciation import Pause, SpokenForm, read
-from assistant.voice.speech.written_words import Break, WordStream, WrittenWord
-
-__all__ = [
-    "Clause",
-    "ClauseSplitter",
-    "SpokenWord",
-    "speakable",
-]
+from assistant.voice.speech.pronunciation import Pause, read_aloud
+from assistant.voice.speech.word_stream import Break, WordStream, WrittenWord
 
 CODE_REMARK = ("Code", "omitted.")
 
 
 @dataclass(frozen=True, slots=True)
 class SpokenWord:
-    """`text` is `clause.spoken[spoken_start:spoken_end]`. Once it has been heard, so has the answer
-    up to `source_end`."""
+    """A word of a clause, which ends at `clause.spoken[spoken_end]`. Once it has been heard, so has
+    the answer up to `source_end`."""
 
     text: str
     source_end: int
-    spoken_start: int
     spoken_end: int
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A piece of the answer, `answer[source_start:source_end]`, and how it is read aloud."""
+    """A piece of the answer as it is read aloud."""
 
-    source_start: int
-    source_end: int
     spoken: str
     words: tuple[SpokenWord, ...]
 
@@ -69,35 +59,27 @@ _CONJUNCTIONS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """A written word and how it is spoken."""
-
-    start: int
-    end: int
-    words: tuple[str, ...]
-
-
-@dataclass(slots=True)
 class ClauseSplitter:
     """Turns the deltas of one answer into clauses, as early as is sensible.
 
     `language` as in the settings; symbols are read out in English only.
     """
 
-    language: str = "en"
-    _reader: WordStream = field(default_factory=WordStream)
-    _pieces: list[_Piece] = field(default_factory=list)
-    _spoken: int = 0
-    _clauses: int = 0
+    def __init__(self, language: str = "en") -> None:
+        self._language = language
+        self._stream = WordStream()
+        self._words: list[tuple[str, int]] = []
+        """Of the clause that is being put together: each word, and its `source_end`."""
+        self._read_to = 0
+        self._clauses = 0
 
     def feed(self, delta: str) -> list[Clause]:
         """Add `delta`; returns the clauses that are now complete."""
-        return [clause for found in self._reader.feed(delta) for clause in self._take(found)]
+        return [clause for found in self._stream.feed(delta) for clause in self._take(found)]
 
     def finish(self) -> list[Clause]:
         """End the answer; returns what is left of it."""
-        clauses = [clause for found in self._reader.finish() for clause in self._take(found)]
+        clauses = [clause for found in self._stream.finish() for clause in self._take(found)]
         return [*clauses, *self._cut()]
 
     def _take(self, found: WrittenWord | Break) -> Iterator[Clause]:
@@ -106,68 +88,43 @@ class ClauseSplitter:
             return
         if found.is_code:
             yield from self._cut()
-            self._add(found, SpokenForm(CODE_REMARK))
+            self._add(found, CODE_REMARK)
             yield from self._cut()
             return
-        reading = read(found.text, self.language)
+        reading = read_aloud(found.text, self._language)
         pace = PACES[min(self._clauses, len(PACES) - 1)]
-        if self._spoken >= pace.long and found.text.lower() in _CONJUNCTIONS.split():
+        if len(self._words) >= pace.long and found.text.lower() in _CONJUNCTIONS.split():
             yield from self._cut()
         if not reading.words and reading.ending is not Pause.NONE:
             self._punctuate("," if reading.ending is Pause.CLAUSE else ".")
-        self._add(found, reading)
-        if self._is_over(reading.ending, pace):
+        self._add(found, reading.words)
+        count, ending = len(self._words), reading.ending
+        ends_at_comma = ending is Pause.CLAUSE and count >= pace.least
+        if ending is Pause.SENTENCE or count >= pace.most or ends_at_comma:
             yield from self._cut()
 
-    def _is_over(self, ending: Pause, pace: ClauseLength) -> bool:
-        if ending is Pause.SENTENCE or self._spoken >= pace.most:
-            return True
-        return ending is Pause.CLAUSE and self._spoken >= pace.least
-
-    def _add(self, found: WrittenWord, reading: SpokenForm) -> None:
-        self._pieces.append(_Piece(found.start, found.end, reading.words))
-        self._spoken += len(reading.words)
+    def _add(self, found: WrittenWord, words: tuple[str, ...]) -> None:
+        # "$5" has been heard only after "dollars".
+        self._words += [(word, self._read_to) for word in words[:-1]]
+        self._words += [(word, found.end) for word in words[-1:]]
+        self._read_to = found.end
 
     def _punctuate(self, mark: str) -> None:
-        """Add a mark to the last spoken word: a comma for a dash that stands alone, a full stop for
-        one that follows an emoji."""
-        for index in range(len(self._pieces) - 1, -1, -1):
-            piece = self._pieces[index]
-            if piece.words:
-                if piece.words[-1][-1] not in ".,;:!?":
-                    words = (*piece.words[:-1], f"{piece.words[-1]}{mark}")
-                    self._pieces[index] = _Piece(piece.start, piece.end, words)
-                return
+        """Add a mark to the last word: a comma for a dash that stands alone, a full stop for one
+        that follows an emoji."""
+        if self._words and self._words[-1][0][-1] not in ".,;:!?":
+            text, source_end = self._words[-1]
+            self._words[-1] = (f"{text}{mark}", source_end)
 
     def _cut(self) -> list[Clause]:
-        """The clause made of the words so far; none if there is nothing to say.
-
-        Silent words wait for the next clause, so that its source starts where the last one ended.
-        """
-        if not self._spoken:
+        """The clause made of the words so far; none if there is nothing to say."""
+        if not self._words:
             return []
-        clause = _clause(self._pieces)
-        self._pieces, self._spoken = [], 0
+        words: list[SpokenWord] = []
+        spoken_end = -1
+        for text, source_end in self._words:
+            spoken_end += 1 + len(text)
+            words.append(SpokenWord(text, source_end, spoken_end))
+        self._words = []
         self._clauses += 1
-        return [clause]
-
-
-def _clause(pieces: list[_Piece]) -> Clause:
-    words: list[SpokenWord] = []
-    at = 0
-    before = pieces[0].start
-    for piece in pieces:
-        for index, text in enumerate(piece.words):
-            last = index == len(piece.words) - 1
-            # "$5" has been heard only after "dollars".
-            words.append(SpokenWord(text, piece.end if last else before, at, at + len(text)))
-            at += len(text) + 1
-        before = piece.end
-    spoken = " ".join(word.text for word in words)
-    return Clause(pieces[0].start, pieces[-1].end, spoken, tuple(words))
-
-
-def speakable(text: str, language: str = "en") -> str:
-    """The part of a complete text that is read aloud."""
-    splitter = ClauseSplitter(language)
-    return " ".join(clause.spoken for clause in [*splitter.feed(text), *splitter.finish()])
+        return [Clause(" ".join(word.text for word in words), tuple(words))]

@@ -8,7 +8,6 @@ tests/real/test_judgement.py).
 """
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -16,86 +15,35 @@ from models.interfaces import Samples, Transcription
 
 LEAST_VOICE_S = 0.1
 """Seconds of voiced windows; even the shortest words, "you" and "help", have 0.2 s."""
-
-
 CLEAR_VOICE = 0.83
 """Mean voice probability over voiced windows: people have 0.89 or more, babble 0.74–0.80."""
-
-
 CERTAIN_VOICE = 0.9
 """Mean voice probability from which even a mumbled "you" is speech, though Whisper calls it
 silence."""
-
-
 SILENCE_LIKELY = 0.6
-
-
 GUESSED = -1.0
 """Mean log probability of the text: people go down to -0.99, noise has -0.5 to -2.2."""
-
-
 MOST_CHARACTERS_PER_S = 45.0
 """Characters of text per second of voice: fast speech has 25, and 31 if few windows are voiced."""
-
-
 ABOVE_NOISE = 1.4
 """Minimum ratio of the sound's loud parts to the noise before it, in amplitude (3 dB)."""
 
 
-class HeardStretch(Protocol):
-    """A segment of 16 kHz audio with the voice detector's measurements."""
-
-    @property
-    def samples(self) -> Samples: ...
-    @property
-    def voiced_s(self) -> float: ...
-    @property
-    def mean_voice(self) -> float: ...
-    @property
-    def max_voice(self) -> float: ...
-    @property
-    def noise_floor(self) -> float: ...
-
-
 @dataclass(frozen=True, slots=True)
-class SpeechEvidence:
-    """Everything that speaks for or against a transcription.
+class SpeechSegment:
+    """A segment of speech to transcribe, with the voice detector's measurements of it.
 
-    `voiced_s` is the total length of the windows that the detector considers voice; `mean_voice` is
-    the mean probability over those windows, `max_voice` the highest of all. `level` and
-    `noise_floor` are root mean squares of 16-bit samples: of the segment's loud parts, and of the
-    time before it.
+    `samples` is 16 kHz audio from shortly before the speech began; `played` is what the loudspeaker
+    played meanwhile (zeros if it was silent). `voiced_s` is the total length of the windows that
+    the detector considers voice, and `mean_voice` their mean probability. `noise_floor` is the
+    level before the speech, as the root mean square of 16-bit samples.
     """
 
-    text: str
-    no_speech: float
-    log_probability: float
+    samples: Samples
+    played: Samples
     voiced_s: float
     mean_voice: float
-    max_voice: float
-    level: float
     noise_floor: float
-
-    @classmethod
-    def of(cls, transcription: Transcription, stretch: HeardStretch) -> "SpeechEvidence":
-        return cls(
-            text=transcription.text,
-            no_speech=transcription.no_speech,
-            log_probability=transcription.log_probability,
-            voiced_s=stretch.voiced_s,
-            mean_voice=stretch.mean_voice,
-            max_voice=stretch.max_voice,
-            level=loudness(stretch.samples),
-            noise_floor=stretch.noise_floor,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class SpeechVerdict:
-    """Whether it was speech; `reason` tells the user why, or why not."""
-
-    is_speech: bool
-    reason: str
 
 
 def loudness(samples: Samples, window: int = 512) -> float:
@@ -107,26 +55,23 @@ def loudness(samples: Samples, window: int = 512) -> float:
     return float(np.percentile(np.sqrt(np.mean(frames * frames, axis=1)), 90))
 
 
-def judge(evidence: SpeechEvidence) -> SpeechVerdict:
-    """Judge whether `evidence.text` was really spoken."""
-    characters = sum(character.isalnum() for character in evidence.text)
+def why_not_speech(heard: Transcription, segment: SpeechSegment) -> str | None:
+    """Why the words were probably not spoken, in words for the user; None if they were."""
+    characters = sum(character.isalnum() for character in heard.text)
     if not characters:
-        return SpeechVerdict(False, "no words")
-    if evidence.voiced_s < LEAST_VOICE_S:
-        return SpeechVerdict(False, "no voice")
-    if characters > MOST_CHARACTERS_PER_S * evidence.voiced_s:
-        return SpeechVerdict(False, "more words than voice")
-    doubts = [doubt for doubt, holds in _doubts(evidence) if holds]
+        return "no words"
+    if segment.voiced_s < LEAST_VOICE_S:
+        return "no voice"
+    if characters > MOST_CHARACTERS_PER_S * segment.voiced_s:
+        return "more words than voice"
+    noise = ABOVE_NOISE * segment.noise_floor
+    doubts = {
+        "the voice is unclear": segment.mean_voice < CLEAR_VOICE,
+        "it is probably silence": heard.no_speech > SILENCE_LIKELY,
+        "the words are a guess": heard.log_probability < GUESSED,
+        "it is no louder than the noise": loudness(segment.samples) < noise,
+    }
+    held = [doubt for doubt, holds in doubts.items() if holds]
     # One alone proves nothing: a whispered word is unclear, a short one looks like silence.
-    if len(doubts) >= (3 if evidence.mean_voice >= CERTAIN_VOICE else 2):
-        return SpeechVerdict(False, " and ".join(doubts))
-    return SpeechVerdict(True, "speech")
-
-
-def _doubts(evidence: SpeechEvidence) -> list[tuple[str, bool]]:
-    return [
-        ("the voice is unclear", evidence.mean_voice < CLEAR_VOICE),
-        ("it is probably silence", evidence.no_speech > SILENCE_LIKELY),
-        ("the words are a guess", evidence.log_probability < GUESSED),
-        ("it is no louder than the noise", evidence.level < ABOVE_NOISE * evidence.noise_floor),
-    ]
+    least = 3 if segment.mean_voice >= CERTAIN_VOICE else 2
+    return " and ".join(held) if len(held) >= least else None

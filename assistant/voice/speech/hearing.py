@@ -1,87 +1,114 @@
-"""turn → *hear*: turns speech into words, ahead of the turn detector's decision.
+"""echo → *hear*: finds the user's turns in the microphone's sound, and puts them into words.
 
-Each hint of silence starts a transcription. Once its words are known, an attempt goes downstream,
-provisional until the turn is over. If the user goes on speaking, the attempt is withdrawn and all
-work on it is interrupted. So every turn has exactly one transcript, of all its audio, and nothing
-that arrives late can split it.
+Silero gives the probability of a voice for every 32 ms; from it the endpointer tells where speech
+begins, pauses and resumes. At the first hint of silence, two opinions on whether the user has
+finished are sought side by side: Smart Turn listens to the last seconds, and the transcribed words
+are checked for completeness. The words also go downstream at once, so that the answer is being
+prepared while the silence is still short. It is confirmed when the endpointer says that the turn is
+over, and withdrawn if the user goes on speaking. So every turn has exactly one transcript, of all
+its audio, and nothing that arrives late can split it.
 """
 
 import asyncio
 import logging
+import math
 import time
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 
-from loguru import logger
+import numpy as np
 from pipecat.frames.frames import Frame, InterruptionFrame
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
 from assistant.errors import ModelError
-from assistant.events import Notice, PartialTranscript, Severity, UserSensed
-from assistant.voice.attempt import Attempt, TurnTimes
+from assistant.events import MicrophoneLevel, Notice, PartialTranscript, Severity, UserSensed
+from assistant.settings import Settings
 from assistant.voice.audio.echo import echo_similarity
+from assistant.voice.audio.interfaces import rms
 from assistant.voice.background_tasks import TaskSet
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.frames import (
-    AttemptFrame,
-    CompletenessFrame,
+    AnswerRequestFrame,
+    MicrophoneFrame,
     PartialFrame,
-    SpeechContinuesFrame,
     SpeechDiscardedFrame,
-    SpeechPausedFrame,
-    SpeechResumedFrame,
-    SpeechSegment,
     SpeechStartedFrame,
-    TurnOverFrame,
     TypedFrame,
 )
-from assistant.voice.speech.hallucination import SpeechEvidence, judge
-from assistant.voice.turns.semantic_endpointing import completeness_of
-from models.interfaces import SpeechToText, Transcription
+from assistant.voice.latency import TurnTimes
+from assistant.voice.speculation import SpeculativeAnswer
+from assistant.voice.speech.hallucination import SpeechSegment, why_not_speech
+from assistant.voice.speech.utterance import AudioWindow, Utterance
+from assistant.voice.turns.endpointing import (
+    WINDOW,
+    WINDOW_S,
+    Endpointer,
+    SpeechChange,
+    completeness_of,
+)
+from assistant.voice.turns.pipecat_models import EndOfTurn, VoiceDetector
+from models.interfaces import STT_SAMPLE_RATE, Samples, SpeechToText, Transcription
 
+logger = logging.getLogger(__name__)
+
+PREROLL_WINDOWS = 12
+"""Windows kept from before the voice was certain (0.38 s); they contain the first consonant."""
+SMART_TURN_WINDOWS = int(8 / WINDOW_S)
+SEGMENT_S = 10.0
+"""Seconds of speech after which the user's going on begins a new segment."""
+LONGEST_SEGMENT_S = 24.0
+"""Seconds of speech after which it is cut even without a pause: Whisper's window is 30 s."""
+PARTIAL_EVERY_WINDOWS = 15
+"""Windows between two partial transcripts (0.48 s)."""
+LEVEL_EVERY_WINDOWS = 8
 TOO_LONG = "You spoke for very long without a pause, so I'll answer what I have heard so far."
-
-
-@dataclass
-class UtteranceTranscription:
-    """The state of the utterance now being heard."""
-
-    utterance: int
-    words: dict[int, "asyncio.Task[str]"] = field(default_factory=dict)
-    """The words of each revision; empty if it was not speech."""
-    beginning: list["asyncio.Task[str]"] = field(default_factory=list)
-    """The words before the newest segment."""
-    void: set[int] = field(default_factory=set)
-    over: float | None = None
-    """When the turn was decided; None before that."""
-    attempt: Attempt | None = None
-    wordless: bool = False
-    """The newest segment has been transcribed, and the turn still has no words."""
-    reason: str = "nothing was said"
-    own_voice: float = 0.0
-    """How much of the newest segment is the assistant's own voice."""
+RECOGNISER_FAILED = "the recogniser failed"
 
 
 class Hear(FrameProcessor):
-    """Runs the recogniser beside the pipeline, one segment at a time."""
+    """Listens to the microphone's frames; the recogniser runs beside the pipeline, one segment at a
+    time."""
 
     def __init__(
-        self, stt: SpeechToText, dialogue: Dialogue, *, language: str, partials: bool
+        self,
+        settings: Settings,
+        dialogue: Dialogue,
+        stt: SpeechToText,
+        voice: VoiceDetector,
+        end_of_turn: EndOfTurn,
     ) -> None:
-        super().__init__(name="hear")
-        self._stt = stt
-        self._language = language
-        self._partials = partials
+        super().__init__(name="hear", enable_direct_mode=True)  # as `Echo`
+        self._settings = settings.turn
+        self._partials = settings.stt.partials
+        self._language = settings.persona.language
         self._dialogue = dialogue
+        self._stt = stt
+        self._voice = voice
+        self._end_of_turn = end_of_turn
+        self._endpointer = Endpointer(settings.turn)
+        self._pending = np.empty((2, 0), dtype=np.int16)
+        """Less than one window: the microphone's samples, and what was played."""
+        self._preroll: deque[AudioWindow] = deque(maxlen=PREROLL_WINDOWS)
+        self._tail: deque[Samples] = deque(maxlen=SMART_TURN_WINDOWS)
+        self._utterance: Utterance | None = None
+        """Now being spoken, or over and not yet transcribed."""
+        self._noise_floor = 30.0
+        self._level_windows = 0
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="hear")
-        self._hearing: UtteranceTranscription | None = None
         self._jobs = TaskSet(dialogue.failed)
         self._recognising = 0
+        self.open = True
+        """False while muted or, with push-to-talk, while the key is up."""
 
     @property
     def busy(self) -> bool:
-        """Whether anything is being transcribed."""
-        return len(self._jobs) > 0
+        """Whether someone is speaking, or may not have finished, or something is transcribed."""
+        return self._speaking is not None or len(self._jobs) > 0
+
+    @property
+    def _speaking(self) -> Utterance | None:
+        utterance = self._utterance
+        return utterance if utterance is not None and utterance.over_at is None else None
 
     async def cleanup(self) -> None:
         await super().cleanup()
@@ -90,185 +117,244 @@ class Hear(FrameProcessor):
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
-        if isinstance(frame, SpeechStartedFrame):
-            self._hearing = self._begin(frame.utterance)
-            await self.push_frame(frame, direction)
-        elif isinstance(frame, SpeechPausedFrame):
-            self._paused(frame.stretch)
-        elif isinstance(frame, SpeechContinuesFrame):
-            if not self._recognising and (self._partials or self._dialogue.aloud):
-                self._jobs.start(self._peek(frame.stretch))
-        elif isinstance(frame, SpeechResumedFrame):
-            await self._resumed(frame)
-        elif isinstance(frame, TurnOverFrame):
-            await self._over(frame)
-        elif isinstance(frame, SpeechDiscardedFrame):
-            await self._discard(frame)
-        elif isinstance(frame, TypedFrame):
+        if isinstance(frame, TypedFrame):
             await self._typed(frame.text)
-        else:
+        elif not isinstance(frame, MicrophoneFrame):
             await self.push_frame(frame, direction)
+        elif self.open:
+            await self._listen(frame)
+        elif self._speaking is not None:
+            await self.give_up("muted")
 
-    def _begin(self, utterance: int) -> UtteranceTranscription:
-        """Start an utterance. One decided but not yet transcribed becomes its beginning."""
-        hearing, previous = UtteranceTranscription(utterance), self._hearing
-        if previous is not None and previous.over is not None:
-            hearing.beginning = [*previous.beginning, *list(previous.words.values())[-1:]]
+    async def release(self) -> None:
+        """Push-to-talk: the key was released, so what was said becomes a turn at once."""
+        utterance = self._speaking
+        if utterance is not None:
+            self._transcribe(utterance)
+            await self._end(utterance)
+
+    async def give_up(self, reason: str) -> None:
+        """Discard whatever is being said, so that it does not become a turn."""
+        utterance = self._speaking
+        if utterance is not None:
+            self._utterance = None
+            await self._withdraw(utterance)
+            if not utterance.replaced:
+                self._dialogue.ignore(reason)
+            await self.push_frame(SpeechDiscardedFrame())
+        self._await_speech()
+
+    def _await_speech(self) -> None:
+        self._endpointer.reset()
+        self._preroll.clear()
+        self._tail.clear()
+
+    # -- from sound to the end of the turn -------------------------------------------------------
+
+    async def _listen(self, frame: MicrophoneFrame) -> None:
+        played = np.zeros_like(frame.samples) if frame.played is None else frame.played
+        self._pending = np.concatenate((self._pending, (frame.samples, played)), axis=1)
+        while self._pending.shape[1] >= WINDOW:
+            both, self._pending = self._pending[:, :WINDOW], self._pending[:, WINDOW:]
+            ended = frame.captured - self._pending.shape[1] / STT_SAMPLE_RATE
+            await self._take(both[0], both[1], ended)
+
+    async def _take(self, samples: Samples, played: Samples, ended: float) -> None:
+        """Take the next window, which ended at `ended` (`time.monotonic`)."""
+        probability = self._voice.probability(samples)
+        self._measure(samples, probability)
+        self._tail.append(samples)
+        window = AudioWindow(samples, played, probability)
+        utterance = self._speaking
+        if utterance is None:
+            self._preroll.append(window)
+        else:
+            utterance.add(window, ended, voiced=probability >= self._settings.vad_confidence)
+        sensed = self._endpointer.sensing
+        change = self._endpointer.feed(probability)
+        if self._endpointer.sensing and not sensed:
+            self._dialogue.emit(UserSensed())
+        if change is SpeechChange.STARTED:
+            await self._begin(ended)
+        elif utterance is not None:
+            await self._follow(utterance, change)
+
+    async def _begin(self, ended: float) -> None:
+        """Start an utterance. One that is over but not yet transcribed becomes its beginning."""
+        earlier = [] if self._utterance is None else self._utterance.all_words()
+        self._utterance = Utterance(list(self._preroll), self._noise_floor, ended, earlier)
+        self._preroll.clear()
         self._dialogue.emit(UserSensed(sure=True))
-        self._dialogue.hearing()
-        return hearing
+        self._dialogue.speech_started()
+        await self.push_frame(SpeechStartedFrame())
 
-    async def _recognise(self, stretch: SpeechSegment) -> tuple[Transcription, float]:
+    async def _follow(self, utterance: Utterance, change: SpeechChange | None) -> None:
+        """Act on a pause, or its end; and cut segments and turns that get too long."""
+        speaks = self._endpointer.silence_s == 0
+        if change is SpeechChange.PAUSED:
+            self._transcribe(utterance)
+            audio = np.concatenate(list(self._tail))
+            self._jobs.start(self._ask_smart_turn(utterance, utterance.revision, audio))
+        elif change is SpeechChange.RESUMED:
+            await self._go_on(utterance, segment=utterance.segment_s >= SEGMENT_S)
+        elif utterance.seconds >= self._settings.max_turn_s:
+            self._transcribe(utterance)
+            if not (utterance.replaced or self._dialogue.asleep):
+                self._dialogue.emit(Notice(TOO_LONG, Severity.WARNING))
+            await self._end(utterance)
+        elif speaks and utterance.segment_s >= LONGEST_SEGMENT_S:
+            self._transcribe(utterance)
+            await self._go_on(utterance, segment=True)
+        elif speaks and round(utterance.seconds / WINDOW_S) % PARTIAL_EVERY_WINDOWS == 0:
+            self._transcribe_so_far(utterance)
+        await self._end_if_over(utterance)
+
+    async def _ask_smart_turn(self, utterance: Utterance, revision: int, audio: Samples) -> None:
+        probability = await asyncio.to_thread(self._end_of_turn.probability, audio)
+        if utterance.revision == revision:
+            utterance.sounds_finished = probability > 0.5
+            await self._end_if_over(utterance)
+
+    async def _end_if_over(self, utterance: Utterance) -> None:
+        if utterance is self._speaking and self._endpointer.turn_is_over(
+            utterance.sounds_finished, utterance.completeness
+        ):
+            await self._end(utterance)
+
+    async def _end(self, utterance: Utterance) -> None:
+        """The turn is over: its answer counts, now or as soon as its words are known."""
+        self._await_speech()
+        utterance.over_at = time.monotonic()
+        if utterance.replaced:
+            self._utterance = None
+        elif utterance.completeness is not None:
+            await self._settle(utterance)
+
+    async def _settle(self, utterance: Utterance) -> None:
+        """Make a turn of an utterance that is over and transcribed, or discard it."""
+        self._utterance = None
+        if utterance.answer is not None:
+            utterance.answer.times.turn_decided = utterance.over_at
+            utterance.answer.confirm()
+        else:
+            self._dialogue.ignore(utterance.reason)
+            await self.push_frame(SpeechDiscardedFrame())
+
+    async def _go_on(self, utterance: Utterance, *, segment: bool) -> None:
+        """The user went on speaking: what was begun is void."""
+        await self._withdraw(utterance)
+        utterance.begin_revision(segment=segment)
+
+    async def _withdraw(self, utterance: Utterance) -> None:
+        answer, utterance.answer = utterance.answer, None
+        if answer is not None and not answer.confirmed:
+            answer.withdraw()
+            if answer.passed:
+                await self.push_frame(InterruptionFrame())
+
+    def _measure(self, window: Samples, probability: float) -> None:
+        level = rms(window)
+        if probability < 0.2:
+            self._noise_floor += 0.05 * (level - self._noise_floor)
+        self._level_windows += 1
+        if self._level_windows >= LEVEL_EVERY_WINDOWS:
+            self._level_windows = 0
+            self._dialogue.emit(MicrophoneLevel(20 * math.log10(max(level, 1.0) / 32768)))
+
+    # -- from sound to words ---------------------------------------------------------------------
+
+    def _transcribe(self, utterance: Utterance) -> None:
+        """Start transcribing the newest segment, once per revision."""
+        if utterance.words is None and not utterance.replaced:
+            segment = utterance.segment(self._settings.vad_confidence)
+            utterance.words = asyncio.create_task(self._words(utterance, segment))
+            self._jobs.start(self._answer(utterance, utterance.revision, utterance.words))
+
+    async def _words(self, utterance: Utterance, segment: SpeechSegment) -> str:
+        """The segment's words; none if it was not speech."""
+        try:
+            heard, utterance.own_voice = await self._recognise(segment)
+        except ModelError as error:
+            self._dialogue.emit(Notice(str(error), Severity.ERROR, error.mend))
+            utterance.reason = RECOGNISER_FAILED
+            return ""
+        except Exception as error:
+            logger.exception(RECOGNISER_FAILED)
+            self._dialogue.failed(error)
+            utterance.reason = RECOGNISER_FAILED
+            return ""
+        reason = why_not_speech(heard, segment)
+        if reason is not None:
+            utterance.reason = reason
+            return ""
+        return heard.text.strip()
+
+    async def _recognise(self, segment: SpeechSegment) -> tuple[Transcription, float]:
         """The transcription, and how much of the sound is the assistant's own voice."""
         self._recognising += 1
         try:
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._pool, self._listen_to, stretch)
+            return await loop.run_in_executor(self._pool, self._listen_to, segment)
         finally:
             self._recognising -= 1
 
-    def _listen_to(self, stretch: SpeechSegment) -> tuple[Transcription, float]:
-        own_voice = echo_similarity(stretch.samples, stretch.played)
-        return self._stt.transcribe(stretch.samples), own_voice
+    def _listen_to(self, segment: SpeechSegment) -> tuple[Transcription, float]:
+        own_voice = echo_similarity(segment.samples, segment.played)
+        return self._stt.transcribe(segment.samples), own_voice
 
-    async def _words(self, hearing: UtteranceTranscription, stretch: SpeechSegment) -> str:
-        try:
-            heard, hearing.own_voice = await self._recognise(stretch)
-        except ModelError as error:
-            self._dialogue.emit(Notice(str(error), Severity.ERROR, error.mend))
-            hearing.reason = "the recogniser failed"
-            return ""
-        except Exception as error:
-            logging.getLogger(__name__).exception("the recogniser failed")
-            self._dialogue.failed(error)
-            hearing.reason = "the recogniser failed"
-            return ""
-        verdict = judge(SpeechEvidence.of(heard, stretch))
-        if not verdict.is_speech:
-            hearing.reason = verdict.reason
-            return ""
-        return heard.text.strip()
-
-    def _paused(self, stretch: SpeechSegment) -> None:
-        """Start transcribing a finished segment, once per revision."""
-        hearing = self._hearing
-        if hearing is None or hearing.utterance != stretch.utterance:
-            return
-        if stretch.revision not in hearing.words:
-            job = asyncio.create_task(self._words(hearing, stretch))
-            hearing.words[stretch.revision] = job
-            self._jobs.start(self._attempt(hearing, stretch, job))
-
-    async def _attempt(
-        self, hearing: UtteranceTranscription, stretch: SpeechSegment, job: "asyncio.Task[str]"
+    async def _answer(
+        self, utterance: Utterance, revision: int, words: "asyncio.Task[str]"
     ) -> None:
-        """Once the words are known, try an answer."""
-        await job
-        if self._hearing is not hearing or stretch.revision in hearing.void:
+        """Once the words are known, request an answer: speculatively, unless the turn is over."""
+        newest = await words
+        if utterance is not self._utterance or utterance.revision != revision:
             return
-        text = f"{await self._earlier(hearing)} {job.result()}".strip()
-        await self._tell_words(stretch, text)
-        if not text:
-            hearing.wordless = True
-            if hearing.over is not None:
-                await self._end_without_words(hearing)
+        if utterance.replaced:
             return
-        marks = TurnTimes(speech_ended=stretch.ended)
-        attempt = Attempt(text=text, marks=marks, own_voice=hearing.own_voice)
-        attempt.marks.stamp("transcript")
-        hearing.attempt = attempt
-        if hearing.over is not None:
-            self._settle(hearing, attempt)
-        await self.push_frame(PartialFrame(stretch.utterance, text, hearing.own_voice))
-        await self.push_frame(AttemptFrame(attempt))
+        text = await utterance.with_earlier(newest)
+        utterance.completeness = completeness_of(text, self._language)
+        answer = SpeculativeAnswer(
+            text, TurnTimes(utterance.last_voice), own_voice=utterance.own_voice
+        )
+        answer.times.stamp("transcript")
+        utterance.answer = answer if text else None
+        if utterance.over_at is not None:
+            await self._settle(utterance)
+        else:
+            await self._end_if_over(utterance)
+        if text:
+            await self.push_frame(PartialFrame(text, answer.own_voice))
+            await self.push_frame(AnswerRequestFrame(answer))
 
-    async def _tell_words(self, stretch: SpeechSegment, text: str) -> None:
-        """Tell the turn detector how complete the words are."""
-        phrase = completeness_of(text, self._language)
-        frame = CompletenessFrame(stretch.utterance, stretch.revision, phrase)
-        await self.push_frame(frame, FrameDirection.UPSTREAM)
+    def _transcribe_so_far(self, utterance: Utterance) -> None:
+        """Start a partial transcript while the user is still speaking, if anybody needs it."""
+        if not self._recognising and (self._partials or self._dialogue.aloud):
+            segment = utterance.segment(self._settings.vad_confidence)
+            self._jobs.start(self._pass_on_partial(utterance, segment))
 
-    async def _earlier(self, hearing: UtteranceTranscription) -> str:
-        """The turn's beginning. Segments are recognised in order, so this hardly waits."""
-        parts = [await job for job in hearing.beginning]
-        return " ".join(part for part in parts if part)
-
-    async def _peek(self, stretch: SpeechSegment) -> None:
-        """Make a partial transcript while the user is still speaking."""
-        hearing = self._hearing
+    async def _pass_on_partial(self, utterance: Utterance, segment: SpeechSegment) -> None:
         try:
-            heard, own_voice = await self._recognise(stretch)
+            heard, own_voice = await self._recognise(segment)
         except ModelError as error:
-            logger.warning("partial transcript failed: {}", type(error).__name__)
+            logger.warning("partial transcript failed: %s", type(error).__name__)
             return
-        if hearing is None or self._hearing is not hearing or hearing.over is not None:
+        if utterance is not self._speaking or utterance.replaced:
             return
-        if not judge(SpeechEvidence.of(heard, stretch)).is_speech:
-            return
-        earlier = await self._earlier(hearing)
-        text = f"{earlier} {heard.text.strip()}".strip()
-        if text and hearing.utterance == stretch.utterance:
+        if why_not_speech(heard, segment) is None:
+            text = await utterance.with_earlier(heard.text.strip())
             if not self._dialogue.asleep:
                 self._dialogue.emit(PartialTranscript(self._dialogue.next_turn, text))
-            await self.push_frame(PartialFrame(stretch.utterance, text, own_voice))
-
-    async def _resumed(self, frame: SpeechResumedFrame) -> None:
-        hearing = self._hearing
-        if hearing is None or hearing.utterance != frame.utterance:
-            return
-        if frame.commit and frame.revision in hearing.words:
-            hearing.beginning.append(hearing.words[frame.revision])
-        hearing.void.add(frame.revision)
-        hearing.wordless = False
-        await self._withdraw(hearing)
-
-    async def _withdraw(self, hearing: UtteranceTranscription) -> None:
-        attempt, hearing.attempt = hearing.attempt, None
-        if attempt is not None and not attempt.confirmed:
-            attempt.withdraw()
-            if attempt.passed:
-                await self.push_frame(InterruptionFrame())
-
-    async def _over(self, frame: TurnOverFrame) -> None:
-        hearing = self._hearing
-        if hearing is None or hearing.utterance != frame.utterance:
-            return
-        hearing.over = frame.decided
-        if frame.forced and not self._dialogue.asleep:
-            self._dialogue.emit(Notice(TOO_LONG, Severity.WARNING))
-        if hearing.attempt is not None:
-            self._settle(hearing, hearing.attempt)
-        elif hearing.wordless:
-            await self._end_without_words(hearing)
-
-    def _settle(self, hearing: UtteranceTranscription, attempt: Attempt) -> None:
-        attempt.marks.turn_decided = hearing.over
-        attempt.confirm()
-        self._hearing = None
-
-    async def _end_without_words(self, hearing: UtteranceTranscription) -> None:
-        self._hearing = None
-        self._dialogue.ignore(hearing.reason)
-        await self.push_frame(SpeechDiscardedFrame(hearing.utterance, hearing.reason))
-
-    async def _discard(self, frame: SpeechDiscardedFrame) -> None:
-        """The detector abandoned the utterance, for example because the microphone was muted."""
-        hearing, self._hearing = self._hearing, None
-        if hearing is not None:
-            await self._withdraw(hearing)
-            self._dialogue.ignore(frame.reason)
-        await self.push_frame(frame)
+            await self.push_frame(PartialFrame(text, own_voice))
 
     async def _typed(self, text: str) -> None:
-        hearing = self._hearing
-        if hearing is not None and hearing.over is None:  # typing replaces what is being said
-            self._hearing = None
-            await self._withdraw(hearing)
-        marks = TurnTimes(speech_ended=time.monotonic())
-        marks.stamp("turn_decided")
-        marks.stamp("transcript")
-        attempt = Attempt(text=text, marks=marks, typed=True)
-        attempt.confirm()
+        utterance = self._speaking
+        if utterance is not None:
+            utterance.replaced = True
+            await self._withdraw(utterance)
+        answer = SpeculativeAnswer(text, typed=True)
+        answer.times.stamp("turn_decided")
+        answer.times.stamp("transcript")
+        answer.confirm()
         self._dialogue.emit(UserSensed(sure=True))
-        self._dialogue.hearing()
-        await self.push_frame(AttemptFrame(attempt))
+        self._dialogue.speech_started()
+        await self.push_frame(AnswerRequestFrame(answer))

@@ -113,7 +113,7 @@ def needs_next_word(word: str) -> bool:
     return _MONEY_ALONE.fullmatch(word) is not None
 
 
-def read(word: str, language: str = "en") -> SpokenForm:
+def read_aloud(word: str, language: str = "en") -> SpokenForm:
     """How one written word is spoken, or an amount of money with its magnitude."""
     if word in _DASHES:
         return COMMA

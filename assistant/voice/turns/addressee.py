@@ -1,7 +1,6 @@
 """Decides whether speech is addressed to the assistant: asleep, awake, wake phrase, follow-up."""
 
 import time
-from dataclasses import dataclass
 
 from rapidfuzz.distance.Indel import normalized_similarity as likeness
 
@@ -9,34 +8,22 @@ from assistant.intents import normalised
 from assistant.settings import Settings
 
 SHORT_LIKENESS = 0.7
-
-
 LONG_LIKENESS = 0.6
-
-
 JOINED_LIKENESS = 0.85
-
-
 SINGLE_LIKENESS = 0.9
 """Minimum similarity, letter by letter, between what was heard and the wake phrase: names are
 often misheard."""
 
 
-@dataclass(frozen=True, slots=True)
-class Addressed:
-    """Speech that began with the wake phrase; `rest` is what followed."""
-
-    rest: str
-
-
-def addressed(text: str, wake_phrase: str) -> Addressed | None:
-    """Whether `text` begins with the wake phrase, allowing for recognition errors."""
+def without_wake_phrase(text: str, wake_phrase: str) -> str | None:
+    """What follows the wake phrase at the beginning of `text`, allowing for recognition errors;
+    None if it doesn't begin with it."""
     phrase = normalised(wake_phrase).split()
     words = text.split()
     for taken in range(len(phrase), 0, -1):
         heard = normalised(" ".join(words[:taken])).split()
         if heard and (_alike(heard, phrase) or _joined_alike(heard, phrase)):
-            return Addressed(" ".join(words[taken:]).lstrip(" ,.;:!?-"))
+            return " ".join(words[taken:]).lstrip(" ,.;:!?-")
     return None
 
 
@@ -67,20 +54,14 @@ class AddresseeDetector:
     answer. Asleep: only the wake phrase ("hey" and the assistant's name if none is set)."""
 
     def __init__(self, settings: Settings) -> None:
-        self._required = settings.turn.wake_phrase
+        self._required = bool(settings.turn.wake_phrase)
         self._follow_up_s = settings.turn.follow_up_s
-        self._name = settings.persona.name
         self._last_answer = float("-inf")
         self.asleep = False
-
-    @property
-    def wake_phrase(self) -> str:
-        return self._required or f"hey {self._name}"
-
-    @property
-    def names(self) -> tuple[str, ...]:
+        name = settings.persona.name
+        self.wake_phrase = settings.turn.wake_phrase or f"hey {name}"
+        self.names = (self.wake_phrase, f"hey {name}", name)
         """What may precede or follow a command: "stop, Ada"."""
-        return (self.wake_phrase, f"hey {self._name}", self._name)
 
     def answered(self) -> None:
         """An answer has just ended."""
@@ -91,11 +72,11 @@ class AddresseeDetector:
 
         An empty string means the wake phrase alone.
         """
-        call = addressed(text, self.wake_phrase)
-        if call is not None and (self.asleep or self._required):
-            return call.rest
-        if self.asleep:
-            return None
+        called = None
+        if self.asleep or self._required:
+            called = without_wake_phrase(text, self.wake_phrase)
+        if called is not None or self.asleep:
+            return called
         if not self._required or answering:
             return text
         follows = time.monotonic() - self._last_answer <= self._follow_up_s

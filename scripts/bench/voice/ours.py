@@ -17,10 +17,10 @@ from assistant.paths import Home
 from assistant.settings import Settings
 from assistant.voice.audio.echo import NoEcho
 from assistant.voice.dialogue import Dialogue
-from assistant.voice.latency_log import LatencyLog
+from assistant.voice.latency import LatencyLog
 from assistant.voice.pipeline import AudioIO, VoiceLoop
-from assistant.voice.recalling import NoMemories, Recaller
-from assistant.voice.turns.detectors import GatedVoiceDetector, SileroVoice, SmartTurn
+from assistant.voice.recalling import Recaller
+from assistant.voice.turns.pipecat_models import GatedVoiceDetector, SileroVoice, SmartTurn
 from models.interfaces import ModelSet
 from scripts.bench.voice.labels import Clip
 from scripts.bench.voice.listening import (
@@ -131,7 +131,7 @@ class Ours:
         self._models: ModelSet | None = None
         self._probe: Probe | None = None
         self._reads: list[tuple[int, float]] = []
-        self.recaller: Callable[[ShortTermMemory], Recaller] = lambda _: NoMemories()
+        self.recaller: Callable[[ShortTermMemory], Recaller | None] = lambda _: None
         """Of the next conversation."""
 
     async def load(self) -> None:
@@ -164,7 +164,7 @@ class Ours:
         )
         sound = AudioIO(source, loudspeaker, NoEcho())
         recaller = self.recaller(memory)
-        loop = VoiceLoop(self._settings, dialogue, self._models, sound, recaller, detectors)
+        loop = VoiceLoop(self._settings, dialogue, self._models, sound, detectors, recaller)
         dialogue.cache.warm(memory.read_ahead())
         await dialogue.cache.warmed()
         await loop.start()

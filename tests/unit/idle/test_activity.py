@@ -20,7 +20,6 @@ from assistant.events import (
 )
 from assistant.idle import activity as module
 from assistant.idle.activity import ActivityMonitor
-from assistant.voice.turns.endpointing import WINDOW_S, Endpointer, Signal
 
 LISTENING = PhaseChanged(Phase.LISTENING)
 HEARING = PhaseChanged(Phase.HEARING)
@@ -126,23 +125,3 @@ async def test_quiet_before_a_given_time_may_not_count() -> None:
     until[0] = clock()
     quiet.look_again()
     await waiting
-
-
-def test_a_voice_is_sensed_before_it_is_sure() -> None:
-    machine = Endpointer(
-        confidence=0.6,
-        start_s=0.16,
-        hint_s=0.032,
-        stop_s=0.35,
-        doubtful_wait_s=1.6,
-        incomplete_wait_s=3.0,
-    )
-    seen = [(machine.feed(p), machine.sensing) for p in (0.1, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9)]
-    assert [sensing for _, sensing in seen] == [False, True, True, True, True, False, False]
-    assert [signals for signals, _ in seen].index([Signal.STARTED]) * WINDOW_S > 0.15
-    machine.reset()
-    assert not machine.sensing
-    for probability in (0.9, 0.1, 0.1, 0.1):
-        signals = machine.feed(probability)
-    assert signals == [Signal.ABANDONED]
-    assert not machine.sensing

@@ -25,7 +25,7 @@ from assistant.memory.store.location import store_location
 from assistant.memory.turn_recall import Archive
 from assistant.paths import Home
 from assistant.settings import Settings
-from assistant.voice.latency_log import LatencyLog
+from assistant.voice.latency import LatencyLog
 from tests.support import homes
 from tests.support.desks import in_session
 from tests.support.encoders import HashingEncoder, OtherHashing

@@ -4,10 +4,20 @@ import random
 
 import pytest
 
-from assistant.voice.speech.clauses import Clause, ClauseSplitter, speakable
-from assistant.voice.speech.heard_words import heard_text
+from assistant.voice.speech.clauses import Clause, ClauseSplitter
+from assistant.voice.transport import heard_text
 
-SPEAKABLE = {
+
+def clauses(text: str, language: str = "en") -> list[Clause]:
+    splitter = ClauseSplitter(language)
+    return [*splitter.feed(text), *splitter.finish()]
+
+
+def read_aloud(text: str, language: str = "en") -> str:
+    return " ".join(clause.spoken for clause in clauses(text, language))
+
+
+READ_ALOUD = {
     "Just plain words.": "Just plain words.",
     # Thoughts.
     "<think>Let me see.\n\nYes</think>\n\nHello.": "Hello.",
@@ -90,19 +100,14 @@ SPEAKABLE = {
 }
 
 
-@pytest.mark.parametrize(("text", "spoken"), SPEAKABLE.items())
+@pytest.mark.parametrize(("text", "spoken"), READ_ALOUD.items())
 def test_what_is_read_aloud(text: str, spoken: str) -> None:
-    assert speakable(text) == spoken
+    assert read_aloud(text) == spoken
 
 
 def test_other_languages_keep_their_symbols_for_the_voice() -> None:
-    assert speakable("Das kostet **5 €** & 3 % 😊.", "de") == "Das kostet 5 € & 3 %."
-    assert speakable("你好。**我很好**！", "zh") == "你好。 我很好！"
-
-
-def clauses(text: str) -> list[Clause]:
-    splitter = ClauseSplitter()
-    return [*splitter.feed(text), *splitter.finish()]
+    assert read_aloud("Das kostet **5 €** & 3 % 😊.", "de") == "Das kostet 5 € & 3 %."
+    assert read_aloud("你好。**我很好**！", "zh") == "你好。 我很好！"
 
 
 CUTS = {
@@ -186,19 +191,14 @@ def test_it_does_not_matter_how_the_text_was_cut_into_deltas() -> None:
 
 
 def test_each_word_knows_its_place() -> None:
-    end = 0
+    heard_to = 0
     for clause in clauses(LONG):
-        assert clause.source_start >= end
-        end = clause.source_start
-        at = -1
+        at = 0
         for word in clause.words:
-            assert clause.spoken[word.spoken_start : word.spoken_end] == word.text
-            assert word.spoken_start == at + 1
-            assert end <= word.source_end <= clause.source_end
-            at, end = word.spoken_end, word.source_end
-        assert at == len(clause.spoken)
-        assert end <= clause.source_end
-        assert "think" not in LONG[clause.source_start : clause.source_end]
+            assert clause.spoken[at : word.spoken_end] == word.text
+            assert heard_to <= word.source_end <= len(LONG)
+            at, heard_to = word.spoken_end + 1, word.source_end
+        assert at == len(clause.spoken) + 1
 
 
 def test_what_was_heard_is_the_answer_up_to_the_last_word() -> None:

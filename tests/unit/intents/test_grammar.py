@@ -1,4 +1,4 @@
-"""What the patterns of spoken commands are made of."""
+"""The notation of spoken commands, and how words are read before they are matched."""
 
 import pytest
 
@@ -38,7 +38,7 @@ def test_a_slot_holds_what_is_named_and_a_question_mark_allows_questions() -> No
 
 
 @pytest.mark.parametrize("text", ["<unknown>", "<round>", "(open", "close]"])
-def test_a_wrong_pattern_is_told(text: str) -> None:
+def test_a_wrong_pattern_is_an_error(text: str) -> None:
     with pytest.raises(GrammarError):
         Notation({"round": "a <round>"}).pattern(text)
 
@@ -47,7 +47,7 @@ def test_a_list_ends_its_entries_at_bars_and_lines_outside_brackets() -> None:
     assert listed("a | b\n(c | d) e\n| f") == ["a", "b", "(c | d) e", "f"]
 
 
-def test_a_language_that_is_not_there_is_told() -> None:
+def test_a_language_without_commands_is_an_error() -> None:
     with pytest.raises(FileNotFoundError):
         language("xx")
 
@@ -74,11 +74,11 @@ def test_words_are_read_without_hesitations_stutter_and_errors(said: str, read: 
     assert " ".join(word.plain for word in CommandText(said, ENGLISH).words) == read
 
 
-def test_long_talk_is_not_looked_at() -> None:
+def test_long_talk_is_ignored() -> None:
     assert CommandText("well " + "word and " * MOST_WORDS, ENGLISH).words == ()
 
 
-def test_what_is_named_is_told_as_it_was_said() -> None:
+def test_what_is_named_keeps_the_words_as_spoken() -> None:
     said = CommandText("about my, uh, mother-in-law Anne-Marie", ENGLISH)
 
     assert said.named(said.words[1:]) == "my mother-in-law Anne-Marie"

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import numpy as np
-
 from assistant.events import (
     PartialTranscript,
     Phase,
@@ -12,14 +10,11 @@ from assistant.events import (
     SpeechIgnored,
     TurnHeard,
 )
-from assistant.settings import Settings
-from tests.support.fakes import ScriptedLlm, ScriptedStt, silence, speech
+from tests.support.fakes import UTTERANCE, ScriptedLlm, ScriptedStt, silence, sound
 from tests.support.session import session
 
-UTTERANCE = np.concatenate([speech(0.8), silence(0.6)])
 
-
-async def test_asleep_nothing_becomes_a_turn_or_is_told(tmp_path: Path) -> None:
+async def test_asleep_nothing_becomes_a_turn_or_is_reported(tmp_path: Path) -> None:
     async with session(ScriptedStt("My secret."), ScriptedLlm(), UTTERANCE, tmp_path) as talk:
         talk.dialogue.sleep()
         await talk.to_the_end()
@@ -30,9 +25,8 @@ async def test_asleep_nothing_becomes_a_turn_or_is_told(tmp_path: Path) -> None:
 
 
 async def test_the_wake_phrase_wakes_even_misheard(tmp_path: Path) -> None:
-    llm = ScriptedLlm("Sunny.")
     stt = ScriptedStt("Hey Aida, what's the weather?")
-    async with session(stt, llm, UTTERANCE, tmp_path) as talk:
+    async with session(stt, ScriptedLlm("Sunny."), UTTERANCE, tmp_path) as talk:
         talk.dialogue.sleep()
         await talk.to_the_end()
         assert [turn.user for turn in talk.turns] == ["what's the weather?"]
@@ -52,16 +46,11 @@ async def test_go_to_sleep_is_obeyed_without_the_model(tmp_path: Path) -> None:
 
 
 async def test_with_a_wake_phrase_only_speech_that_begins_with_it_counts(tmp_path: Path) -> None:
-    settings = Settings.model_validate(
-        {"general": {"sounds": False}, "turn": {"wake_phrase": "hello house", "follow_up_s": 5}}
-    )
     llm = ScriptedLlm("Done.", "Blue.")
     stt = ScriptedStt("We talk among us.", "Hello house, lights on.", "And which colour?")
-    sound = np.concatenate([UTTERANCE, UTTERANCE, silence(0.8), UTTERANCE])
-    partials = settings.model_copy(
-        update={"stt": settings.stt.model_copy(update={"partials": False})}
-    )
-    async with session(stt, llm, sound, tmp_path, settings=partials) as talk:
+    speech = sound(0.8, 0.6, 0.8, 1.4, 0.8, 0.6)
+    settings = {"turn": {"wake_phrase": "hello house", "follow_up_s": 5}}
+    async with session(stt, llm, speech, tmp_path, settings=settings) as talk:
         await talk.to_the_end()
         assert [turn.user for turn in talk.turns] == ["lights on.", "And which colour?"]
 
@@ -69,7 +58,7 @@ async def test_with_a_wake_phrase_only_speech_that_begins_with_it_counts(tmp_pat
 async def test_muted_nothing_is_heard(tmp_path: Path) -> None:
     stt = ScriptedStt("secret")
     async with session(stt, ScriptedLlm(), UTTERANCE, tmp_path) as talk:
-        talk.loop.turns.open = False
+        talk.loop.hear.open = False
         talk.dialogue.mute(muted=True)
         await talk.to_the_end()
         assert stt.heard == []
@@ -83,13 +72,10 @@ async def test_typed_words_are_a_turn(tmp_path: Path) -> None:
         assert [(turn.user, turn.assistant) for turn in talk.turns] == [("Two and two?", "Four.")]
 
 
-async def test_where_nothing_is_kept_the_model_is_asked_and_stop_alone_is_no_turn(
+async def test_where_nothing_is_stored_the_model_is_asked_and_stop_alone_is_no_turn(
     tmp_path: Path,
 ) -> None:
-    llm = ScriptedLlm("I'll try.")
-    stt = ScriptedStt("Stop, please.", "What do you know about me?")
-    settings = Settings.model_validate({"general": {"sounds": False}, "stt": {"partials": False}})
-    sound = np.concatenate([UTTERANCE, silence(0.5), UTTERANCE])
-    async with session(stt, llm, sound, tmp_path, settings=settings) as talk:
+    llm, stt = ScriptedLlm("I'll try."), ScriptedStt("Stop, please.", "What do you know about me?")
+    async with session(stt, llm, sound(0.8, 1.1, 0.8, 0.6), tmp_path) as talk:
         await talk.to_the_end()
         assert [turn.user for turn in talk.turns] == ["What do you know about me?"]

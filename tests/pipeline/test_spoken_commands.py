@@ -28,10 +28,10 @@ async def say(talk: Session, *lines: str) -> list[str]:
     """What the assistant said of itself meanwhile."""
     before = len(talk.of(Remarked))
     for line in lines:
-        told = len(talk.of(TurnEnded)) + len(talk.of(Remarked))
+        reported = len(talk.of(TurnEnded)) + len(talk.of(Remarked))
         await talk.loop.say(line)
         async with asyncio.timeout(PATIENCE_S):
-            while len(talk.of(TurnEnded)) + len(talk.of(Remarked)) == told:
+            while len(talk.of(TurnEnded)) + len(talk.of(Remarked)) == reported:
                 await asyncio.sleep(0.01)
         await talk.loop.settled()
     return [each.text for each in talk.of(Remarked)[before:]]

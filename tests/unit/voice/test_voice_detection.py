@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from assistant.voice.turns.detectors import GatedVoiceDetector
+from assistant.voice.turns.pipecat_models import GatedVoiceDetector
 from models.interfaces import Samples
 from tests.support.fakes import LoudVoice, silence, speech
 

@@ -1,8 +1,5 @@
-"""The two small models that always listen: is there a voice, and is the speaker done?
-
-Both come with pipecat. In a quiet room the voice detector is not run: as long as nothing is louder
-than the room itself, there can be no voice.
-"""
+"""The two small models that always listen, both of which come with pipecat: Silero (is there a
+voice?) and Smart Turn (does the user sound finished?)."""
 
 from collections import deque
 from typing import Protocol
@@ -11,6 +8,7 @@ import numpy as np
 from pipecat.audio.turn.smart_turn.local_smart_turn_v3 import LocalSmartTurnAnalyzerV3
 from pipecat.audio.vad.silero import SileroVADAnalyzer
 
+from assistant.voice.audio.interfaces import rms
 from models.interfaces import STT_SAMPLE_RATE, Samples
 
 
@@ -26,7 +24,7 @@ class EndOfTurn(Protocol):
 
 
 class SmartTurn(LocalSmartTurnAnalyzerV3):
-    """pipecat's bundled model, called directly on a segment of audio."""
+    """The model itself, called on a segment of audio, without pipecat's own end-of-turn logic."""
 
     def probability(self, samples: Samples) -> float:
         audio = samples.astype(np.float32) / 32768.0
@@ -34,7 +32,7 @@ class SmartTurn(LocalSmartTurnAnalyzerV3):
 
 
 class SileroVoice(SileroVADAnalyzer):
-    """pipecat's bundled voice detector at 16 kHz, window by window."""
+    """The model itself, called window by window, without pipecat's own state of speech."""
 
     def __init__(self) -> None:
         super().__init__(sample_rate=STT_SAMPLE_RATE)
@@ -45,10 +43,10 @@ class SileroVoice(SileroVADAnalyzer):
 
 
 class GatedVoiceDetector:
-    """Runs `model` only on what stands out from the room's noise.
+    """Spares `model` in a quiet room: nothing that is no louder than the room can be a voice.
 
-    When it starts, `model` first gets the last skipped windows, so that it hears the beginning of
-    a word in context.
+    When it runs again, `model` first gets the last windows it missed, so that it hears the
+    beginning of a word in context.
     """
 
     LOUDER = 1.5
@@ -62,24 +60,23 @@ class GatedVoiceDetector:
         self._model = model
         self._room = 0.0
         self._calm = 0
-        self._passed: deque[Samples] = deque(maxlen=self.CONTEXT_WINDOWS)
+        self._missed: deque[Samples] = deque(maxlen=self.CONTEXT_WINDOWS)
 
     def probability(self, window: Samples) -> float:
-        wide = window.astype(np.float32)
-        level = float(np.sqrt(np.dot(wide, wide) / len(wide)))
+        level = rms(window)
         if self._calm >= self.CALM_WINDOWS and level < self.LOUDER * self._room:
-            self._hear_room(level)
-            self._passed.append(window)
+            self._learn_room(level)
+            self._missed.append(window)
             return 0.0
-        while self._passed:
-            self._model.probability(self._passed.popleft())
+        while self._missed:
+            self._model.probability(self._missed.popleft())
         probability = self._model.probability(window)
         if probability < 0.1:
             self._calm += 1
-            self._hear_room(level)
+            self._learn_room(level)
         else:
             self._calm = 0
         return probability
 
-    def _hear_room(self, level: float) -> None:
+    def _learn_room(self, level: float) -> None:
         self._room = level if not self._room else self._room + self.SLOWLY * (level - self._room)

@@ -1,0 +1,173 @@
+"""Recall during a turn: on the words so far, once for each prompt, never delaying an answer."""
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+
+from assistant.events import MemoryUsed, Recalled
+from assistant.memory.retrieval.encoding import QueryEncoder
+from assistant.memory.retrieval.results import RecalledForTurn
+from assistant.memory.turn_recall import TurnRecall
+from tests.support.encoders import Held
+from tests.support.fakes import UTTERANCE, ScriptedEnd, ScriptedLlm, ScriptedStt, sound
+from tests.support.memories import memory
+from tests.support.session import Session, session
+from tests.support.user_memory import user_memory
+
+LEISURE_MS = 20_000
+TWO = (MemoryUsed("1", "The dog is called Max.", 0.9), MemoryUsed("2", "Likes tea.", 0.4))
+
+
+def settings(**memory: float) -> dict[str, dict[str, float]]:
+    return {"stt": {"partials": True}, "memory": {"deadline_ms": LEISURE_MS, **memory}}
+
+
+def words(seconds: float) -> str:
+    """More words as more is heard."""
+    said = "Where is it that my old dog Max likes to sleep when it is hot"
+    return " ".join(said.split()[: max(2, int(seconds * 5))])
+
+
+class ScriptedRecaller:
+    """Finds what it was given, and notes what it was asked."""
+
+    def __init__(self, *memories: MemoryUsed) -> None:
+        self.found = RecalledForTurn(memories)
+        self.words: list[str] = []
+        self.deadlines: list[float] = []
+
+    def ahead(self, words: str) -> None:
+        self.words.append(f"so far: {words}")
+
+    async def recall(self, query: str, deadline_s: float) -> RecalledForTurn:
+        self.deadlines.append(deadline_s)
+        self.words.append(query)
+        return self.found
+
+
+class NeverBack(ScriptedRecaller):
+    def ahead(self, words: str) -> None:
+        raise RuntimeError("a recaller that fails costs no answer")
+
+    async def recall(self, query: str, deadline_s: float) -> RecalledForTurn:
+        await asyncio.sleep(30)
+        return self.found
+
+
+class HeldUp(ScriptedRecaller):
+    """The whole program is, as by another one that has the processor."""
+
+    async def recall(self, query: str, deadline_s: float) -> RecalledForTurn:
+        time.sleep(deadline_s + 0.02)
+        await asyncio.sleep(0.001)
+        return self.found
+
+
+async def test_memories_enter_the_prompt_once_and_never_the_history(tmp_path: Path) -> None:
+    llm, stt = ScriptedLlm("Max.", "Tea."), ScriptedStt("What is my dog called?")
+    recaller, speech = ScriptedRecaller(*TWO), sound(0.8, 1.6, 0.8, 0.6)
+    async with session(stt, llm, speech, tmp_path, recaller=recaller) as talk:
+        await talk.to_the_end()
+        assert len(talk.turns) == 2
+        for request in llm.requests:
+            prompt = "\n".join(message.content for message in request.messages)
+            assert prompt.count(TWO[0].text) == 1
+            assert TWO[0].text in request.messages[-1].content
+        assert [memory.id for memory in talk.turns[0].memories] == ["1", "2"]
+        assert [len(event.memories) for event in talk.of(Recalled)] == [2, 2]
+
+
+@pytest.mark.parametrize(("recaller", "ids"), [(NeverBack(*TWO), []), (HeldUp(*TWO), ["1", "2"])])
+async def test_a_recall_that_is_late_costs_no_answer_and_is_used_if_it_still_comes(
+    tmp_path: Path, recaller: ScriptedRecaller, ids: list[str]
+) -> None:
+    stt, llm = ScriptedStt("Hello."), ScriptedLlm("Hi.")
+    async with session(stt, llm, UTTERANCE, tmp_path, recaller=recaller) as talk:
+        await talk.to_the_end()
+        [turn] = talk.turns
+        assert turn.assistant == "Hi."
+        assert [memory.id for memory in turn.memories] == ids
+
+
+async def test_recall_gets_the_words_while_they_are_spoken(tmp_path: Path) -> None:
+    recaller, stt = ScriptedRecaller(), ScriptedStt(by_length=words)
+    async with session(
+        stt, ScriptedLlm(), sound(2.5, 0.6), tmp_path, settings=settings(), recaller=recaller
+    ) as talk:
+        await talk.to_the_end()
+        [turn] = talk.turns
+    before = recaller.words[: recaller.words.index(turn.user)]
+    assert before[-1] == f"so far: {turn.user}"
+    earlier = [each.removeprefix("so far: ") for each in before[:-1]]
+    assert earlier
+    assert all(turn.user.startswith(each) for each in earlier)
+
+
+async def test_recall_gets_nothing_that_is_not_meant_for_the_assistant(tmp_path: Path) -> None:
+    recaller, stt = ScriptedRecaller(), ScriptedStt(by_length=words)
+    async with session(
+        stt, ScriptedLlm(), UTTERANCE, tmp_path, settings=settings(), recaller=recaller
+    ) as talk:
+        talk.dialogue.sleep()
+        await talk.to_the_end()
+    assert stt.heard
+    assert recaller.words == []
+
+
+async def test_what_is_typed_has_more_time(tmp_path: Path) -> None:
+    recaller, stt = ScriptedRecaller(), ScriptedStt("What is new?")
+    for deadline_ms in (7, 90):
+        limits = settings(deadline_ms=deadline_ms)
+        async with session(
+            stt, ScriptedLlm(), UTTERANCE, tmp_path, settings=limits, recaller=recaller
+        ) as talk:
+            await talk.to_the_end()
+            await talk.loop.say("And now?")
+            await talk.loop.settled()
+    assert sorted(set(recaller.deadlines)) == [0.007, 0.03, 0.09]
+
+
+class Remembering:
+    """A session's long-term memory on a real table."""
+
+    def __init__(self, folder: Path) -> None:
+        self.model = Held()
+        self.encoder = QueryEncoder(self.model)
+        self.memory = user_memory(folder / "memories", self.encoder, user="me")
+        self.recollection = TurnRecall(self.memory, tuple)
+
+    async def load(self, *texts: str) -> None:
+        await self.memory.load(None)
+        await asyncio.to_thread(self.memory.put, [memory(text, "me") for text in texts])
+
+    def follow(self, talk: Session) -> None:
+        talk.bus.subscribe(self.recollection.watch)
+
+
+@pytest.mark.parametrize("stt", [ScriptedStt(by_length=words), ScriptedStt("Stop talking.")])
+async def test_of_all_that_was_heard_only_the_turns_words_are_stored(
+    tmp_path: Path, stt: ScriptedStt
+) -> None:
+    fact = "The dog sleeps in the bath."
+    remembering = Remembering(tmp_path)
+    await remembering.load(fact)
+    async with session(
+        stt,
+        ScriptedLlm(),
+        sound(0.9, 0.4, 0.9, 0.6),
+        tmp_path,
+        settings=settings(),
+        end=ScriptedEnd(0.1),
+        recaller=remembering.recollection,
+    ) as talk:
+        remembering.follow(talk)
+        await talk.to_the_end()
+        turns = [turn.user for turn in talk.turns]
+        assert set(remembering.encoder.texts()) == {fact, *turns}
+        if turns:
+            assert len(set(remembering.model.encoded)) > 3, "some of it was encoded ahead"
+            assert [each.missed for each in talk.of(Recalled)] == [False]
+    assert len(turns) == (stt.by_length is not None), "a command is no turn"
+    await remembering.memory.close()

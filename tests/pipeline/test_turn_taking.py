@@ -1,0 +1,169 @@
+"""Turns: where they end, that nothing splits them, and that nothing speculative leaves a trace."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assistant.events import AnswerText, Notice, PromptBuilt, SpeechIgnored, TurnHeard
+from assistant.voice.speech import hearing
+from tests.support.fakes import ScriptedEnd, ScriptedLlm, ScriptedStt, silence, sound
+from tests.support.session import session
+
+
+async def test_a_turn_is_heard_answered_and_stored(tmp_path: Path) -> None:
+    llm = ScriptedLlm("Hello there, nice to meet you.")
+    async with session(ScriptedStt("Hi, I am Max."), llm, sound(1.0, 0.5), tmp_path) as talk:
+        await talk.to_the_end()
+        [turn] = talk.turns
+        said = [("user", "Hi, I am Max."), ("assistant", "Hello there, nice to meet you.")]
+        assert [("user", turn.user), ("assistant", turn.assistant)] == said
+        assert not turn.interrupted
+        assert talk.history()[:2] == said
+        assert talk.loudspeaker.played() > 16_000
+        times = turn.latency_ms
+        steps = [times.transcript, times.recall, times.first_token, times.first_audio]
+        taken = [step for step in (0.0, *steps) if step is not None]
+        assert len(taken) == 5
+        assert taken == sorted(taken)
+        assert times.turn_decided is not None
+
+
+async def test_a_pause_inside_a_turn_does_not_split_it(tmp_path: Path) -> None:
+    """The first answer is withdrawn: it is never heard, shown or remembered."""
+    llm = ScriptedLlm("Which ocean do you mean?", "Here are three facts.", token_s=0.2)
+    stt = ScriptedStt(
+        by_length=lambda s: (
+            "Tell me three facts" if s < 1.6 else "Tell me three facts about the ocean."
+        )
+    )
+    end = ScriptedEnd(0.1, 0.99)
+    async with session(stt, llm, sound(0.8, 0.6, 0.8, 0.5), tmp_path, end=end) as talk:
+        await talk.to_the_end()
+        assert [turn.user for turn in talk.turns] == ["Tell me three facts about the ocean."]
+        assert [event.text for event in talk.of(TurnHeard)] == [talk.turns[0].user]
+        written = "".join(event.text for event in talk.of(AnswerText))
+        assert written == "Here are three facts."
+        assert len(talk.of(PromptBuilt)) == 1
+        assert "Which ocean" not in str(talk.history())
+        assert talk.turns[0].turn == 1
+        assert (len(llm.requests), llm.cancelled) == (2, 1)
+
+
+@pytest.mark.parametrize(("pause_s", "delay_s"), [(0.35, 0.7), (0.6, 0.45)])
+async def test_a_transcript_that_comes_late_belongs_to_its_turn(
+    tmp_path: Path, pause_s: float, delay_s: float
+) -> None:
+    """It comes after the pause, or after the silence that would end the turn."""
+    stt = ScriptedStt(by_length=lambda s: f"words of {s:.1f} seconds.", delay_s=delay_s)
+    end = ScriptedEnd(0.1, 0.99)
+    async with session(
+        stt, ScriptedLlm(), sound(0.8, pause_s, 0.8, 0.5), tmp_path, end=end
+    ) as talk:
+        await talk.to_the_end()
+        assert len(talk.turns) == 1
+        assert float(talk.turns[0].user.split()[2]) > 1.9
+
+
+async def test_words_still_being_recognised_are_not_lost_to_the_next_utterance(
+    tmp_path: Path,
+) -> None:
+    """The turn was decided, its words not yet there, and the user spoke on: both are one turn."""
+    texts = iter(["Tell me about the ocean.", "Please."])
+    known: dict[float, str] = {}
+
+    def by_length(seconds: float) -> str:
+        return known.setdefault(round(seconds, 1), next(texts, "too much"))
+
+    stt = ScriptedStt(by_length=by_length, delay_s=1.0)
+    settings = {"turn": {"doubtful_wait_s": 0.5}}
+    speech = sound(0.8, 0.8, 0.5, 1.0)
+    async with session(stt, ScriptedLlm(), speech, tmp_path, settings=settings) as talk:
+        await talk.to_the_end()
+        assert [turn.user for turn in talk.turns] == ["Tell me about the ocean. Please."]
+
+
+async def test_words_that_want_more_hold_a_turn_that_sounds_finished(tmp_path: Path) -> None:
+    """The voice falls at "is called", Smart Turn says done, and the name comes a second later."""
+    stt = ScriptedStt(
+        by_length=lambda s: "My dog is called Max." if s > 1.6 else "My dog is called"
+    )
+    async with session(stt, ScriptedLlm(), sound(0.8, 0.9, 0.5, 0.6), tmp_path) as talk:
+        await talk.to_the_end()
+        assert [turn.user for turn in talk.turns] == ["My dog is called Max."]
+
+
+@pytest.mark.parametrize(
+    ("words", "decided_s"), [("Half an hour.", (0.6, 1.5)), ("I was thinking that", (1.9, 2.3))]
+)
+async def test_a_turn_that_does_not_sound_finished_ends_after_a_longer_silence(
+    tmp_path: Path, words: str, decided_s: tuple[float, float]
+) -> None:
+    settings = {"turn": {"doubtful_wait_s": 0.7, "incomplete_wait_s": 2.0}}
+    async with session(
+        ScriptedStt(words),
+        ScriptedLlm(),
+        sound(0.8, 2.6),
+        tmp_path,
+        settings=settings,
+        end=ScriptedEnd(0.1),
+    ) as talk:
+        await talk.to_the_end()
+        [turn] = talk.turns
+        assert turn.latency_ms.turn_decided is not None
+        assert decided_s[0] * 1000 < turn.latency_ms.turn_decided < decided_s[1] * 1000
+
+
+async def test_noise_that_the_recogniser_makes_words_of_is_no_turn(tmp_path: Path) -> None:
+    stt = ScriptedStt("Thanks for watching!", no_speech=0.97)
+    async with session(stt, ScriptedLlm(), sound(0.25, 1.0), tmp_path) as talk:
+        await talk.to_the_end()
+        assert talk.turns == []
+        assert talk.of(SpeechIgnored)
+        assert talk.history() == [talk.history()[-1]]
+
+
+async def test_a_click_does_not_even_begin_a_turn(tmp_path: Path) -> None:
+    stt = ScriptedStt("click")
+    click = np.concatenate([silence(0.3), sound(0.05, 0.8)])
+    async with session(stt, ScriptedLlm(), click, tmp_path) as talk:
+        await talk.to_the_end()
+        assert stt.heard == []
+        assert talk.turns == []
+
+
+async def test_a_long_turn_is_heard_in_parts_and_is_one_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hearing, "SEGMENT_S", 1.0)
+    stt = ScriptedStt(by_length=lambda seconds: f"part of {seconds:.0f}.")
+    speech = sound(1.4, 0.16, 1.4, 0.16, 1.4, 0.6)
+    async with session(stt, ScriptedLlm(), speech, tmp_path) as talk:
+        await talk.to_the_end()
+        [turn] = talk.turns
+        assert turn.user.count("part of") == 3
+        assert max(stt.heard) < 2.5
+
+
+async def test_speech_without_a_pause_is_cut_before_the_recogniser_window_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hearing, "LONGEST_SEGMENT_S", 1.5)
+    stt = ScriptedStt(by_length=lambda seconds: "rain")
+    async with session(stt, ScriptedLlm(), sound(4.0, 0.6), tmp_path) as talk:
+        await talk.to_the_end()
+        [turn] = talk.turns
+        assert turn.user.split() == ["rain"] * 3
+        assert max(stt.heard) <= 1.6
+
+
+async def test_a_turn_without_an_end_is_answered_with_a_sentence_about_it(tmp_path: Path) -> None:
+    settings = {"turn": {"max_turn_s": 2}}
+    llm = ScriptedLlm("First part heard.", "And the rest.")
+    stt = ScriptedStt(by_length=lambda seconds: f"words of {seconds:.0f} seconds")
+    async with session(stt, llm, sound(3.2, 0.8), tmp_path, settings=settings) as talk:
+        await talk.to_the_end()
+        assert [notice.text for notice in talk.of(Notice)] == [hearing.TOO_LONG]
+        # On a busy machine the rest begins before the first words are there: then it is one turn.
+        said = " ".join(turn.user for turn in talk.turns)
+        assert said.split() == ["words", "of", "2", "seconds", "words", "of", "1", "seconds"]

@@ -1,0 +1,96 @@
+"""A listener's sounds, and the assistant's own words, are no interruption."""
+
+import pytest
+
+from assistant.voice.turns.barge_in import is_backchannel, is_echo
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Mm-hmm.",
+        "Uh-huh",
+        "mhm",
+        "Yeah.",
+        "yeah, yeah",
+        "Okay.",
+        "OK, right.",
+        "I see.",
+        "Got it, okay.",
+        "Oh, wow!",
+        "That's right.",
+    ],
+)
+def test_backchannels(text: str) -> None:
+    assert is_backchannel(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "...",
+        "No.",
+        "Stop.",
+        "okay stop",
+        "Yeah, but why?",
+        "right now",
+        "Thank you.",
+        "I see a dog",
+        "yeah yeah yeah yeah yeah",
+    ],
+)
+def test_words_that_interrupt(text: str) -> None:
+    assert not is_backchannel(text)
+
+
+SPEAKING = "The capital of France is Paris. It has two million people and 12 bridges."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the capital of France",
+        "It has two million people.",
+        "France is Paris it has",
+        "2 million",
+        "the capitol of France is Paris",
+        "has two millions people and twelve bridges",
+    ],
+)
+def test_its_own_words_are_an_echo(text: str) -> None:
+    assert is_echo(text, SPEAKING)
+    assert not is_echo(text, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "echo"),
+    [
+        ("Just go.", True),
+        ("Paris", True),
+        ("of nothing is the capital, but if it not", True),
+        ("Stop it. Please stop it now.", False),
+        ("What about the weather tomorrow?", False),
+    ],
+)
+def test_in_its_own_voice_only_many_other_words_are_the_user_s(text: str, echo: bool) -> None:
+    assert is_echo(text, SPEAKING, own_voice=0.25) is echo
+    assert is_echo(text, SPEAKING, own_voice=0.5)
+    assert not is_echo(text, "", own_voice=0.5)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Paris",
+        "Stop it please",
+        "What about France and Germany?",
+        "the bridges of Paris",
+        "How many people live there?",
+        "No, the capital is Lyon, I think",
+        "two people",
+    ],
+)
+def test_other_words_are_no_echo(text: str) -> None:
+    assert not is_echo(text, SPEAKING)
