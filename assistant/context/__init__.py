@@ -6,7 +6,7 @@ from assistant.facade import exports
 
 if TYPE_CHECKING:
     from assistant.context.conversation import Conversation, Exchange, Summary
-    from assistant.context.memory_block import relative_date, sanitised
+    from assistant.context.memory_block import sanitised
     from assistant.context.prompt import load_prompt
     from assistant.context.short_term import ShortTermMemory
     from assistant.context.window import Importance, no_importance
@@ -21,6 +21,5 @@ __all__ = [
     "Summary",
     "load_prompt",
     "no_importance",
-    "relative_date",
     "sanitised",
 ]

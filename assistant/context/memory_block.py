@@ -13,7 +13,7 @@ from enum import StrEnum
 from assistant.context.question_cues import QuestionCues
 from assistant.context.rendering import largest
 from assistant.events import MemoryUsed
-from assistant.language.calendar import MONTHS, WEEKDAYS
+from assistant.language.calendar import MONTHS, relative_date
 from assistant.language.sentences import sentences
 from assistant.language.speakers import ASSISTANT, USER
 from models.llm import without_special_tokens
@@ -167,34 +167,6 @@ def profile_block(memories: Sequence[MemoryUsed], count: Callable[[str], int], m
         if count(_block([*chosen, line], PROFILE_OPENING)) <= most:
             chosen.append(line)
     return _block(chosen, PROFILE_OPENING)
-
-
-def relative_date(said: datetime, now: datetime, *, exact: bool = False) -> str:
-    """When something was said, seen from `now`, in the calendar of `now`'s time zone: "yesterday",
-    "last Tuesday", "3 weeks ago", "in March 2025".
-
-    Empty for a time in the future, as one of two clocks must be wrong. A month without a year is
-    the latest one of that name; the year is added once that could mislead.
-
-    Args:
-        exact: name the day instead of counting weeks or naming the month alone.
-    """
-    local = said.astimezone(now.tzinfo)
-    days = (now.date() - local.date()).days
-    if days < 0:
-        return ""
-    if days < 2:
-        return ("today", "yesterday")[days]
-    if days < 7:
-        return f"last {WEEKDAYS[local.weekday()]}"
-    if days < 14 and not exact:
-        return "last week"
-    if days < 56 and not exact:
-        return f"{days // 7} weeks ago"
-    months = (now.year - local.year) * 12 + now.month - local.month
-    year = f" {local.year}" if months > 10 else ""
-    month = MONTHS[local.month - 1]
-    return f"on {local.day} {month}{year}" if exact else f"in {month}{year}"
 
 
 # -- order --------------------------------------------------------------------------------------

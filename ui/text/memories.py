@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 from rich.cells import cell_len, set_cell_size
 
-from assistant.context import relative_date
 from assistant.ipc import Row
+from assistant.language.calendar import relative_date
 from assistant.language.speakers import ASSISTANT, USER
 from assistant.memory import ADDED_BY_USER, short
 from models.download import size_text

@@ -13,11 +13,11 @@ from assistant.context.memory_block import (
     MemoryBlock,
     MemoryBudget,
     memory_block,
-    relative_date,
     sanitised,
 )
 from assistant.context.question_cues import QuestionCues
 from assistant.events import MemoryUsed
+from assistant.language.calendar import relative_date
 from assistant.language.speakers import ASSISTANT
 from tests.support.context import NOW, recalled
 from tests.support.poison import ATTACKS, WISHES

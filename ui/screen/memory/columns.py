@@ -7,8 +7,8 @@ from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 
-from assistant.context import relative_date
 from assistant.ipc import Row
+from assistant.language.calendar import relative_date
 from assistant.language.speakers import ASSISTANT, USER
 from ui.text.terminal_safe import plain
 

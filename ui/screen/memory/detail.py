@@ -11,8 +11,8 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from assistant.context import relative_date
 from assistant.ipc import Row
+from assistant.language.calendar import relative_date
 from assistant.language.speakers import ASSISTANT, USER
 from assistant.memory import ADDED_BY_USER
 from ui.screen.memory.columns import marks_of, what

@@ -10,8 +10,8 @@ from textual.binding import Binding, BindingType
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from assistant.context import relative_date
 from assistant.events import MemoryUsed
+from assistant.language.calendar import relative_date
 from ui.screen.memory.actions import MemoryActions
 from ui.screen.talk.conversation_pane import FORGOTTEN
 from ui.screen.widgets.listing import Listing
