@@ -116,7 +116,12 @@ def test_what_was_told_is_remembered_and_what_was_forgotten_is_not_across_restar
     assert not tells(asked_dog, "Max")
     assert tells(asked_cat, "sleeps all day")
 
-    assert asked(tmp_path, "search", "cat", "--user", "bob")["found"] == 0
+    with typed(tmp_path, "--user", "bob") as somebody_else:
+        assert somebody_else.wait_for("memories")["count"] == 0
+        somebody_else.say(ASK_CAT)
+        somebody_else.end_input()
+        assert somebody_else.finish() == 0
+    assert somebody_else.of("turn")[0]["memories"] == []
 
 
 @pytest.mark.alone

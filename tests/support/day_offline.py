@@ -1,11 +1,10 @@
 """A minute of the assistant's life, as a program: run by `tests/real/test_nothing_leaves.py`.
 
-    python -m tests.support.day_offline CANARY SECONDS
+    python -m tests.support.day_offline CANARY
 
 A spoken conversation from a recording, typed ones that tell, ask and forget, idle work until there
 is none left, and the screen on a pseudo-terminal. At the end it tries to reach the address CANARY
-itself, so that whoever watches knows that they would have seen it. Prints how long it took, which
-is SECONDS or more.
+itself, so that whoever watches knows that they would have seen it. Prints how long it took.
 """
 
 import os
@@ -20,7 +19,9 @@ from pathlib import Path
 
 from data import located
 
-SCREEN_S = 15.0
+LASTING_S = 62.0
+"""Libraries may report only after they have been loaded for a while."""
+SCREEN_S = 25.0
 KEYS = ((8.0, b"i"), (9.0, b"What is my locker code?\r"))
 LEAVE, GONE_S = b"\x11", 20.0
 SETTINGS = {
@@ -84,7 +85,7 @@ def main() -> None:
     run("talk", "--text", lines="My dog is called Max.\nForget that.\n")
     run("memory", "forget", "--about", "locker", "--now", "--yes")
     run("memory", "verify-forgotten")
-    show_screen(max(SCREEN_S, float(sys.argv[2]) - (time.monotonic() - began)))
+    show_screen(max(SCREEN_S, LASTING_S - (time.monotonic() - began)))
     with socket.socket() as canary:
         canary.settimeout(1)
         try:
