@@ -5,7 +5,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from assistant.errors import AssistantError
-from ui.screen.widgets.messages import ErrorOccurred, SettingsChanged
+from ui.screen.widgets.pane import ErrorOccurred, SettingsChanged
 
 
 class PaneApp(App[None]):

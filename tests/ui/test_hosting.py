@@ -33,7 +33,7 @@ from assistant.settings import Settings
 from ui.session import assistant_process
 from ui.session.assistant_process import AssistantFailed, AssistantProcess
 from ui.session.assistant_worker import EventWriter
-from ui.session.plan import SessionPlan
+from ui.session.session import SessionPlan
 
 PATIENCE_S = 60.0
 """How long a busy machine may take; only a failing test waits so long."""

@@ -17,7 +17,7 @@ from assistant.settings import Settings
 from data import located
 from ui.network_audit.audit import Attempt, NetworkAudit
 from ui.session.assistant_process import COMMAND, AssistantProcess
-from ui.session.plan import SessionPlan
+from ui.session.session import SessionPlan
 
 TOLD = "My locker code is 4471."
 ASKED = "What is my locker code?"

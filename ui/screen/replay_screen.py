@@ -8,11 +8,11 @@ from rich.text import Text
 from textual.app import ComposeResult, RenderResult
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
+from textual.notifications import SeverityLevel
 from textual.widget import Widget
 from textual.widgets import Input
 
 from assistant.errors import AssistantError
-from assistant.events import Severity
 from assistant.paths import Home
 from assistant.settings import Loaded
 from ui.screen.app import AssistantScreen
@@ -81,9 +81,9 @@ class ReplayScreen(AssistantScreen):
         yield from super().compose()
         yield ReplayLine(self.replay)
 
-    def tell(self, error: AssistantError, severity: Severity = Severity.WARNING) -> None:
+    def tell(self, error: AssistantError) -> None:
         """The recording's own errors are in the notice line; this one only flashes."""
-        self._refused(str(error), severity)
+        self._refused(str(error), "warning")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Letters are typed if there is something to type in."""
@@ -114,10 +114,9 @@ class ReplayScreen(AssistantScreen):
     def _moved(self) -> None:
         self.query_one(ReplayLine).refresh()
 
-    def _refused(self, sentence: str, severity: Severity = Severity.INFO) -> None:
-        wrong = "information" if severity is Severity.INFO else "warning"
+    def _refused(self, sentence: str, severity: SeverityLevel = "information") -> None:
         self.clear_notifications()
-        self.notify(sentence, severity="information" if wrong == "information" else "warning")
+        self.notify(sentence, severity=severity)
 
 
 def _clock(seconds: float) -> str:

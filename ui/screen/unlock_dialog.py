@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
-from textual.screen import ModalScreen
+from textual.containers import Horizontal
 from textual.widgets import Button, Input, Static
 
 from assistant.errors import SettingsError, StoreLocked
@@ -15,7 +14,7 @@ from assistant.paths import Home
 from assistant.settings import Settings
 from ui.process.console import runnable_hint
 from ui.process.threads import run_on_daemon_thread
-from ui.screen.widgets.step import SetupStep
+from ui.screen.widgets.dialogs import Dialog, SetupStep
 
 if TYPE_CHECKING:
     from assistant.encryption import SecretKind, Vault
@@ -80,47 +79,30 @@ class Unlocking:
         return await answer
 
 
-class SecretDialog(ModalScreen[str | None]):
-    """One hidden line of input; None if it is cancelled or empty."""
+class SecretDialog(Dialog[str | None]):
+    """One hidden line of input; None if it is empty, too."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", "Cancel", id="secret.cancel")
+        Binding("escape", "dismiss", "Cancel", id="secret.cancel")
     ]
-    DEFAULT_CSS = """
-    SecretDialog { align: center middle; }
-    SecretDialog > Vertical {
-        width: 90%; max-width: 70; height: auto;
-        border: round $primary; background: $surface; padding: 0 1;
-    }
-    """
+    HINT = "enter confirms · esc cancels"
 
-    def __init__(self, heading: str) -> None:
-        super().__init__()
-        self._heading = heading
-
-    def compose(self) -> ComposeResult:
-        box = Vertical(Input(password=True, placeholder="your input is hidden"))
-        box.border_title = self._heading
-        box.border_subtitle = "enter confirms · esc cancels"
-        yield box
+    def body(self) -> ComposeResult:
+        yield Input(password=True, placeholder="your input is hidden")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         self.dismiss(event.value or None)
-
-    def action_cancel(self) -> None:
-        self.dismiss(None)
 
 
 class RecoveryStep(SetupStep[bool]):
     """Returns whether the user has written it down; if not, the terminal shows it again when the
     screen closes."""
 
-    HEADING = "First steps: the recovery key"
-    FOCUS = "#later"
+    AUTO_FOCUS = "#later"
     """Pressing a key in haste does no harm there."""
 
     def __init__(self, recovery: str) -> None:
-        super().__init__()
+        super().__init__("First steps: the recovery key")
         self._recovery = recovery
 
     def body(self) -> ComposeResult:
@@ -130,12 +112,8 @@ class RecoveryStep(SetupStep[bool]):
             markup=False,
         )
         yield Static(f"    {self._recovery[:34]}\n    {self._recovery[35:]}", markup=False)
-
-    def buttons(self) -> list[Button]:
-        return [
-            Button("I have written it down", id="written", variant="primary"),
-            Button("Later", id="later"),
-        ]
+        written = Button("I have written it down", id="written", variant="primary")
+        yield Horizontal(written, Button("Later", id="later"), id="buttons")
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         self.dismiss(event.button.id == "written")

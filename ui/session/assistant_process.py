@@ -5,18 +5,16 @@ import json
 import logging
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from datetime import datetime
 
 from assistant.encryption import Vault
 from assistant.errors import AssistantError, StoreError
-from assistant.events import Event
 from assistant.ipc import event_from_json
 from assistant.paths import Home
 from assistant.settings import Settings
 from ui.process.unexpected import UnexpectedError
 from ui.session.assistant_worker import StartRequest
-from ui.session.plan import SessionPlan
+from ui.session.session import Heard, SessionPlan
 
 logger = logging.getLogger(__name__)
 
@@ -24,9 +22,6 @@ COMMAND = (sys.executable, "-m", "ui.session.assistant_worker")
 LONGEST_LINE = 1 << 26
 """Bytes; a whole prompt is on one line."""
 CLOSING_S = 4.0
-
-Heard = Callable[[Event, datetime], None]
-"""Receives an event and when it happened."""
 
 
 class AssistantFailed(AssistantError):
@@ -76,7 +71,7 @@ class AssistantProcess:
     async def start(self, settings: Settings) -> None:
         """Raises StoreError: no process can be started."""
         key = self._vault.key.secret.hex() if self._vault.key is not None else None
-        order = StartRequest(home=self._home.root, settings=settings, key=key, **asdict(self._plan))
+        order = StartRequest(home=self._home.root, settings=settings, key=key, plan=self._plan)
         try:
             self._process = await asyncio.create_subprocess_exec(
                 *self._command,

@@ -2,7 +2,7 @@
 
 While Python draws, it does nothing else: in the same process, a screen would hold up the sound.
 
-    ← {"home": …, "key": …, "settings": {…}}             once
+    ← {"home": …, "key": …, "settings": {…}, "plan": {…}}   once
     ← {"do": "mute"}   {"say": "hello"}
     → {"at": "2026-11-22T…", "event": {"type": …}}
     → {"failed": {"message": …, "mend": …, "exit_code": …}}
@@ -32,6 +32,7 @@ from assistant.settings import Settings
 from ui.process.logs import logs_in, redirected_output
 from ui.process.scheduling import use_default_scheduling
 from ui.process.unexpected import UnexpectedError
+from ui.session.session import SessionPlan
 
 if TYPE_CHECKING:
     from assistant.app import Assistant
@@ -51,13 +52,8 @@ class StartRequest(BaseModel):
 
     home: Path
     settings: Settings
-    key: str | None = None
-    recordings: tuple[Path, ...] = ()
-    output: Path | None = None
-    typed: bool = False
-    speak: bool = True
-    record: Path | None = None
-    """An empty name: in the home."""
+    key: str | None
+    plan: SessionPlan
 
 
 class EventWriter:
@@ -157,10 +153,11 @@ async def _session(
     imported.set()
     key = MasterKey(bytes.fromhex(order.key)) if order.key is not None else None
     vault = Vault(key, HomeLock(home, alone=False))
-    plan = AudioPlan(order.recordings, order.output, order.typed, order.speak)
-    async with open_assistant(home, order.settings, plan, bus, vault) as assistant:
-        if order.record is not None:
-            await assistant.record(order.record if order.record.name else None)
+    plan = order.plan
+    audio = AudioPlan(plan.recordings, plan.output, plan.typed, plan.speak)
+    async with open_assistant(home, order.settings, audio, bus, vault) as assistant:
+        if plan.record is not None:
+            await assistant.record(plan.record if plan.record.name else None)
         playing = asyncio.create_task(assistant.recordings_ended())
         try:
             while (row := await commands.get()) is not None:

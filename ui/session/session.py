@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from assistant.errors import AssistantError, StoreError
@@ -10,15 +12,27 @@ from assistant.events import Event
 from assistant.ipc import Request, Row, send_request
 from assistant.paths import Home
 from assistant.settings import Settings
-from ui.session.plan import SessionPlan
 
 if TYPE_CHECKING:
     from assistant.encryption import Vault
     from ui.session.assistant_process import AssistantProcess
 
 Heard = Callable[[Event, datetime], None]
+"""Receives an event and when it happened."""
 Ended = Callable[[AssistantError | None], None]
 Unlock = Callable[[], Awaitable["Vault"]]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPlan:
+    """Where the assistant listens and speaks; default: the machine's own devices."""
+
+    recordings: tuple[Path, ...] = ()
+    output: Path | None = None
+    typed: bool = False
+    speak: bool = True
+    record: Path | None = None
+    """Where to record the conversation; an empty name: in the home."""
 
 
 class Session(Protocol):
@@ -62,18 +76,16 @@ class Live:
     """An assistant in its own process.
 
     Args:
-        vault: the home's, or what opens it when the assistant is started.
+        unlock: opens the home's vault when the assistant is first started.
     """
 
     live = True
 
-    def __init__(
-        self, home: Home, settings: Settings, vault: "Vault | Unlock", plan: SessionPlan
-    ) -> None:
+    def __init__(self, home: Home, settings: Settings, unlock: Unlock, plan: SessionPlan) -> None:
         self._home = home
         self._settings = settings
-        self._unlock = vault if callable(vault) else None
-        self._vault = None if callable(vault) else vault
+        self._unlock = unlock
+        self._vault: Vault | None = None
         self._plan = plan
         self._hosted: AssistantProcess | None = None
         self._hear: Heard | None = None
@@ -81,10 +93,7 @@ class Live:
 
     async def start(self, hear: Heard, ended: Ended) -> None:
         self._hear, self._ended = hear, ended
-        vault = self._vault
-        if vault is None:
-            assert self._unlock is not None
-            vault = self._vault = await self._unlock()
+        vault = self._vault = self._vault or await self._unlock()
         from ui.session.assistant_process import (
             AssistantProcess,  # imports encryption, which the first frame didn't need
         )

@@ -142,13 +142,12 @@ class LogView(ScrollView, can_focus=True):
         for line in self._lines:
             if self._wanted(line):
                 self._strips += self._wrapped(line)
-        self._following = following
         self._grown()
         if not following and len(self._strips) < before:
             self.scroll_to(y=min(self.scroll_y, self.max_scroll_y), animate=False)
 
     def _grown(self) -> None:
-        self.virtual_size = Size(self._cells, len(self._strips))
+        self.virtual_size = Size(self.scrollable_content_region.width, len(self._strips))
         if self._following:
             self.scroll_end(animate=False, force=True, immediate=True)
         self.refresh()
@@ -162,7 +161,7 @@ class LogView(ScrollView, can_focus=True):
         name = f"{line.logger}: " if line.logger else ""
         body = name + line.text
         indent = sum(segment.cell_length for segment in head) or (2 if line.level else 0)
-        width = max(self._cells - indent, 20)
+        width = max(self.scrollable_content_region.width - indent, 20)
         rows = []
         for number, part in enumerate(_wrap(body, width)):
             lead = head if head and not number else [Segment(" " * indent)]

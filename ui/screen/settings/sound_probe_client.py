@@ -55,13 +55,16 @@ class AudioProbeProcess:
 
     async def _ask(self, *words: str) -> AsyncGenerator[dict[str, Any], None]:
         """The rows of an answer; stopping to read ends the process."""
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "ui.screen.settings.sound_probe", *words),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            env=None if self._environment is None else dict(self._environment),
-            start_new_session=True,
-        )
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "ui.screen.settings.sound_probe", *words),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                env=None if self._environment is None else dict(self._environment),
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise AudioError(f"The sound system can't be queried: {error.strerror}.") from error
         assert process.stdout is not None
         told = False
         try:

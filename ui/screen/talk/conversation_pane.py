@@ -30,8 +30,7 @@ class EntryView(Static):
     DEFAULT_CSS = "EntryView { height: auto; margin-bottom: 1; }"
 
     def __init__(self, entry: Entry, name: str) -> None:
-        self._drawn = Text("")
-        super().__init__(self._drawn, markup=False)
+        super().__init__(markup=False)
         self.entry = entry
         self._assistant = name
 
@@ -43,8 +42,7 @@ class EntryView(Static):
         """
         hidden = isinstance(self.entry, Turn) and self.entry.exchange in veiled
         text = Text(FORGOTTEN, style="dim italic") if hidden else _text(self.entry, self._assistant)
-        if text != self._drawn or text.spans != self._drawn.spans:
-            self._drawn = text
+        if text != self.content:
             self.update(text)
 
 
@@ -74,17 +72,16 @@ class Conversation(Pane):
     Conversation > #partial { height: auto; dock: bottom; color: $text-muted; }
     Conversation > #empty { color: $text-muted; }
     """
+    BORDER_TITLE = "Conversation"
 
     def __init__(self) -> None:
         super().__init__(id="conversation")
-        self.border_title = "Conversation"
         self.assistant = ""
         """The assistant's name, from now on."""
         self._views: list[EntryView] = []
         self._shown = 0
         """Entries so far."""
         self._veiled: frozenset[str] = frozenset()
-        self._partial = ""
         self._seen = 0
         """Entries when the user was last at the end."""
 
@@ -94,7 +91,7 @@ class Conversation(Pane):
         yield Static("", id="partial", markup=False)
 
     @property
-    def _scroll(self) -> "Entries":
+    def _scroll(self) -> Entries:
         return self.query_one("#entries", Entries)
 
     def show(self, state: ScreenState) -> None:
@@ -116,9 +113,9 @@ class Conversation(Pane):
         for view in changed:
             view.draw(veiled)
         partial = f"you …  {state.partial}" if state.partial else ""
-        if partial != self._partial:
-            self._partial = partial
-            self.query_one("#partial", Static).update(partial)
+        line = self.query_one("#partial", Static)
+        if partial != line.content:
+            line.update(partial)
         if self._scroll.follows:
             self._seen = self._shown
         new = self._shown - self._seen
