@@ -1,11 +1,11 @@
-"""A screen on a real store, without a process of its own: what it asks for is carried out at a real
-desk, in a session that really forgets, by a clock that is set by hand."""
+"""The memory tab on a real store, without the rest of the screen: what it asks for is carried out
+at a real desk, in a session that really forgets, by a clock that is set by hand."""
 
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,18 +13,18 @@ from typing import Any
 from textual.pilot import Pilot
 
 from assistant.context.conversation import Conversation
+from assistant.events import Event
 from assistant.ipc.messages import Row
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.admin_requests import handle_request
-from assistant.paths import Home
-from assistant.settings import load
 from tests.support.forgetting import Bench, bench
-from tests.support.pilots import WAIT_S, until
+from tests.support.panes import PaneApp
+from tests.support.pilots import WAIT_S
 from tests.support.screens import ToldSession
-from ui.screen.app import AssistantScreen
 from ui.screen.memory.detail import MemoryDetail
 from ui.screen.memory.tab import MemoryTab
 from ui.screen.memory.table import MemoryList
+from ui.session.state import ScreenState, fold
 
 APART_S = 60
 WORKERS = {"list", "look", "pages", "detail", "mark", "edit", "forget", "dialog"}
@@ -51,13 +51,18 @@ class AtDesk(ToldSession):
 
 @dataclass
 class Stage:
-    """The screen with the tab of memories in front, and what lies behind it."""
+    """The memory tab, and what lies behind it."""
 
-    app: AssistantScreen
-    pilot: Pilot[int]
+    app: PaneApp
+    pilot: Pilot[None]
     session: AtDesk
     desk: MemoryAdmin
     bench: Bench
+    state: ScreenState = field(default_factory=ScreenState)
+
+    def hear(self, event: Event, at: datetime) -> None:
+        fold(self.state, event, at)
+        self.tab.show(self.state)
 
     @property
     def tab(self) -> MemoryTab:
@@ -118,7 +123,7 @@ async def stage(
     folder: Path, size: tuple[int, int] = (100, 24), told: tuple[str, ...] = ()
 ) -> AsyncIterator[Stage]:
     """With these exchanges told."""
-    home = Home(folder).create()
+    folder.mkdir(exist_ok=True)
     # The desk goes by the clock on the wall: so that it is now, once all was told.
     begun = datetime.now(UTC) - timedelta(seconds=APART_S * len(told))
     async with bench(folder, Conversation.begin("ada"), begun) as behind:
@@ -132,10 +137,12 @@ async def stage(
         def now() -> datetime:
             return behind.clock[0].astimezone()
 
-        app = AssistantScreen(session, home, load(folder / "settings.toml"), now=now)
+        app = PaneApp(MemoryTab(session, now))
         async with app.run_test(size=size) as pilot:
             here = Stage(app, pilot, session, desk, behind)
             here.tab.soon_s = 0.01
-            await until(pilot, lambda: session.begun)
-            await here.press("2")
+            await session.start(here.hear, lambda _: None)
+            here.tab.show(here.state)
+            here.table.focus()
+            await here.settled()
             yield here
