@@ -1,7 +1,5 @@
 """One part of the screen by itself, to drive with keys: quicker than the whole screen."""
 
-from typing import ClassVar
-
 from textual.app import App, ComposeResult
 from textual.widget import Widget
 
@@ -12,10 +10,9 @@ from ui.screen.widgets.pane import ErrorOccurred, OpenTurn, SettingsChanged
 class PaneApp(App[None]):
     """Notes what the part tells the screen."""
 
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [(0, "-narrow"), (100, "-wide")]
-
     def __init__(self, part: Widget) -> None:
         super().__init__()
+        self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
         self.part = part
         self.troubles: list[AssistantError] = []
         self.changes: list[SettingsChanged] = []

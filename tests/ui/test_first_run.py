@@ -28,8 +28,9 @@ from ui.screen.first_run.microphone_step import NOISE_LEVELS, Judgement, Microph
 from ui.screen.first_run.models_step import ModelsStep, time_text
 from ui.screen.safe_app import SafeApp
 from ui.screen.unlock_dialog import RecoveryStep, SecretDialog, Unlocking
+from ui.session.assistant_process import AssistantProcess
 from ui.session.model_downloads import Needed, Progress
-from ui.session.session import Live, SessionPlan
+from ui.session.session import SessionPlan
 
 THINKING = Needed("a-model", "thinking", 1000)
 RECOVERY = "-".join(["ABCD"] * 14)
@@ -300,7 +301,8 @@ def test_a_download_tells_how_long_it_will_take() -> None:
 
 def test_a_session_takes_no_words_while_nothing_runs(tmp_path: Path) -> None:
     home = Home(tmp_path).create()
-    live = Live(home, Settings(), Unlocking(home, Settings()), SessionPlan())
+    unlocking = Unlocking(home, Settings())
+    live = AssistantProcess(home, Settings(), unlocking, SessionPlan())
     with pytest.raises(StoreError, match="is not running"):
         live.say("Hello.")
     live.release()

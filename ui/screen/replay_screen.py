@@ -92,26 +92,22 @@ class ReplayScreen(AssistantScreen):
         return super().check_action(action, parameters)
 
     def action_pause(self) -> None:
-        self.replay.pause()
-        self._moved()
+        self._move(self.replay.pause)
 
     def action_next_turn(self) -> None:
-        self.replay.next_turn()
-        self._moved()
+        self._move(self.replay.next_turn)
 
     def action_next_event(self) -> None:
-        self.replay.next_event()
-        self._moved()
+        self._move(self.replay.next_event)
 
     def action_speed(self, steps: int) -> None:
-        self.replay.faster(steps)
-        self._moved()
+        self._move(lambda: self.replay.faster(steps))
 
     def action_to_the_end(self) -> None:
-        self.replay.to_the_end()
-        self._moved()
+        self._move(self.replay.to_the_end)
 
-    def _moved(self) -> None:
+    def _move(self, act: Callable[[], None]) -> None:
+        act()
         self.query_one(ReplayLine).refresh()
 
     def _refused(self, sentence: str, severity: SeverityLevel = "information") -> None:

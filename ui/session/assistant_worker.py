@@ -18,21 +18,17 @@ import queue
 import sys
 import threading
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TextIO
-
-from pydantic import BaseModel
 
 from assistant.encryption import HomeLock, MasterKey, Vault
 from assistant.errors import AssistantError
 from assistant.events import Event, EventBus, MicrophoneLevel, Notice, Severity, UserSensed
 from assistant.ipc import Row, event_to_json
 from assistant.paths import Home
-from assistant.settings import Settings
 from ui.process.logs import logs_in, redirected_output
 from ui.process.scheduling import use_default_scheduling
 from ui.process.unexpected import UnexpectedError
-from ui.session.session import SessionPlan
+from ui.session.assistant_process import StartRequest
 
 if TYPE_CHECKING:
     from assistant.app import Assistant
@@ -45,15 +41,6 @@ Commands = asyncio.Queue[Row | None]
 WAITING = 100
 """Unread lines above which microphone levels are skipped."""
 CLOSING_S = 2.0
-
-
-class StartRequest(BaseModel):
-    """What to run. The key is sent through the pipe, where nobody else can read it."""
-
-    home: Path
-    settings: Settings
-    key: str | None
-    plan: SessionPlan
 
 
 class EventWriter:

@@ -93,7 +93,7 @@ class Replay:
         self.paused = paused
         self.place = 0
         """Number of events played."""
-        self.refused: Callable[[str], None] = _unheard
+        self.refused: Callable[[str], None] = lambda _: None
         """Called when something can't be done."""
         self._hear: Heard | None = None
         self._ended: Ended | None = None
@@ -215,7 +215,3 @@ class Replay:
         if self._hear is not None and not isinstance(event, RecordingChanged):
             self._hear(event, at)
         return event
-
-
-def _unheard(_: str) -> None:
-    """Nobody listens."""
