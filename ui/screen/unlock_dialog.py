@@ -25,23 +25,23 @@ AGAIN = "Once more"
 class Unlocking:
     """Opens the vault of a home for `app`."""
 
+    app: App[int]
+
     def __init__(self, home: Home, settings: Settings) -> None:
         self._home = home
         self._settings = settings
-        self.app: App[int] | None = None
         self.unseen: str | None = None
         """The recovery key of a new home until the user has it. In memory only."""
 
     async def __call__(self) -> "Vault":
         """Raises StoreError: see `open_vault`."""
         vault = await run_on_daemon_thread(self._open)
-        app = self.app
-        if app is not None and vault.recovery is not None:
+        if vault.recovery is not None:
             self.unseen = vault.recovery
-            app.push_screen(RecoveryStep(vault.recovery), self._seen)
-        if app is not None and vault.told is not None:
+            self.app.push_screen(RecoveryStep(vault.recovery), self._seen)
+        if vault.told is not None:
             mend = runnable_hint("assistant encryption enable")
-            app.notify(f"{vault.told} → {mend}", timeout=30, markup=False)
+            self.app.notify(f"{vault.told} → {mend}", timeout=30, markup=False)
         return vault
 
     def _seen(self, written_down: bool | None) -> None:
@@ -52,8 +52,6 @@ class Unlocking:
         from assistant.encryption import open_vault
 
         def ask(question: "SecretKind") -> str | None:
-            if self.app is None:
-                return None
             asking: Callable[..., Any] = self._ask
             given: str | None = self.app.call_from_thread(asking, question)
             return given
@@ -72,8 +70,6 @@ class Unlocking:
         return given
 
     async def _asked(self, title: str) -> str | None:
-        if self.app is None:
-            return None
         answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         self.app.push_screen(SecretDialog(title), answer.set_result)
         return await answer

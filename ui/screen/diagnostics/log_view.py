@@ -8,7 +8,6 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
-from textual.message import Message
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -48,9 +47,6 @@ class LogView(ScrollView, can_focus=True):
 
     unread = reactive(0)
     """Lines that arrived while the end was out of sight."""
-
-    class Moved(Message):
-        """The number of unread lines has changed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -100,9 +96,6 @@ class LogView(ScrollView, can_focus=True):
         self._following, self.unread = True, 0
         self.scroll_end(animate=False, force=True, immediate=True)
 
-    def watch_unread(self) -> None:
-        self.post_message(self.Moved())
-
     def watch_scroll_y(self, old: float, new: float) -> None:
         super().watch_scroll_y(old, new)
         at_end = new >= self.max_scroll_y
@@ -120,10 +113,6 @@ class LogView(ScrollView, can_focus=True):
         if place >= len(self._strips):
             return Strip.blank(width, self.rich_style)
         return Strip(self._strips[place]).apply_style(self.rich_style).adjust_cell_length(width)
-
-    @property
-    def _cells(self) -> int:
-        return self.scrollable_content_region.width
 
     # -- inside ---------------------------------------------------------------------------------
 

@@ -53,7 +53,7 @@ class LogsTab(Container):
 
     def on_mount(self) -> None:
         self.set_interval(EVERY_S, self._look)
-        self._describe()
+        self.watch(self.query_one(LogView), "unread", self._describe)
 
     def on_show(self) -> None:
         self._look()
@@ -98,9 +98,6 @@ class LogsTab(Container):
         if view.empty:
             text.append(f"\n\n{EMPTY if not view.held else 'No line matches.'}", style="dim")
         self.query_one("#about", Static).update(text)
-
-    def on_log_view_moved(self) -> None:
-        self._describe()
 
     def _narrow(self) -> None:
         words, least = self.query_one(FilterLine).words, LEVELS.index(self._least)
