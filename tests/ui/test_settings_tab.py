@@ -300,7 +300,7 @@ async def test_theme_and_keys_count_at_once_and_push_to_talk_after_the_restart(h
         app.theme = "ansi-dark"  # as the theme's menu does
         await pilot.pause()
         assert in_file(home, "screen.theme") == "ansi-dark"
-        tab._book.write("audio.push_to_talk", "true")
+        tab._settings.write("audio.push_to_talk", "true")
         await pilot.press("1", "space", "4", "r")
         await until(pilot, lambda: session.restarted)
         await pilot.press("1", "space")

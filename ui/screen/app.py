@@ -56,7 +56,6 @@ class AssistantScreen(SafeApp):
     """Draws the state folded from the session's events. Exits with a code, like a command."""
 
     TITLE = "assistant"
-    ENABLE_COMMAND_PALETTE = True
     CSS = "TabbedContent, TabPane { height: 1fr; padding: 0; }"
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
@@ -133,8 +132,8 @@ class AssistantScreen(SafeApp):
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
-        self._dress(self.loaded.settings.screen)
-        self.theme_changed_signal.subscribe(self, self._keep_theme)
+        self._apply(self.loaded.settings.screen)
+        self.theme_changed_signal.subscribe(self, self._save_theme)
         self.app_suspend_signal.subscribe(self, self._suspended)
         self.app_resume_signal.subscribe(self, self._resumed)
         self.call_after_refresh(self.set_timer, LAST_LINE_S, self._open)
@@ -160,7 +159,7 @@ class AssistantScreen(SafeApp):
             self.ended(error)
 
     async def _begin(self) -> None:
-        self._introduce()
+        self._name_assistant()
         self.query_one(SettingsTab).runs(self.loaded.settings)
         if self._begun or self.first_run is not None:
             await self.session.restart(self.loaded.settings)
@@ -357,31 +356,31 @@ class AssistantScreen(SafeApp):
             self.error = None
             self.hear(PhaseChanged(Phase.STARTING), datetime.now(UTC))
             self.loaded = message.loaded
-            self._introduce()
+            self._name_assistant()
         else:
-            self._apply(screen)
-        self._dress(screen)
+            self._remember(screen)
+        self._apply(screen)
 
-    def _introduce(self) -> None:
+    def _name_assistant(self) -> None:
         """Use the assistant's current name."""
         self.query_one(Conversation).assistant = self.loaded.settings.persona.name
 
-    def _dress(self, screen: ScreenSettings) -> None:
+    def _apply(self, screen: ScreenSettings) -> None:
         """Apply its colours and keys."""
         if screen.theme in self.available_themes:
             self.theme = screen.theme
         else:
-            told = f"There is no theme {screen.theme!r}. To list all themes: ctrl+p, Theme."
-            self.tell(SettingsError(told))
+            sentence = f"There is no theme {screen.theme!r}. To list all themes: ctrl+p, Theme."
+            self.tell(SettingsError(sentence))
         self.set_keymap(screen.keys)
 
-    def _apply(self, screen: ScreenSettings) -> None:
+    def _remember(self, screen: ScreenSettings) -> None:
         settings = self.loaded.settings.model_copy(update={"screen": screen})
         self.loaded = replace(self.loaded, settings=settings)
 
-    def _keep_theme(self, _: object) -> None:
+    def _save_theme(self, _: object) -> None:
         screen = self.loaded.settings.screen
         if self.theme != screen.theme:
             with reporting(self):
                 set_setting(self.home, "screen.theme", self.theme)
-                self._apply(screen.model_copy(update={"theme": self.theme}))
+                self._remember(screen.model_copy(update={"theme": self.theme}))

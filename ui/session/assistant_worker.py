@@ -92,9 +92,9 @@ async def _run(order: StartRequest, home: Home, outbox: EventWriter) -> NoReturn
         await _serve(order, home, outbox)
     except Exception as error:
         logger.error("the assistant ended", exc_info=error)
-        told = error if isinstance(error, AssistantError) else UnexpectedError(error, home.log)
-        code = told.exit_code
-        failed = {"message": str(told), "mend": told.mend, "exit_code": code}
+        reason = error if isinstance(error, AssistantError) else UnexpectedError(error, home.log)
+        code = reason.exit_code
+        failed = {"message": str(reason), "mend": reason.mend, "exit_code": code}
         outbox.send({"failed": failed})
     outbox.close()
     # Exit here: the event loop would wait for ever for tasks that don't end, and for threads

@@ -170,9 +170,9 @@ class ScreenState:
     """The idle work in progress."""
     notices: deque[ShownNotice] = field(default_factory=lambda: deque(maxlen=MOST_NOTICES))
     forgettings: list[PendingForget] = field(default_factory=list)
-    veiled_exchanges: frozenset[str] = frozenset()
+    hidden_exchanges: frozenset[str] = frozenset()
     """Ids of what is being forgotten or is gone: must not be shown."""
-    veiled_memories: frozenset[str] = frozenset()
+    hidden_memories: frozenset[str] = frozenset()
 
     def add(self, entry: Entry) -> None:
         self.entries.append(entry)
@@ -324,8 +324,8 @@ def _forgetting(state: ScreenState, event: Event, at: datetime) -> None:
                     each.receipt = event
                     _erase(state, each)
     hidden = [each for each in state.forgettings if not each.undone]
-    state.veiled_exchanges = frozenset().union(*(each.exchanges for each in hidden))
-    state.veiled_memories = frozenset().union(*(each.memories for each in hidden))
+    state.hidden_exchanges = frozenset().union(*(each.exchanges for each in hidden))
+    state.hidden_memories = frozenset().union(*(each.memories for each in hidden))
 
 
 def _erase(state: ScreenState, gone: PendingForget) -> None:

@@ -138,18 +138,18 @@ def usual(turns: Sequence[Turn]) -> Text:
     lines.append(Text(f"{'':<18}{'p50':>9}{'p95':>11}{'p50':>13}{'p95':>12}", style="dim"))
     lines += _steps(turns)
     missed = sum(turn.missed for turn in turns)
-    told = [f"recall late in {missed} of {len(turns)} turns"]
+    parts = [f"recall late in {missed} of {len(turns)} turns"]
     if stand_ins := sum(turn.stand_in for turn in turns):
-        told[0] += f", with the fast encoder in {stand_ins}"
+        parts[0] += f", with the fast encoder in {stand_ins}"
     if briefs := sum(turn.brief for turn in turns):
-        told[0] += f", in brief in {briefs}"
+        parts[0] += f", in brief in {briefs}"
     read = percentile([t.read_tokens for t in turns if t.read_tokens is not None], 0.5)
     if read is not None:
-        told.append(f"{read:,.0f} tokens read (p50)")
+        parts.append(f"{read:,.0f} tokens read (p50)")
     speed = percentile([t.tokens_per_s for t in turns if t.tokens_per_s is not None], 0.5)
     if speed is not None:
-        told.append(f"{speed:.1f} tokens/s (p50)")
-    lines.append(Text(" · ".join(told), style="bold" if missed else ""))
+        parts.append(f"{speed:.1f} tokens/s (p50)")
+    lines.append(Text(" · ".join(parts), style="bold" if missed else ""))
     return Text("\n").join(lines)
 
 

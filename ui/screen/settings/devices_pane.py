@@ -57,9 +57,9 @@ class DevicesPane(SettingsPart, Pane):
         Binding("f", "look", "Search again", id="devices.look"),
     ]
 
-    def __init__(self, book: SettingsModel, sound: AudioProbe) -> None:
+    def __init__(self, settings: SettingsModel, sound: AudioProbe) -> None:
         super().__init__(id="devices")
-        self._book = book
+        self._settings = settings
         self._sound = sound
         self._there: list[Device] = []
         self._choices: dict[str, Choice] = {}
@@ -115,7 +115,7 @@ class DevicesPane(SettingsPart, Pane):
 
     def _row(self, kind: DeviceKind, device: Device | None) -> Text:
         name = plain(device.name) if device is not None else DEFAULT
-        wanted = _wanted(self._book.loaded.settings, kind)
+        wanted = _wanted(self._settings.loaded.settings, kind)
         chosen = self._found(kind, wanted) if wanted is not None else None
         mark = "●" if device is chosen else " "
         text = Text(f"  {mark} {name:<{NAME}.{NAME}} ", no_wrap=True, overflow="ellipsis")
@@ -137,7 +137,7 @@ class DevicesPane(SettingsPart, Pane):
         return text
 
     def _is_in_use(self, kind: DeviceKind, device: Device) -> bool:
-        return device is self._found(kind, _wanted(self._book.started, kind))
+        return device is self._found(kind, _wanted(self._settings.started, kind))
 
     def _found(self, kind: DeviceKind, wanted: str | None) -> Device | None:
         try:
@@ -151,7 +151,7 @@ class DevicesPane(SettingsPart, Pane):
             return Text(NOTHING, style="dim")
         kind, device = choice
         about = f"{device.host_api}, {device.rate:,} Hz" if device is not None else DEFAULT
-        wanted = _wanted(self._book.loaded.settings, kind)
+        wanted = _wanted(self._settings.loaded.settings, kind)
         text = Text(f"{KEYS[kind]} = {wanted or DEFAULT}   this one: {about}\n")
         return text.append(HINTS[kind], style="dim")
 
@@ -172,9 +172,9 @@ class DevicesPane(SettingsPart, Pane):
             return
         kind, device = choice
         if device is None:
-            await self.save(self._book.unset, KEYS[kind])
+            await self.save(self._settings.unset, KEYS[kind])
         else:
-            await self.save(self._book.write, KEYS[kind], name_for(self._there, kind, device))
+            await self.save(self._settings.write, KEYS[kind], name_for(self._there, kind, device))
 
     def action_meter(self) -> None:
         """Measure the level of the microphone under the cursor, or stop."""
@@ -226,7 +226,7 @@ class DevicesPane(SettingsPart, Pane):
         here = choice is not None and choice[0] == kind
         if choice is not None and here and choice[1] is not None:
             return choice[1]
-        return self._found(kind, None if here else _wanted(self._book.loaded.settings, kind))
+        return self._found(kind, None if here else _wanted(self._settings.loaded.settings, kind))
 
 
 def _wanted(settings: Settings, kind: DeviceKind) -> str | None:

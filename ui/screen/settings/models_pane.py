@@ -70,13 +70,13 @@ class ModelsPane(SettingsPart, Pane):
 
     def __init__(
         self,
-        book: SettingsModel,
+        settings: SettingsModel,
         store: "Callable[[], ModelStore]",
         home: Home,
         reason: Callable[[Settings], str | None],
     ) -> None:
         super().__init__(id="models")
-        self._book = book
+        self._settings = settings
         self._work = ModelTasks(store, home)
         self._find_reason = reason
         self._reason: str | None = None
@@ -110,7 +110,7 @@ class ModelsPane(SettingsPart, Pane):
         self._shown = await asyncio.to_thread(self._work.rows)
         self.renew()
         with reporting(self):
-            settings = self._book.loaded.settings
+            settings = self._settings.loaded.settings
             self._reason = await asyncio.to_thread(self._find_reason, settings)
         self.explain()
 
@@ -145,7 +145,7 @@ class ModelsPane(SettingsPart, Pane):
 
     def _named(self, role: str) -> str | None:
         """The model that the settings name for a role."""
-        settings = self._book.loaded.settings
+        settings = self._settings.loaded.settings
         named = {"stt": settings.stt.model, "llm": settings.llm.model, "tts": settings.tts.model}
         return named.get(role)
 
@@ -233,10 +233,10 @@ class ModelsPane(SettingsPart, Pane):
         if row is None or row.role == "encoder":
             return
         if row.here:
-            await self.save(self._book.write, f"{row.role}.model", row.name)
+            await self.save(self._settings.write, f"{row.role}.model", row.name)
             return
-        told = f"{row.name} is not on this machine yet."
-        missing = ModelMissing(told, mend="Press d to download it first.")
+        sentence = f"{row.name} is not on this machine yet."
+        missing = ModelMissing(sentence, mend="Press d to download it first.")
         self.post_message(ErrorOccurred(missing))
 
 

@@ -64,9 +64,9 @@ class SettingsPane(SettingsPart):
     ]
     DEFAULT_CSS = "SettingsPane > #details { height: 6; overflow-y: auto; }"
 
-    def __init__(self, book: SettingsModel) -> None:
+    def __init__(self, settings: SettingsModel) -> None:
         super().__init__(id="every")
-        self._book = book
+        self._settings = settings
         self._by_key: dict[str, Setting] = {}
 
     def compose(self) -> ComposeResult:
@@ -79,7 +79,7 @@ class SettingsPane(SettingsPart):
         self.renew()
 
     def renew(self) -> None:
-        self._by_key = {each.key: each for each in self._book.settings()}
+        self._by_key = {each.key: each for each in self._settings.settings()}
         listing = self.query_one(SettingsList)
         here = listing.here
         listing.refill(self._options(self.query_one(FilterLine).words))
@@ -141,7 +141,7 @@ class SettingsPane(SettingsPart):
     async def action_unset(self) -> None:
         setting = self.chosen()
         if setting is not None:
-            await self.save(self._book.unset, setting.key)
+            await self.save(self._settings.unset, setting.key)
 
     @work(exclusive=True, group="change")
     async def action_change(self, by_hand: bool = False) -> None:
@@ -161,7 +161,7 @@ class SettingsPane(SettingsPart):
         else:
             value = await self._asked(setting, by_hand)
         if value is not None:
-            await self.save(self._book.write, setting.key, value)
+            await self.save(self._settings.write, setting.key, value)
 
     async def _asked(self, setting: Setting, by_hand: bool) -> str | None:
         values = setting.choices

@@ -66,10 +66,10 @@ class AudioProbeProcess:
         except OSError as error:
             raise AudioError(f"The sound system can't be queried: {error.strerror}.") from error
         assert process.stdout is not None
-        told = False
+        answered = False
         try:
             while line := await _line(process.stdout):
-                row, told = json.loads(line), True
+                row, answered = json.loads(line), True
                 if "failed" in row:
                     raise AudioError(row["failed"]["message"], mend=row["failed"]["mend"])
                 yield row
@@ -77,7 +77,7 @@ class AudioProbeProcess:
             if process.returncode is None:
                 process.kill()
             await process.wait()
-        if not told:
+        if not answered:
             raise AudioError(f"The sound system failed (code {process.returncode}).")
 
 

@@ -67,7 +67,7 @@ class SettingsTab(Container):
         super().__init__()
         self._session = session
         self._home = home
-        self._book = SettingsModel(home, loaded)
+        self._settings = SettingsModel(home, loaded)
         self._store = store or open_store
         self._sound = sound or AudioProbeProcess()
         self._missing = missing or missing_models
@@ -77,9 +77,9 @@ class SettingsTab(Container):
     def compose(self) -> ComposeResult:
         yield PartTabs(*(Tab(label, id=f"settings-{part}") for part, label in PARTS.items()))
         with ContentSwitcher(initial="every"):
-            yield SettingsPane(self._book)
-            yield DevicesPane(self._book, self._sound)
-            yield ModelsPane(self._book, self._store, self._home, self._reason)
+            yield SettingsPane(self._settings)
+            yield DevicesPane(self._settings, self._sound)
+            yield ModelsPane(self._settings, self._store, self._home, self._reason)
         yield Static(id="waiting", markup=False)
 
     # -- parts ----------------------------------------------------------------------------------
@@ -119,26 +119,26 @@ class SettingsTab(Container):
     async def on_show(self) -> None:
         """Read the file again: the theme menu or an editor may have changed it."""
         with reporting(self):
-            await asyncio.to_thread(self._book.reread)
+            await asyncio.to_thread(self._settings.reread)
             self._renew()
 
     def on_settings_file_changed(self, message: SettingsFileChanged) -> None:
         message.stop()
         self._renew()
-        self.post_message(SettingsChanged(self._book.loaded, restarted=False))
+        self.post_message(SettingsChanged(self._settings.loaded, restarted=False))
 
     def _renew(self) -> None:
         for part in self.query(SettingsPart):
             part.renew()
-        waiting = self._book.waiting()
+        waiting = self._settings.waiting()
         line = self.query_one("#waiting", Static)
         line.display = bool(waiting)
-        told = f"Restart needed for {', '.join(waiting)}: press r."
-        line.update(Text(told, style="bold yellow", no_wrap=True, overflow="ellipsis"))
+        text = f"Restart needed for {', '.join(waiting)}: press r."
+        line.update(Text(text, style="bold yellow", no_wrap=True, overflow="ellipsis"))
 
     def runs(self, settings: Settings) -> None:
         """The assistant was started elsewhere, with these settings."""
-        self._book.started = settings
+        self._settings.started = settings
         self._renew()
 
     # -- restart --------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ class SettingsTab(Container):
         if not self._session.live or self._restarting:
             return
         self._restarting = True
-        settings = self._book.loaded.settings
+        settings = self._settings.loaded.settings
         try:
             with reporting(self):
                 missing = await asyncio.to_thread(self._missing, settings)
@@ -158,9 +158,9 @@ class SettingsTab(Container):
                         mend="Download them in Settings, Models, then restart.",
                     )
                 self.notify("The assistant has been restarted.")
-                self.post_message(SettingsChanged(self._book.loaded, restarted=True))
+                self.post_message(SettingsChanged(self._settings.loaded, restarted=True))
                 await self._session.restart(settings)
-                self.runs(self._book.loaded.settings)
+                self.runs(self._settings.loaded.settings)
         finally:
             self._restarting = False
 

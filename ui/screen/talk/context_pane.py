@@ -43,14 +43,14 @@ class ContextPane(TurnPane):
     def __init__(self) -> None:
         super().__init__(id="context")
         self._turn: Turn | None = None
-        self._veiled = False
+        self._hidden = False
         """The text may quote what has been forgotten since."""
 
     def show(self, state: ScreenState) -> None:
         turn = chosen(state, self.chosen_turn)
         if turn is None:
             return
-        self._veiled = any(each.at >= turn.at for each in state.forgettings if not each.undone)
+        self._hidden = any(each.at >= turn.at for each in state.forgettings if not each.undone)
         read = turn.read_tokens
         if not turn.sections or not self.differs(turn.number, turn.sections, read):
             return
@@ -68,7 +68,7 @@ class ContextPane(TurnPane):
         if self._turn is not None:
             section = self._turn.sections[event.option_index]
             title = f"{section.name}, {section.tokens:,} tokens"
-            self.app.push_screen(TextDialog(title, HIDDEN_TEXT if self._veiled else section.text))
+            self.app.push_screen(TextDialog(title, HIDDEN_TEXT if self._hidden else section.text))
 
 
 def _budget(turn: Turn) -> Text:

@@ -34,14 +34,15 @@ class EntryView(Static):
         self.entry = entry
         self._assistant = name
 
-    def draw(self, veiled: Collection[str]) -> None:
+    def draw(self, hidden: Collection[str]) -> None:
         """Redraw if it has changed.
 
         Args:
-            veiled: exchanges that must not be shown.
+            hidden: exchanges that must not be shown.
         """
-        hidden = isinstance(self.entry, Turn) and self.entry.exchange in veiled
-        text = Text(FORGOTTEN, style="dim italic") if hidden else _text(self.entry, self._assistant)
+        text = _text(self.entry, self._assistant)
+        if isinstance(self.entry, Turn) and self.entry.exchange in hidden:
+            text = Text(FORGOTTEN, style="dim italic")
         if text != self.content:
             self.update(text)
 
@@ -81,7 +82,7 @@ class Conversation(Pane):
         self._views: list[EntryView] = []
         self._shown = 0
         """Entries so far."""
-        self._veiled: frozenset[str] = frozenset()
+        self._hidden: frozenset[str] = frozenset()
         self._seen = 0
         """Entries when the user was last at the end."""
 
@@ -106,12 +107,12 @@ class Conversation(Pane):
             for view in self._views[:-MOST]:
                 view.remove()
             self._views = self._views[-MOST:]
-        veiled = state.veiled_exchanges
-        changed = self._views if veiled != self._veiled else self._views[-max(fresh, REDRAWN) :]
-        self._veiled = veiled
+        hidden = state.hidden_exchanges
+        changed = self._views if hidden != self._hidden else self._views[-max(fresh, REDRAWN) :]
+        self._hidden = hidden
         # Setting the same text again would lay it out and draw it: only set what has changed.
         for view in changed:
-            view.draw(veiled)
+            view.draw(hidden)
         partial = f"you …  {state.partial}" if state.partial else ""
         line = self.query_one("#partial", Static)
         if partial != line.content:

@@ -38,15 +38,15 @@ class InjectedPane(TurnPane, MemoryActions):
 
     def show(self, state: ScreenState) -> None:
         turn = chosen(state, self.chosen_turn)
-        veiled = state.veiled_memories
-        if turn is None or not self.differs(turn.number, turn.recalled, len(turn.left_out), veiled):
+        hidden = state.hidden_memories
+        if turn is None or not self.differs(turn.number, turn.recalled, len(turn.left_out), hidden):
             return
         self.border_title = f"Injected memories, turn {turn.number}"
-        options = list(_options(turn, self._now(), veiled))
-        told = NONE if not options else LATE if turn.missed else ""
+        options = list(_options(turn, self._now(), hidden))
+        note = NONE if not options else LATE if turn.missed else ""
         line = self.query_one(Static)
-        line.update(told)
-        line.display = bool(told)
+        line.update(note)
+        line.display = bool(note)
         self.query_one(Listing).refill(options)
 
     def chosen(self) -> list[str]:
@@ -62,14 +62,14 @@ class InjectedPane(TurnPane, MemoryActions):
         self.action_open()
 
 
-def _options(turn: Turn, now: datetime, veiled: Collection[str]) -> Iterator[Option]:
+def _options(turn: Turn, now: datetime, hidden: Collection[str]) -> Iterator[Option]:
     for memory in turn.shown:
-        if memory.id in veiled:
+        if memory.id in hidden:
             yield Option(Text(FORGOTTEN, style="dim italic"), id=memory.id, disabled=True)
         else:
             yield Option(_line(memory, now), id=memory.id)
     for memory in turn.recalled:
-        if memory.id in turn.left_out and memory.id not in veiled:
+        if memory.id in turn.left_out and memory.id not in hidden:
             yield Option(_missed(memory, turn.left_out[memory.id]), id=memory.id)
 
 
