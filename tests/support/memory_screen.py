@@ -1,89 +1,68 @@
-"""A screen on a real store, without a process of its own: what it asks for is carried out at a real
-desk, in a session that really forgets, by a clock that is set by hand."""
+"""The memory tab on a real store, without the rest of the screen: what it asks for is carried out
+at a real desk, in a session that really forgets, by a clock that is set by hand."""
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from textual.pilot import Pilot
 
 from assistant.context.conversation import Conversation
 from assistant.events import Event
-from assistant.ipc.messages import Request, Row
+from assistant.ipc.messages import Row
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.admin_requests import handle_request
-from assistant.paths import Home
-from assistant.settings import Settings, load
 from tests.support.forgetting import Bench, bench
-from tests.support.pilots import WAIT_S, until
-from ui.screen.app import AssistantScreen
+from tests.support.panes import PaneApp
+from tests.support.pilots import WAIT_S
+from tests.support.screens import ToldSession
 from ui.screen.memory.detail import MemoryDetail
 from ui.screen.memory.tab import MemoryTab
 from ui.screen.memory.table import MemoryList
-from ui.session.session import Ended, Heard
+from ui.session.state import ScreenState, fold
 
 APART_S = 60
 WORKERS = {"list", "look", "pages", "detail", "mark", "edit", "forget", "dialog"}
 
 
-class AtDesk:
+class AtDesk(ToldSession):
     """A session with the assistant in this process."""
 
-    live = True
-
     def __init__(self, desk: MemoryAdmin, told: Bench) -> None:
+        super().__init__()
         self._desk = desk
         self._bench = told
-        self._hear: Heard | None = None
-        self.asked: list[Row] = []
 
-    @property
-    def begun(self) -> bool:
-        return self._hear is not None
-
-    async def start(self, hear: Heard, ended: Ended) -> None:
-        self._hear = hear
-
-    def hear(self, event: Event) -> None:
-        assert self._hear is not None
-        self._hear(event, self._bench.clock[0])
-
-    def do(self, command: str) -> None:
-        """Nobody talks."""
-
-    def say(self, text: str) -> None:
-        """Nobody talks."""
-
-    async def ask(self, request: Request) -> list[Row]:
+    async def ask(self, request: Mapping[str, Any]) -> list[Row]:
         """As through the door: all of it JSON."""
         self.asked.append(dict(request))
         asked: Row = json.loads(json.dumps(request))
         rows = await asyncio.to_thread(lambda: list(handle_request(self._desk, asked)))
         while self._bench.events:
-            self.hear(self._bench.events.pop(0))
+            self.tell(self._bench.events.pop(0))
         found: list[Row] = json.loads(json.dumps(rows))
         return found
-
-    async def restart(self, settings: Settings) -> None:
-        """Nothing is changed."""
-
-    async def close(self) -> None:
-        """There is nothing to close."""
 
 
 @dataclass
 class Stage:
-    """The screen with the tab of memories in front, and what lies behind it."""
+    """The memory tab, and what lies behind it."""
 
-    app: AssistantScreen
-    pilot: Pilot[int]
+    app: PaneApp
+    pilot: Pilot[None]
     session: AtDesk
     desk: MemoryAdmin
     bench: Bench
+    state: ScreenState = field(default_factory=ScreenState)
+
+    def hear(self, event: Event, at: datetime) -> None:
+        fold(self.state, event, at)
+        self.tab.show(self.state)
 
     @property
     def tab(self) -> MemoryTab:
@@ -96,9 +75,6 @@ class Stage:
     @property
     def detail(self) -> MemoryDetail:
         return self.app.query_one(MemoryDetail)
-
-    def clock(self) -> datetime:
-        return self.bench.clock[0].astimezone()
 
     @property
     def here(self) -> str:
@@ -147,7 +123,7 @@ async def stage(
     folder: Path, size: tuple[int, int] = (100, 24), told: tuple[str, ...] = ()
 ) -> AsyncIterator[Stage]:
     """With these exchanges told."""
-    home = Home(folder).create()
+    folder.mkdir(exist_ok=True)
     # The desk goes by the clock on the wall: so that it is now, once all was told.
     begun = datetime.now(UTC) - timedelta(seconds=APART_S * len(told))
     async with bench(folder, Conversation.begin("ada"), begun) as behind:
@@ -157,10 +133,16 @@ async def stage(
         await behind.memory.settled()
         desk = behind.desk
         session = AtDesk(desk, behind)
-        app = AssistantScreen(session, home, load(folder / "settings.toml"))
+
+        def now() -> datetime:
+            return behind.clock[0].astimezone()
+
+        app = PaneApp(MemoryTab(session, now))
         async with app.run_test(size=size) as pilot:
             here = Stage(app, pilot, session, desk, behind)
-            here.tab.now, here.tab.soon_s = here.clock, 0.01
-            await until(pilot, lambda: session.begun)
-            await here.press("2")
+            here.tab.soon_s = 0.01
+            await session.start(here.hear, lambda _: None)
+            here.tab.show(here.state)
+            here.table.focus()
+            await here.settled()
             yield here

@@ -1,11 +1,10 @@
 """One part of the screen by itself, to drive with keys: quicker than the whole screen."""
 
 from textual.app import App, ComposeResult
-from textual.message import Message
 from textual.widget import Widget
 
 from assistant.errors import AssistantError
-from ui.screen.widgets.messages import ErrorOccurred, SettingsChanged
+from ui.screen.widgets.pane import ErrorOccurred, OpenTurn, SettingsChanged
 
 
 class PaneApp(App[None]):
@@ -13,11 +12,13 @@ class PaneApp(App[None]):
 
     def __init__(self, part: Widget) -> None:
         super().__init__()
+        self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
         self.part = part
         self.troubles: list[AssistantError] = []
         self.changes: list[SettingsChanged] = []
+        self.turns: list[int] = []
+        """Those that are to be opened."""
         self.told: list[str] = []
-        self.others: list[Message] = []
 
     def compose(self) -> ComposeResult:
         yield self.part
@@ -27,6 +28,9 @@ class PaneApp(App[None]):
 
     def on_settings_changed(self, message: SettingsChanged) -> None:
         self.changes.append(message)
+
+    def on_open_turn(self, message: OpenTurn) -> None:
+        self.turns.append(message.turn)
 
     def notify(self, message: str, **_options: object) -> None:
         self.told.append(message)

@@ -1,7 +1,6 @@
 """The devices of the settings tab by keys. Where there is a sound server: tests/real/."""
 
-import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
@@ -13,6 +12,7 @@ from assistant.events import MicrophoneLevel, Phase, PhaseChanged
 from assistant.paths import Home
 from assistant.settings import load
 from assistant.voice.audio.portaudio import Device
+from tests.support.fake_sound import BUILT_IN, HEADSET, SCREEN, FakeSound
 from tests.support.panes import PaneApp
 from tests.support.pilots import shown, until
 from tests.support.screens import AT, ToldSession
@@ -21,54 +21,16 @@ from ui.screen.settings.sound_probe_client import name_for
 from ui.screen.settings.tab import SettingsTab
 from ui.session.state import ScreenState, fold
 
-BUILT_IN = Device(0, "Built-in", "ALSA", 2, 2, True, True, 48_000)
-HEADSET = Device(1, "Headset", "ALSA", 1, 2, False, False, 16_000)
-SCREEN = Device(2, "HDMI", "ALSA", 0, 2, False, False, 48_000)
-
-
-class FakeSound:
-    """Devices that do as they are told."""
-
-    def __init__(self, *devices: Device) -> None:
-        self.there = list(devices)
-        self.listened: list[str] = []
-        self.left: list[str] = []
-        self.played: list[str] = []
-        self.broken = ""
-
-    async def devices(self) -> list[Device]:
-        return list(self.there)
-
-    async def levels(self, device: Device) -> AsyncGenerator[float, None]:
-        self.listened.append(device.name)
-        try:
-            if self.broken:
-                raise AudioError(self.broken)
-            while True:
-                yield -12.0
-                await asyncio.sleep(0.02)
-        finally:
-            self.left.append(device.name)
-
-    async def tone(self, device: Device) -> None:
-        self.played.append(device.name)
-        if self.broken:
-            raise AudioError(self.broken)
-
 
 @asynccontextmanager
-async def opened(
-    home: Home, sound: FakeSound
-) -> AsyncIterator[tuple[PaneApp, Pilot[None], DevicesPane]]:
+async def opened(home: Home, sound: FakeSound) -> AsyncIterator[tuple[PaneApp, Pilot[None]]]:
     """With the cursor on the first microphone, which is the system's default."""
     loaded = load(home.settings_file)
-    tab = SettingsTab(ToldSession(), home, loaded, sound=sound, reason=lambda _: None)
-    app = PaneApp(tab)
+    app = PaneApp(SettingsTab(ToldSession(), home, loaded, sound=sound, reason=lambda _: None))
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("right")
-        pane = app.query_one(DevicesPane)
         await until(pilot, lambda: "Looking" not in shown(app))
-        yield app, pilot, pane
+        yield app, pilot
 
 
 def line(app: PaneApp, name: str, kind: str = "Microphones") -> str:
@@ -76,66 +38,60 @@ def line(app: PaneApp, name: str, kind: str = "Microphones") -> str:
     return next(each for each in below.splitlines() if name in each)
 
 
-async def test_devices_are_shown_with_what_is_used(home: Home) -> None:
-    async with opened(home, FakeSound(BUILT_IN, HEADSET, SCREEN)) as (app, _, _):
+async def test_devices_are_shown_with_what_is_used_and_those_plugged_in_later(home: Home) -> None:
+    sound = FakeSound(BUILT_IN, SCREEN)
+    async with opened(home, sound) as (app, pilot):
         assert "in use  default" in line(app, "Built-in")
         assert "mic closed" in line(app, "Built-in")
-        assert "in use" not in line(app, "Headset")
         assert "HDMI" not in shown(app).partition("Loudspeakers")[0]
         assert "HDMI" in line(app, "HDMI", "Loudspeakers")
-
-
-async def test_without_any_it_says_what_to_do(home: Home) -> None:
-    async with opened(home, FakeSound()) as (app, pilot, _):
-        assert "No microphone and no loudspeaker was found." in shown(app)
-        await pilot.press("enter", "m", "p")
-        await pilot.pause()
-
-        assert app.troubles == []
-
-
-async def test_what_was_plugged_in_is_found(home: Home) -> None:
-    sound = FakeSound(BUILT_IN)
-    async with opened(home, sound) as (app, pilot, _):
         sound.there.append(HEADSET)
         await pilot.press("f")
         await until(pilot, lambda: "Headset" in shown(app))
+        assert "in use" not in line(app, "Headset")
+
+
+async def test_without_any_it_says_what_to_do(home: Home) -> None:
+    async with opened(home, FakeSound()) as (app, pilot):
+        assert "No microphone and no loudspeaker was found." in shown(app)
+        await pilot.press("enter", "m", "p")
+        await pilot.pause()
+        assert app.troubles == []
 
 
 async def test_enter_chooses_and_the_default_comes_back(home: Home) -> None:
-    async with opened(home, FakeSound(BUILT_IN, HEADSET)) as (app, pilot, _):
+    async with opened(home, FakeSound(BUILT_IN, HEADSET)) as (app, pilot):
         await pilot.press("j", "j", "enter")
         await until(pilot, lambda: len(app.changes) == 1)
         assert load(home.settings_file).settings.audio.input_device == "Headset"
         assert "● Headset" in shown(app)
+        assert "audio.input_device = Headset   this one: ALSA, 16,000 Hz" in shown(app)
         assert "Restart needed for audio.input_device" in shown(app)
         await pilot.press("g", "enter")
         await until(pilot, lambda: len(app.changes) == 2)
         assert load(home.settings_file).settings.audio.input_device is None
         await pilot.press("G", "enter")
         await until(pilot, lambda: len(app.changes) == 3)
-
         assert load(home.settings_file).settings.audio.output_device == "Headset"
 
 
 async def test_the_one_in_use_shows_the_assistants_own_level(home: Home) -> None:
     sound, state = FakeSound(BUILT_IN, HEADSET), ScreenState()
-    async with opened(home, sound) as (app, pilot, pane):
-        fold(state, PhaseChanged(Phase.LISTENING), AT)
-        fold(state, MicrophoneLevel(-10.0), AT)
-        pane.show(state)
+    async with opened(home, sound) as (app, pilot):
+        for event in (PhaseChanged(Phase.LISTENING), MicrophoneLevel(-10.0)):
+            fold(state, event, AT)
+        app.query_one(DevicesPane).show(state)
         await pilot.pause()
         assert "█" in line(app, "Built-in")
         await pilot.press("j", "m")
         await pilot.pause()
-
         assert sound.listened == []
         assert app.told == ["The assistant uses this one; its level is always shown."]
 
 
 async def test_another_is_opened_while_it_is_asked_for(home: Home) -> None:
     sound = FakeSound(BUILT_IN, HEADSET)
-    async with opened(home, sound) as (app, pilot, _):
+    async with opened(home, sound) as (app, pilot):
         await pilot.press("j", "j", "m")
         await until(pilot, lambda: "-12 dBFS" in line(app, "Headset"))
         await pilot.press("m")
@@ -149,7 +105,7 @@ async def test_another_is_opened_while_it_is_asked_for(home: Home) -> None:
 
 async def test_a_test_tone(home: Home) -> None:
     sound = FakeSound(BUILT_IN, SCREEN)
-    async with opened(home, sound) as (_, pilot, _):
+    async with opened(home, sound) as (_, pilot):
         await pilot.press("p")
         await until(pilot, lambda: sound.played == ["Built-in"])
         await pilot.press("G", "p")
@@ -158,11 +114,10 @@ async def test_a_test_tone(home: Home) -> None:
 
 async def test_a_device_that_fails_says_why(home: Home) -> None:
     sound = FakeSound(BUILT_IN, HEADSET)
-    sound.broken = "It is taken."
-    async with opened(home, sound) as (app, pilot, _):
+    sound.broken = AudioError("It is taken.")
+    async with opened(home, sound) as (app, pilot):
         await pilot.press("j", "j", "m", "p")
         await until(pilot, lambda: len(app.troubles) == 2)
-
         assert {str(each) for each in app.troubles} == {"It is taken."}
 
 
@@ -171,17 +126,14 @@ async def test_a_sound_system_that_fails_is_told(home: Home) -> None:
         async def devices(self) -> list[Device]:
             raise AudioError("The sound library PortAudio is not installed.")
 
-    async with opened(home, Failing()) as (app, _, _):
+    async with opened(home, Failing()) as (app, _):
         assert "PortAudio is not installed" in str(app.troubles[0])
         assert "No microphone and no loudspeaker" in shown(app)
 
 
-@pytest.mark.parametrize(("device", "name"), [(HEADSET, "Headset"), (SCREEN, "HDMI")])
-def test_a_device_is_named_by_its_name(device: Device, name: str) -> None:
-    assert name_for([BUILT_IN, HEADSET, SCREEN], "loudspeaker", device) == name
+TWIN = replace(HEADSET, index=7, host_api="OSS")
 
 
-def test_by_its_number_where_the_name_means_another() -> None:
-    twin = replace(HEADSET, index=7, host_api="OSS")
-
-    assert name_for([BUILT_IN, HEADSET, twin], "microphone", twin) == "7"
+@pytest.mark.parametrize(("device", "name"), [(HEADSET, "Headset"), (SCREEN, "HDMI"), (TWIN, "7")])
+def test_a_device_is_named_by_its_name_unless_that_means_another(device: Device, name: str) -> None:
+    assert name_for([BUILT_IN, HEADSET, SCREEN, TWIN], "loudspeaker", device) == name

@@ -1,7 +1,7 @@
 """What the screen leads through before the first conversation, and after an end."""
 
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -13,47 +13,27 @@ from textual.widgets import Button, Input
 
 from assistant.encryption.home_lock import HomeLock
 from assistant.encryption.vault import Vault
-from assistant.errors import ModelMissing, ModelUnavailable, StoreError
+from assistant.errors import AudioError, ModelMissing, ModelUnavailable, StoreError
 from assistant.events import Latency as NoLatency
 from assistant.events import ModelsReady, Phase, PhaseChanged, TurnEnded, TurnHeard
 from assistant.paths import Home
 from assistant.settings import Settings, load
 from models.download.sources import DownloadProgress, PullStopped, Report
+from tests.support.fake_sound import BUILT_IN, HEADSET, FakeSound
 from tests.support.pilots import shown, until
 from tests.support.screens import ToldSession
 from ui.screen.app import AssistantScreen
 from ui.screen.first_run.first_run import HELLO, FirstRun, is_new
-from ui.screen.first_run.microphone_check import Judgement
-from ui.screen.first_run.microphone_step import MicrophoneStep
+from ui.screen.first_run.microphone_step import NOISE_LEVELS, Judgement, MicrophoneStep
 from ui.screen.first_run.models_step import ModelsStep, time_text
 from ui.screen.safe_app import SafeApp
 from ui.screen.unlock_dialog import RecoveryStep, SecretDialog, Unlocking
+from ui.session.assistant_process import AssistantProcess
 from ui.session.model_downloads import Needed, Progress
-from ui.session.plan import SessionPlan
+from ui.session.session import SessionPlan
 
 THINKING = Needed("a-model", "thinking", 1000)
 RECOVERY = "-".join(["ABCD"] * 14)
-
-
-class ToldCheck:
-    """A microphone whose levels the test tells."""
-
-    def __init__(self) -> None:
-        self.asked: list[str | None] = []
-        self.closed = False
-        self.tell: Callable[[dict[str, Any]], None] = lambda _: None
-
-    def __call__(self, tell: Callable[[dict[str, Any]], None]) -> "ToldCheck":
-        self.tell = tell
-        return self
-
-    async def listen(self, microphone: str | None) -> None:
-        self.asked.append(microphone)
-        self.tell({"devices": ["Built-in", "Headset"]})
-        self.tell({"microphone": microphone or "Built-in"})
-
-    async def close(self) -> None:
-        self.closed = True
 
 
 class ToldModels:
@@ -81,15 +61,15 @@ class ToldModels:
 
 @asynccontextmanager
 async def opened(
-    folder: Path, models: ToldModels, *, new: bool = True, check: ToldCheck | None = None
+    folder: Path, models: ToldModels, *, new: bool = True, sound: FakeSound | None = None
 ) -> AsyncIterator[tuple[AssistantScreen, Pilot[int], ToldSession]]:
     home = Home(folder)
     session = ToldSession((PhaseChanged(Phase.STARTING),))
     guide = FirstRun(
         home,
         new=new,
-        listens=check is not None,
-        check=check,
+        listens=sound is not None,
+        sound=sound,
         needed=models.needed,
         bring=models.bring,
     )
@@ -107,15 +87,16 @@ def running(session: ToldSession) -> bool:
 
 
 async def test_a_new_home_is_led_from_the_microphone_to_the_first_exchange(tmp_path: Path) -> None:
-    check, models = ToldCheck(), ToldModels(THINKING)
-    async with opened(tmp_path, models, check=check) as (app, pilot, session):
+    sound, models = FakeSound(BUILT_IN, HEADSET), ToldModels(THINKING)
+    sound.level_dbfs = -60.0
+    async with opened(tmp_path, models, sound=sound) as (app, pilot, session):
         await until(pilot, lambda: on(app, MicrophoneStep) and "Say something" in shown(app))
-        for level in (*[-60.0] * 6, *[-20.0] * 4):
-            check.tell({"dbfs": level})
+        await until(pilot, lambda: sound.levels_given > NOISE_LEVELS)
+        sound.level_dbfs = -20.0
         await until(pilot, lambda: "I hear you." in shown(app))
         await pilot.press("enter")
         await until(pilot, lambda: on(app, ModelsStep))
-        assert check.closed
+        assert sound.left == sound.listened == ["Built-in"]
         assert "thinking    a-model" in shown(app)
         assert not running(session)
         await pilot.press("enter")
@@ -128,12 +109,12 @@ async def test_a_new_home_is_led_from_the_microphone_to_the_first_exchange(tmp_p
 
 
 async def test_another_microphone_is_kept_and_used(tmp_path: Path) -> None:
-    check = ToldCheck()
-    async with opened(tmp_path, ToldModels(), check=check) as (app, pilot, session):
+    sound = FakeSound(BUILT_IN, HEADSET)
+    async with opened(tmp_path, ToldModels(), sound=sound) as (app, pilot, session):
         await until(pilot, lambda: on(app, MicrophoneStep) and "Headset" in shown(app))
         app.screen.query_one("OptionList").focus()
         await pilot.press("down", "down", "down", "enter")
-        await until(pilot, lambda: check.asked[-1] == "Headset")
+        await until(pilot, lambda: sound.listened == ["Built-in", "Headset"])
         await pilot.press("enter")
         await until(pilot, lambda: running(session))
     assert session.restarted[-1].audio.input_device == "Headset"
@@ -141,10 +122,9 @@ async def test_another_microphone_is_kept_and_used(tmp_path: Path) -> None:
 
 
 async def test_a_microphone_that_fails_is_told_and_gone_on_without(tmp_path: Path) -> None:
-    check = ToldCheck()
-    async with opened(tmp_path, ToldModels(), check=check) as (app, pilot, session):
-        await until(pilot, lambda: on(app, MicrophoneStep) and "Say something" in shown(app))
-        check.tell({"failed": {"message": "It is taken.", "mend": "Close the other program."}})
+    sound = FakeSound(BUILT_IN)
+    sound.broken = AudioError("It is taken.", mend="Close the other program.")
+    async with opened(tmp_path, ToldModels(), sound=sound) as (app, pilot, session):
         await until(pilot, lambda: "! It is taken. → Close the other program." in shown(app))
         await pilot.press("escape")
         await until(pilot, lambda: running(session))
@@ -188,8 +168,8 @@ async def test_a_download_is_stopped_and_goes_on_later(tmp_path: Path) -> None:
 
 
 async def test_a_used_home_with_its_models_is_asked_for_nothing(tmp_path: Path) -> None:
-    models = ToldModels()
-    async with opened(tmp_path, models, new=False, check=ToldCheck()) as (app, pilot, session):
+    models, sound = ToldModels(), FakeSound(BUILT_IN)
+    async with opened(tmp_path, models, new=False, sound=sound) as (app, pilot, session):
         await until(pilot, lambda: running(session))
         await pilot.pause(0.1)
         assert len(app.screen_stack) == 1
@@ -320,10 +300,9 @@ def test_a_download_tells_how_long_it_will_take() -> None:
 
 
 def test_a_session_takes_no_words_while_nothing_runs(tmp_path: Path) -> None:
-    from ui.session.session import Live
-
     home = Home(tmp_path).create()
-    live = Live(home, Settings(), Vault(None, HomeLock(home, alone=False)), SessionPlan())
+    unlocking = Unlocking(home, Settings())
+    live = AssistantProcess(home, Settings(), unlocking, SessionPlan())
     with pytest.raises(StoreError, match="is not running"):
         live.say("Hello.")
     live.release()

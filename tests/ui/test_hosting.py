@@ -33,7 +33,7 @@ from assistant.settings import Settings
 from ui.session import assistant_process
 from ui.session.assistant_process import AssistantFailed, AssistantProcess
 from ui.session.assistant_worker import EventWriter
-from ui.session.plan import SessionPlan
+from ui.session.session import SessionPlan
 
 PATIENCE_S = 60.0
 """How long a busy machine may take; only a failing test waits so long."""
@@ -61,7 +61,8 @@ class Screen:
         self.events.append(event)
         self._told.set()
 
-    def ended(self, error: AssistantError) -> None:
+    def ended(self, error: AssistantError | None) -> None:
+        assert error is not None
         self.errors.append(error)
         self._told.set()
 
@@ -78,14 +79,21 @@ class Screen:
         return PhaseChanged(Phase.LISTENING) in self.events
 
 
+def process(home: Home, vault: Vault, settings: Settings = LIGHT) -> AssistantProcess:
+    async def unlock() -> Vault:
+        return vault
+
+    return AssistantProcess(home, settings, unlock, TYPED)
+
+
 @asynccontextmanager
 async def hosted(
     home: Home, settings: Settings = LIGHT, key: MasterKey | None = None
 ) -> AsyncIterator[tuple[AssistantProcess, Screen]]:
     screen = Screen()
     vault = Vault(key, HomeLock(home, alone=False))
-    assistant = AssistantProcess(home, vault, TYPED, screen.hear, screen.ended)
-    await assistant.start(settings)
+    assistant = process(home, vault, settings)
+    await assistant.start(screen.hear, screen.ended)
     try:
         yield assistant, screen
     finally:
@@ -144,7 +152,7 @@ async def test_it_tells_what_happens_obeys_and_leaves_nothing_running(home: Home
         assert screen.of(SessionEnded) == [SessionEnded(1)]
         assert end(running) == []
         await assistant.close()
-        assistant.say("Is anybody there?")
+        assistant.do("mute")
     assert screen.errors == []
 
 
@@ -210,8 +218,8 @@ async def test_a_process_that_is_killed_is_told_in_one_sentence(home: Home) -> N
 async def test_a_home_in_use_is_told_with_its_exit_code(home: Home) -> None:
     vault = Vault(None, HomeLock(home, alone=True))
     screen = Screen()
-    assistant = AssistantProcess(home, vault, TYPED, screen.hear, screen.ended)
-    await assistant.start(LIGHT)
+    assistant = process(home, vault)
+    await assistant.start(screen.hear, screen.ended)
     await screen.until(lambda: screen.errors)
     await assistant.close()
     vault.close()
@@ -237,7 +245,7 @@ async def test_it_can_be_closed_at_once_and_started_again(home: Home) -> None:
         first = await begun()
         await assistant.close()
         assert end([first]) == []
-        await assistant.start(LIGHT)
+        await assistant.restart(LIGHT)
         assert await begun() != first
     assert screen.errors == []
 

@@ -6,16 +6,23 @@ from contextlib import asynccontextmanager
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
+import pytest
 from textual.pilot import Pilot
 
 from assistant.paths import Home
 from tests.support.panes import PaneApp
 from tests.support.pilots import shown, until
-from tests.support.screens import ToldSession, screen
+from tests.support.screens import ToldSession, opened
 from ui.process.logs import DiscreetFormatter, logs_in
+from ui.screen.diagnostics import logs_tab
 from ui.screen.diagnostics.log_tail import BEGIN_BYTES, LogLine, LogTail
 from ui.screen.diagnostics.log_view import MOST, SLACK, LogView
-from ui.screen.diagnostics.logs_tab import EMPTY, LogsTab
+
+
+@pytest.fixture(autouse=True)
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """New lines are looked for so often that no test waits for it."""
+    monkeypatch.setattr(logs_tab, "EVERY_S", 0.02)
 
 
 def line(words: str, level: str = "INFO", logger: str = "assistant.app") -> str:
@@ -28,14 +35,15 @@ def write(file: Path, *lines: str) -> None:
 
 
 @asynccontextmanager
-async def opened(
+async def tab(
     home: Home, size: tuple[int, int] = (80, 24)
-) -> AsyncIterator[tuple[PaneApp, Pilot[None]]]:
-    app = PaneApp(LogsTab(home))
+) -> AsyncIterator[tuple[PaneApp, Pilot[None], LogView]]:
+    app = PaneApp(logs_tab.LogsTab(home))
     async with app.run_test(size=size) as pilot:
-        app.query_one(LogView).focus()
+        view = app.query_one(LogView)
+        view.focus()
         await pilot.pause()
-        yield app, pilot
+        yield app, pilot, view
 
 
 # -- reading ------------------------------------------------------------------------------------
@@ -45,7 +53,6 @@ def test_each_line_is_read_once(home: Home) -> None:
     tail = LogTail(home.log)
     assert tail.read() == []
     write(home.log, line("one"), "2026-03-01 12:00:01,000 ERROR ui.hos")
-
     assert tail.read() == [LogLine("INFO", "12:00:00", "assistant.app", "one")]
     assert tail.read() == []
     write(home.log, "ted: two\n", "Traceback\n")
@@ -53,6 +60,8 @@ def test_each_line_is_read_once(home: Home) -> None:
         LogLine("ERROR", "12:00:01", "ui.hosted", "two"),
         LogLine("ERROR", "", "", "Traceback"),
     ]
+    home.log.write_text(line("new"))  # cut off: read from its beginning
+    assert [each.text for each in tail.read()] == ["new"]
 
 
 def test_nothing_is_lost_when_the_log_is_rotated(home: Home) -> None:
@@ -66,24 +75,13 @@ def test_nothing_is_lost_when_the_log_is_rotated(home: Home) -> None:
             text += [each.text for each in tail.read()]
     handler.close()
     text += [each.text for each in tail.read()]
-
     assert text == [f"line {number}" for number in range(20)]
     assert home.log.with_name("assistant.log.2").exists()
-
-
-def test_a_log_that_was_cut_off_is_read_from_its_beginning(home: Home) -> None:
-    tail = LogTail(home.log)
-    write(home.log, line("a long line before"))
-    tail.read()
-    home.log.write_text(line("new"))
-
-    assert [each.text for each in tail.read()] == ["new"]
 
 
 def test_of_a_long_log_only_the_end_is_read_in_whole_lines(home: Home) -> None:
     write(home.log, *(line(f"number {n:06}") for n in range(10_000)))
     lines = LogTail(home.log).read()
-
     assert home.log.stat().st_size > 2 * BEGIN_BYTES
     assert lines[-1].text == "number 009999"
     assert all(each.text.startswith("number ") for each in lines)
@@ -92,35 +90,27 @@ def test_of_a_long_log_only_the_end_is_read_in_whole_lines(home: Home) -> None:
 
 def test_what_would_command_the_terminal_is_taken_out(home: Home) -> None:
     write(home.native_log, "\x1b[31mred\x1b[0m\a \x9b2J done\r\n")
-
     assert [each.text for each in LogTail(home.native_log).read()] == ["red 2J done"]
 
 
 # -- by keys ------------------------------------------------------------------------------------
 
 
-async def test_an_empty_log_says_what_will_be_there(home: Home) -> None:
-    async with opened(home) as (app, _):
-        assert EMPTY.split(".")[0] in shown(app)
-
-
 async def test_lines_appear_as_they_are_written(home: Home) -> None:
     with logs_in(home):
-        logging.getLogger("assistant.voice").warning("The canceller has no reference.")
-        async with opened(home, (120, 40)) as (app, pilot):
+        async with tab(home, (120, 40)) as (app, pilot, _):
+            assert logs_tab.EMPTY.split(".")[0] in shown(app)
+            logging.getLogger("assistant.voice").warning("The canceller has no reference.")
             await until(pilot, lambda: "has no reference" in shown(app))
             logging.getLogger("models.download.cache").error("It broke.")
             await until(pilot, lambda: "It broke." in shown(app))
-
-            [first] = [each for each in shown(app).splitlines() if "reference" in each]
-            assert "WARNING  assistant.voice: The canceller" in first
+            assert "WARNING  assistant.voice: The canceller has no reference." in shown(app)
             assert "ERROR    models.download.cache: It broke." in shown(app)
 
 
 async def test_scrolling_up_pauses_and_the_end_is_found_again(home: Home) -> None:
     write(home.log, *(line(f"number {n}") for n in range(200)))
-    async with opened(home) as (app, pilot):
-        view = app.query_one(LogView)
+    async with tab(home) as (app, pilot, view):
         await until(pilot, lambda: "number 199" in shown(app))
         await pilot.press("k", "k")
         write(home.log, line("fresh"), line("fresher"))
@@ -137,41 +127,33 @@ async def test_scrolling_up_pauses_and_the_end_is_found_again(home: Home) -> Non
         await until(pilot, lambda: "the last" in shown(app))
 
 
-async def test_levels_are_chosen_by_keys(home: Home) -> None:
-    write(home.log, line("fine"), line("hm", "WARNING"), line("bad", "ERROR"), "  in a file\n")
-    async with opened(home) as (app, pilot):
-        await until(pilot, lambda: "fine" in shown(app))
-        await pilot.press("w")
-        await until(pilot, lambda: "warnings and errors" in shown(app))
-        assert "fine" not in shown(app)
-        assert "hm" in shown(app)
-        await pilot.press("e")
-        await until(pilot, lambda: "hm" not in shown(app))
-        assert "bad" in shown(app)
-        assert "in a file" in shown(app)
-        await pilot.press("a")
-        await until(pilot, lambda: "fine" in shown(app))
+async def test_levels_and_words_narrow_the_log_and_letters_there_are_text(home: Home) -> None:
+    write(home.log, line("we want water"), line("hm", "WARNING"), line("bad", "ERROR"), "  there\n")
+    async with tab(home) as (app, pilot, view):
 
+        async def after(*keys: str) -> set[str]:
+            """Which of the words are shown."""
+            await pilot.press(*keys)
+            await pilot.pause()
+            return {each for each in ("water", "hm", "bad", "there") if each in shown(app)}
 
-async def test_words_narrow_the_log_and_letters_there_are_text(home: Home) -> None:
-    write(home.log, line("we want water"), line("nothing"))
-    async with opened(home) as (app, pilot):
-        await until(pilot, lambda: "nothing" in shown(app))
-        await pilot.press("slash", *"want w")
-        await until(pilot, lambda: "nothing" not in shown(app))
+        await until(pilot, lambda: "there" in shown(app))
+        assert await after("w") == {"hm", "bad", "there"}
+        assert "warnings and errors" in shown(app)
+        assert await after("e") == {"bad", "there"}
+        assert await after("a") == {"water", "hm", "bad", "there"}
+        assert await after("slash", *"want w") == {"water"}
         assert "all levels, with" in shown(app)
-        assert "we want water" in shown(app)
-        await pilot.press("enter", "slash", "x")
-        await until(pilot, lambda: "No line matches." in shown(app))
-        await pilot.press("escape")
-        await until(pilot, lambda: "nothing" in shown(app))
-        await until(pilot, lambda: app.focused is app.query_one(LogView))
+        assert await after("enter", "slash", "x") == set()
+        assert "No line matches." in shown(app)
+        assert await after("escape") == {"water", "hm", "bad", "there"}
+        await until(pilot, lambda: app.focused is view)
 
 
 async def test_the_other_log_is_a_key_away(home: Home) -> None:
     write(home.log, line("ours"))
     write(home.native_log, "ggml: theirs\n")
-    async with opened(home) as (app, pilot):
+    async with tab(home) as (app, pilot, _):
         await until(pilot, lambda: "ours" in shown(app))
         await pilot.press("n")
         await until(pilot, lambda: "ggml: theirs" in shown(app))
@@ -183,58 +165,42 @@ async def test_the_other_log_is_a_key_away(home: Home) -> None:
         await until(pilot, lambda: "theirs" not in shown(app))
 
 
-async def test_memory_is_bounded(home: Home) -> None:
+async def test_memory_is_bounded_and_who_reads_further_up_is_not_disturbed(home: Home) -> None:
     write(home.log, *(line(f"n{n}") for n in range(MOST)))
-    async with opened(home) as (app, pilot):
-        view = app.query_one(LogView)
-        await until(pilot, lambda: view.held == MOST)
-        write(home.log, *(line(f"m{n}") for n in range(MOST)))
-        await until(pilot, lambda: f"m{MOST - 1}" in shown(app))
-        await pilot.press("g")
-        await until(pilot, lambda: "app: m0" in shown(app))
-
-        assert view.held == MOST
-
-
-async def test_who_reads_further_up_is_not_disturbed(home: Home) -> None:
-    write(home.log, *(line(f"n{n}") for n in range(MOST)))
-    async with opened(home) as (app, pilot):
-        view = app.query_one(LogView)
+    async with tab(home) as (app, pilot, view):
         await until(pilot, lambda: view.held == MOST)
         await pilot.press("pageup")
         await until(pilot, lambda: f"n{MOST - 1}" not in shown(app))
         seen = shown(app).splitlines()[5]
         write(home.log, *(line(f"m{n}") for n in range(SLACK + 1)))
         await until(pilot, lambda: view.unread == SLACK + 1)
-
         assert view.held == MOST
         assert seen in shown(app)
+        write(home.log, *(line(f"x{n}") for n in range(MOST)))
+        await until(pilot, lambda: view.unread > MOST)
+        await pilot.press("g")
+        await until(pilot, lambda: "app: x0" in shown(app))
+        assert view.held == MOST
 
 
 async def test_long_lines_are_wrapped_to_the_width(home: Home) -> None:
     write(home.log, line("word " * 40 + "end"), line("Ω" * 100 + "konec"))
-    async with opened(home, (80, 24)) as (app, pilot):
+    async with tab(home) as (app, pilot, _):
         await until(pilot, lambda: "konec" in "".join(shown(app).split()))
         await pilot.resize_terminal(200, 50)
         await until(pilot, lambda: "Ω" * 100 + "konec" in shown(app))
-
         assert "word end" in shown(app)
 
 
-async def test_it_reads_only_while_it_is_shown(tmp_path: Path) -> None:
-    home = Home(tmp_path).create()
-    app = screen(ToldSession(), tmp_path)
-    async with app.run_test(size=(80, 24)) as pilot:
+async def test_it_reads_only_while_it_is_shown(home: Home) -> None:
+    async with opened(ToldSession(), home.root, (80, 24)) as (app, pilot):
         view = app.query_one(LogView)
-        write(home.log, line("unseen"))
-        await pilot.press("5")
-        for _ in range(500):
-            if view.held:
-                break
-            await pilot.pause(0.02)
-        assert view.held == 1
-        await pilot.press("1")
+        write(home.log, line("before"))
         await pilot.pause(0.1)
-        reading = app.query_one(LogsTab)._reading
-        assert reading is not None
-        assert not reading._active.is_set()
+        assert view.held == 0
+        await pilot.press("5")
+        await until(pilot, lambda: view.held == 1)
+        await pilot.press("1")
+        write(home.log, line("after"))
+        await pilot.pause(0.1)
+        assert view.held == 1

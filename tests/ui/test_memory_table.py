@@ -4,7 +4,6 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pytest
 from textual import events
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
@@ -151,31 +150,21 @@ async def test_it_shrinks_and_empties() -> None:
         assert app.table.selection == set()
 
 
-@pytest.mark.parametrize(
-    ("width", "columns"),
-    [
-        (60, ["when", "what", "text"]),
-        (80, ["when", "what", "text"]),
-        (120, ["id", "when", "what", "text"]),
-    ],
-)
-async def test_columns_fit_the_width(width: int, columns: list[str]) -> None:
-    async with Alone().run_test(size=(width, 24)) as pilot:
+async def test_columns_fit_the_width_and_scores_have_one() -> None:
+    narrow = ["when", "what", "text"]
+    async with Alone().run_test(size=(60, 24)) as pilot:
         app = await filled(pilot, 50)
         app.table.put(50, {0: [row(0, "日本語 text\x1b[31m\n" * 30), *page(0, 50)[1:]]}, 0)
-        await drawn(pilot)
-        assert app.lines()[0].split() == columns
-        strips = [app.table.render_line(y) for y in range(24)]
-        room = app.table.scrollable_content_region.width
-        assert {strip.cell_length for strip in strips} == {room}
-        assert "\x1b" not in app.lines()[1]
-        assert app.lines()[1].endswith("…")
-        assert "[pinned] memory number 3" in app.lines()[4]
-
-
-async def test_scores_have_their_column() -> None:
-    async with Alone().run_test(size=(80, 24)) as pilot:
-        app = await filled(pilot)
+        for width, columns in ((60, narrow), (80, narrow), (120, ["id", *narrow])):
+            await pilot.resize_terminal(width, 24)
+            await drawn(pilot)
+            assert app.lines()[0].split() == columns
+            strips = [app.table.render_line(y) for y in range(24)]
+            room = app.table.scrollable_content_region.width
+            assert {strip.cell_length for strip in strips} == {room}
+            assert "\x1b" not in app.lines()[1]
+            assert app.lines()[1].endswith("…")
+            assert "[pinned] memory number 3" in app.lines()[4]
         found = [row(index) | {"score": 1 - index / 10} for index in range(4)]
         app.table.put(4, {0: found}, 0, scored=True)
         await drawn(pilot)

@@ -32,7 +32,7 @@ from assistant.events import (
 )
 from tests.support.pilots import shown, until
 from tests.support.screens import AT, READY, ToldSession, opened, settled
-from ui.screen.memory.forgetting_preview import SHOWN
+from ui.screen.memory.forgetting import SHOWN
 from ui.screen.widgets.dialogs import TextDialog
 
 DOG = MemoryUsed(
@@ -71,61 +71,54 @@ TURN: tuple[Event, ...] = (
 
 
 async def test_a_turn_is_shown_with_all_that_belongs_to_it(tmp_path: Path) -> None:
-    async with opened(ToldSession((*READY, *TURN)), tmp_path, (140, 40)) as (app, _):
+    async with opened(ToldSession((*READY, *TURN)), tmp_path, (140, 40)) as (app, pilot):
         seen = shown(app)
-    for words in (
-        "listening",
-        "1,234 memories",
-        "USB headset",
-        "turn 1",
-        "560 ms",
-        "What does my dog like?",
-        "He loves fetch and long walks. ⟂ interrupted",
-        "1,252 of 8,000 tokens",
-        "52 tokens newly read",
-        f"{'history':<15}{900:>6}",
-        "0.91 My dog is called Max.",
-        "meaning +0.60 words +0.31",
-        "words: dog",
-        "0.42 I run on Tuesdays. — over budget",
-        "first sound",
-        "session p50 560 ms",
-    ):
-        assert words in seen, words
+        for words in (
+            "listening",
+            "1,234 memories",
+            "USB headset",
+            "turn 1",
+            "560 ms",
+            "What does my dog like?",
+            "He loves fetch and long walks. ⟂ interrupted",
+            "1,252 of 8,000 tokens",
+            "52 tokens newly read",
+            f"{'history':<15}{900:>6}",
+            "0.91 My dog is called Max.",
+            "meaning +0.60 words +0.31",
+            "words: dog",
+            "0.42 I run on Tuesdays. — over budget",
+            "first sound",
+            "session p50 560 ms",
+        ):
+            assert words in seen, words
+        app.query_one("#context OptionList", OptionList).focus()
+        await pilot.press("j", "enter")
+        assert isinstance(app.screen, TextDialog)
+        assert "the words of before" in shown(app)
+        await pilot.press("y")
+        assert app.clipboard == "the words of before"
+        await pilot.press("escape")
+        assert not isinstance(app.screen, TextDialog)
 
 
-async def test_empty_panes_say_what_will_be_there(tmp_path: Path) -> None:
-    async with opened(ToldSession(), tmp_path) as (app, _):
-        seen = shown(app)
-    for words in (
-        "Nothing has been said yet",
-        "What the model is shown",
-        "The memories recalled for",
-    ):
-        assert words in seen, words
-
-
-async def test_a_machine_without_a_microphone_says_so(tmp_path: Path) -> None:
-    async with opened(ToldSession((*READY, SoundReady(None, None))), tmp_path) as (app, _):
-        assert "no mic" in shown(app)
-
-
-async def test_words_are_shown_while_they_are_spoken(tmp_path: Path) -> None:
-    session = ToldSession((*READY, PhaseChanged(Phase.HEARING)))
+async def test_what_is_heard_and_done_is_shown_at_once(tmp_path: Path) -> None:
+    session = ToldSession()
     async with opened(session, tmp_path) as (app, pilot):
-        session.tell(PartialTranscript(1, "what does my"))
-        await settled(pilot)
-        assert "hearing you" in shown(app)
-        assert "what does my" in shown(app)
 
-
-async def test_the_status_line_tells_of_idle_work(tmp_path: Path) -> None:
-    session = ToldSession((PhaseChanged(Phase.LISTENING),))
-    async with opened(session, tmp_path) as (app, pilot):
-        for event, there in ((IdleWork("describe", 1234), True), (IdleWork(None, 12), False)):
-            session.tell(event)
+        async def after(*events: Event) -> str:
+            session.tell(*events)
             await settled(pilot)
-            assert ("idle: describe · 1,234 waiting" in shown(app)) == there
+            return shown(app)
+
+        for words in ("Nothing has been said yet", "What the model is", "The memories recalled"):
+            assert words in shown(app), words
+        assert "no mic" in await after(SoundReady(None, None), PhaseChanged(Phase.LISTENING))
+        assert "idle: describe · 1,234 waiting" in await after(IdleWork("describe", 1234))
+        assert "idle: " not in await after(IdleWork(None, 12))
+        seen = await after(PhaseChanged(Phase.HEARING), PartialTranscript(1, "what does my"))
+        assert "hearing you" in seen
+        assert "what does my" in seen
 
 
 async def test_scrolling_up_pauses_following_and_counts_what_is_new(tmp_path: Path) -> None:
@@ -144,18 +137,6 @@ async def test_scrolling_up_pauses_following_and_counts_what_is_new(tmp_path: Pa
         await settled(pilot)
         assert "turn number 31" in shown(app)
         assert not conversation.border_subtitle
-
-
-async def test_a_section_opens_to_its_text_and_is_copied(tmp_path: Path) -> None:
-    async with opened(ToldSession((*READY, *TURN)), tmp_path) as (app, pilot):
-        app.query_one("#context OptionList", OptionList).focus()
-        await pilot.press("j", "enter")
-        assert isinstance(app.screen, TextDialog)
-        assert "the words of before" in shown(app)
-        await pilot.press("y")
-        assert app.clipboard == "the words of before"
-        await pilot.press("escape")
-        assert not isinstance(app.screen, TextDialog)
 
 
 async def test_a_memory_is_changed_where_it_is_shown(tmp_path: Path) -> None:
@@ -178,6 +159,12 @@ async def test_a_memory_is_changed_where_it_is_shown(tmp_path: Path) -> None:
                     await until(pilot, lambda: len(app.screen_stack) == 2)
             await until(pilot, partial(session.has_asked, request))
             await until(pilot, lambda: len(app.screen_stack) == 1)
+        await pilot.press("question_mark")
+        await pilot.pause()
+        assert "Never recall" in shown(app)  # the keys of what has the focus
+        await pilot.press("question_mark")
+        await pilot.pause()
+        assert not app.screen.query("HelpPanel")
 
 
 async def test_what_fails_is_told_until_it_is_dismissed(tmp_path: Path) -> None:
@@ -195,55 +182,42 @@ async def test_what_fails_is_told_until_it_is_dismissed(tmp_path: Path) -> None:
         assert "still loading" not in shown(app)
 
 
-async def test_the_newest_trouble_covers_nothing(tmp_path: Path) -> None:
-    notice = Notice("The microphone was unplugged.", Severity.WARNING, "assistant devices")
-    async with opened(ToldSession((*READY, notice)), tmp_path, (80, 24)) as (app, _):
-        seen = shown(app)
-    assert "listening" in seen
-    assert "The microphone was unplugged. → assistant devices" in seen
-    assert "1 Talk" in seen
-
-
-async def test_undo_is_offered_while_there_is_something_to_undo(tmp_path: Path) -> None:
-    session = ToldSession((*READY, ForgettingBegan("f", ("x",), (), AT)))
-    async with opened(session, tmp_path) as (app, pilot):
-        assert "u undoes" in shown(app)
-        await pilot.press("u")
-        assert session.asked == [{"act": "undo"}]
-
-
 async def test_what_is_forgotten_leaves_the_screen_and_undo_brings_it_back(tmp_path: Path) -> None:
     session = ToldSession((*READY, *TURN))
+    words = ("What does my dog", "He loves fetch", "called Max")
     async with opened(session, tmp_path) as (app, pilot):
         session.tell(ForgettingBegan("f", ("x1",), ("dog",), AT))
         await settled(pilot)
         seen = shown(app)
         assert "forgotten" in seen
-        for words in ("What does my dog", "He loves fetch", "called Max"):
-            assert words not in seen
+        assert "u undoes" in seen
+        assert not any(each in seen for each in words)
         app.query_one("#context OptionList", OptionList).focus()
         await pilot.press("enter")
         assert "no longer shown" in shown(app)
-        await pilot.press("escape")
+        await pilot.press("escape", "u")
+        assert session.asked == [{"act": "undo"}]
         session.tell(ForgettingUndone("f"))
         await settled(pilot)
-        assert "What does my dog like?" in shown(app)
-        assert "called Max" in shown(app)
-
-
-async def test_what_is_gone_is_not_in_the_screens_memory_either(tmp_path: Path) -> None:
-    session = ToldSession((*READY, *TURN))
-    async with opened(session, tmp_path) as (app, pilot):
-        session.tell(ForgettingBegan("f", ("x1",), ("dog",), AT), ForgettingDone("f"))
+        assert all(each in shown(app) for each in words)
+        session.tell(ForgettingBegan("g", ("x1",), ("dog",), AT), ForgettingDone("g"))
         await settled(pilot)
-        left = repr(app.state)
-    for words in ("What does my dog", "He loves fetch", "called Max"):
-        assert words not in left
+        left = repr(app.state)  # gone from this process, too
+    assert not any(each in left for each in words)
 
 
-async def test_a_narrow_terminal_shows_one_part_at_a_time(tmp_path: Path) -> None:
-    async with opened(ToldSession((*READY, *TURN)), tmp_path, (80, 24)) as (app, pilot):
-        assert "He loves fetch" in shown(app)
+async def test_a_narrow_terminal_shows_one_part_at_a_time_and_trouble_covers_none(
+    tmp_path: Path,
+) -> None:
+    notice = Notice("The microphone was unplugged.", Severity.WARNING, "assistant devices")
+    async with opened(ToldSession((*READY, *TURN, notice)), tmp_path, (80, 24)) as (app, pilot):
+        for words in (
+            "listening",
+            "The microphone was unplugged. → assistant devices",
+            "1 Talk",
+            "He loves fetch",
+        ):
+            assert words in shown(app), words
         assert "over budget" not in shown(app)
         app.query_one("#parts").focus()
         await pilot.press("right", "right")
@@ -256,35 +230,14 @@ async def test_a_narrow_terminal_shows_one_part_at_a_time(tmp_path: Path) -> Non
         assert "He loves fetch" in shown(app)
 
 
-async def test_help_tells_the_keys_of_what_has_the_focus(tmp_path: Path) -> None:
-    async with opened(ToldSession((*READY, *TURN)), tmp_path) as (app, pilot):
-        app.query_one("#injected OptionList", OptionList).focus()
-        await pilot.press("question_mark")
-        await pilot.pause()
-        assert "Never recall" in shown(app)
-        await pilot.press("question_mark")
-        await pilot.pause()
-        assert not app.screen.query("HelpPanel")
-
-
-async def test_the_theme_that_is_chosen_is_kept(tmp_path: Path) -> None:
-    async with opened(ToldSession(READY), tmp_path) as (app, pilot):
-        assert app.theme == "ansi-dark"
-        app.theme = "nord"
-        await pilot.pause()
-    assert 'theme = "nord"' in (tmp_path / "settings.toml").read_text()
-
-
-async def test_a_theme_that_is_none_is_told_and_costs_nothing(tmp_path: Path) -> None:
+async def test_a_wrong_theme_and_an_unwanted_end_are_told_and_the_end_is_the_exit_code(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "settings.toml").write_text('[screen]\ntheme = "nonsense"\n')
-    async with opened(ToldSession(READY), tmp_path) as (app, _):
-        assert "There is no theme 'nonsense'" in shown(app)
-        assert "listening" in shown(app)
-
-
-async def test_an_end_that_nobody_wanted_is_told_and_is_the_exit_code(tmp_path: Path) -> None:
     session = ToldSession(READY)
     async with opened(session, tmp_path) as (app, pilot):
+        assert "There is no theme 'nonsense'" in shown(app)
+        assert "listening" in shown(app)
         app.ended(StoreError("The data folder is gone.", mend="Look for it."))
         await settled(pilot)
         assert "The data folder is gone. → Look for it." in shown(app)

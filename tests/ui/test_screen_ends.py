@@ -12,8 +12,7 @@ FULL_AFTER_S = 2.0
 """For so long nothing more could be written."""
 BUSY = """
 from textual.widgets import Static
-from ui.screen.run import draw
-from ui.screen.safe_app import SafeApp
+from ui.screen.safe_app import SafeApp, draw
 
 class Busy(SafeApp):
     def compose(self):

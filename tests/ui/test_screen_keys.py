@@ -1,8 +1,8 @@
 """The keys of the screen, and what is typed."""
 
+from functools import partial
 from pathlib import Path
 
-import pytest
 from textual.binding import Binding
 from textual.dom import DOMNode
 from textual.events import Key
@@ -11,8 +11,6 @@ from textual.widgets import Input, TabbedContent
 from assistant.events import Phase, PhaseChanged, RecordChanged
 from tests.support.pilots import until
 from tests.support.screens import READY, ToldSession, opened
-from ui.screen.memory.tab import SearchLine
-from ui.screen.widgets.filter_line import FilterLine
 
 
 async def test_keys_are_commands(tmp_path: Path) -> None:
@@ -35,12 +33,13 @@ async def test_keys_are_commands(tmp_path: Path) -> None:
             assert session.done == []
 
 
-async def test_space_opens_and_closes_the_microphone_in_push_to_talk(tmp_path: Path) -> None:
-    (tmp_path / "settings.toml").write_text("[audio]\npush_to_talk = true\n")
+async def test_a_binding_can_be_another_key_and_push_to_talk_changes_one(tmp_path: Path) -> None:
+    settings = '[audio]\npush_to_talk = true\n[screen.keys]\n"voice.stop" = "z"\n'
+    (tmp_path / "settings.toml").write_text(settings)
     session = ToldSession(READY)
     async with opened(session, tmp_path) as (_, pilot):
-        await pilot.press("space")
-        assert session.done == ["talk"]
+        await pilot.press("z", "x", "space")
+        assert session.done == ["stop", "talk"]
 
 
 async def test_a_turn_can_be_typed_and_letters_are_letters_there(tmp_path: Path) -> None:
@@ -53,45 +52,39 @@ async def test_a_turn_can_be_typed_and_letters_are_letters_there(tmp_path: Path)
         assert session.done == ["stop"]
 
 
+def _has(field: Input, text: str) -> bool:
+    return field.value == text
+
+
 async def test_letters_that_follow_at_once_are_text(tmp_path: Path) -> None:
     session = ToldSession(READY)
     async with opened(session, tmp_path, (80, 24)) as (app, pilot):
-        for key in ("i", *"xrust"):
-            app.post_message(Key(key, key))
-        await until(pilot, lambda: app.query_one("#typed", Input).value == "xrust")
-        await pilot.press("ctrl+u", "escape")
-        for key in ("slash", *"xrust"):
-            app.post_message(Key(key, "/" if key == "slash" else key))
-        await until(pilot, lambda: app.query_one(SearchLine).value == "xrust")
+        for tab, opening, line in (
+            ("1", "i", "#typed"),
+            ("1", "slash", "SearchLine"),
+            ("4", "slash", "SettingsPane FilterLine"),
+            ("5", "slash", "LogsTab FilterLine"),
+        ):
+            await pilot.press(tab)
+            for key in (opening, *"xrust"):
+                app.post_message(Key(key, "/" if key == "slash" else key))
+            typed = partial(_has, app.query_one(line, Input), "xrust")
+            await until(pilot, typed)
+            await pilot.press("ctrl+u", "escape")
         assert session.done == []
 
 
-@pytest.mark.parametrize("tab", ["4", "5"])
-async def test_letters_after_a_tabs_own_find_are_text(tmp_path: Path, tab: str) -> None:
-    session = ToldSession(READY)
-    async with opened(session, tmp_path, (80, 24)) as (app, pilot):
-        await pilot.press(tab)
-        for key in ("slash", *"xrust"):
-            app.post_message(Key(key, "/" if key == "slash" else key))
-        await until(pilot, lambda: "xrust" in [line.value for line in app.query(FilterLine)])
-        assert session.done == []
-
-
-async def test_tabs_have_keys(tmp_path: Path) -> None:
+async def test_tabs_have_keys_and_the_palette_has_every_action_with_a_key(tmp_path: Path) -> None:
     async with opened(ToldSession(READY), tmp_path) as (app, pilot):
-        for number, name in enumerate(("talk", "memory", "latency", "settings", "logs"), start=1):
-            await pilot.press(str(number))
-            assert app.query_one(TabbedContent).active == name
-
-
-async def test_the_palette_has_every_action_with_a_key(tmp_path: Path) -> None:
-    async with opened(ToldSession(READY), tmp_path) as (app, _):
         offered = {command.title for command in app.get_system_commands(app.screen)}
         named = {
             binding.description
             for _, binding, enabled, _ in app.screen.active_bindings.values()
             if enabled and binding.description
         }
+        for number, name in enumerate(("talk", "memory", "latency", "settings", "logs"), start=1):
+            await pilot.press(str(number))
+            assert app.query_one(TabbedContent).active == name
     assert named <= offered
     assert {"Mute", "Stop speaking", "Find", "Undo", "Theme"} <= offered
 
@@ -107,13 +100,3 @@ def test_every_binding_has_a_name() -> None:
 
 def _parts(kind: type[DOMNode]) -> list[type[DOMNode]]:
     return [part for child in kind.__subclasses__() for part in (child, *_parts(child))]
-
-
-async def test_every_binding_can_be_another_key(tmp_path: Path) -> None:
-    (tmp_path / "settings.toml").write_text('[screen.keys]\n"voice.stop" = "z"\n')
-    session = ToldSession(READY)
-    async with opened(session, tmp_path) as (_, pilot):
-        await pilot.press("z")
-        assert session.done == ["stop"]
-        await pilot.press("x")
-        assert session.done == ["stop"]

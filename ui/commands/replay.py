@@ -120,7 +120,7 @@ def _list(home: Home, *, as_json: bool) -> int:
 def _play(reel: PlayableRecording, speed: float, home: Home, loaded: Loaded) -> int:
     with redirected_output(home) as streams:
         from ui.screen.replay_screen import ReplayScreen
-        from ui.screen.run import draw
+        from ui.screen.safe_app import draw
         from ui.screen.terminal import drawing_on
 
         replay = Replay(reel, speed)

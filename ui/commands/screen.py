@@ -44,14 +44,14 @@ def run(args: argparse.Namespace, home: Home, loaded: Loaded) -> int:
     with redirected_output(home) as streams:
         from ui.screen.app import AssistantScreen
         from ui.screen.first_run.first_run import FirstRun, is_new
-        from ui.screen.run import draw
+        from ui.screen.safe_app import draw
         from ui.screen.unlock_dialog import Unlocking
-        from ui.session.plan import SessionPlan
-        from ui.session.session import Live
+        from ui.session.assistant_process import AssistantProcess
+        from ui.session.session import SessionPlan
 
         unlocking = Unlocking(home, loaded.settings)
         plan = SessionPlan(tuple(args.input), args.output, record=args.record)
-        session = Live(home, loaded.settings, unlocking, plan)
+        session = AssistantProcess(home, loaded.settings, unlocking, plan)
         guide = FirstRun(home, new=is_new(home), listens=not plan.recordings)
         app = AssistantScreen(session, home, loaded, drawing_on(streams.out), guide)
         unlocking.app = app

@@ -17,7 +17,7 @@ from assistant.settings import Settings
 from data import located
 from ui.network_audit.audit import Attempt, NetworkAudit
 from ui.session.assistant_process import COMMAND, AssistantProcess
-from ui.session.plan import SessionPlan
+from ui.session.session import SessionPlan
 
 TOLD = "My locker code is 4471."
 ASKED = "What is my locker code?"
@@ -60,10 +60,10 @@ async def converse_under_watch(
         watched, environment = audit.watched(command), audit.environment(os.environ)
         speech = SessionPlan(recordings=(located(RECORDING),), output=Path(folder) / "answer.wav")
         try:
-            first = _Visit(home, vault, speech, watched, environment)
-            await first.hold(trial, (TOLD,))
-            second = _Visit(home, vault, SessionPlan(typed=True), watched, environment)
-            await second.hold(trial, (ASKED, FORGET), lasting_s)
+            first = _Visit(home, trial, vault, speech, watched, environment)
+            await first.hold((TOLD,))
+            second = _Visit(home, trial, vault, SessionPlan(typed=True), watched, environment)
+            await second.hold((ASKED, FORGET), lasting_s)
         finally:
             vault.close()
         return Watched(audit.attempts(), audit.blind_spot(), time.monotonic() - began)
@@ -85,6 +85,7 @@ class _Visit:
     def __init__(
         self,
         home: Home,
+        settings: Settings,
         vault: Vault,
         plan: SessionPlan,
         command: list[str],
@@ -92,24 +93,22 @@ class _Visit:
     ) -> None:
         self._spoken = bool(plan.recordings)
         self._events: asyncio.Queue[Event | AssistantError] = asyncio.Queue()
+
+        async def unlock() -> Vault:
+            return vault
+
         self._hosted = AssistantProcess(
-            home,
-            vault,
-            plan,
-            self._hear,
-            self._events.put_nowait,
-            command=command,
-            environment=environment,
+            home, settings, unlock, plan, command=command, environment=environment
         )
 
-    async def hold(self, settings: Settings, lines: Sequence[str], lasting_s: float = 0.0) -> None:
+    async def hold(self, lines: Sequence[str], lasting_s: float = 0.0) -> None:
         """Say the lines, each after the answer to the one before; last at least so long.
 
         Raises:
             AssistantError: there was no answer.
         """
         began = time.monotonic()
-        await self._hosted.start(settings)
+        await self._hosted.start(self._hear, self._end)
         try:
             if self._spoken:
                 await self._until(TurnEnded, Remarked)
@@ -124,6 +123,10 @@ class _Visit:
 
     def _hear(self, event: Event, _at: datetime) -> None:
         self._events.put_nowait(event)
+
+    def _end(self, error: AssistantError | None) -> None:
+        if error is not None:
+            self._events.put_nowait(error)
 
     async def _until_listening(self) -> None:
         while await self._until(PhaseChanged) != PhaseChanged(Phase.LISTENING):

@@ -6,9 +6,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import ClassVar
 
+from textual import work
 from textual.app import ComposeResult, SystemCommand
-from textual.binding import BindingType
-from textual.css.query import NoMatches
+from textual.binding import Binding, BindingType
 from textual.driver import Driver
 from textual.screen import Screen
 from textual.widgets import Footer, Input, TabbedContent, TabPane
@@ -21,18 +21,22 @@ from assistant.settings import Screen as ScreenSettings
 from ui.screen.diagnostics.latency_tab import LatencyTab
 from ui.screen.diagnostics.logs_tab import LogsTab
 from ui.screen.first_run.first_run import FirstRun
-from ui.screen.keys import KEYS
 from ui.screen.memory.tab import MemoryTab
-from ui.screen.notice_line import NoticeLine
 from ui.screen.safe_app import SafeApp
 from ui.screen.settings.tab import SettingsTab
-from ui.screen.status_line import StatusLine
+from ui.screen.status_line import LEAST_HEIGHT, LEAST_WIDTH, NoticeLine, StatusLine, TooSmall
 from ui.screen.talk.conversation_pane import Conversation
-from ui.screen.talk.tab import NARROW_CSS, TalkTab
-from ui.screen.too_small import LEAST_HEIGHT, LEAST_WIDTH, SMALL_CSS, TooSmall
-from ui.screen.widgets.messages import ErrorOccurred, OpenMemory, OpenTurn, SettingsChanged
-from ui.screen.widgets.pane import Pane
+from ui.screen.talk.tab import TalkTab
+from ui.screen.widgets.pane import (
+    ErrorOccurred,
+    OpenMemory,
+    OpenTurn,
+    Pane,
+    SettingsChanged,
+    reporting,
+)
 from ui.session.session import Session
+from ui.session.settings_file import set_setting
 from ui.session.state import ScreenState, fold
 from ui.text.forgetting import lines
 
@@ -45,21 +49,35 @@ SPEAKING_S = 1 / 6
 LAST_LINE_S = 0.1
 """Seconds from the first frame until the keys in the last line are drawn too."""
 PACE = {Phase.HEARING: WAITING_S, Phase.THINKING: WAITING_S, Phase.SPEAKING: SPEAKING_S}
+TABS = ("talk", "memory", "latency", "settings", "logs")
 
 
 class AssistantScreen(SafeApp):
     """Draws the state folded from the session's events. Exits with a code, like a command."""
 
     TITLE = "assistant"
-    ENABLE_COMMAND_PALETTE = True
-    CSS = (
-        """
-        TabbedContent, TabPane { height: 1fr; padding: 0; }
-        """
-        + NARROW_CSS
-        + SMALL_CSS
-    )
-    BINDINGS: ClassVar[list[BindingType]] = KEYS
+    CSS = "TabbedContent, TabPane { height: 1fr; padding: 0; }"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(
+            Binding(str(number), f"tab('{name}')", name.capitalize(), id=f"tab.{name}", show=False)
+            for number, name in enumerate(TABS, start=1)
+        ),
+        Binding("space", "mute", "Mute", id="voice.mute"),
+        Binding("x", "do('stop')", "Stop speaking", id="voice.stop"),
+        Binding("t", "do('talk')", "Talk (push)", id="voice.talk", show=False),
+        Binding("s", "sleep", "Sleep or wake", id="voice.sleep", show=False),
+        Binding("o", "record", "On or off the record", id="voice.off_record", show=False),
+        Binding("r", "do('record')", "Start or stop recording", id="session.record", show=False),
+        # Priority: before any widget sees them, since the letters that follow are text.
+        Binding("i", "type", "Type", id="voice.type", priority=True),
+        Binding("slash", "find", "Find", id="find", priority=True),
+        Binding("u", "undo", "Undo", id="undo"),
+        Binding("y", "copy", "Copy", id="copy", show=False),
+        Binding("ctrl+r", "restart", "Start again", id="voice.restart"),
+        Binding("escape", "dismiss", "Dismiss", id="dismiss", show=False),
+        Binding("question_mark", "help", "Help", id="help"),
+        Binding("ctrl+q", "quit", "Quit", id="quit", priority=True),
+    ]
 
     def __init__(
         self,
@@ -100,33 +118,30 @@ class AssistantScreen(SafeApp):
     def compose(self) -> ComposeResult:
         yield StatusLine(self.session.live)
         yield NoticeLine()
+        tabs = (
+            TalkTab(self.session, self.now),
+            MemoryTab(self.session, self.now),
+            LatencyTab(),
+            SettingsTab(self.session, self.home, self.loaded),
+            LogsTab(self.home),
+        )
         with TabbedContent(initial="talk"):
-            with TabPane("1 Talk", id="talk"):
-                yield TalkTab(self.session, self.now)
-            with TabPane("2 Memory", id="memory"):
-                yield MemoryTab(self.session)
-            with TabPane("3 Latency", id="latency"):
-                yield LatencyTab()
-            with TabPane("4 Settings", id="settings"):
-                yield SettingsTab(self.session, self.home, self.loaded)
-            with TabPane("5 Logs", id="logs"):
-                yield LogsTab(self.home)
+            for number, (name, tab) in enumerate(zip(TABS, tabs, strict=True), start=1):
+                yield TabPane(f"{number} {name.capitalize()}", tab, id=name)
         yield TooSmall()
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
-        self._dress(self.loaded.settings.screen)
-        self.theme_changed_signal.subscribe(self, self._keep_theme)
+        self._apply(self.loaded.settings.screen)
+        self.theme_changed_signal.subscribe(self, self._save_theme)
         self.app_suspend_signal.subscribe(self, self._suspended)
         self.app_resume_signal.subscribe(self, self._resumed)
         self.call_after_refresh(self.set_timer, LAST_LINE_S, self._open)
 
-    def _open(self) -> None:
-        """After the first frame is drawn; beside the message loop, since it may ask questions."""
-        self.run_worker(self._opening(), group="opening", exclusive=True)
-
-    async def _opening(self) -> None:
-        """Start or restart it, after the steps that must come first."""
+    @work(exclusive=True, group="opening")
+    async def _open(self) -> None:
+        """Start or restart it, after the steps that must come first. Not before the first frame is
+        drawn, and beside the message loop, since it may ask questions."""
         guide = self.first_run
         try:
             if guide is not None and not guide.first:
@@ -144,7 +159,7 @@ class AssistantScreen(SafeApp):
             self.ended(error)
 
     async def _begin(self) -> None:
-        self._introduce()
+        self._name_assistant()
         self.query_one(SettingsTab).runs(self.loaded.settings)
         if self._begun or self.first_run is not None:
             await self.session.restart(self.loaded.settings)
@@ -155,8 +170,8 @@ class AssistantScreen(SafeApp):
     def _forget_end(self) -> None:
         """Forget how the previous process ended: another is starting."""
         self.error = None
-        for told in self.state.notices:
-            told.dismissed = told.dismissed or told.notice.severity is Severity.ERROR
+        for each in self.state.notices:
+            each.dismissed = each.dismissed or each.notice.severity is Severity.ERROR
         self.hear(PhaseChanged(Phase.STARTING), datetime.now(UTC))
         self.refresh_bindings()
 
@@ -179,13 +194,12 @@ class AssistantScreen(SafeApp):
             mend = f"{error.mend} · " if error.mend else ""
             now = datetime.now(UTC)
             self.hear(PhaseChanged(Phase.STOPPED), now)
-            told = Notice(str(error), Severity.ERROR, f"{mend}{key} starts it again")
-            self.hear(told, now)
+            self.hear(Notice(str(error), Severity.ERROR, f"{mend}{key} starts it again"), now)
             self.refresh_bindings()
 
-    def tell(self, error: AssistantError, severity: Severity = Severity.WARNING) -> None:
+    def tell(self, error: AssistantError) -> None:
         """Show it in the notice line until it is dismissed."""
-        self.hear(Notice(str(error), severity, error.mend), datetime.now(UTC))
+        self.hear(Notice(str(error), Severity.WARNING, error.mend), datetime.now(UTC))
 
     def on_error_occurred(self, message: ErrorOccurred) -> None:
         self.tell(message.error)
@@ -230,12 +244,21 @@ class AssistantScreen(SafeApp):
                 widget.focus()
                 return
 
+    def action_do(self, command: str) -> None:
+        self.session.do(command)
+
     def action_mute(self) -> None:
         """With push-to-talk, it opens and closes the microphone."""
         if self.loaded.settings.audio.push_to_talk:
             self.session.do("talk")
         else:
             self.session.do("unmute" if self.state.phase is Phase.MUTED else "mute")
+
+    def action_sleep(self) -> None:
+        self.session.do("wake" if self.state.phase is Phase.ASLEEP else "sleep")
+
+    def action_record(self) -> None:
+        self.session.do("on-record" if self.state.off_record else "off-record")
 
     def action_restart(self) -> None:
         self._forget_end()
@@ -249,22 +272,6 @@ class AssistantScreen(SafeApp):
             return len(self.screen_stack) == 1 and not isinstance(self.focused, Input)
         return super().check_action(action, parameters)
 
-    def action_talk(self) -> None:
-        self.session.do("talk")
-
-    def action_stop(self) -> None:
-        self.session.do("stop")
-
-    def action_sleep(self) -> None:
-        self.session.do("wake" if self.state.phase is Phase.ASLEEP else "sleep")
-
-    def action_record(self) -> None:
-        self.session.do("on-record" if self.state.off_record else "off-record")
-
-    def action_keep(self) -> None:
-        """Start or stop recording the conversation."""
-        self.session.do("record")
-
     def action_type(self) -> None:
         self.query_one(TabbedContent).active = "talk"
         self.query_one(TalkTab).type()
@@ -275,17 +282,14 @@ class AssistantScreen(SafeApp):
         if tabs.active == "settings":
             self.query_one(SettingsTab).find()
         elif tabs.active == "logs":
-            self.query_one(LogsTab).find()
+            self.query_one(LogsTab).action_filter()
         else:
             tabs.active = "memory"
             self.query_one(MemoryTab).find()
 
     async def action_undo(self) -> None:
-        try:
+        with reporting(self):  # also if there is nothing left to bring back
             rows = await self.session.ask({"act": "undo"})
-        except AssistantError as error:  # also if there is nothing left to bring back
-            self.tell(error)
-        else:
             self.notify(" ".join(lines(rows[0])))
 
     def action_copy(self) -> None:
@@ -305,12 +309,10 @@ class AssistantScreen(SafeApp):
 
     def action_help(self) -> None:
         """The keys of the focused part, and those that work everywhere."""
-        try:
-            self.screen.query_one("HelpPanel")
-        except NoMatches:
-            self.action_show_help_panel()
-        else:
+        if self.screen.query("HelpPanel"):
             self.action_hide_help_panel()
+        else:
+            self.action_show_help_panel()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The palette: every action with a key, and the themes."""
@@ -354,36 +356,31 @@ class AssistantScreen(SafeApp):
             self.error = None
             self.hear(PhaseChanged(Phase.STARTING), datetime.now(UTC))
             self.loaded = message.loaded
-            self._introduce()
+            self._name_assistant()
         else:
-            self._apply(screen)
-        self._dress(screen)
+            self._remember(screen)
+        self._apply(screen)
 
-    def _introduce(self) -> None:
+    def _name_assistant(self) -> None:
         """Use the assistant's current name."""
         self.query_one(Conversation).assistant = self.loaded.settings.persona.name
 
-    def _dress(self, screen: ScreenSettings) -> None:
+    def _apply(self, screen: ScreenSettings) -> None:
         """Apply its colours and keys."""
         if screen.theme in self.available_themes:
             self.theme = screen.theme
         else:
-            told = f"There is no theme {screen.theme!r}. To list all themes: ctrl+p, Theme."
-            self.tell(SettingsError(told))
+            sentence = f"There is no theme {screen.theme!r}. To list all themes: ctrl+p, Theme."
+            self.tell(SettingsError(sentence))
         self.set_keymap(screen.keys)
 
-    def _apply(self, screen: ScreenSettings) -> None:
+    def _remember(self, screen: ScreenSettings) -> None:
         settings = self.loaded.settings.model_copy(update={"screen": screen})
         self.loaded = replace(self.loaded, settings=settings)
 
-    def _keep_theme(self, _: object) -> None:
-        if self.theme != self.loaded.settings.screen.theme:
-            from ui.session.settings_file import set_setting
-
-            try:
+    def _save_theme(self, _: object) -> None:
+        screen = self.loaded.settings.screen
+        if self.theme != screen.theme:
+            with reporting(self):
                 set_setting(self.home, "screen.theme", self.theme)
-            except AssistantError as error:
-                self.tell(error)
-                return
-            kept = self.loaded.settings.screen.model_copy(update={"theme": self.theme})
-            self._apply(kept)
+                self._remember(screen.model_copy(update={"theme": self.theme}))

@@ -8,11 +8,11 @@ from rich.text import Text
 from textual.app import ComposeResult, RenderResult
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
+from textual.notifications import SeverityLevel
 from textual.widget import Widget
 from textual.widgets import Input
 
 from assistant.errors import AssistantError
-from assistant.events import Severity
 from assistant.paths import Home
 from assistant.settings import Loaded
 from ui.screen.app import AssistantScreen
@@ -81,9 +81,9 @@ class ReplayScreen(AssistantScreen):
         yield from super().compose()
         yield ReplayLine(self.replay)
 
-    def tell(self, error: AssistantError, severity: Severity = Severity.WARNING) -> None:
+    def tell(self, error: AssistantError) -> None:
         """The recording's own errors are in the notice line; this one only flashes."""
-        self._refused(str(error), severity)
+        self._refused(str(error), "warning")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Letters are typed if there is something to type in."""
@@ -92,32 +92,27 @@ class ReplayScreen(AssistantScreen):
         return super().check_action(action, parameters)
 
     def action_pause(self) -> None:
-        self.replay.pause()
-        self._moved()
+        self._move(self.replay.pause)
 
     def action_next_turn(self) -> None:
-        self.replay.next_turn()
-        self._moved()
+        self._move(self.replay.next_turn)
 
     def action_next_event(self) -> None:
-        self.replay.next_event()
-        self._moved()
+        self._move(self.replay.next_event)
 
     def action_speed(self, steps: int) -> None:
-        self.replay.faster(steps)
-        self._moved()
+        self._move(lambda: self.replay.faster(steps))
 
     def action_to_the_end(self) -> None:
-        self.replay.to_the_end()
-        self._moved()
+        self._move(self.replay.to_the_end)
 
-    def _moved(self) -> None:
+    def _move(self, act: Callable[[], None]) -> None:
+        act()
         self.query_one(ReplayLine).refresh()
 
-    def _refused(self, sentence: str, severity: Severity = Severity.INFO) -> None:
-        wrong = "information" if severity is Severity.INFO else "warning"
+    def _refused(self, sentence: str, severity: SeverityLevel = "information") -> None:
         self.clear_notifications()
-        self.notify(sentence, severity="information" if wrong == "information" else "warning")
+        self.notify(sentence, severity=severity)
 
 
 def _clock(seconds: float) -> str:

@@ -1,5 +1,7 @@
-"""Makes sure that a screen never prints or logs any of a conversation, however it ends."""
+"""Runs a screen to its end, and makes sure that it never prints or logs any of a conversation,
+however it ends."""
 
+import asyncio
 import logging
 from typing import ClassVar
 
@@ -7,6 +9,15 @@ from rich.console import RenderableType
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.worker import WorkerFailed
+
+from ui.process.signals import end_on_signals
+from ui.session.session import Session
+
+ENDING = ("SIGTERM", "SIGHUP", "SIGINT")
+"""SIGHUP comes when the terminal's window is closed; Ctrl-C is a key meanwhile, not a signal."""
+
+ENDING_S = 8.0
+"""Seconds; more than the assistant's process has to close."""
 
 logger = logging.getLogger(__name__)
 
@@ -35,3 +46,18 @@ class SafeApp(App[int]):
         del renderables
         self.crash = self.crash or RuntimeError("Textual gave up")
         self._close_messages_no_wait()
+
+
+def draw(app: SafeApp, session: Session) -> int:
+    """Run until the user leaves it or a signal comes; returns the exit code. Always closes the
+    session."""
+    return asyncio.run(_draw(app, session))
+
+
+async def _draw(app: SafeApp, session: Session) -> int:
+    end_on_signals(ENDING, lambda number: app.exit(128 + number), ENDING_S)
+    try:
+        code = await app.run_async()
+    finally:
+        await session.close()
+    return code or 0

@@ -1,15 +1,20 @@
-"""One line that is always visible: what the assistant is doing, and with which models."""
+"""The lines above the tabs: what the assistant is doing, and the newest trouble."""
 
 from collections.abc import Iterator
 
 from rich.text import Text
 from textual.app import RenderResult
+from textual.reactive import reactive
+from textual.widget import Widget
 
-from assistant.events import Phase
+from assistant.events import Phase, Severity
+from ui.process.console import runnable_hint
 from ui.screen.widgets.level_meter import CLOSED, meter
 from ui.screen.widgets.pane import Pane
-from ui.session.state import ScreenState
+from ui.session.state import ScreenState, ShownNotice
 
+LEAST_WIDTH, LEAST_HEIGHT = 50, 14
+"""Smaller terminals are unreadable; the layout is made for 80×24 and more."""
 SIGNS = {
     Phase.STARTING: ("…", "starting", "dim"),
     Phase.LISTENING: ("●", "listening", "green"),
@@ -27,23 +32,17 @@ class StatusLine(Pane):
     """On a narrow terminal, the least important parts are dropped first."""
 
     DEFAULT_CSS = "StatusLine { height: 1; background: $panel; color: $foreground; }"
+    line: reactive[Text] = reactive(Text)
 
     def __init__(self, live: bool) -> None:
         super().__init__()
         self._live = live
-        self._text = Text("")
 
     def show(self, state: ScreenState) -> None:
-        text = self._line(state)
-        if text != self._text or text.spans != self._text.spans:
-            self._text = text
-            self.refresh()
+        self.line = self._line(state)
 
     def render(self) -> RenderResult:
-        return self._text
-
-    def on_resize(self) -> None:
-        self.refresh()
+        return self.line
 
     def _line(self, state: ScreenState) -> Text:
         text = Text(no_wrap=True, overflow="ellipsis")
@@ -74,8 +73,7 @@ def _details(state: ScreenState) -> Iterator[str]:
     if state.idle is not None:
         yield f"idle: {state.idle.kind} · {state.idle.waiting:,} waiting"
     turn = state.turn
-    pending = state.undoable
-    if pending is not None:
+    if state.undoable is not None:
         yield "u undoes forgetting"
     if turn is not None:
         yield f"turn {turn.number}"
@@ -95,3 +93,41 @@ def _details(state: ScreenState) -> Iterator[str]:
     for role in ("stt", "tts"):
         if role in state.models:
             yield state.models[role]
+
+
+class NoticeLine(Pane):
+    """The newest warning or error that has not been dismissed, with advice; takes no space if there
+    is none."""
+
+    DEFAULT_CSS = "NoticeLine { height: auto; max-height: 3; padding: 0 1; display: none; }"
+    trouble: reactive[ShownNotice | None] = reactive(None, layout=True)
+
+    def show(self, state: ScreenState) -> None:
+        self.trouble = state.trouble
+        self.display = self.trouble is not None
+
+    def render(self) -> RenderResult:
+        if self.trouble is None:
+            return ""
+        notice = self.trouble.notice
+        style = "bold red" if notice.severity is Severity.ERROR else "bold yellow"
+        text = Text.assemble(("! ", style), notice.text)
+        if notice.mend:
+            text.append(f" → {runnable_hint(notice.mend)}", style="bold")
+        text.append("  (esc dismisses)", style="dim")
+        return text
+
+
+class TooSmall(Widget):
+    """Replaces the tabs if the terminal is too small; the status line stays."""
+
+    SCOPED_CSS = False
+    DEFAULT_CSS = """
+    TooSmall { display: none; height: 1fr; padding: 0 1; }
+    .-low TooSmall, .-slim TooSmall { display: block; }
+    .-low TabbedContent, .-slim TabbedContent { display: none; }
+    """
+
+    def render(self) -> RenderResult:
+        width, height = self.app.size
+        return f"This terminal is {width}×{height}; the screen needs 80×24."

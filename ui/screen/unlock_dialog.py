@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
-from textual.screen import ModalScreen
+from textual.containers import Horizontal
 from textual.widgets import Button, Input, Static
 
 from assistant.errors import SettingsError, StoreLocked
@@ -15,7 +14,7 @@ from assistant.paths import Home
 from assistant.settings import Settings
 from ui.process.console import runnable_hint
 from ui.process.threads import run_on_daemon_thread
-from ui.screen.widgets.step import SetupStep
+from ui.screen.widgets.dialogs import Dialog, SetupStep
 
 if TYPE_CHECKING:
     from assistant.encryption import SecretKind, Vault
@@ -26,23 +25,23 @@ AGAIN = "Once more"
 class Unlocking:
     """Opens the vault of a home for `app`."""
 
+    app: App[int]
+
     def __init__(self, home: Home, settings: Settings) -> None:
         self._home = home
         self._settings = settings
-        self.app: App[int] | None = None
         self.unseen: str | None = None
         """The recovery key of a new home until the user has it. In memory only."""
 
     async def __call__(self) -> "Vault":
         """Raises StoreError: see `open_vault`."""
         vault = await run_on_daemon_thread(self._open)
-        app = self.app
-        if app is not None and vault.recovery is not None:
+        if vault.recovery is not None:
             self.unseen = vault.recovery
-            app.push_screen(RecoveryStep(vault.recovery), self._seen)
-        if app is not None and vault.told is not None:
+            self.app.push_screen(RecoveryStep(vault.recovery), self._seen)
+        if vault.told is not None:
             mend = runnable_hint("assistant encryption enable")
-            app.notify(f"{vault.told} → {mend}", timeout=30, markup=False)
+            self.app.notify(f"{vault.told} → {mend}", timeout=30, markup=False)
         return vault
 
     def _seen(self, written_down: bool | None) -> None:
@@ -53,8 +52,6 @@ class Unlocking:
         from assistant.encryption import open_vault
 
         def ask(question: "SecretKind") -> str | None:
-            if self.app is None:
-                return None
             asking: Callable[..., Any] = self._ask
             given: str | None = self.app.call_from_thread(asking, question)
             return given
@@ -73,54 +70,35 @@ class Unlocking:
         return given
 
     async def _asked(self, title: str) -> str | None:
-        if self.app is None:
-            return None
         answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         self.app.push_screen(SecretDialog(title), answer.set_result)
         return await answer
 
 
-class SecretDialog(ModalScreen[str | None]):
-    """One hidden line of input; None if it is cancelled or empty."""
+class SecretDialog(Dialog[str | None]):
+    """One hidden line of input; None if it is empty, too."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", "Cancel", id="secret.cancel")
+        Binding("escape", "dismiss", "Cancel", id="secret.cancel")
     ]
-    DEFAULT_CSS = """
-    SecretDialog { align: center middle; }
-    SecretDialog > Vertical {
-        width: 90%; max-width: 70; height: auto;
-        border: round $primary; background: $surface; padding: 0 1;
-    }
-    """
+    HINT = "enter confirms · esc cancels"
 
-    def __init__(self, heading: str) -> None:
-        super().__init__()
-        self._heading = heading
-
-    def compose(self) -> ComposeResult:
-        box = Vertical(Input(password=True, placeholder="your input is hidden"))
-        box.border_title = self._heading
-        box.border_subtitle = "enter confirms · esc cancels"
-        yield box
+    def body(self) -> ComposeResult:
+        yield Input(password=True, placeholder="your input is hidden")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         self.dismiss(event.value or None)
-
-    def action_cancel(self) -> None:
-        self.dismiss(None)
 
 
 class RecoveryStep(SetupStep[bool]):
     """Returns whether the user has written it down; if not, the terminal shows it again when the
     screen closes."""
 
-    HEADING = "First steps: the recovery key"
-    FOCUS = "#later"
+    AUTO_FOCUS = "#later"
     """Pressing a key in haste does no harm there."""
 
     def __init__(self, recovery: str) -> None:
-        super().__init__()
+        super().__init__("First steps: the recovery key")
         self._recovery = recovery
 
     def body(self) -> ComposeResult:
@@ -130,12 +108,8 @@ class RecoveryStep(SetupStep[bool]):
             markup=False,
         )
         yield Static(f"    {self._recovery[:34]}\n    {self._recovery[35:]}", markup=False)
-
-    def buttons(self) -> list[Button]:
-        return [
-            Button("I have written it down", id="written", variant="primary"),
-            Button("Later", id="later"),
-        ]
+        written = Button("I have written it down", id="written", variant="primary")
+        yield Horizontal(written, Button("Later", id="later"), id="buttons")
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         self.dismiss(event.button.id == "written")

@@ -4,19 +4,22 @@ import asyncio
 import json
 import logging
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from assistant.encryption import Vault
+from pydantic import BaseModel
+
 from assistant.errors import AssistantError, StoreError
-from assistant.events import Event
-from assistant.ipc import event_from_json
+from assistant.ipc import Request, Row, event_from_json, send_request
 from assistant.paths import Home
 from assistant.settings import Settings
 from ui.process.unexpected import UnexpectedError
-from ui.session.assistant_worker import StartRequest
-from ui.session.plan import SessionPlan
+from ui.session.session import Ended, Heard, SessionPlan, Unlock
+
+if TYPE_CHECKING:
+    from assistant.encryption import Vault
 
 logger = logging.getLogger(__name__)
 
@@ -25,8 +28,14 @@ LONGEST_LINE = 1 << 26
 """Bytes; a whole prompt is on one line."""
 CLOSING_S = 4.0
 
-Heard = Callable[[Event, datetime], None]
-"""Receives an event and when it happened."""
+
+class StartRequest(BaseModel):
+    """What to run. The key is sent through the pipe, where nobody else can read it."""
+
+    home: Path
+    settings: Settings
+    key: str | None
+    plan: SessionPlan
 
 
 class AssistantFailed(AssistantError):
@@ -38,23 +47,22 @@ class AssistantFailed(AssistantError):
 
 
 class AssistantProcess:
-    """One assistant's process, from `start` to `close`. Belongs to the event loop.
+    """A `Session` with an assistant in its own process. Belongs to the event loop.
 
     Args:
-        vault: the home's, open as long as this exists.
-        hear: receives every event in order.
-        ended: called once with the reason it ended, unless it was closed.
+        unlock: opens the home's vault when the assistant is first started.
         command: runs `ui.session.assistant_worker`.
         environment: of the process; default: this one's.
     """
 
+    live = True
+
     def __init__(
         self,
         home: Home,
-        vault: Vault,
+        settings: Settings,
+        unlock: Unlock,
         plan: SessionPlan,
-        hear: Heard,
-        ended: Callable[[AssistantError], None],
         *,
         command: Sequence[str] | None = None,
         environment: Mapping[str, str] | None = None,
@@ -62,10 +70,12 @@ class AssistantProcess:
         self._command = command or COMMAND
         self._environment = environment
         self._home = home
-        self._vault = vault
-        self._hear = hear
-        self._ended = ended
+        self._settings = settings
+        self._unlock = unlock
+        self._vault: Vault | None = None
         self._plan = plan
+        self._hear: Heard | None = None
+        self._ended: Ended | None = None
         self._process: asyncio.subprocess.Process | None = None
         self._reading: asyncio.Task[None] | None = None
 
@@ -73,10 +83,14 @@ class AssistantProcess:
     def runs(self) -> bool:
         return self._process is not None
 
-    async def start(self, settings: Settings) -> None:
-        """Raises StoreError: no process can be started."""
-        key = self._vault.key.secret.hex() if self._vault.key is not None else None
-        order = StartRequest(home=self._home.root, settings=settings, key=key, **asdict(self._plan))
+    async def start(self, hear: Heard, ended: Ended) -> None:
+        """Raises StoreError: no process can be started, or the home can't be unlocked."""
+        self._hear, self._ended = hear, ended
+        vault = self._vault = self._vault or await self._unlock()
+        key = vault.key.secret.hex() if vault.key is not None else None
+        request = StartRequest(
+            home=self._home.root, settings=self._settings, key=key, plan=self._plan
+        )
         try:
             self._process = await asyncio.create_subprocess_exec(
                 *self._command,
@@ -88,16 +102,26 @@ class AssistantProcess:
             )
         except OSError as error:
             raise StoreError(f"The assistant can't be started: {error.strerror}.") from error
-        self._send(order.model_dump_json())
-        self._reading = asyncio.create_task(self._read(self._process))
+        self._send(request.model_dump_json())
+        self._reading = asyncio.create_task(self._read(self._process, hear, ended))
 
     def do(self, command: str) -> None:
-        """Send a command of `Assistant.command`."""
         self._send(json.dumps({"do": command}))
 
     def say(self, text: str) -> None:
-        """Send a typed turn."""
+        if not self.runs:
+            raise StoreError("The assistant is not running, so that was not sent.")
         self._send(json.dumps({"say": text}))
+
+    async def ask(self, request: Request) -> list[Row]:
+        request = {"user": self._settings.general.user, **request}
+        return await asyncio.to_thread(self._asked, request)
+
+    async def restart(self, settings: Settings) -> None:
+        self._settings = settings
+        await self.close()
+        if self._hear is not None and self._ended is not None:
+            await self.start(self._hear, self._ended)
 
     async def close(self) -> None:
         """End it; by force if it takes too long. Idempotent."""
@@ -116,17 +140,28 @@ class AssistantProcess:
         if self._reading is not None:
             await self._reading
 
+    def release(self) -> None:
+        """Release the home, when nothing will be started any more."""
+        if self._vault is not None:
+            self._vault.close()
+
     # -- inside ---------------------------------------------------------------------------------
+
+    def _asked(self, request: Request) -> list[Row]:
+        answered = send_request(self._home.door, request)
+        if answered is None:
+            raise StoreError("The memories are still loading.", mend="Try again in a moment.")
+        return list(answered)
 
     def _send(self, line: str) -> None:
         process = self._process
         if process is not None and process.stdin is not None and not process.stdin.is_closing():
             process.stdin.write(f"{line}\n".encode())
 
-    async def _read(self, process: asyncio.subprocess.Process) -> None:
+    async def _read(self, process: asyncio.subprocess.Process, hear: Heard, ended: Ended) -> None:
         failed: AssistantError | None = None
         try:
-            failed = await self._events(process)
+            failed = await _events(process, hear)
         except Exception as error:  # better to end than to show a frozen screen
             logger.exception("the assistant's output was not understood")
             failed = UnexpectedError(error, self._home.log)
@@ -134,19 +169,19 @@ class AssistantProcess:
         code = await process.wait()
         if self._process is process:  # it was not closed
             self._process = None
-            told = f"The assistant's process ended unexpectedly (code {code})."
+            sentence = f"The assistant's process ended unexpectedly (code {code})."
             mend = f"See the log: {self._home.log}"
-            self._ended(failed or AssistantFailed(told, mend, 70))
+            ended(failed or AssistantFailed(sentence, mend, 70))
 
-    async def _events(self, process: asyncio.subprocess.Process) -> AssistantError | None:
-        """Pass on events until there are no more; returns the reason for the end, if it was
-        given."""
-        assert process.stdout is not None
-        failed: AssistantError | None = None
-        async for line in process.stdout:
-            row = json.loads(line)
-            if "event" in row:
-                self._hear(event_from_json(row["event"]), datetime.fromisoformat(row["at"]))
-            else:
-                failed = AssistantFailed(**row["failed"])
-        return failed
+
+async def _events(process: asyncio.subprocess.Process, hear: Heard) -> AssistantError | None:
+    """Pass on events until there are no more; returns the reason for the end, if it was given."""
+    assert process.stdout is not None
+    failed: AssistantError | None = None
+    async for line in process.stdout:
+        row = json.loads(line)
+        if "event" in row:
+            hear(event_from_json(row["event"]), datetime.fromisoformat(row["at"]))
+        else:
+            failed = AssistantFailed(**row["failed"])
+    return failed

@@ -2,7 +2,7 @@
 
 While Python draws, it does nothing else: in the same process, a screen would hold up the sound.
 
-    ← {"home": …, "key": …, "settings": {…}}             once
+    ← {"home": …, "key": …, "settings": {…}, "plan": {…}}   once
     ← {"do": "mute"}   {"say": "hello"}
     → {"at": "2026-11-22T…", "event": {"type": …}}
     → {"failed": {"message": …, "mend": …, "exit_code": …}}
@@ -18,20 +18,17 @@ import queue
 import sys
 import threading
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TextIO
-
-from pydantic import BaseModel
 
 from assistant.encryption import HomeLock, MasterKey, Vault
 from assistant.errors import AssistantError
 from assistant.events import Event, EventBus, MicrophoneLevel, Notice, Severity, UserSensed
 from assistant.ipc import Row, event_to_json
 from assistant.paths import Home
-from assistant.settings import Settings
 from ui.process.logs import logs_in, redirected_output
 from ui.process.scheduling import use_default_scheduling
 from ui.process.unexpected import UnexpectedError
+from ui.session.assistant_process import StartRequest
 
 if TYPE_CHECKING:
     from assistant.app import Assistant
@@ -44,20 +41,6 @@ Commands = asyncio.Queue[Row | None]
 WAITING = 100
 """Unread lines above which microphone levels are skipped."""
 CLOSING_S = 2.0
-
-
-class StartRequest(BaseModel):
-    """What to run. The key is sent through the pipe, where nobody else can read it."""
-
-    home: Path
-    settings: Settings
-    key: str | None = None
-    recordings: tuple[Path, ...] = ()
-    output: Path | None = None
-    typed: bool = False
-    speak: bool = True
-    record: Path | None = None
-    """An empty name: in the home."""
 
 
 class EventWriter:
@@ -109,9 +92,9 @@ async def _run(order: StartRequest, home: Home, outbox: EventWriter) -> NoReturn
         await _serve(order, home, outbox)
     except Exception as error:
         logger.error("the assistant ended", exc_info=error)
-        told = error if isinstance(error, AssistantError) else UnexpectedError(error, home.log)
-        code = told.exit_code
-        failed = {"message": str(told), "mend": told.mend, "exit_code": code}
+        reason = error if isinstance(error, AssistantError) else UnexpectedError(error, home.log)
+        code = reason.exit_code
+        failed = {"message": str(reason), "mend": reason.mend, "exit_code": code}
         outbox.send({"failed": failed})
     outbox.close()
     # Exit here: the event loop would wait for ever for tasks that don't end, and for threads
@@ -157,10 +140,11 @@ async def _session(
     imported.set()
     key = MasterKey(bytes.fromhex(order.key)) if order.key is not None else None
     vault = Vault(key, HomeLock(home, alone=False))
-    plan = AudioPlan(order.recordings, order.output, order.typed, order.speak)
-    async with open_assistant(home, order.settings, plan, bus, vault) as assistant:
-        if order.record is not None:
-            await assistant.record(order.record if order.record.name else None)
+    plan = order.plan
+    audio = AudioPlan(plan.recordings, plan.output, plan.typed, plan.speak)
+    async with open_assistant(home, order.settings, audio, bus, vault) as assistant:
+        if plan.record is not None:
+            await assistant.record(plan.record if plan.record.name else None)
         playing = asyncio.create_task(assistant.recordings_ended())
         try:
             while (row := await commands.get()) is not None:

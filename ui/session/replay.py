@@ -45,8 +45,8 @@ class PlayableRecording:
             else:
                 events.append(known)
         if not events:
-            told = "contains nothing" + (" that this version can show" if left_out else "")
-            raise StoreError(f"The recording {path} {told}.", mend="assistant replay")
+            what = "nothing that this version can show" if left_out else "nothing"
+            raise StoreError(f"The recording {path} contains {what}.", mend="assistant replay")
         events.sort(key=lambda each: each[0])
         return cls(events[0][0], tuple(events), left_out)
 
@@ -86,14 +86,14 @@ class Replay:
     live = False
 
     def __init__(
-        self, reel: PlayableRecording, speed: float = 1.0, *, paused: bool = False
+        self, recording: PlayableRecording, speed: float = 1.0, *, paused: bool = False
     ) -> None:
-        self._reel = reel
+        self._recording = recording
         self.speed = speed
         self.paused = paused
         self.place = 0
         """Number of events played."""
-        self.refused: Callable[[str], None] = _unheard
+        self.refused: Callable[[str], None] = lambda _: None
         """Called when something can't be done."""
         self._hear: Heard | None = None
         self._ended: Ended | None = None
@@ -104,8 +104,8 @@ class Replay:
 
     async def start(self, hear: Heard, ended: Ended) -> None:
         self._hear, self._ended = hear, ended
-        if self._reel.notice is not None:
-            hear(self._reel.notice, self._reel.began)
+        if self._recording.notice is not None:
+            hear(self._recording.notice, self._recording.began)
         self._playing = asyncio.create_task(self._play())
 
     def do(self, command: str) -> None:
@@ -138,12 +138,12 @@ class Replay:
 
     @property
     def over(self) -> bool:
-        return self.place >= len(self._reel.events)
+        return self.place >= len(self._recording.events)
 
     @property
     def now(self) -> datetime:
         """When what is shown happened."""
-        return self._reel.events[max(self.place - 1, 0)][0]
+        return self._recording.events[max(self.place - 1, 0)][0]
 
     def clock(self) -> datetime:
         """The same in local time."""
@@ -152,7 +152,7 @@ class Replay:
     @property
     def seconds(self) -> tuple[float, float]:
         """Position and length in seconds, from the first event."""
-        began, ended = self._reel.began, self._reel.events[-1][0]
+        began, ended = self._recording.began, self._recording.events[-1][0]
         return (self.now - began).total_seconds(), (ended - began).total_seconds()
 
     def pause(self) -> None:
@@ -180,7 +180,9 @@ class Replay:
             if isinstance(self._tell_next(), TurnEnded):
                 break
         ended = self.now
-        while self.started and not self.over and self._reel.events[self.place][0] < ended + AFTER:
+        while (
+            self.started and not self.over and self._recording.events[self.place][0] < ended + AFTER
+        ):
             self._tell_next()
         self._changed.set()
 
@@ -198,7 +200,7 @@ class Replay:
             if self.paused:
                 await self._changed.wait()
                 continue
-            at, place = self._reel.events[self.place][0], self.place
+            at, place = self._recording.events[self.place][0], self.place
             gap = min((at - self.now).total_seconds(), LONGEST_GAP_S)
             try:
                 async with asyncio.timeout(max(gap, 0.0) / self.speed):
@@ -210,12 +212,8 @@ class Replay:
             self._ended(None)
 
     def _tell_next(self) -> Event:
-        at, event = self._reel.events[self.place]
+        at, event = self._recording.events[self.place]
         self.place += 1
         if self._hear is not None and not isinstance(event, RecordingChanged):
             self._hear(event, at)
         return event
-
-
-def _unheard(_: str) -> None:
-    """Nobody listens."""

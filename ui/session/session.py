@@ -1,24 +1,36 @@
-"""What a screen connects to: a running assistant, or a recorded conversation."""
+"""What a screen connects to: a running assistant (`AssistantProcess`), or a recorded conversation
+(`Replay`)."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from assistant.errors import AssistantError, StoreError
+from assistant.errors import AssistantError
 from assistant.events import Event
-from assistant.ipc import Request, Row, send_request
-from assistant.paths import Home
+from assistant.ipc import Request, Row
 from assistant.settings import Settings
-from ui.session.plan import SessionPlan
 
 if TYPE_CHECKING:
     from assistant.encryption import Vault
-    from ui.session.assistant_process import AssistantProcess
 
 Heard = Callable[[Event, datetime], None]
+"""Receives an event and when it happened."""
 Ended = Callable[[AssistantError | None], None]
 Unlock = Callable[[], Awaitable["Vault"]]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPlan:
+    """Where the assistant listens and speaks; default: the machine's own devices."""
+
+    recordings: tuple[Path, ...] = ()
+    output: Path | None = None
+    typed: bool = False
+    speak: bool = True
+    record: Path | None = None
+    """Where to record the conversation; an empty name: in the home."""
 
 
 class Session(Protocol):
@@ -56,73 +68,3 @@ class Session(Protocol):
 
     async def close(self) -> None:
         """Idempotent."""
-
-
-class Live:
-    """An assistant in its own process.
-
-    Args:
-        vault: the home's, or what opens it when the assistant is started.
-    """
-
-    live = True
-
-    def __init__(
-        self, home: Home, settings: Settings, vault: "Vault | Unlock", plan: SessionPlan
-    ) -> None:
-        self._home = home
-        self._settings = settings
-        self._unlock = vault if callable(vault) else None
-        self._vault = None if callable(vault) else vault
-        self._plan = plan
-        self._hosted: AssistantProcess | None = None
-        self._hear: Heard | None = None
-        self._ended: Ended | None = None
-
-    async def start(self, hear: Heard, ended: Ended) -> None:
-        self._hear, self._ended = hear, ended
-        vault = self._vault
-        if vault is None:
-            assert self._unlock is not None
-            vault = self._vault = await self._unlock()
-        from ui.session.assistant_process import (
-            AssistantProcess,  # imports encryption, which the first frame didn't need
-        )
-
-        self._hosted = AssistantProcess(self._home, vault, self._plan, hear, ended)
-        await self._hosted.start(self._settings)
-
-    def do(self, command: str) -> None:
-        if self._hosted is not None:
-            self._hosted.do(command)
-
-    def say(self, text: str) -> None:
-        if self._hosted is None or not self._hosted.runs:
-            raise StoreError("The assistant is not running, so that was not sent.")
-        self._hosted.say(text)
-
-    async def ask(self, request: Request) -> list[Row]:
-        request = {"user": self._settings.general.user, **request}
-        return await asyncio.to_thread(self._asked, request)
-
-    async def restart(self, settings: Settings) -> None:
-        self._settings = settings
-        await self.close()
-        if self._hear is not None and self._ended is not None:
-            await self.start(self._hear, self._ended)
-
-    async def close(self) -> None:
-        hosted, self._hosted = self._hosted, None
-        if hosted is not None:
-            await hosted.close()
-
-    def release(self) -> None:
-        """Release the home, when nothing will be started any more."""
-        if self._vault is not None:
-            self._vault.close()
-
-    def _asked(self, request: Request) -> list[Row]:
-        answered = send_request(self._home.door, request)
-        if answered is None:
-            raise StoreError("The memories are still loading.", mend="Try again in a moment.")
-        return list(answered)

@@ -1,7 +1,7 @@
 """What the screen shows, folded from the assistant's events. Knows nothing of how it is drawn."""
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -43,6 +43,8 @@ SILENCE_DBFS = -96.0
 MOST_NOTICES = 200
 MOST_TURNS = 500
 """Turns kept on the screen; the transcript has all."""
+OFF_THE_RECORD = "Off the record: from now on, nothing you say is kept."
+ON_THE_RECORD = "Back on the record. What was said in between has not been kept."
 STEPS = ("turn_decided", "transcript", "recall", "first_token", "first_audio")
 """Steps of a turn, in the order they happen."""
 
@@ -61,9 +63,9 @@ class Turn:
     interrupted: bool = False
     recalled: tuple[MemoryUsed, ...] = ()
     missed: bool = False
+    """Recall lacked something at its deadline; `stand_in` and `brief` as in `Recalled`."""
     stand_in: bool = False
     brief: bool = False
-    """Recall lacked something at its deadline."""
     sections: tuple[PromptSection, ...] = ()
     budget: int = 0
     left_out: dict[str, str] = field(default_factory=dict)
@@ -105,7 +107,6 @@ class Turn:
 class RemarkLine:
     """A line that is not a turn: a remark of the assistant, or what became of a sound."""
 
-    at: datetime
     kind: str
     """`remark`, `ignored` or `note`."""
     text: str
@@ -118,7 +119,6 @@ Entry = Turn | RemarkLine
 class ShownNotice:
     """A notice and whether it was dismissed."""
 
-    at: datetime
     notice: Notice
     dismissed: bool = False
 
@@ -131,7 +131,6 @@ class PendingForget:
     at: datetime
     exchanges: frozenset[str]
     memories: frozenset[str]
-    due: datetime
     undone: bool = False
     receipt: ForgettingDone | None = None
 
@@ -150,7 +149,6 @@ class ScreenState:
     off_record: bool = False
     recording: str | None = None
     """The file that the conversation is recorded to."""
-    ended: bool = False
     models: dict[str, str] = field(default_factory=dict)
     loading: dict[str, str] = field(default_factory=dict)
     """Names of the models being loaded, by role."""
@@ -172,9 +170,9 @@ class ScreenState:
     """The idle work in progress."""
     notices: deque[ShownNotice] = field(default_factory=lambda: deque(maxlen=MOST_NOTICES))
     forgettings: list[PendingForget] = field(default_factory=list)
-    veiled_exchanges: frozenset[str] = frozenset()
+    hidden_exchanges: frozenset[str] = frozenset()
     """Ids of what is being forgotten or is gone: must not be shown."""
-    veiled_memories: frozenset[str] = frozenset()
+    hidden_memories: frozenset[str] = frozenset()
 
     def add(self, entry: Entry) -> None:
         self.entries.append(entry)
@@ -193,14 +191,12 @@ class ScreenState:
     @property
     def trouble(self) -> ShownNotice | None:
         """The newest warning or error that has not been dismissed."""
-        return next(
-            (
-                told
-                for told in reversed(self.notices)
-                if not told.dismissed and told.notice.severity is not Severity.INFO
-            ),
-            None,
+        serious = (
+            each
+            for each in reversed(self.notices)
+            if not each.dismissed and each.notice.severity is not Severity.INFO
         )
+        return next(serious, None)
 
     @property
     def undoable(self) -> PendingForget | None:
@@ -215,7 +211,7 @@ def fold(state: ScreenState, event: Event, at: datetime) -> None:
         case PhaseChanged(phase):
             state.phase = phase
             if phase is Phase.STARTING:
-                _begin(state, at)
+                _begin(state)
             if phase is not Phase.HEARING:
                 state.partial = ""
         case MicrophoneLevel(dbfs):
@@ -235,20 +231,20 @@ def fold(state: ScreenState, event: Event, at: datetime) -> None:
         case IdleWork(kind):
             state.idle = event if kind is not None else None
         case Notice():
-            state.notices.append(ShownNotice(at, event))
+            state.notices.append(ShownNotice(event))
         case RecordChanged(off):
             state.off_record = off
-            state.add(RemarkLine(at, "note", _record(off)))
+            state.add(RemarkLine("note", OFF_THE_RECORD if off else ON_THE_RECORD))
         case RecordingChanged(path):
             state.recording = path
         case SessionEnded():
-            state.ended, state.idle = True, None
+            state.idle = None
         case Remarked(text):
-            state.add(RemarkLine(at, "remark", text))
+            state.add(RemarkLine("remark", text))
         case SpeechIgnored(reason, text):
             state.partial = ""
             if text:
-                state.add(RemarkLine(at, "ignored", f"{text} ({reason})"))
+                state.add(RemarkLine("ignored", f"{text} ({reason})"))
         case PartialTranscript(_, text):
             state.partial = text
         case ForgettingBegan() | ForgettingUndone() | ForgettingDone():
@@ -294,14 +290,14 @@ def _turn(state: ScreenState, event: Event, at: datetime) -> None:
             turn.tokens_per_s, turn.exchange = event.tokens_per_s, event.exchange
 
 
-def _begin(state: ScreenState, at: datetime) -> None:
+def _begin(state: ScreenState) -> None:
     """A new session; unfinished turns of the previous one stay so."""
-    state.ended, state.memories, state.idle = False, None, None
+    state.memories, state.idle = None, None
     state.loading.clear()
     if state.turn is not None and not state.anew:
         state.anew = True
         state.turn.over = True
-        state.entries.append(RemarkLine(at, "note", "The assistant was restarted."))
+        state.entries.append(RemarkLine("note", "The assistant was restarted."))
 
 
 def _of(state: ScreenState, number: int, at: datetime) -> Turn:
@@ -316,9 +312,9 @@ def _of(state: ScreenState, number: int, at: datetime) -> Turn:
 
 def _forgetting(state: ScreenState, event: Event, at: datetime) -> None:
     match event:
-        case ForgettingBegan(key, exchanges, memories, due):
+        case ForgettingBegan(key, exchanges, memories):
             ids = frozenset(exchanges), frozenset(memories)
-            state.forgettings.append(PendingForget(key, at, *ids, due))
+            state.forgettings.append(PendingForget(key, at, *ids))
         case ForgettingUndone(key):
             for each in state.forgettings:
                 each.undone = each.undone or each.id == key
@@ -327,12 +323,9 @@ def _forgetting(state: ScreenState, event: Event, at: datetime) -> None:
                 if each.id == event.id:
                     each.receipt = event
                     _erase(state, each)
-    state.veiled_exchanges = _union(each.exchanges for each in state.forgettings if not each.undone)
-    state.veiled_memories = _union(each.memories for each in state.forgettings if not each.undone)
-
-
-def _union(parts: Iterable[frozenset[str]]) -> frozenset[str]:
-    return frozenset().union(*parts)
+    hidden = [each for each in state.forgettings if not each.undone]
+    state.hidden_exchanges = frozenset().union(*(each.exchanges for each in hidden))
+    state.hidden_memories = frozenset().union(*(each.memories for each in hidden))
 
 
 def _erase(state: ScreenState, gone: PendingForget) -> None:
@@ -343,12 +336,6 @@ def _erase(state: ScreenState, gone: PendingForget) -> None:
             turn.user = turn.written = turn.heard = ""
         turn.recalled = tuple(each for each in turn.recalled if each.id not in gone.memories)
         turn.sections = tuple(replace(each, text="") for each in turn.sections)
-
-
-def _record(off: bool) -> str:
-    if off:
-        return "Off the record: from now on, nothing you say is kept."
-    return "Back on the record. What was said in between has not been kept."
 
 
 def chosen(state: ScreenState, number: int | None) -> Turn | None:

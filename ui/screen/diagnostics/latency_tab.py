@@ -12,9 +12,8 @@ from textual.widgets.option_list import Option
 
 from assistant.events import Latency
 from ui.screen.talk.waterfall import LABELS, first_sound, reached
-from ui.screen.widgets.listing import Listing
-from ui.screen.widgets.messages import OpenTurn
-from ui.screen.widgets.pane import Pane
+from ui.screen.widgets.lists import Rows
+from ui.screen.widgets.pane import OpenTurn, Pane
 from ui.session.state import STEPS, ScreenState, Turn, percentile
 from ui.text.terminal_safe import plain
 
@@ -22,14 +21,6 @@ EMPTY = (
     "When a turn is over, it gets a bar here: how long it took from the end of your speech\n"
     "to the first sound of the answer, and how that time was spent."
 )
-LETTERS = {
-    "turn_decided": "E",
-    "transcript": "W",
-    "recall": "R",
-    "first_token": "T",
-    "first_audio": "S",
-}
-"""Each marks its step in a bar, to tell the steps apart without colours."""
 NUMBER, SUM, LATE, TOKENS, SPEED = 5, 10, 13, 12, 10
 FIGURES = NUMBER + SUM + LATE + TOKENS + SPEED
 WIDEST_BAR = 80
@@ -40,10 +31,13 @@ BEYOND = 1.5
 others."""
 
 
-class Turns(Listing):
+class Turns(Rows):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "select", "Open turn", id="latency.open")
     ]
+    BORDER_TITLE = "Turns: " + " · ".join(
+        f"{letter} {label}" for label, _, letter in LABELS.values()
+    )
 
 
 class LatencyTab(Pane):
@@ -52,33 +46,22 @@ class LatencyTab(Pane):
     DEFAULT_CSS = """
     LatencyTab { layout: vertical; }
     LatencyTab > #usual { height: auto; padding: 0 1; }
-    LatencyTab > Turns {
-        border: round $primary; padding: 0 1;
-        text-wrap: nowrap; text-overflow: ellipsis;
-    }
+    LatencyTab > Turns { border: round $primary; }
     LatencyTab > Turns:focus { border: round $accent; }
     """
 
     def __init__(self) -> None:
         super().__init__()
         self._over: list[Turn] = []
-        self._drawn: tuple[object, ...] = ()
 
     def compose(self) -> ComposeResult:
         yield Static(EMPTY, id="usual", markup=False)
         yield Turns()
 
-    def on_mount(self) -> None:
-        self.query_one(Turns).border_title = "Turns: " + " · ".join(
-            f"{LETTERS[name]} {LABELS[name][0]}" for name in STEPS
-        )
-
     def show(self, state: ScreenState) -> None:
         over = [turn for turn in state.turns if turn.over]
-        drawn = (len(over), over[-1].number if over else 0, self.size.width)
-        if not over or drawn == self._drawn:
+        if not over or not self.differs(len(over), over[-1].number, self.size.width):
             return
-        self._drawn = drawn
         self.query_one("#usual", Static).update(usual(over))
         self._list(over)
 
@@ -135,11 +118,11 @@ def bar(latency: Latency, whole: float, cells: int) -> Text:
     text = Text()
     ended, before = 0, 0.0
     for name, ms in reached(latency):
-        _, colour = LABELS[name]
+        _, colour, letter = LABELS[name]
         end = min(round(cells * ms / whole) if whole else 0, cells)
         # A step too short for a cell is only in the figures.
         if end > ended:
-            text.append(LETTERS[name].ljust(end - ended, "▬"), style=f"black on {colour}")
+            text.append(letter.ljust(end - ended, "▬"), style=f"black on {colour}")
             ended = end
         before = ms
     if before > whole and text:
@@ -155,18 +138,18 @@ def usual(turns: Sequence[Turn]) -> Text:
     lines.append(Text(f"{'':<18}{'p50':>9}{'p95':>11}{'p50':>13}{'p95':>12}", style="dim"))
     lines += _steps(turns)
     missed = sum(turn.missed for turn in turns)
-    told = [f"recall late in {missed} of {len(turns)} turns"]
+    parts = [f"recall late in {missed} of {len(turns)} turns"]
     if stand_ins := sum(turn.stand_in for turn in turns):
-        told[0] += f", with the fast encoder in {stand_ins}"
+        parts[0] += f", with the fast encoder in {stand_ins}"
     if briefs := sum(turn.brief for turn in turns):
-        told[0] += f", in brief in {briefs}"
+        parts[0] += f", in brief in {briefs}"
     read = percentile([t.read_tokens for t in turns if t.read_tokens is not None], 0.5)
     if read is not None:
-        told.append(f"{read:,.0f} tokens read (p50)")
+        parts.append(f"{read:,.0f} tokens read (p50)")
     speed = percentile([t.tokens_per_s for t in turns if t.tokens_per_s is not None], 0.5)
     if speed is not None:
-        told.append(f"{speed:.1f} tokens/s (p50)")
-    lines.append(Text(" · ".join(told), style="bold" if missed else ""))
+        parts.append(f"{speed:.1f} tokens/s (p50)")
+    lines.append(Text(" · ".join(parts), style="bold" if missed else ""))
     return Text("\n").join(lines)
 
 
@@ -182,10 +165,10 @@ def _steps(turns: Sequence[Turn]) -> Iterator[Text]:
     for name in STEPS:
         if not own[name]:
             continue
-        label, colour = LABELS[name]
+        label, colour, letter = LABELS[name]
         figures = [percentile(times, p) for times in (own[name], since[name]) for p in (0.5, 0.95)]
         shown = [f"{ms:,.0f} ms" for ms in figures if ms is not None]
         yield Text.assemble(
-            (f" {LETTERS[name]} ", f"black on {colour}"),
+            (f" {letter} ", f"black on {colour}"),
             f" {label:<14}{shown[0]:>9}{shown[1]:>11}{shown[2]:>13}{shown[3]:>12}",
         )

@@ -8,7 +8,6 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
-from textual.message import Message
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -48,9 +47,6 @@ class LogView(ScrollView, can_focus=True):
 
     unread = reactive(0)
     """Lines that arrived while the end was out of sight."""
-
-    class Moved(Message):
-        """The number of unread lines has changed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -100,9 +96,6 @@ class LogView(ScrollView, can_focus=True):
         self._following, self.unread = True, 0
         self.scroll_end(animate=False, force=True, immediate=True)
 
-    def watch_unread(self) -> None:
-        self.post_message(self.Moved())
-
     def watch_scroll_y(self, old: float, new: float) -> None:
         super().watch_scroll_y(old, new)
         at_end = new >= self.max_scroll_y
@@ -121,10 +114,6 @@ class LogView(ScrollView, can_focus=True):
             return Strip.blank(width, self.rich_style)
         return Strip(self._strips[place]).apply_style(self.rich_style).adjust_cell_length(width)
 
-    @property
-    def _cells(self) -> int:
-        return self.scrollable_content_region.width
-
     # -- inside ---------------------------------------------------------------------------------
 
     def _shorten(self) -> None:
@@ -142,13 +131,12 @@ class LogView(ScrollView, can_focus=True):
         for line in self._lines:
             if self._wanted(line):
                 self._strips += self._wrapped(line)
-        self._following = following
         self._grown()
         if not following and len(self._strips) < before:
             self.scroll_to(y=min(self.scroll_y, self.max_scroll_y), animate=False)
 
     def _grown(self) -> None:
-        self.virtual_size = Size(self._cells, len(self._strips))
+        self.virtual_size = Size(self.scrollable_content_region.width, len(self._strips))
         if self._following:
             self.scroll_end(animate=False, force=True, immediate=True)
         self.refresh()
@@ -162,7 +150,7 @@ class LogView(ScrollView, can_focus=True):
         name = f"{line.logger}: " if line.logger else ""
         body = name + line.text
         indent = sum(segment.cell_length for segment in head) or (2 if line.level else 0)
-        width = max(self._cells - indent, 20)
+        width = max(self.scrollable_content_region.width - indent, 20)
         rows = []
         for number, part in enumerate(_wrap(body, width)):
             lead = head if head and not number else [Segment(" " * indent)]

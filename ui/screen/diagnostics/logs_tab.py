@@ -7,15 +7,14 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
-from textual.timer import Timer
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from assistant.errors import StoreError
 from assistant.paths import Home
 from ui.screen.diagnostics.log_tail import LEVELS, LogLine, LogTail
 from ui.screen.diagnostics.log_view import LogView
-from ui.screen.widgets.filter_line import FilterLine, focus_later
-from ui.screen.widgets.messages import ErrorOccurred
+from ui.screen.widgets.lists import FilterLine
+from ui.screen.widgets.pane import ErrorOccurred, in_sight
 
 EVERY_S = 0.5
 EMPTY = "What the assistant logs about its own work appears here. It contains nothing you said."
@@ -44,32 +43,25 @@ class LogsTab(Container):
         self._which = "assistant"
         self._least = "INFO"
         self._tail = LogTail(home.log)
-        self._reading: Timer | None = None
         self._busy = False
         self._failed = ""
 
     def compose(self) -> ComposeResult:
         yield Static(EMPTY, id="about", markup=False)
         yield LogView()
-        yield FilterLine("words of a line")
+        yield FilterLine("words of a line", LogView, self._narrow)
 
     def on_mount(self) -> None:
-        self._reading = self.set_interval(EVERY_S, self._look, pause=True)
-        self._tell()
+        self.set_interval(EVERY_S, self._look)
+        self.watch(self.query_one(LogView), "unread", self._describe)
 
     def on_show(self) -> None:
-        if self._reading is not None:
-            self._reading.resume()
         self._look()
-
-    def on_hide(self) -> None:
-        if self._reading is not None:
-            self._reading.pause()
 
     # -- reading --------------------------------------------------------------------------------
 
     def _look(self) -> None:
-        if not self._busy:
+        if in_sight(self) and not self._busy:
             self._busy = True
             self.run_worker(self._read(), group="read")
 
@@ -85,17 +77,17 @@ class LogsTab(Container):
         self._failed = ""
         if tail is self._tail and lines:
             self.query_one(LogView).add(lines)
-            self._tell()
+            self._describe()
 
-    def _fail(self, told: str) -> None:
+    def _fail(self, sentence: str) -> None:
         """Report it once, not twice a second."""
-        if told != self._failed:
-            self._failed = told
-            self.post_message(ErrorOccurred(StoreError(told)))
+        if sentence != self._failed:
+            self._failed = sentence
+            self.post_message(ErrorOccurred(StoreError(sentence)))
 
     # -- what is shown --------------------------------------------------------------------------
 
-    def _tell(self) -> None:
+    def _describe(self) -> None:
         view = self.query_one(LogView)
         words = self.query_one(FilterLine).value.strip()
         text = Text.assemble((FILES[self._which], "bold"), f", {LEAST[self._least]}")
@@ -107,9 +99,6 @@ class LogsTab(Container):
             text.append(f"\n\n{EMPTY if not view.held else 'No line matches.'}", style="dim")
         self.query_one("#about", Static).update(text)
 
-    def on_log_view_moved(self) -> None:
-        self._tell()
-
     def _narrow(self) -> None:
         words, least = self.query_one(FilterLine).words, LEVELS.index(self._least)
 
@@ -120,7 +109,7 @@ class LogsTab(Container):
             return all(word in whole for word in words)
 
         self.query_one(LogView).only(wanted)
-        self._tell()
+        self._describe()
 
     def action_least(self, level: str) -> None:
         self._least = level
@@ -135,19 +124,5 @@ class LogsTab(Container):
         self._narrow()
         self._look()
 
-    def find(self) -> None:
-        self.action_filter()
-
     def action_filter(self) -> None:
         self.query_one(FilterLine).open()
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        event.stop()
-        self._narrow()
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.query_one(LogView).focus()
-
-    def on_filter_line_left(self) -> None:
-        focus_later(self.query_one(LogView))

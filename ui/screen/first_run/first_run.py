@@ -12,19 +12,20 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 from textual.app import App, RenderResult
+from textual.reactive import reactive
 
 from assistant.errors import AssistantError, ModelMissing
 from assistant.events import Phase
 from assistant.paths import Home
 from assistant.settings import Settings
 from ui.process.threads import run_on_daemon_thread
+from ui.screen.settings.sound_probe_client import AudioProbe, AudioProbeProcess
 from ui.screen.widgets.pane import Pane
+from ui.session.settings_file import set_setting
 from ui.session.state import ScreenState
 
 if TYPE_CHECKING:
-    from assistant.ipc import Row
     from models.download import Report
-    from ui.screen.first_run.microphone_step import Check
     from ui.session.model_downloads import Needed
 
 LOADING = "Loading the models; you can speak in a moment."
@@ -46,8 +47,8 @@ class FirstRun:
     Args:
         new: the home is new; otherwise only missing models are asked for.
         listens: there is a microphone to test; recordings need none.
-        check, needed, bring: the microphone's check, and functions for models; default: this
-            machine's own.
+        sound, needed, bring: the sound devices, and functions for models; default: this machine's
+            own.
     """
 
     def __init__(
@@ -56,12 +57,12 @@ class FirstRun:
         *,
         new: bool,
         listens: bool = True,
-        check: "Callable[[Callable[[Row], None]], Check] | None" = None,
+        sound: AudioProbe | None = None,
         needed: "Callable[[Settings], list[Needed]] | None" = None,
         bring: "Callable[[Settings, Report, threading.Event], None] | None" = None,
     ) -> None:
         self._home = home
-        self._check = check
+        self._sound = sound or AudioProbeProcess()
         self._needed = needed
         self._bring = bring
         self._microphone_due = new and listens
@@ -96,13 +97,13 @@ class FirstRun:
     async def _try_microphone(self, app: App[int], settings: Settings) -> Settings:
         from ui.screen.first_run.microphone_step import MicrophoneStep
 
-        check = self._check or self._own_check()
-        chosen = await app.push_screen_wait(MicrophoneStep(check, settings.audio.input_device))
+        step = MicrophoneStep(self._sound, settings.audio.input_device)
+        chosen = await app.push_screen_wait(step)
         if chosen is None:
             return settings
         audio = settings.audio.model_copy(update={"input_device": chosen})
         try:
-            await run_on_daemon_thread(self._keep, chosen)
+            await run_on_daemon_thread(set_setting, self._home, "audio.input_device", chosen)
         except AssistantError as error:
             logger.warning("the chosen microphone can't be saved", exc_info=error)
             app.notify(
@@ -125,37 +126,19 @@ class FirstRun:
 
         return (self._needed or missing_models)(settings)
 
-    def _own_check(self) -> "Callable[[Callable[[Row], None]], Check]":
-        from ui.screen.first_run.microphone_check import MicrophoneCheck
-
-        return partial(MicrophoneCheck, self._home)
-
-    def _keep(self, microphone: str) -> None:
-        from ui.session.settings_file import set_setting
-
-        set_setting(self._home, "audio.input_device", microphone)
-
 
 class FirstExchangeHint(Pane):
     """What to do first; disappears after the first turn."""
 
-    DEFAULT_CSS = """
-    FirstExchangeHint { height: auto; padding: 0 1; border: round $accent; }
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._words = LOADING
+    DEFAULT_CSS = "FirstExchangeHint { height: auto; padding: 0 1; border: round $accent; }"
+    words = reactive(LOADING, layout=True)
 
     def show(self, state: ScreenState) -> None:
         if state.turn is not None and state.turn.over:
             self.remove()
             return
         self.display = state.phase is not Phase.STOPPED
-        words = LOADING if state.phase is Phase.STARTING else HELLO
-        if words != self._words:
-            self._words = words
-            self.refresh(layout=True)
+        self.words = LOADING if state.phase is Phase.STARTING else HELLO
 
     def render(self) -> RenderResult:
-        return Text(self._words, style="bold")
+        return Text(self.words, style="bold")

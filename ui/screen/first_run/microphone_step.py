@@ -1,19 +1,36 @@
 """First step: does the microphone hear the user?"""
 
-from collections.abc import Callable
-from typing import Protocol
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
+from typing import Literal
 
 from rich.text import Text
+from textual import work
 from textual.app import ComposeResult
+from textual.containers import Horizontal
 from textual.widgets import Button, OptionList, Static
-from textual.widgets.option_list import Option
+from textual.worker import Worker, WorkerCancelled
 
-from assistant.ipc import Row
+from assistant.errors import AudioError
+from assistant.voice.audio import Device, choose_device
 from ui.process.console import runnable_hint
-from ui.screen.first_run.microphone_check import Judgement
+from ui.screen.settings.sound_probe_client import AudioProbe
+from ui.screen.widgets.dialogs import SetupStep
 from ui.screen.widgets.level_meter import meter
-from ui.screen.widgets.step import SetupStep
 
+Hearing = Literal["waiting", "heard", "silent"]
+
+NOISE_LEVELS = 6
+"""First levels, which are taken for the room's noise."""
+RISE_DB = 12.0
+"""Speech is at least this much louder than the room, in dB, …"""
+LEAST_DBFS = -50.0
+"""… and at least this loud, in dBFS."""
+SPEECH_LEVELS = 4
+"""Levels, about a third of a second: a click is shorter."""
+DEAD_DBFS = -85.0
+"""dBFS below the noise of any working microphone."""
+DEAD_LEVELS = 25
 CELLS = 30
 DEFAULT = "the system's default"
 SILENT = (
@@ -22,75 +39,87 @@ SILENT = (
 )
 
 
-class Check(Protocol):
-    """See `ui.screen.first_run.microphone_check.MicrophoneCheck`."""
+@dataclass(slots=True)
+class Judgement:
+    """Decides from levels alone whether a microphone hears anyone."""
 
-    async def listen(self, microphone: str | None) -> None: ...
+    levels: list[float] = field(default_factory=list)
+    _loud: int = 0
 
-    async def close(self) -> None: ...
+    def hear(self, dbfs: float) -> Hearing:
+        """Once heard, it stays so."""
+        self.levels.append(dbfs)
+        room = min(self.levels[:NOISE_LEVELS])
+        if len(self.levels) > NOISE_LEVELS and dbfs > max(room + RISE_DB, LEAST_DBFS):
+            self._loud += 1
+        if self._loud >= SPEECH_LEVELS:
+            return "heard"
+        if len(self.levels) >= DEAD_LEVELS and max(self.levels) < DEAD_DBFS:
+            return "silent"
+        return "waiting"
 
 
 class MicrophoneStep(SetupStep[str | None]):
-    """Returns the chosen microphone; None is the one in the settings.
+    """Returns the chosen microphone; None is the one in the settings. Nothing is stored of what it
+    hears.
 
     Args:
-        check: creates the check, given the function that receives its rows.
         wanted: the microphone in the settings.
     """
 
-    HEADING = "First steps: the microphone"
     DEFAULT_CSS = """
     MicrophoneStep OptionList { height: auto; max-height: 6; margin-bottom: 1; display: none; }
-    MicrophoneStep OptionList.-several { display: block; }
     """
 
-    def __init__(self, check: Callable[[Callable[[Row], None]], Check], wanted: str | None) -> None:
-        super().__init__()
-        self._check = check(self._told)
+    def __init__(self, sound: AudioProbe, wanted: str | None) -> None:
+        super().__init__("First steps: the microphone")
+        self._sound = sound
         self._wanted = wanted
         self._chosen: str | None = None
-        self._devices: list[str] = []
-        self._judgement = Judgement()
+        self._devices: list[Device] = []
+        self._names: list[str] = []
+        self._listening: Worker[None]
 
     def body(self) -> ComposeResult:
         yield Static("Looking for microphones…", id="device", markup=False)
         yield Static(meter(-96.0, cells=CELLS), id="level", markup=False)
         yield Static("", id="verdict", markup=False)
         yield OptionList()
-
-    def buttons(self) -> list[Button]:
-        return [Button("Go on", id="on", variant="primary"), Button("Without", id="without")]
+        go_on, without = Button("Go on", id="on", variant="primary"), Button("Without")
+        yield Horizontal(go_on, without, id="buttons")
 
     def on_mount(self) -> None:
-        self.run_worker(self._check.listen(self._wanted))
+        self._listening = self._listen()
 
-    def _told(self, row: Row) -> None:
-        if not self.is_attached:  # the step has been left
-            return
-        if "devices" in row:
-            self._list(row["devices"])
-        elif "microphone" in row:
-            self.query_one("#device", Static).update(f"Microphone: {row['microphone']}")
+    @work
+    async def _listen(self) -> None:
+        """Until it is cancelled, or the microphone fails."""
+        judgement = Judgement()
+        try:
+            if not self._devices:
+                self._list(await self._sound.devices())
+            device = choose_device(self._devices, "microphone", self._chosen or self._wanted)
+            self.query_one("#device", Static).update(f"Microphone: {device.name}")
             self._say("Say something.")
-        elif "dbfs" in row:
-            self._hear(row["dbfs"])
-        else:
-            failed = row["failed"]
+            while True:  # the probe ends by itself
+                async with aclosing(self._sound.levels(device)) as levels:
+                    async for level in levels:
+                        self._judge(judgement.hear(level), level)
+        except AudioError as error:
             self.query_one("#device", Static).update("The microphone doesn't work.")
-            mend = f" → {runnable_hint(failed['mend'])}" if failed.get("mend") else ""
+            mend = f" → {runnable_hint(error.mend)}" if error.mend else ""
             self.query_one("#level", Static).update(meter(-96.0, closed=True, cells=CELLS))
-            self._say(f"{failed['message']}{mend}", "bold yellow", sign="! ")
+            self._say(f"{error}{mend}", "bold yellow", sign="! ")
 
-    def _list(self, devices: list[str]) -> None:
+    def _list(self, devices: list[Device]) -> None:
         self._devices = devices
+        self._names = list(dict.fromkeys(device.name for device in devices if device.inputs))
         choices = self.query_one(OptionList)
-        choices.clear_options()
-        choices.add_options(Option(name) for name in (DEFAULT, *devices))
-        choices.set_class(len(devices) > 1, "-several")
+        choices.add_options((DEFAULT, *self._names))
+        choices.display = len(self._names) > 1
 
-    def _hear(self, dbfs: float) -> None:
+    def _judge(self, hearing: Hearing, dbfs: float) -> None:
         self.query_one("#level", Static).update(meter(dbfs, cells=CELLS))
-        hearing = self._judgement.hear(dbfs)
         if hearing == "heard":
             self._say("I hear you.", "bold green", sign="✓ ")
         elif hearing == "silent":
@@ -99,11 +128,11 @@ class MicrophoneStep(SetupStep[str | None]):
     def _say(self, sentence: str, style: str = "", sign: str = "") -> None:
         self.query_one("#verdict", Static).update(Text.assemble((sign, style), sentence))
 
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        self._chosen = self._devices[event.option_index - 1] if event.option_index else None
-        self._judgement = Judgement()
+    async def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        self._chosen = self._names[event.option_index - 1] if event.option_index else None
         self._say("…")
-        self.run_worker(self._check.listen(self._chosen or self._wanted))
+        await self._stop()
+        self._listening = self._listen()
         self.query_one("#on", Button).focus()
 
     async def on_button_pressed(self, event: Button.Pressed) -> None:
@@ -113,9 +142,11 @@ class MicrophoneStep(SetupStep[str | None]):
         self.run_worker(self._end(None))
 
     async def _end(self, chosen: str | None) -> None:
-        """The device must be free, since the assistant opens it next."""
-        await self._check.close()
+        await self._stop()
         self.dismiss(chosen)
 
-    async def on_unmount(self) -> None:
-        await self._check.close()
+    async def _stop(self) -> None:
+        """Returns when the device is free: it is opened again next."""
+        self._listening.cancel()
+        with suppress(WorkerCancelled):
+            await self._listening.wait()

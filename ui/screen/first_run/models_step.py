@@ -8,13 +8,14 @@ from collections.abc import Callable, Sequence
 
 from rich.text import Text
 from textual.app import ComposeResult
+from textual.containers import Horizontal
 from textual.widgets import Button, Static
 
 from assistant.errors import AssistantError
 from models.download import DownloadProgress, PullStopped, Report, size_text
 from ui.process.console import runnable_hint
 from ui.process.threads import run_on_daemon_thread
-from ui.screen.widgets.step import SetupStep
+from ui.screen.widgets.dialogs import SetupStep
 from ui.session.model_downloads import Needed, Progress
 
 logger = logging.getLogger(__name__)
@@ -28,10 +29,8 @@ BAR = 20
 class ModelsStep(SetupStep[bool]):
     """Returns whether all models are there."""
 
-    HEADING = "First steps: the models"
-
     def __init__(self, models: Sequence[Needed], bring: Bring) -> None:
-        super().__init__()
+        super().__init__("First steps: the models")
         self._models = models
         self._bring = bring
         self._progress = Progress(models)
@@ -42,9 +41,8 @@ class ModelsStep(SetupStep[bool]):
         yield Static(_listed(self._models), id="models", markup=False)
         yield Static("", id="progress", markup=False)
         yield Static("", id="trouble", markup=False)
-
-    def buttons(self) -> list[Button]:
-        return [Button("Download", id="go", variant="primary"), Button("Not now", id="not")]
+        go, leave = Button("Download", id="go", variant="primary"), Button("Not now", id="not")
+        yield Horizontal(go, leave, id="buttons")
 
     def on_mount(self) -> None:
         self.set_interval(DRAW_S, self._draw)

@@ -2,47 +2,46 @@
 memory` sends."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from functools import partial
+from functools import cached_property
 from typing import Any, ClassVar
 
+from textual import work
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 from textual.widget import Widget
-from textual.worker import WorkType
 
 from assistant.errors import AssistantError
 from assistant.ipc import Row
-from ui.screen.memory.forgetting_preview import SHOWN, details, question
+from ui.screen.memory.forgetting import SHOWN, details, question
 from ui.screen.widgets.dialogs import Confirm, LineDialog
-from ui.screen.widgets.messages import ErrorOccurred
+from ui.screen.widgets.pane import ErrorOccurred
 from ui.session.session import Session
 
-MEMORY_BINDINGS: list[BindingType] = [
-    Binding("p", "pin", "Pin", id="memory.pin"),
-    Binding("n", "never_recall", "Never recall", id="memory.never_recall"),
-    Binding("e", "edit", "Edit", id="memory.edit"),
-    Binding("w", "wrong", "Wrong", id="memory.wrong"),
-    Binding("d,delete", "forget", "Forget", id="memory.forget"),
-    Binding("D", "forget(True)", "Forget with its sources", show=False, id="memory.forget_sources"),
-]
+MARKED = {
+    "pinned": ("Pinned.", "No longer pinned."),
+    "never_recall": ("Never recalled from now on.", "Can be recalled again."),
+}
 
 
 class MemoryActions(Widget):
     """Actions on the chosen memories."""
 
-    BINDINGS: ClassVar[list[BindingType]] = MEMORY_BINDINGS
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("p", "mark('pinned')", "Pin", id="memory.pin"),
+        Binding("n", "mark('never_recall')", "Never recall", id="memory.never_recall"),
+        Binding("e", "edit", "Edit", id="memory.edit"),
+        Binding("w", "wrong", "Wrong", id="memory.wrong"),
+        Binding("d,delete", "forget", "Forget", id="memory.forget"),
+        Binding(
+            "D", "forget(True)", "Forget with its sources", show=False, id="memory.forget_sources"
+        ),
+    ]
     session: Session
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self._marking = asyncio.Lock()
-
-    def work(self, do: Callable[[], Coroutine[None, None, None]], group: str) -> None:
-        """Run it as a worker; work in progress of the same group is cancelled."""
-        # A function: Python complains about a coroutine that never began.
-        begun: WorkType[None] = do
-        self.run_worker(begun, exclusive=True, group=group)
+    @cached_property
+    def _marking(self) -> asyncio.Lock:
+        """Held by one mark at a time: they are set in the order in which they were asked for."""
+        return asyncio.Lock()
 
     async def asked(self, window: ModalScreen[Any]) -> Any:
         """The window's answer; None also if another window was faster."""
@@ -70,16 +69,26 @@ class MemoryActions(Widget):
         rows = await self.request(act="show", id=ids[0]) if ids else []
         return rows[0] if rows else None
 
-    def _mark(self, do: Callable[[list[str]], Coroutine[None, None, None]]) -> None:
-        """Mark the memories chosen now, after earlier requests to mark."""
-        ids = self.chosen()
+    def action_mark(self, mark: str) -> None:
+        self._toggle(self.chosen(), mark)
 
-        async def in_turn() -> None:
-            async with self._marking:
-                await do(ids)
+    def action_wrong(self) -> None:
+        self._mark_as_wrong(self.chosen())
 
-        begun: WorkType[None] = in_turn
-        self.run_worker(begun, group="mark")
+    @work(group="mark")
+    async def _toggle(self, ids: list[str], mark: str) -> None:
+        """Mark all of them, or take the mark off if the first has it."""
+        async with self._marking:
+            row = await self._row(ids)
+            if row is not None and await self._marked(ids, **{mark: not row[mark]}):
+                set_now, taken_off = MARKED[mark]
+                self.notify(taken_off if row[mark] else set_now)
+
+    @work(group="mark")
+    async def _mark_as_wrong(self, ids: list[str]) -> None:
+        async with self._marking:
+            if ids and await self._marked(ids, feedback=-1):
+                self.notify("Noted: it should not have come up.")
 
     async def _marked(self, ids: list[str], **marks: Any) -> bool:
         """Set these marks on all of them; returns whether it worked."""
@@ -91,35 +100,8 @@ class MemoryActions(Widget):
         self.changed()
         return done
 
-    def action_pin(self) -> None:
-        self._mark(self._pin)
-
-    async def _pin(self, ids: list[str]) -> None:
-        """Pin all of them, or unpin them if the first is pinned."""
-        row = await self._row(ids)
-        if row is not None and await self._marked(ids, pinned=not row["pinned"]):
-            self.notify("No longer pinned." if row["pinned"] else "Pinned.")
-
-    def action_never_recall(self) -> None:
-        self._mark(self._never_recall)
-
-    async def _never_recall(self, ids: list[str]) -> None:
-        row = await self._row(ids)
-        if row is not None and await self._marked(ids, never_recall=not row["never_recall"]):
-            again = "Can be recalled again."
-            self.notify(again if row["never_recall"] else "Never recalled from now on.")
-
-    def action_wrong(self) -> None:
-        self._mark(self._wrong)
-
-    async def _wrong(self, ids: list[str]) -> None:
-        if ids and await self._marked(ids, feedback=-1):
-            self.notify("Noted: it should not have come up.")
-
-    def action_edit(self) -> None:
-        self.work(self._edit, "edit")
-
-    async def _edit(self) -> None:
+    @work(exclusive=True, group="edit")
+    async def action_edit(self) -> None:
         row = await self._row(self.chosen())
         if row is None:
             return
@@ -135,15 +117,13 @@ class MemoryActions(Widget):
             self.changed()
             self.notify("Changed.")
 
-    def action_forget(self, sources: bool = False) -> None:
+    @work(exclusive=True, group="forget")
+    async def action_forget(self, sources: bool = False) -> None:
         """Forget the chosen memories.
 
         Args:
             sources: also forget the exchanges that derived memories are based on.
         """
-        self.work(partial(self._forget, sources), "forget")
-
-    async def _forget(self, sources: bool) -> None:
         ids = self.chosen()
         if not ids:
             return

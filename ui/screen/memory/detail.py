@@ -40,11 +40,11 @@ class MemoryDetail(VerticalScroll, can_focus=True):
     MemoryDetail:focus { border: round $accent; }
     MemoryDetail > Static { height: auto; }
     """
+    BORDER_TITLE = "Memory"
 
     def __init__(self, now: Callable[[], datetime]) -> None:
         super().__init__(id="detail")
         self._now = now
-        self.border_title = "Memory"
         self.row: Row | None = None
         """What is shown, as answered to `show`; a light row while it is hidden."""
 

@@ -8,13 +8,12 @@ from typing import Any, ClassVar
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from assistant.memory import MemoryKind, MemoryState
-from ui.screen.widgets.listing import Listing
+from ui.screen.widgets.dialogs import Dialog
+from ui.screen.widgets.lists import Listing
 from ui.text.terminal_safe import plain
 
 AGES = {"today": 0, "last 7 days": 7, "last 30 days": 30, "last year": 365}
@@ -54,35 +53,23 @@ class Filters:
         return ", ".join(filter(None, (user, self.kind, self.age, state)))
 
 
-class FilterDialog(ModalScreen[Filters | None]):
+class FilterDialog(Dialog[Filters | None]):
     """Changes one filter at a time; returns None if nothing was changed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,f", "dismiss", "Close", id="dialog.close"),
         Binding("F", "none", "All", id="filters.none"),
     ]
-    DEFAULT_CSS = """
-    FilterDialog { align: center middle; }
-    FilterDialog > Vertical {
-        width: 40; max-width: 95%; height: auto; max-height: 90%;
-        border: round $primary; background: $surface; padding: 0 1;
-    }
-    FilterDialog Listing { height: auto; max-height: 100%; }
-    """
+    DEFAULT_CSS = "FilterDialog > .frame { width: 40; max-width: 95%; }"
+    HINT = "enter chooses · F all · esc closes"
 
     def __init__(self, filters: Filters, users: Sequence[str]) -> None:
-        super().__init__()
+        super().__init__("Show")
         self._filters = filters
         self._users = users
 
-    def compose(self) -> ComposeResult:
-        box = Vertical(Listing(*self._options()))
-        box.border_title = "Show"
-        box.border_subtitle = "enter chooses · F all · esc closes"
-        yield box
-
-    def on_mount(self) -> None:
-        self.query_one(Listing).focus()
+    def body(self) -> ComposeResult:
+        yield Listing(*self._options())
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         field, _, value = str(event.option_id).partition(":")

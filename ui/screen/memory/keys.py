@@ -4,16 +4,16 @@ import asyncio
 from datetime import datetime
 from typing import ClassVar
 
+from textual import work
 from textual.binding import Binding, BindingType
 
-from assistant.errors import AssistantError
 from ui.screen.memory.actions import MemoryActions
 from ui.screen.memory.detail import MemoryDetail, of_this_conversation
-from ui.screen.memory.receipts_dialog import ReceiptsDialog
+from ui.screen.memory.forgetting import ReceiptsDialog
 from ui.screen.memory.source import Source
 from ui.screen.memory.table import MemoryList
 from ui.screen.widgets.dialogs import LineDialog
-from ui.screen.widgets.messages import ErrorOccurred, OpenTurn
+from ui.screen.widgets.pane import OpenTurn, reporting
 from ui.session.state import ScreenState
 from ui.text import export
 from ui.text.forgetting import lines, memories
@@ -39,20 +39,8 @@ class MemoryKeys(MemoryActions):
         Binding("T", "turn", "Go to the turn", show=False, id="memory.turn"),
         Binding("h", "beside('before')", "What was said before", show=False, id="memory.before"),
         Binding("l", "beside('after')", "What was said after", show=False, id="memory.after"),
-        Binding(
-            "left_square_bracket",
-            "beside('replaced')",
-            "What it replaces",
-            show=False,
-            id="memory.older",
-        ),
-        Binding(
-            "right_square_bracket",
-            "beside('replaced_by')",
-            "What replaced it",
-            show=False,
-            id="memory.newer",
-        ),
+        Binding("[", "beside('replaced')", "What it replaces", show=False, id="memory.older"),
+        Binding("]", "beside('replaced_by')", "What replaced it", show=False, id="memory.newer"),
         Binding("R", "receipts", "Receipts", id="memory.receipts"),
         Binding("E", "export", "Export", show=False, id="memory.export"),
         Binding("y", "copy", "Copy the memory", show=False, id="memory.copy"),
@@ -72,10 +60,8 @@ class MemoryKeys(MemoryActions):
         """Show one memory in full."""
         raise NotImplementedError
 
-    def action_add(self) -> None:
-        self.work(self._add, "dialog")
-
-    async def _add(self) -> None:
+    @work(exclusive=True, group="dialog")
+    async def action_add(self) -> None:
         dialog = LineDialog("Write down something to remember", hint="My sister lives in Lisbon.")
         text = await self.asked(dialog)
         if text is not None and (rows := await self.request(act="add", text=text)):
@@ -98,34 +84,24 @@ class MemoryKeys(MemoryActions):
         else:
             self.open(other["id"])
 
-    def action_receipts(self) -> None:
-        self.work(self._receipts, "dialog")
-
-    async def _receipts(self) -> None:
-        try:
+    @work(exclusive=True, group="dialog")
+    async def action_receipts(self) -> None:
+        with reporting(self):
             rows = await self.session.ask({"act": "receipts"})
-        except AssistantError as error:
-            self.post_message(ErrorOccurred(error))
-            return
-        receipts = [row["receipt"] for row in rows if row["event"] == "receipt"]
-        await self.asked(ReceiptsDialog(receipts))
+            receipts = [row["receipt"] for row in rows if row["event"] == "receipt"]
+            await self.asked(ReceiptsDialog(receipts))
 
-    def action_export(self) -> None:
-        self.work(self._export, "dialog")
-
-    async def _export(self) -> None:
+    @work(exclusive=True, group="dialog")
+    async def action_export(self) -> None:
         path = await self.asked(
             LineDialog("Export all memories to", EXPORT_TO.format(datetime.now().astimezone()))
         )
         if path is None:
             return
-        try:
+        with reporting(self):
             rows = await self.session.ask({"act": "export", **self.source.filters.whose})
             count = await asyncio.to_thread(export.write, rows, export.expanded_path(path))
-        except AssistantError as error:
-            self.post_message(ErrorOccurred(error))
-            return
-        self.notify(f"{memories(count)} written to {path}.")
+            self.notify(f"{memories(count)} written to {path}.")
 
     def action_copy(self) -> None:
         row = self.detail.row or self.table.here

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 from datetime import datetime
-from functools import partial
 from typing import Any, ClassVar
 
+from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
@@ -15,12 +15,11 @@ from assistant.errors import AssistantError
 from assistant.ipc import Row
 from ui.screen.memory.detail import MemoryDetail, of_this_conversation
 from ui.screen.memory.filters import FilterDialog, Filters
+from ui.screen.memory.forgetting import countdown
 from ui.screen.memory.keys import MemoryKeys
 from ui.screen.memory.source import Source
 from ui.screen.memory.table import MemoryList
-from ui.screen.memory.undo_countdown import countdown
-from ui.screen.widgets.messages import ErrorOccurred
-from ui.screen.widgets.pane import Pane
+from ui.screen.widgets.pane import Pane, in_sight, reporting
 from ui.session.session import Session
 from ui.session.state import ScreenState
 from ui.text.forgetting import memories
@@ -31,8 +30,6 @@ EMPTY = (
 )
 NOT_LIVE = "A recorded conversation has no memories to browse."
 NONE = "No memory matches. esc shows all of them again."
-SOON_S = 0.12
-"""Seconds after the last key, or the last move of the cursor."""
 LOOK_S = 2.0
 """Seconds between two checks for changes."""
 WORDS = "/ searches as recall does; ctrl+r: plain text"
@@ -52,7 +49,7 @@ class MemoryTab(Pane, MemoryKeys):
     time.
 
     Args:
-        now: the wall clock.
+        now: the local time, for ages.
     """
 
     SCOPED_CSS = False
@@ -61,7 +58,6 @@ class MemoryTab(Pane, MemoryKeys):
     MemoryTab > #search { height: 1; }
     MemoryTab > #about { height: 1; color: $text-muted; padding: 0 1; }
     MemoryTab > #countdown { height: 1; display: none; padding: 0 1; color: $text-warning; }
-    MemoryTab > #countdown.-counting { display: block; }
     MemoryTab > Horizontal { height: 1fr; }
     MemoryTab #memories { width: 3fr; }
     MemoryTab #detail { width: 2fr; min-width: 40; }
@@ -69,22 +65,18 @@ class MemoryTab(Pane, MemoryKeys):
     .-narrow MemoryTab.-open #detail { display: block; width: 1fr; }
     .-narrow MemoryTab.-open #memories { display: none; }
     """
+    soon_s = 0.12
+    """Seconds after the last key, or the last move of the cursor."""
 
-    def __init__(
-        self,
-        session: Session,
-        now: Callable[[], datetime] = lambda: datetime.now().astimezone(),
-    ) -> None:
+    def __init__(self, session: Session, now: Callable[[], datetime]) -> None:
         super().__init__()
         self.session = session
-        self.source = Source(session, self._clock)
+        self.source = Source(session, now)
         self.now = now
-        self.soon_s = SOON_S
         self.state = ScreenState()
         self._loaded = False
         self._around: str | None = None
         """The memory that the cursor is moving to."""
-        self._news: object = None
         self._pending: list[Row] = []
         self._soon: dict[str, Timer] = {}
 
@@ -93,11 +85,8 @@ class MemoryTab(Pane, MemoryKeys):
         yield Static(id="about", markup=False)
         yield Static(id="countdown", markup=False)
         with Horizontal():
-            yield MemoryList(self._clock)
-            yield MemoryDetail(self._clock)
-
-    def _clock(self) -> datetime:
-        return self.now()
+            yield MemoryList(self.now)
+            yield MemoryDetail(self.now)
 
     def on_mount(self) -> None:
         self.table = self.query_one(MemoryList)
@@ -111,12 +100,11 @@ class MemoryTab(Pane, MemoryKeys):
     def show(self, state: ScreenState) -> None:
         self.state = state
         done = [(each.id, each.undone, each.receipt is not None) for each in state.forgettings]
-        news = (sum(turn.over for turn in state.turns), state.memories, done)
+        news = self.differs(sum(turn.over for turn in state.turns), state.memories, done)
         if not self._loaded:
             self.load()
-        elif news != self._news:
+        elif news:
             self._later("look", self._look)
-        self._news = news
 
     def find(self) -> None:
         """Start a search."""
@@ -144,8 +132,9 @@ class MemoryTab(Pane, MemoryKeys):
         if self.session.live:
             # Until it is drawn: a check in between must not leave the cursor where it was.
             self._around = None if anew else around or self._around
-            self.work(partial(self._load, anew), "list")
+            self._load(anew)
 
+    @work(exclusive=True, group="list")
     async def _load(self, anew: bool) -> None:
         table = self.table
         here, around = table.here, self._around
@@ -165,7 +154,7 @@ class MemoryTab(Pane, MemoryKeys):
         narrowed = self.source.text or self.source.filters != Filters()
         empty = NONE if narrowed else EMPTY
         table.put(shown.total, shown.pages, shown.cursor, scored=shown.scored, empty=empty)
-        self._tell(by_words_alone=shown.by_words_alone)
+        self._describe(by_words_alone=shown.by_words_alone)
         self._count_down()
 
     def _failed(self, error: AssistantError) -> None:
@@ -175,11 +164,11 @@ class MemoryTab(Pane, MemoryKeys):
 
     def _look(self) -> None:
         """Load again if something has changed."""
-        seen = all(node.display for node in self.ancestors_with_self)
-        if self.session.live and self._loaded and seen:
-            self.work(self._looked, "look")
+        if self.session.live and self._loaded and in_sight(self):
+            self._compare()
 
-    async def _looked(self) -> None:
+    @work(exclusive=True, group="look")
+    async def _compare(self) -> None:
         try:
             version = await self.source.version()
         except AssistantError as error:
@@ -188,10 +177,8 @@ class MemoryTab(Pane, MemoryKeys):
         if version != self.source.seen:
             self.load()
 
+    @work(exclusive=True, group="pages")
     async def on_memory_list_needs(self) -> None:
-        self.work(self._read_pages, "pages")
-
-    async def _read_pages(self) -> None:
         seen = self.source.seen
         while (page := self.table.needed()) is not None:
             try:
@@ -223,7 +210,7 @@ class MemoryTab(Pane, MemoryKeys):
 
     # -- showing --------------------------------------------------------------------------------
 
-    def _tell(self, *, by_words_alone: bool = False) -> None:
+    def _describe(self, *, by_words_alone: bool = False) -> None:
         table, source = self.table, self.source
         if not source.text:
             parts = [memories(table.total)]
@@ -245,11 +232,11 @@ class MemoryTab(Pane, MemoryKeys):
     def _count_down(self) -> None:
         line = self.query_one("#countdown", Static)
         text = countdown(self._pending, self.now())
-        line.set_class(bool(text), "-counting")
+        line.display = bool(text)
         line.update(text, layout=False)
 
     def on_memory_list_moved(self) -> None:
-        self._tell()
+        self._describe()
         self._later("detail", self._show_detail)
 
     def on_memory_list_opened(self) -> None:
@@ -262,9 +249,10 @@ class MemoryTab(Pane, MemoryKeys):
 
     def _show_detail(self) -> None:
         if self.detail.display or self.has_class("-open"):
-            self.work(self._detailed, "detail")
+            self._read_detail()
 
-    async def _detailed(self) -> None:
+    @work(exclusive=True, group="detail")
+    async def _read_detail(self) -> None:
         here = self.table.here
         if here is None:
             if not self.table.total:
@@ -311,18 +299,13 @@ class MemoryTab(Pane, MemoryKeys):
         if self.source.text:
             self.load(anew=True)
 
-    def action_filter(self) -> None:
-        self.work(self._filter, "dialog")
-
-    async def _filter(self) -> None:
-        try:
+    @work(exclusive=True, group="dialog")
+    async def action_filter(self) -> None:
+        with reporting(self):
             users = await self.source.users()
-        except AssistantError as error:
-            self.post_message(ErrorOccurred(error))
-            return
-        chosen = await self.asked(FilterDialog(self.source.filters, users))
-        if chosen is not None:
-            self._filter_by(chosen)
+            chosen = await self.asked(FilterDialog(self.source.filters, users))
+            if chosen is not None:
+                self._filter_by(chosen)
 
     def action_no_filter(self) -> None:
         self._filter_by(Filters())
@@ -349,12 +332,9 @@ class MemoryTab(Pane, MemoryKeys):
         return await super().request(**{**self.source.filters.whose, **request})
 
     async def action_choose_all(self) -> None:
-        try:
+        with reporting(self):
             ids = await self._shown_ids()
-        except AssistantError as error:
-            self.post_message(ErrorOccurred(error))
-            return
-        self.table.choose(ids if self.table.selection != set(ids) else ())
+            self.table.choose(ids if self.table.selection != set(ids) else ())
 
     async def _shown_ids(self) -> list[str]:
         table = self.table

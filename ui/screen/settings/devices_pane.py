@@ -1,24 +1,25 @@
 """Microphones and loudspeakers: their levels, a test tone, and which are used."""
 
-import asyncio
+from collections.abc import Iterator
 from contextlib import aclosing
 from typing import ClassVar
 
 from rich.text import Text
+from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from assistant.errors import AssistantError, AudioError, DeviceMissing
+from assistant.errors import DeviceMissing
+from assistant.settings import Settings
 from assistant.voice.audio import Device, DeviceKind, choose_device
 from ui.screen.settings.model import SettingsModel
-from ui.screen.settings.settings_pane import SettingsFileChanged
+from ui.screen.settings.part import SettingsPart
 from ui.screen.settings.sound_probe_client import AudioProbe, name_for
 from ui.screen.widgets.level_meter import CLOSED, meter
-from ui.screen.widgets.listing import Listing
-from ui.screen.widgets.messages import ErrorOccurred
-from ui.screen.widgets.pane import Pane
+from ui.screen.widgets.lists import Rows
+from ui.screen.widgets.pane import Pane, reporting
 from ui.session.state import ScreenState
 from ui.text.terminal_safe import plain
 
@@ -41,11 +42,11 @@ Choice = tuple[DeviceKind, Device | None]
 """None: the system's default."""
 
 
-class DevicesList(Listing):
+class DevicesList(Rows):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select", "Use", id="devices.use")]
 
 
-class DevicesPane(Pane):
+class DevicesPane(SettingsPart, Pane):
     """The level of the microphone in use comes from the assistant. Others are opened only on
     request, one at a time and for at most half a minute: opening the microphone of a Bluetooth
     headset degrades its sound."""
@@ -55,21 +56,14 @@ class DevicesPane(Pane):
         Binding("p", "tone", "Test tone", id="devices.tone"),
         Binding("f", "look", "Search again", id="devices.look"),
     ]
-    DEFAULT_CSS = """
-    DevicesPane { layout: vertical; height: 1fr; }
-    DevicesPane > DevicesList {
-        height: 1fr; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis;
-    }
-    DevicesPane > #device { height: 3; padding: 0 1; border-top: solid $primary; }
-    """
 
-    def __init__(self, book: SettingsModel, sound: AudioProbe) -> None:
+    def __init__(self, settings: SettingsModel, sound: AudioProbe) -> None:
         super().__init__(id="devices")
-        self._book = book
+        self._settings = settings
         self._sound = sound
         self._there: list[Device] = []
         self._choices: dict[str, Choice] = {}
-        self._drawn: dict[str, Text] = {}
+        """By the id of their option."""
         self._own: Text = meter(0.0, closed=True, cells=METER)
         self._listening: Device | None = None
         self._level: float | None = None
@@ -77,7 +71,7 @@ class DevicesPane(Pane):
 
     def compose(self) -> ComposeResult:
         yield DevicesList()
-        yield Static(LOOKING, id="device", markup=False)
+        yield Static(LOOKING, id="details", markup=False)
 
     def on_show(self) -> None:
         if not self._there:
@@ -90,79 +84,60 @@ class DevicesPane(Pane):
     def show(self, state: ScreenState) -> None:
         if self.display:
             self._own = meter(state.level_dbfs, closed=state.phase in CLOSED, cells=METER)
-            self._redraw()
+            self.renew()
 
     # -- drawing --------------------------------------------------------------------------------
 
-    def action_look(self) -> None:
+    @work(exclusive=True, group="look")
+    async def action_look(self) -> None:
         """Search again; a device may have been plugged in."""
-        self.run_worker(self._look(), exclusive=True, group="look")
-
-    async def _look(self) -> None:
-        self.query_one("#device", Static).update(LOOKING)
-        try:
+        self.query_one("#details", Static).update(LOOKING)
+        with reporting(self):
             self._there = await self._sound.devices()
-        except AudioError as error:
-            self.post_message(ErrorOccurred(error))
         self.renew()
-        self._explain()
+        self.explain()
 
     def renew(self) -> None:
-        """Redraw what is known; the cursor stays."""
-        listing = self.query_one(DevicesList)
-        place = listing.highlighted
-        self._choices, self._drawn = {}, {}
-        options: list[Option] = []
+        if self.is_attached:
+            self.query_one(DevicesList).refill(self._options() if self._there else ())
+
+    def _options(self) -> Iterator[Option]:
+        self._choices = {}
         for kind in KEYS:
             found = [device for device in self._there if device.channels(kind)]
-            options.append(Option(Text(f"{kind.capitalize()}s", "bold underline"), disabled=True))
+            yield Option(Text(f"{kind.capitalize()}s", "bold underline"), disabled=True)
             for device in (None, *found) if found else ():
                 key = f"{kind}:{device.index if device is not None else 'default'}"
                 self._choices[key] = (kind, device)
-                self._drawn[key] = self._row(kind, device)
-                options.append(Option(self._drawn[key], id=key))
-            if not found and self._there:
-                options.append(Option(Text(f"  no {kind} was found", "dim"), disabled=True))
-        listing.clear_options()
-        if self._there:
-            listing.add_options(options)
-            listing.highlighted = min(place or 1, len(options) - 1)
-
-    def _redraw(self) -> None:
-        """Redraw only rows that have changed: a moving level must cost little."""
-        if not self.is_attached:
-            return
-        listing = self.query_one(DevicesList)
-        for key, (kind, device) in self._choices.items():
-            new = self._row(kind, device)
-            if new != self._drawn[key] or new.spans != self._drawn[key].spans:
-                self._drawn[key] = new
-                listing.replace_option_prompt(key, new)
+                yield Option(self._row(kind, device), id=key)
+            if not found:
+                yield Option(Text(f"  no {kind} was found", "dim"), disabled=True)
 
     def _row(self, kind: DeviceKind, device: Device | None) -> Text:
         name = plain(device.name) if device is not None else DEFAULT
-        wanted = self._book.loaded.settings.audio.model_dump()[KEYS[kind].partition(".")[2]]
+        wanted = _wanted(self._settings.loaded.settings, kind)
         chosen = self._found(kind, wanted) if wanted is not None else None
         mark = "●" if device is chosen else " "
         text = Text(f"  {mark} {name:<{NAME}.{NAME}} ", no_wrap=True, overflow="ellipsis")
-        if device is not None and device is self._listening and kind == "microphone":
+        if device is None:
+            return text
+        in_use = self._is_in_use(kind, device)
+        if device is self._listening and kind == "microphone":
             level = self._level
             text.append_text(meter(level, cells=METER) if level is not None else Text("opening…"))
             text.append(f" {level:.0f} dBFS" if level is not None else "")
-        elif device is not None and device is self._playing and kind == "loudspeaker":
+        elif device is self._playing and kind == "loudspeaker":
             text.append("♪ playing a test tone", style="bold cyan")
-        elif kind == "microphone" and device is not None and self._is_in_use(kind, device):
+        elif kind == "microphone" and in_use:
             text.append_text(self._own)
-        if device is not None and self._is_in_use(kind, device):
+        if in_use:
             text.append("  in use", style="bold cyan")
-        if device is not None and device.is_default(kind):
+        if device.is_default(kind):
             text.append("  default", style="dim")
         return text
 
     def _is_in_use(self, kind: DeviceKind, device: Device) -> bool:
-        audio = self._book.started.audio
-        wanted = audio.input_device if kind == "microphone" else audio.output_device
-        return device is self._found(kind, wanted)
+        return device is self._found(kind, _wanted(self._settings.started, kind))
 
     def _found(self, kind: DeviceKind, wanted: str | None) -> Device | None:
         try:
@@ -170,49 +145,36 @@ class DevicesPane(Pane):
         except DeviceMissing:
             return None
 
-    def _explain(self) -> None:
+    def details(self) -> Text:
         choice = self.chosen()
-        told = Text(NOTHING, style="dim")
-        if choice is not None:
-            kind, device = choice
-            about = f"{device.host_api}, {device.rate:,} Hz" if device is not None else DEFAULT
-            wanted = self._book.setting(KEYS[kind])
-            told = Text(f"{KEYS[kind]} = {wanted.value or DEFAULT}   this one: {about}\n")
-            told.append(HINTS[kind], style="dim")
-        self.query_one("#device", Static).update(told)
-
-    def on_option_list_option_highlighted(self) -> None:
-        self._explain()
+        if choice is None:
+            return Text(NOTHING, style="dim")
+        kind, device = choice
+        about = f"{device.host_api}, {device.rate:,} Hz" if device is not None else DEFAULT
+        wanted = _wanted(self._settings.loaded.settings, kind)
+        text = Text(f"{KEYS[kind]} = {wanted or DEFAULT}   this one: {about}\n")
+        return text.append(HINTS[kind], style="dim")
 
     # -- what can be done -----------------------------------------------------------------------
 
     def chosen(self) -> Choice | None:
         """The device under the cursor."""
-        listing = self.query_one(DevicesList)
-        place = listing.highlighted
-        key = listing.get_option_at_index(place).id if place is not None else None
-        return self._choices.get(key) if key is not None else None
+        return self._choices.get(self.query_one(DevicesList).here or "")
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        self.run_worker(self._use(), exclusive=True, group="use")
+        self._use()
 
+    @work(exclusive=True, group="use")
     async def _use(self) -> None:
         choice = self.chosen()
         if choice is None:
             return
         kind, device = choice
-        try:
-            if device is None:
-                await asyncio.to_thread(self._book.unset, KEYS[kind])
-            else:
-                name = name_for(self._there, kind, device)
-                await asyncio.to_thread(self._book.write, KEYS[kind], name)
-        except AssistantError as error:
-            self.post_message(ErrorOccurred(error))
-            return
-        self._explain()
-        self.post_message(SettingsFileChanged())
+        if device is None:
+            await self.save(self._settings.unset, KEYS[kind])
+        else:
+            await self.save(self._settings.write, KEYS[kind], name_for(self._there, kind, device))
 
     def action_meter(self) -> None:
         """Measure the level of the microphone under the cursor, or stop."""
@@ -225,47 +187,48 @@ class DevicesPane(Pane):
         if device is not None and self._is_in_use("microphone", device):
             self.notify("The assistant uses this one; its level is always shown.")
         elif device is not None:
-            self.run_worker(self._listen(device), exclusive=True, group="meter")
+            self._listen(device)
 
+    @work(exclusive=True, group="meter")
     async def _listen(self, device: Device) -> None:
         self._listening, self._level = device, None
-        self._redraw()
+        self.renew()
         try:
-            async with aclosing(self._sound.levels(device)) as levels:
-                async for level in levels:
-                    self._level = level
-                    self._redraw()
-        except AudioError as error:
-            self.post_message(ErrorOccurred(error))
+            with reporting(self):
+                async with aclosing(self._sound.levels(device)) as levels:
+                    async for level in levels:
+                        self._level = level
+                        self.renew()
         finally:
             if self._listening is device:
                 self._listening = None
-            self._redraw()
+            self.renew()
 
-    def action_tone(self) -> None:
+    @work(group="tone")
+    async def action_tone(self) -> None:
         """Play on the loudspeaker under the cursor."""
         device = self._device("loudspeaker")
-        if device is not None and self._playing is None:
-            self.run_worker(self._play(device), exclusive=True, group="tone")
-
-    async def _play(self, device: Device) -> None:
+        if device is None or self._playing is not None:
+            return
         self._playing = device
-        self._redraw()
+        self.renew()
         try:
-            await self._sound.tone(device)
-        except AudioError as error:
-            self.post_message(ErrorOccurred(error))
+            with reporting(self):
+                await self._sound.tone(device)
         finally:
             self._playing = None
-            self._redraw()
+            self.renew()
 
     def _device(self, kind: DeviceKind) -> Device | None:
         """The device under the cursor; if it is of the other kind or "default", the one in the
         settings."""
         choice = self.chosen()
-        if choice is not None and choice[0] == kind and choice[1] is not None:
+        here = choice is not None and choice[0] == kind
+        if choice is not None and here and choice[1] is not None:
             return choice[1]
-        audio = self._book.loaded.settings.audio
-        wanted = audio.input_device if kind == "microphone" else audio.output_device
-        on_default = choice is not None and choice[0] == kind
-        return self._found(kind, None if on_default else wanted)
+        return self._found(kind, None if here else _wanted(self._settings.loaded.settings, kind))
+
+
+def _wanted(settings: Settings, kind: DeviceKind) -> str | None:
+    audio = settings.audio
+    return audio.input_device if kind == "microphone" else audio.output_device

@@ -119,10 +119,6 @@ class SettingsModel:
         """Raises SettingsError: a source can't be read; the settings stay as they were."""
         self.loaded = load(self._home.settings_file, flags=self._flags)
 
-    def restarted(self) -> None:
-        """The assistant was restarted with the current settings."""
-        self.started = self.loaded.settings
-
     def _waits(self, key: str) -> bool:
         if key.startswith(AT_ONCE):
             return False

@@ -15,34 +15,38 @@ from models.download import DownloadProgress, PullStopped
 from ui.process.unexpected import UnexpectedError
 
 if TYPE_CHECKING:
+    from models.catalogue import Model
     from models.download import ModelStore
 
 logger = logging.getLogger(__name__)
 
 Doing = Literal["download", "check"]
-WORDS = {"ready": "here", "missing": "missing", "partial": "in part", "corrupt": "damaged"}
-"""Words for `models.download.cache.State`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
     """A catalogue model and its state on this machine."""
 
-    name: str
-    title: str
-    role: str
-    bytes: int
-    ram_mb: int
-    languages: tuple[str, ...]
-    licence: str
+    model: "Model"
     state: str
-    """A `models.download.cache.State`."""
-    stem: str
-    """Name of the file that an engine is pointed at, as some engines call the model by it."""
+    """A `models.download.cache.ModelState`."""
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    @property
+    def role(self) -> str:
+        return self.model.role.value
 
     @property
     def here(self) -> bool:
         return self.state == "ready"
+
+    @property
+    def stem(self) -> str:
+        """Name of the file that an engine is pointed at, as some engines call the model by it."""
+        return PurePosixPath(self.model.files[0].name).stem
 
 
 @dataclass(slots=True)
@@ -106,20 +110,8 @@ class ModelTasks:
     def rows(self) -> list[ModelRow]:
         """The whole catalogue. Blocking."""
         store = self.store()
-        return [
-            ModelRow(
-                name=model.name,
-                title=model.title,
-                role=model.role.value,
-                bytes=model.bytes,
-                ram_mb=model.ram_mb,
-                languages=model.languages,
-                licence=model.licence,
-                state=store.state(model.name).value,
-                stem=PurePosixPath(model.files[0].name).stem,
-            )
-            for model in store.catalogue.models.values()
-        ]
+        models = store.catalogue.models.values()
+        return [ModelRow(model, store.state(model.name).value) for model in models]
 
     def begin(self, model: str, doing: Doing) -> None:
         """Start a job, unless the model has one."""
@@ -130,23 +122,11 @@ class ModelTasks:
         # A daemon: a hanging network must not keep the screen from ending.
         threading.Thread(target=self._work, args=(job,), name=f"model {model}", daemon=True).start()
 
-    def stop(self, model: str) -> None:
-        """Stop a job; what was downloaded is kept."""
-        if model in self.jobs:
-            self.jobs[model].stop.set()
-
-    def stop_all(self) -> None:
-        for job in self.jobs.values():
-            job.stop.set()
-
-    def remove(self, model: str) -> int:
-        """Returns the bytes freed. Blocking.
-
-        Raises:
-            ModelMissing: it isn't there.
-            StoreError: another process is changing the models.
-        """
-        return self.store().remove(model)
+    def stop(self, *models: str) -> None:
+        """Stop the jobs on these models; what was downloaded is kept."""
+        for model in models:
+            if model in self.jobs:
+                self.jobs[model].stop.set()
 
     def _work(self, job: ModelTask) -> None:
         def report(step: DownloadProgress) -> None:

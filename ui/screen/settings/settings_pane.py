@@ -1,32 +1,30 @@
 """All settings: value, source and meaning; changed in place."""
 
-import asyncio
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
 
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
+from textual import work
 from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container
 from textual.message import Message
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from assistant.errors import AssistantError
 from ui.screen.settings.model import MOST_WANTED, Setting, SettingsModel, shown, typed
-from ui.screen.widgets.choose_dialog import ChooseDialog
-from ui.screen.widgets.dialogs import LineDialog
-from ui.screen.widgets.filter_line import FilterLine, focus_later
-from ui.screen.widgets.listing import Listing
-from ui.screen.widgets.messages import ErrorOccurred
+from ui.screen.settings.part import SettingsPart
+from ui.screen.widgets.dialogs import ChooseDialog, LineDialog
+from ui.screen.widgets.lists import FilterLine, Rows
 from ui.session.settings_file import SECRET
 from ui.text.terminal_safe import plain
 
 KEY, VALUE = 34, 18
 WIDE, MEANING = 110, 76
 """Rows at least so wide have room for the meaning, from this column on."""
+PLACEHOLDER = "words of a setting's name, value or meaning"
 WAITS = "restart needed"
 NONE = "No setting contains these words in its name, value or meaning. esc shows all."
 ELSEWHERE = {
@@ -39,19 +37,14 @@ ELSEWHERE = {
 """Settings that are better chosen from a list than typed."""
 
 
-class SettingsFileChanged(Message):
-    """The settings file has changed, and has been read again."""
-
-
+@dataclass
 class OpenPart(Message):
     """Go to another part of the settings."""
 
-    def __init__(self, part: str) -> None:
-        super().__init__()
-        self.part = part
+    part: str
 
 
-class SettingsList(Listing):
+class SettingsList(Rows):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "select", "Change", id="settings.change")
     ]
@@ -60,106 +53,73 @@ class SettingsList(Listing):
         self.scroll_to_highlight()
 
 
-class SettingsPane(Container):
-    """A list of settings, and below it details of the one under the cursor."""
+class SettingsPane(SettingsPart):
+    """Grouped by section, the most used first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "switch", "Switch", id="settings.switch", show=False),
         Binding("delete,backspace", "unset", "Default", id="settings.unset"),
-        Binding("e", "type", "Type a value", id="settings.type", show=False),
+        Binding("e", "change(True)", "Type a value", id="settings.type", show=False),
         Binding("slash", "filter", "Filter", id="settings.filter"),
     ]
-    DEFAULT_CSS = """
-    SettingsPane { layout: vertical; height: 1fr; }
-    SettingsPane > SettingsList {
-        height: 1fr; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis;
-    }
-    SettingsPane > #meaning {
-        height: 6; overflow-y: auto; padding: 0 1; border-top: solid $primary;
-    }
-    """
+    DEFAULT_CSS = "SettingsPane > #details { height: 6; overflow-y: auto; }"
 
-    def __init__(self, book: SettingsModel) -> None:
+    def __init__(self, settings: SettingsModel) -> None:
         super().__init__(id="every")
-        self._book = book
+        self._settings = settings
         self._by_key: dict[str, Setting] = {}
 
     def compose(self) -> ComposeResult:
         yield SettingsList()
-        yield FilterLine("words of a setting's name, value or meaning")
-        yield Static(id="meaning", markup=False)
+        yield FilterLine(PLACEHOLDER, SettingsList, self.renew)
+        yield Static(id="details", markup=False)
 
     def on_resize(self) -> None:
         """Draws first when first seen: nothing is laid out before."""
         self.renew()
 
     def renew(self) -> None:
-        """Redraw the settings; the cursor stays."""
-        settings = self._book.settings()
-        self._by_key = {each.key: each for each in settings}
+        self._by_key = {each.key: each for each in self._settings.settings()}
         listing = self.query_one(SettingsList)
-        place = listing.highlighted
-        here = listing.get_option_at_index(place).id if place is not None else None
-        options = list(self._options(settings, self.query_one(FilterLine).words))
-        ids = [option.id for option in options]
-        if ids == [option.id for option in listing.options]:
-            for index, option in enumerate(options):
-                if option.prompt != listing.options[index].prompt:
-                    listing.replace_option_prompt_at_index(index, option.prompt)
-        else:
-            listing.clear_options()
-            listing.add_options(options)
-            named = [index for index, each in enumerate(ids) if each is not None]
-            listing.highlighted = (
-                ids.index(here) if here and here in ids else min(named, default=None)
-            )
-        self._explain()
+        here = listing.here
+        listing.refill(self._options(self.query_one(FilterLine).words))
+        if here is not None and listing.here != here:  # the list is another one
+            ids = [option.id for option in listing.options]
+            if here in ids:
+                listing.highlighted = ids.index(here)
+            else:
+                listing.action_first()
+        self.explain()
 
     def chosen(self) -> Setting | None:
         """The setting under the cursor."""
-        listing = self.query_one(SettingsList)
-        place = listing.highlighted
-        key = listing.get_option_at_index(place).id if place is not None else None
-        return self._by_key[key.rpartition(":")[2]] if key is not None else None
+        here = self.query_one(SettingsList).here
+        return self._by_key[here.rpartition(":")[2]] if here is not None else None
 
     # -- drawing --------------------------------------------------------------------------------
 
-    def _options(self, settings: list[Setting], words: list[str]) -> Iterator[Option]:
+    def _options(self, words: list[str]) -> Iterator[Option]:
         meant = self.size.width >= WIDE
         if not words:
             yield _heading("Most used")
             for key in MOST_WANTED:
                 yield Option(row(self._by_key[key], meant), id=f"wanted:{key}")
         section = ""
-        for setting in _with(settings, words):
+        for setting in self._by_key.values():
+            all_of_it = f"{setting.key} {shown(setting.value)} {setting.meaning}".casefold()
+            if not all(word in all_of_it for word in words):
+                continue
             if setting.section != section:
                 section = setting.section
                 yield _heading(section)
             yield Option(row(setting, meant), id=setting.key)
 
-    def _explain(self) -> None:
+    def details(self) -> Text:
         setting = self.chosen()
-        told = explained(setting) if setting is not None else Text(NONE, style="dim")
-        self.query_one("#meaning", Static).update(told)
-
-    def on_option_list_option_highlighted(self) -> None:
-        self._explain()
-
-    # -- filter ---------------------------------------------------------------------------------
+        return explained(setting) if setting is not None else Text(NONE, style="dim")
 
     def action_filter(self) -> None:
         self.query_one(FilterLine).open()
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        event.stop()
-        self.renew()
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.query_one(SettingsList).focus()
-
-    def on_filter_line_left(self) -> None:
-        focus_later(self.query_one(SettingsList))
 
     # -- changing -------------------------------------------------------------------------------
 
@@ -169,29 +129,31 @@ class SettingsPane(Container):
         if setting is not None and setting.key in ELSEWHERE and not setting.outweighed_by:
             self.post_message(OpenPart(ELSEWHERE[setting.key]))
         else:
-            self.run_worker(self._change(), exclusive=True, group="change")
-
-    def action_type(self) -> None:
-        """Type a value, whatever kind of setting it is."""
-        self.run_worker(self._change(by_hand=True), exclusive=True, group="change")
+            self.action_change()
 
     def action_switch(self) -> None:
         setting = self.chosen()
         if setting is None or not setting.is_switch:
             raise SkipAction  # the key has its usual meaning
-        self.run_worker(self._change(), exclusive=True, group="change")
+        self.action_change()
 
-    def action_unset(self) -> None:
+    @work(group="change")
+    async def action_unset(self) -> None:
         setting = self.chosen()
         if setting is not None:
-            key = setting.key
-            self.run_worker(self._carry_out(lambda: self._book.unset(key)), group="change")
+            await self.save(self._settings.unset, setting.key)
 
-    async def _change(self, *, by_hand: bool = False) -> None:
+    @work(exclusive=True, group="change")
+    async def action_change(self, by_hand: bool = False) -> None:
+        """Change the setting under the cursor.
+
+        Args:
+            by_hand: type a value, whatever kind of setting it is.
+        """
         setting = self.chosen()
         if setting is None:
             return
-        key, value = setting.key, None
+        value: str | None
         if setting.outweighed_by is not None:
             value = ""  # writing explains why not
         elif setting.is_switch:
@@ -199,31 +161,18 @@ class SettingsPane(Container):
         else:
             value = await self._asked(setting, by_hand)
         if value is not None:
-            new = value
-            await self._carry_out(lambda: self._book.write(key, new))
+            await self.save(self._settings.write, setting.key, value)
 
     async def _asked(self, setting: Setting, by_hand: bool) -> str | None:
         values = setting.choices
         if setting.key == "screen.theme":
             values = tuple(sorted(self.app.available_themes))
         if values and not by_hand:
-            options = [(value, value) for value in values]
-            return await self.app.push_screen_wait(
-                ChooseDialog(setting.key, options, str(setting.value))
-            )
-        secret = setting.key in SECRET
-        value = "" if secret else typed(setting.value)
-        return await self.app.push_screen_wait(
-            LineDialog(setting.key, value, "Del in the list restores the default")
-        )
-
-    async def _carry_out(self, change: Callable[[], Any]) -> None:
-        try:
-            await asyncio.to_thread(change)
-        except AssistantError as error:
-            self.post_message(ErrorOccurred(error))
-            return
-        self.post_message(SettingsFileChanged())
+            dialog = ChooseDialog(setting.key, values, str(setting.value))
+            return await self.app.push_screen_wait(dialog)
+        value = "" if setting.key in SECRET else typed(setting.value)
+        hint = "Del in the list restores the default"
+        return await self.app.push_screen_wait(LineDialog(setting.key, value, hint))
 
 
 def row(setting: Setting, meant: bool) -> Text:
@@ -265,10 +214,3 @@ def _origin(setting: Setting) -> str:
 
 def _heading(section: str) -> Option:
     return Option(Text(section, style="bold underline"), disabled=True)
-
-
-def _with(settings: Iterable[Setting], words: list[str]) -> Iterator[Setting]:
-    for setting in settings:
-        all_of_it = f"{setting.key} {shown(setting.value)} {setting.meaning}".casefold()
-        if all(word in all_of_it for word in words):
-            yield setting

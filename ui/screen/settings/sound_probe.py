@@ -16,6 +16,7 @@ import queue
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
@@ -27,7 +28,7 @@ from assistant.voice.audio import Device, DeviceKind, Opened, dbfs, list_devices
 from models.interfaces import Samples
 
 METER_S = 30.0
-METER_BLOCK_S = 0.08
+BLOCK_S = 0.08
 FIRST_BLOCK_S = 3.0
 """Seconds after which a device that has delivered nothing counts as silent."""
 TONE_HZ = (523.25, 659.25, 783.99)
@@ -72,6 +73,33 @@ def _device(index: int, name: str, kind: DeviceKind) -> Device:
     return there[0]
 
 
+@contextmanager
+def _streaming(
+    device: Device,
+    kind: DeviceKind,
+    callback: Callable[[Opened], Callable[..., None]],
+    ended: Callable[[], None],
+) -> Iterator[Opened]:
+    """A stream at the device's own rate.
+
+    Raises:
+        AudioError: it can't be opened, or nothing came out of a queue in time.
+    """
+    opened = open_stream(
+        device, kind, device.rate, callback, ended, block_s=BLOCK_S, latency="high"
+    )
+    try:
+        yield opened
+    except queue.Empty as error:
+        fails = "delivers" if kind == "microphone" else "plays"
+        raise AudioError(
+            f'The {kind} "{device.name}" {fails} nothing.', mend="assistant devices"
+        ) from error
+    finally:
+        opened.stream.abort(ignore_errors=True)
+        opened.stream.close(ignore_errors=True)
+
+
 def microphone_levels(device: Device) -> Iterator[float]:
     """A microphone's levels in dBFS, block by block. Raises AudioError."""
     blocks: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
@@ -79,29 +107,13 @@ def microphone_levels(device: Device) -> Iterator[float]:
     def heard(_: Opened) -> Callable[..., None]:
         return lambda data, _frames, _times, _status: blocks.put(bytes(data))
 
-    opened = open_stream(
-        device,
-        "microphone",
-        device.rate,
-        heard,
-        lambda: blocks.put(None),
-        block_s=METER_BLOCK_S,
-        latency="high",
-    )
-    try:
-        ends, wait = time.monotonic() + METER_S, FIRST_BLOCK_S
+    with _streaming(device, "microphone", heard, lambda: blocks.put(None)):
+        ends = time.monotonic() + METER_S
         while time.monotonic() < ends:
-            block = blocks.get(timeout=wait)
+            block = blocks.get(timeout=FIRST_BLOCK_S)
             if block is None:
                 break
             yield dbfs(np.frombuffer(block, np.int16))
-    except queue.Empty as error:
-        raise AudioError(
-            f'The microphone "{device.name}" delivers nothing.', mend="assistant devices"
-        ) from error
-    finally:
-        opened.stream.abort(ignore_errors=True)
-        opened.stream.close(ignore_errors=True)
 
 
 def play_tone(device: Device) -> None:
@@ -122,25 +134,9 @@ def play_tone(device: Device) -> None:
 
         return render
 
-    opened = open_stream(
-        device,
-        "loudspeaker",
-        device.rate,
-        asked,
-        lambda: ended.put(None),
-        block_s=METER_BLOCK_S,
-        latency="high",
-    )
-    try:
+    with _streaming(device, "loudspeaker", asked, lambda: ended.put(None)) as opened:
         ended.get(timeout=len(sound) / device.rate + FIRST_BLOCK_S)
         time.sleep(float(opened.stream.latency))
-    except queue.Empty as error:
-        raise AudioError(
-            f'The loudspeaker "{device.name}" plays nothing.', mend="assistant devices"
-        ) from error
-    finally:
-        opened.stream.abort(ignore_errors=True)
-        opened.stream.close(ignore_errors=True)
 
 
 def tone(rate: int) -> Samples:

@@ -55,18 +55,21 @@ class AudioProbeProcess:
 
     async def _ask(self, *words: str) -> AsyncGenerator[dict[str, Any], None]:
         """The rows of an answer; stopping to read ends the process."""
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "ui.screen.settings.sound_probe", *words),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            env=None if self._environment is None else dict(self._environment),
-            start_new_session=True,
-        )
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "ui.screen.settings.sound_probe", *words),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                env=None if self._environment is None else dict(self._environment),
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise AudioError(f"The sound system can't be queried: {error.strerror}.") from error
         assert process.stdout is not None
-        told = False
+        answered = False
         try:
             while line := await _line(process.stdout):
-                row, told = json.loads(line), True
+                row, answered = json.loads(line), True
                 if "failed" in row:
                     raise AudioError(row["failed"]["message"], mend=row["failed"]["mend"])
                 yield row
@@ -74,7 +77,7 @@ class AudioProbeProcess:
             if process.returncode is None:
                 process.kill()
             await process.wait()
-        if not told:
+        if not answered:
             raise AudioError(f"The sound system failed (code {process.returncode}).")
 
 

@@ -5,22 +5,23 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
-from textual import events
+from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.widgets import ContentSwitcher, OptionList, Static, Tab, Tabs
 
-from assistant.errors import AssistantError, ModelMissing
+from assistant.errors import ModelMissing
 from assistant.paths import Home
 from assistant.settings import Loaded, Settings
 from ui.screen.settings.devices_pane import DevicesPane
 from ui.screen.settings.model import SettingsModel
 from ui.screen.settings.model_jobs import open_store
 from ui.screen.settings.models_pane import ModelsPane
-from ui.screen.settings.settings_pane import OpenPart, SettingsFileChanged, SettingsPane
+from ui.screen.settings.part import SettingsFileChanged, SettingsPart
+from ui.screen.settings.settings_pane import OpenPart, SettingsPane
 from ui.screen.settings.sound_probe_client import AudioProbe, AudioProbeProcess
-from ui.screen.widgets.messages import ErrorOccurred, SettingsChanged
+from ui.screen.widgets.pane import SettingsChanged, reporting
 from ui.session.session import Session
 
 if TYPE_CHECKING:
@@ -50,7 +51,6 @@ class SettingsTab(Container):
     SettingsTab PartTabs { height: 2; }
     SettingsTab ContentSwitcher { height: 1fr; }
     SettingsTab > #waiting { height: auto; padding: 0 1; display: none; }
-    SettingsTab > #waiting.-any { display: block; }
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class SettingsTab(Container):
         super().__init__()
         self._session = session
         self._home = home
-        self._book = SettingsModel(home, loaded)
+        self._settings = SettingsModel(home, loaded)
         self._store = store or open_store
         self._sound = sound or AudioProbeProcess()
         self._missing = missing or missing_models
@@ -77,9 +77,9 @@ class SettingsTab(Container):
     def compose(self) -> ComposeResult:
         yield PartTabs(*(Tab(label, id=f"settings-{part}") for part, label in PARTS.items()))
         with ContentSwitcher(initial="every"):
-            yield SettingsPane(self._book)
-            yield DevicesPane(self._book, self._sound)
-            yield ModelsPane(self._book, self._store, self._home, self._reason)
+            yield SettingsPane(self._settings)
+            yield DevicesPane(self._settings, self._sound)
+            yield ModelsPane(self._settings, self._store, self._home, self._reason)
         yield Static(id="waiting", markup=False)
 
     # -- parts ----------------------------------------------------------------------------------
@@ -115,64 +115,54 @@ class SettingsTab(Container):
 
     # -- what is in force -----------------------------------------------------------------------
 
-    def on_show(self, _: events.Show) -> None:
+    @work(exclusive=True, group="reread")
+    async def on_show(self) -> None:
         """Read the file again: the theme menu or an editor may have changed it."""
-        self.run_worker(self._reread(), exclusive=True, group="reread")
-
-    async def _reread(self) -> None:
-        try:
-            await asyncio.to_thread(self._book.reread)
-        except AssistantError as error:
-            self.post_message(ErrorOccurred(error))
-            return
-        self._renew()
+        with reporting(self):
+            await asyncio.to_thread(self._settings.reread)
+            self._renew()
 
     def on_settings_file_changed(self, message: SettingsFileChanged) -> None:
         message.stop()
         self._renew()
-        self.post_message(SettingsChanged(self._book.loaded, restarted=False))
+        self.post_message(SettingsChanged(self._settings.loaded, restarted=False))
 
     def _renew(self) -> None:
-        self.query_one(SettingsPane).renew()
-        self.query_one(DevicesPane).renew()
-        self.query_one(ModelsPane).renew()
-        waiting = self._book.waiting()
+        for part in self.query(SettingsPart):
+            part.renew()
+        waiting = self._settings.waiting()
         line = self.query_one("#waiting", Static)
-        line.set_class(bool(waiting), "-any")
-        told = f"Restart needed for {', '.join(waiting)}: press r."
-        line.update(Text(told, style="bold yellow", no_wrap=True, overflow="ellipsis"))
+        line.display = bool(waiting)
+        text = f"Restart needed for {', '.join(waiting)}: press r."
+        line.update(Text(text, style="bold yellow", no_wrap=True, overflow="ellipsis"))
 
     def runs(self, settings: Settings) -> None:
         """The assistant was started elsewhere, with these settings."""
-        self._book.started = settings
+        self._settings.started = settings
         self._renew()
 
     # -- restart --------------------------------------------------------------------------------
 
-    def action_restart(self) -> None:
-        if self._session.live and not self._restarting:
-            self._restarting = True
-            self.run_worker(self._restart(), group="restart")
-
-    async def _restart(self) -> None:
-        settings = self._book.loaded.settings
-        try:
-            missing = await asyncio.to_thread(self._missing, settings)
-            if missing:
-                raise ModelMissing(
-                    f"Not on this machine yet: {', '.join(missing)}.",
-                    mend="Download them in Settings, Models, then restart.",
-                )
-            self.notify("The assistant has been restarted.")
-            self.post_message(SettingsChanged(self._book.loaded, restarted=True))
-            await self._session.restart(settings)
-        except AssistantError as error:
-            self.post_message(ErrorOccurred(error))
+    @work(group="restart")
+    async def action_restart(self) -> None:
+        if not self._session.live or self._restarting:
             return
+        self._restarting = True
+        settings = self._settings.loaded.settings
+        try:
+            with reporting(self):
+                missing = await asyncio.to_thread(self._missing, settings)
+                if missing:
+                    raise ModelMissing(
+                        f"Not on this machine yet: {', '.join(missing)}.",
+                        mend="Download them in Settings, Models, then restart.",
+                    )
+                self.notify("The assistant has been restarted.")
+                self.post_message(SettingsChanged(self._settings.loaded, restarted=True))
+                await self._session.restart(settings)
+                self.runs(self._settings.loaded.settings)
         finally:
             self._restarting = False
-        self._book.restarted()
-        self._renew()
 
 
 def missing_models(settings: Settings) -> list[str]:
@@ -181,10 +171,9 @@ def missing_models(settings: Settings) -> list[str]:
     Raises:
         SettingsError: there is no such profile.
     """
-    from models.selection import select_models, wanted_models
+    from ui.session import model_downloads
 
-    shop = select_models(settings)
-    return shop.store.missing(wanted_models(settings, shop))
+    return [model.name for model in model_downloads.missing_models(settings)]
 
 
 def model_reason(settings: Settings) -> str | None:

@@ -1,75 +1,74 @@
 """Exactly what the model saw in a turn, section by section, and how much of it was cached."""
 
+from typing import ClassVar
+
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from ui.screen.widgets.dialogs import TextDialog
-from ui.screen.widgets.listing import Listing
+from ui.screen.widgets.lists import Listing
 from ui.screen.widgets.pane import Pane
 from ui.session.state import ScreenState, Turn, chosen
 
-EMPTY = "What the model is shown in each turn appears here, with its tokens."
 HIDDEN_TEXT = "Something has been forgotten since. This may quote it, so it is no longer shown."
 NAME = 15
 BAR = 10
 
 
-class ContextPane(Pane):
-    """Of the newest turn, or of a chosen one."""
+class TurnPane(Pane):
+    """A list of what belongs to the newest turn, or to a chosen one."""
 
     DEFAULT_CSS = """
-    ContextPane { border: round $primary; padding: 0 1; height: 1fr; }
-    ContextPane:focus-within { border: round $accent; }
-    ContextPane > #budget { height: auto; color: $text-muted; }
+    TurnPane { border: round $primary; padding: 0 1; height: 1fr; }
+    TurnPane:focus-within { border: round $accent; }
+    TurnPane > Static { height: auto; color: $text-muted; }
     """
+    EMPTY: ClassVar[str]
+    chosen_turn: int | None = None
+    """Number of the turn to show from the next drawing on; None: the newest."""
+
+    def compose(self) -> ComposeResult:
+        yield Static(self.EMPTY, markup=False)
+        yield Listing()
+
+
+class ContextPane(TurnPane):
+    """The sections of a turn's prompt."""
+
+    BORDER_TITLE = "Context"
+    EMPTY = "What the model is shown in each turn appears here, with its tokens."
 
     def __init__(self) -> None:
         super().__init__(id="context")
-        self.border_title = "Context"
         self._turn: Turn | None = None
-        self._drawn: tuple[object, ...] = ()
-        self._chosen: int | None = None
-        self._veiled = False
+        self._hidden = False
         """The text may quote what has been forgotten since."""
 
-    def compose(self) -> ComposeResult:
-        yield Static(EMPTY, id="budget", markup=False)
-        yield Listing()
-
-    def choose(self, turn: int | None) -> None:
-        """Show this turn from the next drawing on; None: the newest."""
-        self._chosen = turn
-
     def show(self, state: ScreenState) -> None:
-        turn = chosen(state, self._chosen)
-        self._veiled = turn is not None and any(
-            each.at >= turn.at for each in state.forgettings if not each.undone
-        )
-        drawn = (turn.number, turn.sections, turn.read_tokens) if turn is not None else ()
-        if turn is None or not turn.sections or drawn == self._drawn:
+        turn = chosen(state, self.chosen_turn)
+        if turn is None:
             return
-        self._turn, self._drawn = turn, drawn
-        self.border_title = f"Context of turn {turn.number}"
+        self._hidden = any(each.at >= turn.at for each in state.forgettings if not each.undone)
         read = turn.read_tokens
+        if not turn.sections or not self.differs(turn.number, turn.sections, read):
+            return
+        self._turn = turn
+        self.border_title = f"Context of turn {turn.number}"
         self.border_subtitle = f"{read:,} tokens newly read" if read is not None else ""
-        self.query_one("#budget", Static).update(_budget(turn))
-        listing = self.query_one(Listing)
-        place = listing.highlighted
+        self.query_one(Static).update(_budget(turn))
         cached = turn.cached() or (0,) * len(turn.sections)
-        listing.clear_options()
-        listing.add_options(
+        self.query_one(Listing).refill(
             Option(_line(section.name, section.tokens, known, turn.tokens))
             for section, known in zip(turn.sections, cached, strict=True)
         )
-        listing.highlighted = min(place or 0, len(turn.sections) - 1)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         if self._turn is not None:
             section = self._turn.sections[event.option_index]
             title = f"{section.name}, {section.tokens:,} tokens"
-            self.app.push_screen(TextDialog(title, HIDDEN_TEXT if self._veiled else section.text))
+            self.app.push_screen(TextDialog(title, HIDDEN_TEXT if self._hidden else section.text))
 
 
 def _budget(turn: Turn) -> Text:

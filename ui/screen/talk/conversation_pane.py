@@ -30,21 +30,20 @@ class EntryView(Static):
     DEFAULT_CSS = "EntryView { height: auto; margin-bottom: 1; }"
 
     def __init__(self, entry: Entry, name: str) -> None:
-        self._drawn = Text("")
-        super().__init__(self._drawn, markup=False)
+        super().__init__(markup=False)
         self.entry = entry
         self._assistant = name
 
-    def draw(self, veiled: Collection[str]) -> None:
+    def draw(self, hidden: Collection[str]) -> None:
         """Redraw if it has changed.
 
         Args:
-            veiled: exchanges that must not be shown.
+            hidden: exchanges that must not be shown.
         """
-        hidden = isinstance(self.entry, Turn) and self.entry.exchange in veiled
-        text = Text(FORGOTTEN, style="dim italic") if hidden else _text(self.entry, self._assistant)
-        if text != self._drawn or text.spans != self._drawn.spans:
-            self._drawn = text
+        text = _text(self.entry, self._assistant)
+        if isinstance(self.entry, Turn) and self.entry.exchange in hidden:
+            text = Text(FORGOTTEN, style="dim italic")
+        if text != self.content:
             self.update(text)
 
 
@@ -74,17 +73,16 @@ class Conversation(Pane):
     Conversation > #partial { height: auto; dock: bottom; color: $text-muted; }
     Conversation > #empty { color: $text-muted; }
     """
+    BORDER_TITLE = "Conversation"
 
     def __init__(self) -> None:
         super().__init__(id="conversation")
-        self.border_title = "Conversation"
         self.assistant = ""
         """The assistant's name, from now on."""
         self._views: list[EntryView] = []
         self._shown = 0
         """Entries so far."""
-        self._veiled: frozenset[str] = frozenset()
-        self._partial = ""
+        self._hidden: frozenset[str] = frozenset()
         self._seen = 0
         """Entries when the user was last at the end."""
 
@@ -94,7 +92,7 @@ class Conversation(Pane):
         yield Static("", id="partial", markup=False)
 
     @property
-    def _scroll(self) -> "Entries":
+    def _scroll(self) -> Entries:
         return self.query_one("#entries", Entries)
 
     def show(self, state: ScreenState) -> None:
@@ -109,16 +107,16 @@ class Conversation(Pane):
             for view in self._views[:-MOST]:
                 view.remove()
             self._views = self._views[-MOST:]
-        veiled = state.veiled_exchanges
-        changed = self._views if veiled != self._veiled else self._views[-max(fresh, REDRAWN) :]
-        self._veiled = veiled
+        hidden = state.hidden_exchanges
+        changed = self._views if hidden != self._hidden else self._views[-max(fresh, REDRAWN) :]
+        self._hidden = hidden
         # Setting the same text again would lay it out and draw it: only set what has changed.
         for view in changed:
-            view.draw(veiled)
+            view.draw(hidden)
         partial = f"you …  {state.partial}" if state.partial else ""
-        if partial != self._partial:
-            self._partial = partial
-            self.query_one("#partial", Static).update(partial)
+        line = self.query_one("#partial", Static)
+        if partial != line.content:
+            line.update(partial)
         if self._scroll.follows:
             self._seen = self._shown
         new = self._shown - self._seen

@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import ClassVar
 
 from rich.text import Text
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
@@ -13,70 +12,46 @@ from textual.widgets.option_list import Option
 from assistant.events import MemoryUsed
 from assistant.language.calendar import relative_date
 from ui.screen.memory.actions import MemoryActions
+from ui.screen.talk.context_pane import TurnPane
 from ui.screen.talk.conversation_pane import FORGOTTEN
-from ui.screen.widgets.listing import Listing
-from ui.screen.widgets.messages import OpenMemory
-from ui.screen.widgets.pane import Pane
+from ui.screen.widgets.lists import Listing
+from ui.screen.widgets.pane import OpenMemory
 from ui.session.session import Session
 from ui.session.state import ScreenState, Turn, chosen
 from ui.text.terminal_safe import plain
 
-EMPTY = "The memories recalled for a turn appear here, with the reasons for each."
 NONE = "No memories were recalled in this turn."
 LATE = "Recall only matched words: the encoder was too late."
 
 
-class InjectedPane(Pane, MemoryActions):
+class InjectedPane(TurnPane, MemoryActions):
     """Best first; below them, greyed, those that were left out."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open", "Open", id="memory.open")]
-    DEFAULT_CSS = """
-    InjectedPane { border: round $primary; padding: 0 1; height: 1fr; }
-    InjectedPane:focus-within { border: round $accent; }
-    InjectedPane > #none { height: auto; color: $text-muted; }
-    """
+    BORDER_TITLE = "Injected memories"
+    EMPTY = "The memories recalled for a turn appear here, with the reasons for each."
 
     def __init__(self, session: Session, now: Callable[[], datetime]) -> None:
         super().__init__(id="injected")
         self._now = now
         self.session = session
-        self.border_title = "Injected memories"
-        self._drawn: tuple[object, ...] = ()
-        self._chosen: int | None = None
-
-    def compose(self) -> ComposeResult:
-        yield Static(EMPTY, id="none", markup=False)
-        yield Listing()
-
-    def choose(self, turn: int | None) -> None:
-        """Like `ContextPane.choose`."""
-        self._chosen = turn
 
     def show(self, state: ScreenState) -> None:
-        turn = chosen(state, self._chosen)
-        veiled = state.veiled_memories
-        drawn = (turn.number, turn.recalled, len(turn.left_out), veiled) if turn else ()
-        if turn is None or drawn == self._drawn:
+        turn = chosen(state, self.chosen_turn)
+        hidden = state.hidden_memories
+        if turn is None or not self.differs(turn.number, turn.recalled, len(turn.left_out), hidden):
             return
-        self._drawn = drawn
         self.border_title = f"Injected memories, turn {turn.number}"
-        lines = list(_options(turn, self._now(), veiled))
-        told = NONE if not lines else LATE if turn.missed else ""
-        none = self.query_one("#none", Static)
-        none.update(told)
-        none.display = bool(told)
-        listing = self.query_one(Listing)
-        place = listing.highlighted
-        listing.clear_options()
-        listing.add_options(lines)
-        if lines:
-            listing.highlighted = min(place or 0, len(lines) - 1)
+        options = list(_options(turn, self._now(), hidden))
+        note = NONE if not options else LATE if turn.missed else ""
+        line = self.query_one(Static)
+        line.update(note)
+        line.display = bool(note)
+        self.query_one(Listing).refill(options)
 
     def chosen(self) -> list[str]:
-        listing = self.query_one(Listing)
-        place = listing.highlighted
-        key = listing.get_option_at_index(place).id if place is not None else None
-        return [key] if key is not None else []
+        here = self.query_one(Listing).here
+        return [here] if here is not None else []
 
     def action_open(self) -> None:
         for key in self.chosen():
@@ -87,14 +62,14 @@ class InjectedPane(Pane, MemoryActions):
         self.action_open()
 
 
-def _options(turn: Turn, now: datetime, veiled: Collection[str]) -> Iterator[Option]:
+def _options(turn: Turn, now: datetime, hidden: Collection[str]) -> Iterator[Option]:
     for memory in turn.shown:
-        if memory.id in veiled:
+        if memory.id in hidden:
             yield Option(Text(FORGOTTEN, style="dim italic"), id=memory.id, disabled=True)
         else:
             yield Option(_line(memory, now), id=memory.id)
     for memory in turn.recalled:
-        if memory.id in turn.left_out and memory.id not in veiled:
+        if memory.id in turn.left_out and memory.id not in hidden:
             yield Option(_missed(memory, turn.left_out[memory.id]), id=memory.id)
 
 

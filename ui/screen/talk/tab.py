@@ -7,12 +7,11 @@ from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 from textual.widgets import Input, Tab, Tabs
 
-from assistant.errors import AssistantError
-from ui.screen.talk.context_pane import ContextPane
+from ui.screen.talk.context_pane import ContextPane, TurnPane
 from ui.screen.talk.conversation_pane import Conversation
 from ui.screen.talk.recalled_pane import InjectedPane
 from ui.screen.talk.waterfall import Waterfall
-from ui.screen.widgets.messages import ErrorOccurred
+from ui.screen.widgets.pane import reporting
 from ui.session.session import Session
 
 PARTS = {
@@ -23,19 +22,10 @@ PARTS = {
 }
 
 
-NARROW_CSS = """
-.-narrow TalkTab { layout: vertical; }
-.-narrow TalkTab #parts { display: block; height: 2; }
-.-narrow TalkTab > #left, .-narrow TalkTab > #right { width: 1fr; min-width: 0; }
-.-narrow TalkTab .-away { display: none; }
-.-narrow TalkTab #waterfall { height: 1fr; }
-"""
-"""For the whole screen, whose class it uses."""
-
-
 class TalkTab(Container):
     """Everything at once if wide; below 100 columns one part at a time, with tabs."""
 
+    SCOPED_CSS = False
     DEFAULT_CSS = """
     TalkTab { layout: horizontal; }
     TalkTab > #left { width: 3fr; }
@@ -43,6 +33,11 @@ class TalkTab(Container):
     TalkTab #parts { display: none; }
     TalkTab #typed { display: none; height: 3; }
     TalkTab #typed.-open { display: block; }
+    .-narrow TalkTab { layout: vertical; }
+    .-narrow TalkTab #parts { display: block; height: 2; }
+    .-narrow TalkTab > #left, .-narrow TalkTab > #right { width: 1fr; min-width: 0; }
+    .-narrow TalkTab .-away { display: none; }
+    .-narrow TalkTab #waterfall { height: 1fr; }
     """
 
     def __init__(self, session: Session, now: Callable[[], datetime]) -> None:
@@ -70,14 +65,9 @@ class TalkTab(Container):
 
     def _choose(self, part: str) -> None:
         """Choose the part that a narrow terminal shows."""
-        for name in PARTS:
-            widget = self.query_one(f"#{name}")
-            widget.set_class(name != part, "-away")
-            widget.set_class(name == part, "-here")
-        left = part == "conversation"
-        for side, here in (("#left", left), ("#right", not left)):
-            self.query_one(side).set_class(not here, "-away")
-            self.query_one(side).set_class(here, "-here")
+        here = {part, "left" if part == "conversation" else "right"}
+        for name in (*PARTS, "left", "right"):
+            self.query_one(f"#{name}").set_class(name not in here, "-away")
 
     def type(self) -> None:
         """Open the input line for turns."""
@@ -88,12 +78,9 @@ class TalkTab(Container):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         text = event.value.strip()
-        try:
+        with reporting(self):
             if text:
                 self._session.say(text)
-        except AssistantError as error:
-            self.post_message(ErrorOccurred(error))
-        else:
             event.input.clear()
 
     def on_input_blurred(self, event: Input.Blurred) -> None:
@@ -103,5 +90,5 @@ class TalkTab(Container):
     def open_turn(self, turn: int) -> None:
         """Show a turn of this conversation, with what the model saw."""
         self.query_one(Conversation).open(turn)
-        self.query_one(ContextPane).choose(turn)
-        self.query_one(InjectedPane).choose(turn)
+        for pane in self.query(TurnPane):
+            pane.chosen_turn = turn

@@ -10,12 +10,13 @@ from ui.screen.widgets.pane import Pane
 from ui.session.state import STEPS, ScreenState, Turn, percentile
 
 LABELS = {
-    "turn_decided": ("end of turn", "blue"),
-    "transcript": ("words", "green"),
-    "recall": ("recall", "magenta"),
-    "first_token": ("first token", "yellow"),
-    "first_audio": ("first sound", "cyan"),
+    "turn_decided": ("end of turn", "blue", "E"),
+    "transcript": ("words", "green", "W"),
+    "recall": ("recall", "magenta", "R"),
+    "first_token": ("first token", "yellow", "T"),
+    "first_audio": ("first sound", "cyan", "S"),
 }
+"""Of each step: its name, its colour, and a letter to tell it apart without colours."""
 LABEL = 12
 FIGURES = 9
 
@@ -37,29 +38,24 @@ def first_sound(turn: Turn) -> float | None:
 class Waterfall(Pane):
     """Each step's bar begins where the previous one ended."""
 
-    DEFAULT_CSS = """
-    Waterfall { border: round $primary; padding: 0 1; height: 8; }
-    """
+    DEFAULT_CSS = "Waterfall { border: round $primary; padding: 0 1; height: 8; }"
+    BORDER_TITLE = "Latency"
 
     def __init__(self) -> None:
         super().__init__(id="waterfall")
-        self.border_title = "Latency"
         self._turn: Turn | None = None
-        self._firsts: list[float] = []
-        self._drawn: tuple[object, ...] = ()
 
     def show(self, state: ScreenState) -> None:
         over = [turn for turn in state.turns if turn.over]
         firsts = [ms for turn in over if (ms := first_sound(turn)) is not None]
-        turn = over[-1] if over else None
-        drawn = (turn.number if turn else 0, len(firsts))
-        if drawn != self._drawn:
-            self._drawn, self._turn, self._firsts = drawn, turn, firsts
-            self.border_title = f"Latency of turn {turn.number}" if turn else "Latency"
-            middle, slow = percentile(firsts, 0.5), percentile(firsts, 0.95)
-            if middle is not None and slow is not None:
-                self.border_subtitle = f"session p50 {middle:.0f} ms · p95 {slow:.0f} ms"
-            self.refresh()
+        if not over or not self.differs(over[-1].number, len(firsts)):
+            return
+        self._turn = over[-1]
+        self.border_title = f"Latency of turn {self._turn.number}"
+        middle, slow = percentile(firsts, 0.5), percentile(firsts, 0.95)
+        if middle is not None and slow is not None:
+            self.border_subtitle = f"session p50 {middle:.0f} ms · p95 {slow:.0f} ms"
+        self.refresh()
 
     def render(self) -> RenderResult:
         if self._turn is None:
@@ -74,7 +70,7 @@ def bars(latency: Latency, cells: int) -> Iterator[Text]:
     whole = max((ms for _, ms in steps), default=0.0)
     before = 0.0
     for name, ms in steps:
-        label, style = LABELS[name]
+        label, style, _ = LABELS[name]
         start, end = (round(cells * t / whole) if whole else 0 for t in (before, ms))
         bar = "█" * (end - start) or "▏"
         yield Text.assemble(

@@ -1,120 +1,172 @@
-"""Small windows: a text, a question, a line of input."""
+"""Small windows: a text, a question, a line of input, a choice, a step of the first start."""
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import ClassVar, TypeVar
 
-from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
-from textual.widgets import Button, Input, Label, Static
+from textual.widget import Widget
+from textual.widgets import Button, Input, Label, OptionList, Static
+from textual.widgets.option_list import Option
+
+from ui.screen.widgets.lists import Listing
+
+T = TypeVar("T")
+CANCEL = Binding("escape", "dismiss", "Cancel", id="dialog.cancel")
 
 
-class TextDialog(ModalScreen[None]):
-    """A title and a text to scroll through."""
+class Dialog(ModalScreen[T]):
+    """A frame in the middle of the screen. Its result is None if it is cancelled.
+
+    Args:
+        heading: the frame's title.
+    """
+
+    DEFAULT_CSS = """
+    Dialog { align: center middle; }
+    Dialog > .frame {
+        width: 90%; max-width: 70; height: auto; max-height: 90%;
+        border: round $primary; background: $surface; padding: 0 1;
+    }
+    Dialog Listing { height: auto; max-height: 100%; }
+    """
+    HINT: ClassVar[str] = ""
+    """The keys, shown below."""
+    FRAME: ClassVar[type[Widget]] = Vertical
+
+    def __init__(self, heading: str = "") -> None:
+        super().__init__()
+        self._heading = heading
+
+    def body(self) -> ComposeResult:
+        raise NotImplementedError
+
+    def compose(self) -> ComposeResult:
+        frame = self.FRAME(*self.body(), classes="frame")
+        frame.border_title, frame.border_subtitle = self._heading, self.HINT
+        yield frame
+
+
+class TextDialog(Dialog[None]):
+    """A text to scroll through."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter", "dismiss", "Close", id="dialog.close"),
         Binding("y", "copy", "Copy", id="dialog.copy"),
-        Binding("j,down", "scroll('down')", "Down", show=False, id="dialog.down"),
-        Binding("k,up", "scroll('up')", "Up", show=False, id="dialog.up"),
+        Binding("j,down", "scroll(1)", "Down", show=False, id="dialog.down"),
+        Binding("k,up", "scroll(-1)", "Up", show=False, id="dialog.up"),
     ]
-    DEFAULT_CSS = """
-    TextDialog { align: center middle; }
-    TextDialog > VerticalScroll {
-        width: 90%; max-width: 110; height: auto; max-height: 90%;
-        border: round $primary; background: $surface; padding: 0 1;
-    }
-    """
+    DEFAULT_CSS = "TextDialog > .frame { max-width: 110; }"
+    HINT = "esc closes · y copies"
+    FRAME = VerticalScroll
 
-    def __init__(self, title: str, text: Text | str) -> None:
-        super().__init__()
-        self._title = title
+    def __init__(self, heading: str, text: str) -> None:
+        super().__init__(heading)
         self._text = text
 
-    def compose(self) -> ComposeResult:
-        box = VerticalScroll(Static(self._text, markup=False))
-        box.border_title = self._title
-        box.border_subtitle = "esc closes · y copies"
-        yield box
+    def body(self) -> ComposeResult:
+        yield Static(self._text, markup=False)
 
     def action_copy(self) -> None:
-        self.app.copy_to_clipboard(str(self._text))
+        self.app.copy_to_clipboard(self._text)
         self.notify("Copied.")
 
-    def action_scroll(self, where: str) -> None:
-        box = self.query_one(VerticalScroll)
-        box.scroll_relative(y=1 if where == "down" else -1, animate=False)
+    def action_scroll(self, lines: int) -> None:
+        self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
 
 
-class Confirm(ModalScreen[bool]):
+class Confirm(Dialog[bool]):
     """Asks before something irreversible; the focus is on Cancel."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,n", "answer(False)", "Cancel", id="dialog.no"),
-        Binding("y", "answer(True)", "Do it", id="dialog.yes"),
+        Binding("escape,n", "dismiss(False)", "Cancel", id="dialog.no"),
+        Binding("y", "dismiss(True)", "Do it", id="dialog.yes"),
         Binding("left,right", "app.focus_next", show=False, id="dialog.other"),
     ]
     DEFAULT_CSS = """
-    Confirm { align: center middle; }
-    Confirm > Vertical {
-        width: 70; max-width: 95%; height: auto; max-height: 90%;
-        border: round $error; background: $surface; padding: 1 2;
-    }
+    Confirm > .frame { width: 70; max-width: 95%; border: round $error; padding: 1 2; }
     Confirm Horizontal { height: auto; align-horizontal: right; margin-top: 1; }
     Confirm Button { margin-left: 2; }
     """
 
-    def __init__(self, question: str, details: str = "", do: str = "Forget") -> None:
+    def __init__(self, question: str, details: str, do: str = "Forget") -> None:
         super().__init__()
         self._question = question
         self._details = details
         self._do = do
 
-    def compose(self) -> ComposeResult:
-        with Vertical():
-            yield Label(self._question, markup=False)
-            if self._details:
-                yield Static(self._details, markup=False)
-            with Horizontal():
-                yield Button("Cancel", id="cancel")
-                yield Button(self._do, variant="error", id="do")
-
-    def on_mount(self) -> None:
-        self.query_one("#cancel", Button).focus()
+    def body(self) -> ComposeResult:
+        yield Label(self._question, markup=False)
+        yield Static(self._details, markup=False)
+        cancel, do = Button("Cancel", id="cancel"), Button(self._do, variant="error", id="do")
+        yield Horizontal(cancel, do)
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         self.dismiss(event.button.id == "do")
 
-    def action_answer(self, yes: bool) -> None:
-        self.dismiss(yes)
 
+class LineDialog(Dialog[str | None]):
+    """One line of input; None if it is empty, too."""
 
-class LineDialog(ModalScreen[str | None]):
-    """One line of input; None if it is cancelled or empty."""
+    BINDINGS: ClassVar[list[BindingType]] = [CANCEL]
+    DEFAULT_CSS = "LineDialog > .frame { max-width: 90; }"
+    HINT = "enter saves · esc cancels"
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss", "Cancel", id="dialog.cancel")
-    ]
-    DEFAULT_CSS = """
-    LineDialog { align: center middle; }
-    LineDialog > Vertical {
-        width: 90%; max-width: 90; height: auto;
-        border: round $primary; background: $surface; padding: 0 1;
-    }
-    """
-
-    def __init__(self, title: str, value: str = "", hint: str = "") -> None:
-        super().__init__()
-        self._title = title
+    def __init__(self, heading: str, value: str = "", hint: str = "") -> None:
+        super().__init__(heading)
         self._value = value
         self._hint = hint
 
-    def compose(self) -> ComposeResult:
-        box = Vertical(Input(self._value, placeholder=self._hint, select_on_focus=False))
-        box.border_title = self._title
-        box.border_subtitle = "enter saves · esc cancels"
-        yield box
+    def body(self) -> ComposeResult:
+        yield Input(self._value, placeholder=self._hint, select_on_focus=False)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         self.dismiss(event.value.strip() or None)
+
+
+class ChooseDialog(Dialog[str | None]):
+    """One of several values."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [CANCEL]
+    DEFAULT_CSS = "ChooseDialog > .frame { max-height: 80%; }"
+    HINT = "enter chooses · esc cancels"
+
+    def __init__(self, heading: str, values: Sequence[str], current: str) -> None:
+        super().__init__(heading)
+        self._values = values
+        self._current = current
+
+    def body(self) -> ComposeResult:
+        marks = ("●" if value == self._current else " " for value in self._values)
+        prompts = (f"{mark} {value}" for mark, value in zip(marks, self._values, strict=True))
+        listing = Listing(*(Option(prompt) for prompt in prompts), markup=False)
+        known = self._current in self._values
+        listing.highlighted = self._values.index(self._current) if known else 0
+        yield listing
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(self._values[event.option_index])
+
+
+class SetupStep(Dialog[T]):
+    """A step before the first conversation; `enter` presses the focused button, and `escape` skips
+    the step."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "skip", "Skip", id="step.skip"),
+        Binding("left", "app.focus_previous", show=False, id="step.previous"),
+        Binding("right", "app.focus_next", show=False, id="step.next"),
+    ]
+    DEFAULT_CSS = """
+    SetupStep > .frame { width: 76; max-width: 98%; max-height: 98%; }
+    SetupStep Static { height: auto; margin-bottom: 1; }
+    SetupStep #buttons { height: auto; align-horizontal: right; }
+    SetupStep Button { margin-left: 2; }
+    """
+    HINT = "enter continues · esc skips"
+    AUTO_FOCUS = "Button"
+
+    def action_skip(self) -> None:
+        raise NotImplementedError
