@@ -19,6 +19,8 @@ class FakeSound:
         self.listened: list[str] = []
         self.left: list[str] = []
         self.played: list[str] = []
+        self.opens = asyncio.Event()
+        self.opens.set()
         self.level_dbfs = -12.0
         self.levels_given = 0
         self.broken: AudioError | None = None
@@ -31,6 +33,7 @@ class FakeSound:
         try:
             if self.broken:
                 raise self.broken
+            await self.opens.wait()
             while True:
                 yield self.level_dbfs
                 self.levels_given += 1

@@ -103,6 +103,16 @@ async def test_another_is_opened_while_it_is_asked_for(home: Home) -> None:
         await until(pilot, lambda: sound.left == ["Headset", "Headset"])
 
 
+async def test_it_is_left_after_a_while(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ui.screen.settings.devices_pane.METER_S", 0.1)
+    sound = FakeSound(BUILT_IN, HEADSET)
+    async with opened(home, sound) as (app, pilot):
+        await pilot.press("j", "j", "m")
+        await until(pilot, lambda: sound.left == ["Headset"])
+        await until(pilot, lambda: "dBFS" not in line(app, "Headset"))
+        assert app.troubles == []
+
+
 async def test_a_test_tone(home: Home) -> None:
     sound = FakeSound(BUILT_IN, SCREEN)
     async with opened(home, sound) as (_, pilot):

@@ -89,8 +89,13 @@ def running(session: ToldSession) -> bool:
 async def test_a_new_home_is_led_from_the_microphone_to_the_first_exchange(tmp_path: Path) -> None:
     sound, models = FakeSound(BUILT_IN, HEADSET), ToldModels(THINKING)
     sound.level_dbfs = -60.0
+    sound.opens.clear()
     async with opened(tmp_path, models, sound=sound) as (app, pilot, session):
-        await until(pilot, lambda: on(app, MicrophoneStep) and "Say something" in shown(app))
+        await until(pilot, lambda: on(app, MicrophoneStep) and sound.listened == ["Built-in"])
+        await pilot.pause()
+        assert "Say something" not in shown(app)
+        sound.opens.set()
+        await until(pilot, lambda: "Say something" in shown(app))
         await until(pilot, lambda: sound.levels_given > NOISE_LEVELS)
         sound.level_dbfs = -20.0
         await until(pilot, lambda: "I hear you." in shown(app))
@@ -129,6 +134,18 @@ async def test_a_microphone_that_fails_is_told_and_gone_on_without(tmp_path: Pat
         await pilot.press("escape")
         await until(pilot, lambda: running(session))
     assert session.restarted[-1].audio.input_device is None
+
+
+async def test_a_microphone_that_is_plugged_in_late_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ui.screen.first_run.microphone_step.RETRY_S", 0.01)
+    sound = FakeSound()
+    async with opened(tmp_path, ToldModels(), sound=sound) as (app, pilot, _):
+        await until(pilot, lambda: "! No microphone was found." in shown(app))
+        sound.there.append(HEADSET)
+        await until(pilot, lambda: "Microphone: Headset" in shown(app))
+        assert "Say something." in shown(app)
 
 
 async def test_a_download_that_fails_says_why_and_is_tried_again(tmp_path: Path) -> None:

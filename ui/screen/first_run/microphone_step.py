@@ -1,5 +1,6 @@
 """First step: does the microphone hear the user?"""
 
+import asyncio
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Literal
@@ -31,6 +32,7 @@ SPEECH_LEVELS = 4
 DEAD_DBFS = -85.0
 """dBFS below the noise of any working microphone."""
 DEAD_LEVELS = 25
+RETRY_S = 1.0
 CELLS = 30
 DEFAULT = "the system's default"
 SILENT = (
@@ -93,30 +95,45 @@ class MicrophoneStep(SetupStep[str | None]):
 
     @work
     async def _listen(self) -> None:
-        """Until it is cancelled, or the microphone fails."""
+        """Until it is cancelled. A microphone that fails is tried again: it may be plugged in, or
+        freed by another program."""
+        while True:
+            try:
+                await self._measure()
+            except AudioError as error:
+                self.query_one("#device", Static).update("The microphone doesn't work.")
+                mend = f" → {runnable_hint(error.mend)}" if error.mend else ""
+                self.query_one("#level", Static).update(meter(-96.0, closed=True, cells=CELLS))
+                self._say(f"{error}{mend}", "bold yellow", sign="! ")
+            self._devices = []  # others may be there now
+            await asyncio.sleep(RETRY_S)
+
+    async def _measure(self) -> None:
+        """Until the device ends. Raises AudioError.
+
+        The user is asked to speak when the first level has come: before that nobody listens.
+        """
         judgement = Judgement()
-        try:
-            if not self._devices:
-                self._list(await self._sound.devices())
-            device = choose_device(self._devices, "microphone", self._chosen or self._wanted)
-            self.query_one("#device", Static).update(f"Microphone: {device.name}")
-            self._say("Say something.")
-            while True:  # the probe ends by itself
-                async with aclosing(self._sound.levels(device)) as levels:
-                    async for level in levels:
-                        self._judge(judgement.hear(level), level)
-        except AudioError as error:
-            self.query_one("#device", Static).update("The microphone doesn't work.")
-            mend = f" → {runnable_hint(error.mend)}" if error.mend else ""
-            self.query_one("#level", Static).update(meter(-96.0, closed=True, cells=CELLS))
-            self._say(f"{error}{mend}", "bold yellow", sign="! ")
+        if not self._devices:
+            self._list(await self._sound.devices())
+        device = choose_device(self._devices, "microphone", self._chosen or self._wanted)
+        async with aclosing(self._sound.levels(device)) as levels:
+            async for level in levels:
+                if not judgement.levels:
+                    self.query_one("#device", Static).update(f"Microphone: {device.name}")
+                    self._say("Say something.")
+                self._judge(judgement.hear(level), level)
 
     def _list(self, devices: list[Device]) -> None:
         self._devices = devices
-        self._names = list(dict.fromkeys(device.name for device in devices if device.inputs))
+        names = list(dict.fromkeys(device.name for device in devices if device.inputs))
+        if names == self._names:
+            return
+        self._names = names
         choices = self.query_one(OptionList)
-        choices.add_options((DEFAULT, *self._names))
-        choices.display = len(self._names) > 1
+        choices.clear_options()
+        choices.add_options((DEFAULT, *names))
+        choices.display = len(names) > 1
 
     def _judge(self, hearing: Hearing, dbfs: float) -> None:
         self.query_one("#level", Static).update(meter(dbfs, cells=CELLS))

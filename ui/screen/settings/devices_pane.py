@@ -1,7 +1,8 @@
 """Microphones and loudspeakers: their levels, a test tone, and which are used."""
 
+import asyncio
 from collections.abc import Iterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import ClassVar
 
 from rich.text import Text
@@ -30,6 +31,8 @@ NOTHING = (
 DEFAULT = "the system's default"
 NAME = 40
 METER = 12
+METER_S = 30.0
+"""Seconds after which a microphone that was opened on request is closed again."""
 KEYS: dict[DeviceKind, str] = {
     "microphone": "audio.input_device",
     "loudspeaker": "audio.output_device",
@@ -48,8 +51,8 @@ class DevicesList(Rows):
 
 class DevicesPane(SettingsPart, Pane):
     """The level of the microphone in use comes from the assistant. Others are opened only on
-    request, one at a time and for at most half a minute: opening the microphone of a Bluetooth
-    headset degrades its sound."""
+    request, one at a time and for at most METER_S: opening the microphone of a Bluetooth headset
+    degrades its sound."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("m", "meter", "Listen", id="devices.meter"),
@@ -194,8 +197,9 @@ class DevicesPane(SettingsPart, Pane):
         self._listening, self._level = device, None
         self.renew()
         try:
-            with reporting(self):
-                async with aclosing(self._sound.levels(device)) as levels:
+            with reporting(self), suppress(TimeoutError):
+                levels = self._sound.levels(device)
+                async with asyncio.timeout(METER_S), aclosing(levels):
                     async for level in levels:
                         self._level = level
                         self.renew()

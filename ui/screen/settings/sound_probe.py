@@ -8,7 +8,8 @@ a failing driver: a screen can't live with any of that. Run as
     sound_probe meter 3 NAME   → {"dbfs": -34.2}, about ten a second
     sound_probe tone 4 NAME    → {"done": true}
 
-On failure: {"failed": {"message": …, "mend": …}}. It ends by itself; a meter after `METER_S`.
+On failure: {"failed": {"message": …, "mend": …}}. It ends by itself; a meter when nobody reads
+it any more.
 """
 
 import json
@@ -27,7 +28,6 @@ from assistant.ipc import Row
 from assistant.voice.audio import Device, DeviceKind, Opened, dbfs, list_devices, open_stream
 from models.interfaces import Samples
 
-METER_S = 30.0
 BLOCK_S = 0.08
 FIRST_BLOCK_S = 3.0
 """Seconds after which a device that has delivered nothing counts as silent."""
@@ -108,11 +108,7 @@ def microphone_levels(device: Device) -> Iterator[float]:
         return lambda data, _frames, _times, _status: blocks.put(bytes(data))
 
     with _streaming(device, "microphone", heard, lambda: blocks.put(None)):
-        ends = time.monotonic() + METER_S
-        while time.monotonic() < ends:
-            block = blocks.get(timeout=FIRST_BLOCK_S)
-            if block is None:
-                break
+        while (block := blocks.get(timeout=FIRST_BLOCK_S)) is not None:
             yield dbfs(np.frombuffer(block, np.int16))
 
 

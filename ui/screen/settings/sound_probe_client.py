@@ -21,7 +21,7 @@ class AudioProbe(Protocol):
         """All devices present. Raises AudioError."""
 
     def levels(self, device: Device) -> AsyncGenerator[float, None]:
-        """A microphone's levels in dBFS, about ten a second, for at most half a minute.
+        """A microphone's levels in dBFS, about ten a second, until it ends or nobody reads them.
 
         Raises:
             AudioError: it is gone, in use or silent.
