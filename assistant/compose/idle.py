@@ -32,46 +32,12 @@ from assistant.idle import (
 from assistant.ipc import Request, Row
 from assistant.memory import JobQueue, Transcript, UserMemory
 from assistant.paths import Home
-from assistant.settings import Idle, Settings
+from assistant.settings import Settings
 from assistant.voice import TaskSet
 from models.interfaces import LanguageModel
 from models.llm import LazyLanguageModel
 
 logger = logging.getLogger(__name__)
-
-
-def consolidating_of(
-    settings: Settings,
-    transcript: Transcript,
-    memory: UserMemory | None,
-    llm: LanguageModel | None,
-) -> list[Job]:
-    """The job, if the settings want it and it is possible."""
-    english = settings.persona.language.partition("-")[0] in ("en", "auto")
-    if settings.idle.consolidate == "off" or not english or memory is None or llm is None:
-        return []
-    return [ConsolidationJob(transcript, memory, llm)]
-
-
-def wanted(settings: Idle) -> tuple[str, ...]:
-    """The parts that the model is to write, if any."""
-    parts = ((settings.describe, ABOUT), (settings.expand, QUESTIONS))
-    return tuple(part for setting, part in parts if setting == "on")
-
-
-def summarising_of(
-    settings: Settings,
-    transcript: Transcript,
-    memory: UserMemory | None,
-    llm: LanguageModel | None,
-) -> list[Job]:
-    """The job, if the settings want it and it is possible."""
-    how = settings.idle.summarise
-    english = settings.persona.language.partition("-")[0] in ("en", "auto")
-    model = llm if how == "model" else None
-    if how == "off" or not english or memory is None or (how == "model" and model is None):
-        return []
-    return [SummarisationJob(transcript, memory, model, settings.idle.summarise_turns)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,46 +59,42 @@ class JobResources:
 
 
 def build_jobs(parts: JobResources) -> list[Job]:
-    """All jobs that the settings want. A new kind is added here."""
-    works: list[Job] = []
-    if parts.memory is not None:
-        works += [EmbeddingJob(parts.memory.strengthening), CompactionJob(parts.memory)]
+    """All jobs that the settings want and that are possible. A new kind is added here."""
+    settings, memory, llm = parts.settings.idle, parts.memory, parts.llm
+    jobs: list[Job] = []
+    if memory is not None:
+        jobs += [EmbeddingJob(memory.strengthening), CompactionJob(memory)]
     if parts.measured is not None:
-        works.append(Measuring(parts.measured))
-    extract = parts.settings.idle.extract
+        jobs.append(Measuring(parts.measured))
+    if memory is None:
+        return jobs
     english = parts.settings.persona.language.partition("-")[0] in ("en", "auto")
-    judge = parts.llm if extract == "model" else None
-    if extract != "off" and english and parts.memory and (judge or extract == "rules"):
-        works.append(FactExtractionJob(parts.transcript, parts.memory, judge))
-    if parts.settings.idle.importance == "on" and parts.memory is not None:
-        works.append(ImportanceJob(parts.transcript, parts.memory))
-    works += summarising_of(parts.settings, parts.transcript, parts.memory, parts.llm)
-    works += consolidating_of(parts.settings, parts.transcript, parts.memory, parts.llm)
-    kinds = wanted(parts.settings.idle)
-    if kinds and english and parts.memory and parts.llm:
-        works.append(DocumentExpansionJob(parts.transcript, parts.memory, parts.llm, kinds))
-    return works
 
+    def possible(how: str) -> bool:
+        return english and (how == "rules" or (how == "model" and llm is not None))
 
-class IdleService:
-    """Answers requests about a running assistant's idle work."""
-
-    def __init__(self, parts: JobResources, session: SchedulerProxy) -> None:
-        self._user = parts.settings.general.user
-        self._transcript = parts.transcript
-        self._session = session
-
-    def answer(self, request: Request) -> Iterator[Row]:
-        """Answer a request; called in the request server's thread."""
-        user = str(request.get("user", ""))
-        own = self._session if user == self._user else None
-        return IdleAdmin(JobQueue(self._transcript, user), own).carry_out(request)
+    if possible(settings.extract):
+        model = llm if settings.extract == "model" else None
+        jobs.append(FactExtractionJob(parts.transcript, memory, model))
+    if settings.importance == "on":
+        jobs.append(ImportanceJob(parts.transcript, memory))
+    if possible(settings.summarise):
+        model = llm if settings.summarise == "model" else None
+        jobs.append(SummarisationJob(parts.transcript, memory, model, settings.summarise_turns))
+    if english and llm is not None:
+        if settings.consolidate == "on":
+            jobs.append(ConsolidationJob(parts.transcript, memory, llm))
+        texts = ((settings.describe, ABOUT), (settings.expand, QUESTIONS))
+        if wanted := tuple(text for setting, text in texts if setting == "on"):
+            jobs.append(DocumentExpansionJob(parts.transcript, memory, llm, wanted))
+    return jobs
 
 
 def start_idle_jobs(
     parts: JobResources, bus: EventBus, stack: AsyncExitStack, *first: Callable[[], Awaitable[None]]
-) -> IdleService:
-    """Start idle work, if the settings want it.
+) -> Callable[[Request], Iterator[Row]]:
+    """Start idle work, if the settings want it. Returns what answers requests about it, called in
+    the request server's thread.
 
     Args:
         first: wait until the model's other work between utterances is done.
@@ -143,8 +105,13 @@ def start_idle_jobs(
             await each()
 
     def failed(error: Exception) -> None:
-        told = f"Background work has ended ({type(error).__name__}). See the log for details."
-        bus.emit(Notice(told, Severity.WARNING))
+        why = f"Background work has ended ({type(error).__name__}). See the log for details."
+        bus.emit(Notice(why, Severity.WARNING))
+
+    def answer(request: Request) -> Iterator[Row]:
+        user = str(request.get("user", ""))
+        own = session if user == parts.settings.general.user else None
+        return IdleAdmin(JobQueue(parts.transcript, user), own).carry_out(request)
 
     quiet = ActivityMonitor(Phase.LISTENING)
     scheduler = _scheduler(parts, quiet, bus.emit, settled)
@@ -156,7 +123,7 @@ def start_idle_jobs(
         running = TaskSet(failed)
         running.start(scheduler.run())
         stack.callback(running.cancel)
-    return IdleService(parts, session)
+    return answer
 
 
 @contextmanager

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
 
+from assistant.compose.conversation import load_forgetting
 from assistant.compose.memory import open_home_memory
-from assistant.compose.skills import load_forgetting
 from assistant.encryption import MasterKey
 from assistant.errors import StoreBusy, StoreError
 from assistant.events import Event, EventBus, Notice, ProfileChanged, Severity
@@ -50,16 +50,16 @@ def _opened(
 ) -> MemoryService:
     """Open the memory, waiting for a program that holds the transcript, such as a backup. Raises
     StoreError."""
-    until, told = time.monotonic() + TRANSCRIPT_WAIT_S, False
+    until, reported = time.monotonic() + TRANSCRIPT_WAIT_S, False
     while True:
         try:
             return open_home_memory(home, settings, key, emit)
         except StoreBusy as error:
             if time.monotonic() > until:
                 raise
-            if not told:
+            if not reported:
                 emit(Notice(f"{error} Waiting for it.", Severity.WARNING, error.mend))
-                told = True
+                reported = True
 
 
 def start_session_memory(

@@ -1,13 +1,24 @@
-"""Sends requests to a running assistant."""
+"""Sends requests to a running assistant. Requests and answers are JSON objects, one per line."""
 
 import json
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from io import BufferedRWPair
 from pathlib import Path
+from typing import Any
 
 from assistant.errors import AssistantError, StoreError
 from assistant.ipc.address import Address, read_address
-from assistant.ipc.messages import PATIENCE_S, Request, Row, send_message
+
+Request = Mapping[str, Any]
+"""A request; its `act` says what is wanted."""
+Row = dict[str, Any]
+"""One JSON object of an answer, of a recording or of a child process's output."""
+
+LISTED = 20
+"""Rows in a list if the request does not say how many."""
+PATIENCE_S = 10.0
+"""Seconds to wait for a request to arrive, and for each piece of the answer to be taken."""
 
 
 class RequestRefused(AssistantError):
@@ -62,3 +73,8 @@ def connect(address: Address) -> socket.socket | None:
         visit.close()
         return None
     return visit
+
+
+def send_message(stream: BufferedRWPair, value: Request) -> None:
+    stream.write(json.dumps(value).encode("ascii") + b"\n")
+    stream.flush()

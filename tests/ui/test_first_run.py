@@ -11,6 +11,7 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Button, Input
 
+from assistant.compose import SessionPlan
 from assistant.encryption.home_lock import HomeLock
 from assistant.encryption.vault import Vault
 from assistant.errors import ModelMissing, ModelUnavailable, StoreError
@@ -29,7 +30,6 @@ from ui.screen.first_run.models_step import ModelsStep, time_text
 from ui.screen.safe_app import SafeApp
 from ui.screen.unlock_dialog import RecoveryStep, SecretDialog, Unlocking
 from ui.session.model_downloads import Needed, Progress
-from ui.session.plan import SessionPlan
 
 THINKING = Needed("a-model", "thinking", 1000)
 RECOVERY = "-".join(["ABCD"] * 14)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from assistant.compose.idle import consolidating_of
+from assistant.compose.idle import JobResources, build_jobs
 from assistant.context.conversation import Conversation, Exchange
 from assistant.errors import ModelFailed, StoreError
 from assistant.idle.jobs.consolidation import ConsolidationJob, allowed, by_rules
@@ -228,8 +228,8 @@ async def test_of_a_merged_telling_that_is_forgotten_nothing_stays(tmp_path: Pat
 
 async def test_settings_say_whether(tmp_path: Path) -> None:
     async with here(tmp_path) as at:
-        parts = (at.bench.transcript, at.bench.memory)
-        on, off = Settings(idle=Idle(consolidate="on")), Settings()
-        assert len(consolidating_of(on, *parts, at.llm)) == 1
-        assert consolidating_of(off, *parts, at.llm) == []
-        assert consolidating_of(on, *parts, None) == []
+        bench, on = at.bench, Settings(idle=Idle(consolidate="on"))
+        for settings, llm, jobs in ((on, at.llm, 1), (Settings(), at.llm, 0), (on, None, 0)):
+            parts = JobResources(settings, bench.transcript, bench.memory, llm)
+            built = build_jobs(parts)
+            assert sum(isinstance(each, ConsolidationJob) for each in built) == jobs

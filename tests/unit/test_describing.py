@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from assistant.compose import idle
 from assistant.compose.idle import JobResources, build_jobs
 from assistant.errors import ModelFailed, StoreError
+from assistant.idle.jobs.document_expansion import DocumentExpansionJob
 from assistant.idle.jobs.expansion_prompt import ABOUT, EVERYTHING, QUESTIONS
 from assistant.memory.records.memory import Memory
 from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.stored_expansions import DESCRIBED
 from assistant.memory.retrieval.user_index import UserIndex
 from assistant.memory.transcript.derived_outputs import DerivedOutputs
-from assistant.settings import Idle, Settings
+from assistant.settings import Settings
 from tests.support.describing import ABOUT as STROLL
 from tests.support.describing import OTHER, QUESTION, here, made
 from tests.support.forgetting import bench
@@ -94,26 +94,27 @@ async def test_what_nobody_said_is_not_searched(tmp_path: Path) -> None:
         assert (content["about"], content["questions"]) == ("", [])
 
 
-@pytest.mark.parametrize(("describe", "expand"), [("on", "off"), ("off", "on"), ("off", "off")])
-def test_each_can_be_switched_off(describe: str, expand: str) -> None:
-    settings = Idle.model_validate({"describe": describe, "expand": expand})
-    wanted = idle.wanted(settings)
-    assert (ABOUT in wanted, QUESTIONS in wanted) == (describe == "on", expand == "on")
-
-
 @pytest.mark.parametrize(
-    ("setting", "language", "kinds"),
-    [("on", "en-GB", ["describe"]), ("on", "de", []), ("off", "en", [])],
+    ("settings", "language", "parts"),
+    [
+        ({"describe": "on", "expand": "off"}, "en-GB", [(ABOUT,)]),
+        ({"describe": "off", "expand": "on"}, "en", [(QUESTIONS,)]),
+        ({"describe": "on", "expand": "on"}, "auto", [(ABOUT, QUESTIONS)]),
+        ({"describe": "on", "expand": "on"}, "de", []),
+        ({"describe": "off", "expand": "off"}, "en", []),
+    ],
 )
-async def test_the_settings_say_whether_it_is_done(
-    tmp_path: Path, setting: str, language: str, kinds: list[str]
+async def test_the_settings_say_what_is_written(
+    tmp_path: Path, settings: dict[str, str], language: str, parts: list[tuple[str, ...]]
 ) -> None:
-    settings = Settings.model_validate(
-        {"idle": {"expand": setting}, "persona": {"language": language}}
-    )
+    values = {"idle": settings, "persona": {"language": language}}
     async with here(tmp_path) as at:
-        works = build_jobs(JobResources(settings, at.bench.transcript, at.bench.memory, at.llm))
-        assert [each.kind for each in works if each.kind == DESCRIBED] == kinds
+        bench = at.bench
+        resources = JobResources(
+            Settings.model_validate(values), bench.transcript, bench.memory, at.llm
+        )
+        built = [each for each in build_jobs(resources) if isinstance(each, DocumentExpansionJob)]
+        assert [each._parts for each in built] == parts
 
 
 # -- not made twice -----------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.compose.idle import summarising_of
+from assistant.compose.idle import JobResources, build_jobs
 from assistant.context.conversation import Conversation
 from assistant.errors import ModelFailed, StoreError
 from assistant.idle.jobs.summarisation import SummarisationJob, composed
@@ -23,7 +23,7 @@ from assistant.memory.curation.extractive_summary import (
 from assistant.memory.records.ids import short, subject_of
 from assistant.memory.records.memory import MemoryKind
 from assistant.memory.transcript.derived_outputs import DerivedOutputs
-from assistant.settings import Idle, Settings
+from assistant.settings import Settings
 from tests.support.desks import forget_now
 from tests.support.forgetting import START
 from tests.support.remains import found, vectors_of
@@ -225,16 +225,12 @@ async def test_a_crash_between_the_memory_and_the_note_doubles_nothing(
 
 async def test_settings_say_whether_and_how(tmp_path: Path) -> None:
     async with here(tmp_path, ("",)) as at:
-        made = {
-            how: [
-                each.light
-                for each in summarising_of(
-                    Settings(idle=Idle(summarise=how)), at.bench.transcript, at.bench.memory, at.llm
-                )
-            ]
-            for how in ("off", "rules", "model")
-        }
-        assert made == {"off": [], "rules": [True], "model": [False]}
+        bench = at.bench
+        for how, light in (("off", []), ("rules", [True]), ("model", [False])):
+            settings = Settings.model_validate({"idle": {"summarise": how}})
+            parts = JobResources(settings, bench.transcript, bench.memory, at.llm)
+            built = [each for each in build_jobs(parts) if isinstance(each, SummarisationJob)]
+            assert [each.light for each in built] == light
 
 
 # -- recalled -----------------------------------------------------------------------------------

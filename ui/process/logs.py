@@ -50,13 +50,13 @@ class DiscreetFormatter(logging.Formatter):
             message = QUOTED.sub("[…]", message)
         line = f"{self.formatTime(record)} {record.levelname} {record.name}: {message}"
         error = record.exc_info[1] if record.exc_info else None
-        return f"{line}\n{_told(error)}" if error else line
+        return f"{line}\n{_without_words(error)}" if error else line
 
 
-def _told(error: BaseException) -> str:
+def _without_words(error: BaseException) -> str:
     """Frames, types and harmless messages of an exception and its causes."""
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    before = f"{_told(cause)}\nwhich led to\n" if cause else ""
+    before = f"{_without_words(cause)}\nwhich led to\n" if cause else ""
     message = "…" if isinstance(error, QUOTING_ERRORS) else QUOTED.sub("[…]", str(error))
     frames = "".join(traceback.format_tb(error.__traceback__))
     return f"{before}{frames}{type(error).__qualname__}: {message}"

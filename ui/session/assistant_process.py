@@ -5,18 +5,17 @@ import json
 import logging
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from datetime import datetime
 
+from assistant.compose import SessionPlan
 from assistant.encryption import Vault
 from assistant.errors import AssistantError, StoreError
 from assistant.events import Event
 from assistant.ipc import event_from_json
 from assistant.paths import Home
 from assistant.settings import Settings
-from ui.process.unexpected import UnexpectedError
+from ui.process.console import UnexpectedError
 from ui.session.assistant_worker import StartRequest
-from ui.session.plan import SessionPlan
 
 logger = logging.getLogger(__name__)
 
@@ -76,7 +75,7 @@ class AssistantProcess:
     async def start(self, settings: Settings) -> None:
         """Raises StoreError: no process can be started."""
         key = self._vault.key.secret.hex() if self._vault.key is not None else None
-        order = StartRequest(home=self._home.root, settings=settings, key=key, **asdict(self._plan))
+        order = StartRequest(home=self._home.root, settings=settings, key=key, plan=self._plan)
         try:
             self._process = await asyncio.create_subprocess_exec(
                 *self._command,

@@ -1,4 +1,4 @@
-"""What the doctor says of the language model: why it was chosen, and whether it is fast enough."""
+"""The doctor on the language model: why it was chosen, and whether it is fast enough."""
 
 from collections.abc import AsyncGenerator
 from dataclasses import replace
@@ -59,10 +59,10 @@ class TimedLlm(ScriptedLlm):
         yield Chunk("", Usage(40, 0, 48))
 
 
-def patient_of(home: Home, place: Path, choice: Choice, **settings: Any) -> CheckContext:
-    patient = CheckContext(home, Settings.model_validate(settings))
-    patient._workshop = ModelSelection(ModelStore(place, catalogue.read()), LAPTOP, choice)
-    return patient
+def context_of(home: Home, place: Path, choice: Choice, **settings: Any) -> CheckContext:
+    context = CheckContext(home, Settings.model_validate(settings))
+    context._selection = ModelSelection(ModelStore(place, catalogue.read()), LAPTOP, choice)
+    return context
 
 
 def choice_of(profile: Any) -> Choice:
@@ -88,10 +88,10 @@ async def test_the_limits_are_those_of_the_choice(
 ) -> None:
     clock = Clock()
     monkeypatch.setattr(checks, "time", clock)
-    patient = patient_of(home, tmp_path, choice_of(DEFAULT))
-    patient._models = ModelSet(ScriptedStt(), TimedLlm(clock, first_s, tokens_per_s), ToneTts())
+    context = context_of(home, tmp_path, choice_of(DEFAULT))
+    context._models = ModelSet(ScriptedStt(), TimedLlm(clock, first_s, tokens_per_s), ToneTts())
 
-    finding = await check_thinking(patient)
+    finding = await check_thinking(context)
 
     assert finding.verdict is verdict
     assert finding.figures["tokens_per_s"] == pytest.approx(tokens_per_s, abs=0.1)
@@ -129,9 +129,9 @@ async def test_the_reason_of_the_choice_is_always_told(
 ) -> None:
     monkeypatch.setattr(ModelStore, "missing", lambda *_: [])
     monkeypatch.setattr(ModelStore, "verify", lambda *_: None)
-    fitting = await check_models(patient_of(home, tmp_path, choice_of(DEFAULT)))
+    fitting = await check_models(context_of(home, tmp_path, choice_of(DEFAULT)))
     absent = Choice(DEFAULT, "Too slow, but here.", (SMALL.llm,))
-    lacking = await check_models(patient_of(home, tmp_path, absent))
+    lacking = await check_models(context_of(home, tmp_path, absent))
 
     assert (fitting.verdict, fitting.mend) == (CheckStatus.GOOD, None)
     assert fitting.text.startswith(f"{STRONG[1]}: why. Verified to the last byte: ")
