@@ -37,16 +37,16 @@ def send_request(folder: Path, request: Request) -> Iterator[Row] | None:
         StoreError: it ended, or stopped responding, in mid-answer.
     """
     address = read_address(folder / "address")
-    visit = connect(address) if address is not None else None
-    if visit is None or address is None:
+    connection = connect(address) if address is not None else None
+    if connection is None or address is None:
         return None
-    return _converse(visit, {**request, "secret": address.secret})
+    return _answer(connection, {**request, "secret": address.secret})
 
 
-def _converse(visit: socket.socket, request: Request) -> Iterator[Row]:
-    gone = StoreError("The assistant ended before it had answered.", mend="Try again.")
+def _answer(connection: socket.socket, request: Request) -> Iterator[Row]:
+    ended = StoreError("The assistant ended before it had answered.", mend="Try again.")
     try:
-        with visit, visit.makefile("rwb") as stream:
+        with connection, connection.makefile("rwb") as stream:
             send_message(stream, request)
             for line in stream:
                 answer = json.loads(line)
@@ -57,22 +57,23 @@ def _converse(visit: socket.socket, request: Request) -> Iterator[Row]:
                 else:
                     return
     except (OSError, ValueError) as error:
-        raise gone from error
-    raise gone
+        raise ended from error
+    raise ended
 
 
 def connect(address: Address) -> socket.socket | None:
     """A connection; None if nobody is listening."""
     family = socket.AF_UNIX if address.path is not None else socket.AF_INET
-    visit = socket.socket(family, socket.SOCK_STREAM)
+    connection = socket.socket(family, socket.SOCK_STREAM)
     try:
-        visit.settimeout(PATIENCE_S)
-        visit.connect(address.path if address.path is not None else ("127.0.0.1", address.port))
-        visit.settimeout(None)  # a rebuild takes its time; if the assistant dies, this ends
+        connection.settimeout(PATIENCE_S)
+        place = address.path if address.path is not None else ("127.0.0.1", address.port)
+        connection.connect(place)
+        connection.settimeout(None)  # a rebuild takes its time; if the assistant dies, this ends
     except OSError:
-        visit.close()
+        connection.close()
         return None
-    return visit
+    return connection
 
 
 def send_message(stream: BufferedRWPair, value: Request) -> None:

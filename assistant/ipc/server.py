@@ -69,7 +69,7 @@ class RequestServer:
         self._answer = answer
         self._temporary: Path | None = None
         self._one_by_one = threading.Lock()
-        self._visitors: set[socket.socket] = set()
+        self._connections: set[socket.socket] = set()
         self._closing = False
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -92,11 +92,12 @@ class RequestServer:
             (self._folder / "address").unlink()
         if not self._closing:
             self._closing = True
-            if visit := connect(self._address):  # closing a socket doesn't wake a waiting `accept`
-                visit.close()
-        for visitor in list(self._visitors):
+            # Closing a socket doesn't wake a waiting `accept`; a connection does.
+            if last := connect(self._address):
+                last.close()
+        for connection in list(self._connections):
             with suppress(OSError):
-                visitor.shutdown(socket.SHUT_RDWR)
+                connection.shutdown(socket.SHUT_RDWR)
         self._thread.join(PATIENCE_S)
         self._socket.close()
         if self._address.path is not None:
@@ -125,26 +126,26 @@ class RequestServer:
     def _listen(self) -> None:
         while True:
             try:
-                visitor, _ = self._socket.accept()
+                connection, _ = self._socket.accept()
             except OSError as error:
                 logger.warning("a connection can't be accepted: %s", error)
                 time.sleep(1.0)  # usually too many open files
                 continue
             if self._closing:
-                visitor.close()
+                connection.close()
                 return
-            self._visitors.add(visitor)
-            threading.Thread(target=self._receive, args=(visitor,), daemon=True).start()
+            self._connections.add(connection)
+            threading.Thread(target=self._receive, args=(connection,), daemon=True).start()
 
-    def _receive(self, visitor: socket.socket) -> None:
+    def _receive(self, connection: socket.socket) -> None:
         try:
-            visitor.settimeout(PATIENCE_S)
-            with visitor, visitor.makefile("rwb") as stream:
+            connection.settimeout(PATIENCE_S)
+            with connection, connection.makefile("rwb") as stream:
                 self._serve(stream)
         except OSError as error:
             logger.info("a client disconnected: %s", error)
         finally:
-            self._visitors.discard(visitor)
+            self._connections.discard(connection)
 
     def _serve(self, stream: BufferedRWPair) -> None:
         try:

@@ -115,13 +115,13 @@ def _list(home: Home, *, as_json: bool) -> None:
 
 
 def _play(recording: PlayableRecording, speed: float, home: Home, loaded: Loaded) -> int:
-    with redirected_output(home) as streams:
+    with redirected_output(home) as out:
         from ui.screen.replay_screen import ReplayScreen
         from ui.screen.run import draw
         from ui.screen.terminal import drawing_on
 
         replay = Replay(recording, speed)
-        app = ReplayScreen(replay, home, loaded, drawing_on(streams.out))
+        app = ReplayScreen(replay, home, loaded, drawing_on(out))
         code: int = draw(app, replay)
     if app.crash is not None:
         raise app.crash

@@ -36,7 +36,7 @@ def run(args: argparse.Namespace, home: Home, settings: ReadSettings) -> int:
 
     require_terminal()
     use_batch_scheduling()
-    with redirected_output(home) as streams:
+    with redirected_output(home) as out:
         from assistant.compose import SessionPlan
         from ui.screen.app import AssistantScreen
         from ui.screen.first_run.first_run import FirstRun, is_new
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace, home: Home, settings: ReadSettings) -> int:
         plan = SessionPlan(tuple(args.input), args.output, record=args.record)
         session = Live(home, loaded.settings, unlocking, plan)
         guide = FirstRun(home, new=is_new(home), listens=not plan.recordings)
-        app = AssistantScreen(session, home, loaded, drawing_on(streams.out), guide)
+        app = AssistantScreen(session, home, loaded, drawing_on(out), guide)
         unlocking.app = app
         gc.freeze()  # scanning all imported objects would delay a frame by 0.1 s
         code = draw(app, session)

@@ -65,8 +65,8 @@ def run(args: argparse.Namespace, home: Home, settings: ReadSettings) -> int:
 
         pull_missing(read, sys.stderr)
     vault = unlock(home, read)
-    with redirected_output(home) as streams:
-        view = JsonView(streams.out) if args.json else PlainView(streams.out, read.persona.name)
+    with redirected_output(home) as out:
+        view = JsonView(out) if args.json else PlainView(out, read.persona.name)
         plan = SessionPlan(
             recordings=tuple(args.input),
             output=args.output,

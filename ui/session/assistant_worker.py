@@ -95,8 +95,8 @@ def main() -> None:
     use_default_scheduling()
     order = StartRequest.model_validate_json(sys.stdin.buffer.readline())
     home = Home(order.home)
-    with logs_in(home), redirected_output(home) as streams:
-        asyncio.run(_run(order, home, EventWriter(streams.out)))
+    with logs_in(home), redirected_output(home) as out:
+        asyncio.run(_run(order, home, EventWriter(out)))
 
 
 async def _run(order: StartRequest, home: Home, outbox: EventWriter) -> NoReturn:

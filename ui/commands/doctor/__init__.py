@@ -55,8 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, home: Home, settings: ReadSettings) -> int:
     """Run all checks; returns 0 if nothing is bad."""
     context = CheckContext(home, settings().settings)
-    with redirected_output(home) as streams:
-        return asyncio.run(run_checks(context, CHECKS, streams.out, as_json=args.json))
+    with redirected_output(home) as out:
+        return asyncio.run(run_checks(context, CHECKS, out, as_json=args.json))
 
 
 async def run_checks(
