@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from assistant.facade import exports
 
 if TYPE_CHECKING:
-    from assistant.ipc.client import LISTED, Request, Row, send_request
+    from assistant.ipc.client import LISTED, RemoteError, Request, Row, send_request
     from assistant.ipc.event_json import event_from_json, event_to_json
     from assistant.ipc.server import RequestServer, Result, run_on_loop
 else:
@@ -13,6 +13,7 @@ else:
 
 __all__ = [
     "LISTED",
+    "RemoteError",
     "Request",
     "RequestServer",
     "Result",

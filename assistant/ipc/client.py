@@ -21,8 +21,8 @@ PATIENCE_S = 10.0
 """Seconds to wait for a request to arrive, and for each piece of the answer to be taken."""
 
 
-class RequestRefused(AssistantError):
-    """The running assistant's error, in place of an answer."""
+class RemoteError(AssistantError):
+    """An error of the assistant in another process, as it reported it."""
 
     def __init__(self, message: str, mend: str | None, exit_code: int) -> None:
         super().__init__(message, mend=mend)
@@ -33,7 +33,7 @@ def send_request(folder: Path, request: Request) -> Iterator[Row] | None:
     """The answer of the assistant that runs in this home; None if none runs there.
 
     Raises:
-        RequestRefused: the assistant's error, as it would have been raised here.
+        RemoteError: the assistant's error, as it would have been raised here.
         StoreError: it ended, or stopped responding, in mid-answer.
     """
     address = read_address(folder / "address")
@@ -53,7 +53,7 @@ def _answer(connection: socket.socket, request: Request) -> Iterator[Row]:
                 if "row" in answer:
                     yield answer["row"]
                 elif "error" in answer:
-                    raise RequestRefused(**answer["error"])
+                    raise RemoteError(**answer["error"])
                 else:
                     return
     except (OSError, ValueError) as error:

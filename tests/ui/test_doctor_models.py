@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,51 +16,40 @@ from models.selection.profiles import SMALL, STRONG, TINY, Choice
 from models.selection.requested import ModelSelection
 from tests.support.fakes import ScriptedLlm, ScriptedStt, ToneTts
 from ui.commands.doctor import checks
-from ui.commands.doctor.checks import (
-    CheckContext,
-    CheckStatus,
-    check_models,
-    check_thinking,
-    quicker,
-)
+from ui.commands.doctor.checks import CheckContext, CheckStatus, check_models, check_thinking
 
 DEFAULT = replace(SMALL, name="default", llm=STRONG[1])
-DEFAULT_SMALL = replace(SMALL, name="default")
 LAPTOP = Hardware(16 << 30, 4, apple_silicon=False)
 CLOSE = "Close programs that keep the processor busy"
-
-
-class Clock:
-    """Stands still but for what the model takes."""
-
-    def __init__(self) -> None:
-        self.at = 0.0
-
-    def perf_counter(self) -> float:
-        return self.at
+SMALLER = f"{CLOSE}, or use a smaller model: assistant --profile"
+OWN = f"{CLOSE}, or choose a smaller model in the settings (llm.model)."
 
 
 class TimedLlm(ScriptedLlm):
-    """Takes so long to its first token, and so long for each further one."""
+    """Takes so long to its first token, and for each further one, by a clock of its own."""
 
-    def __init__(self, clock: Clock, first_s: float, tokens_per_s: float) -> None:
+    def __init__(self, first_s: float, tokens_per_s: float) -> None:
         super().__init__("Yes.")
-        self._clock = clock
+        self._at = 0.0
         self._first_s = first_s
         self._tokens_per_s = tokens_per_s
 
+    def perf_counter(self) -> float:
+        return self._at
+
     async def stream(self, request: Generation) -> AsyncGenerator[Chunk]:
-        self._clock.at += self._first_s
+        self._at += self._first_s
         yield Chunk("one")
         for _ in range(47):
-            self._clock.at += 1 / self._tokens_per_s
+            self._at += 1 / self._tokens_per_s
             yield Chunk(" more")
         yield Chunk("", Usage(40, 0, 48))
 
 
-def context_of(home: Home, place: Path, choice: Choice, **settings: Any) -> CheckContext:
-    context = CheckContext(home, Settings.model_validate(settings))
-    context._selection = ModelSelection(ModelStore(place, catalogue.read()), LAPTOP, choice)
+def context_of(home: Home, choice: Choice, **llm: Any) -> CheckContext:
+    context = CheckContext(home, Settings.model_validate({"llm": llm}))
+    store = ModelStore(home.root / "models", catalogue.read())
+    context._selection = ModelSelection(store, LAPTOP, choice)
     return context
 
 
@@ -80,60 +68,58 @@ def choice_of(profile: Any) -> Choice:
 )
 async def test_the_limits_are_those_of_the_choice(
     home: Home,
-    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     first_s: float,
     tokens_per_s: float,
     verdict: CheckStatus,
 ) -> None:
-    clock = Clock()
-    monkeypatch.setattr(checks, "time", clock)
-    context = context_of(home, tmp_path, choice_of(DEFAULT))
-    context._models = ModelSet(ScriptedStt(), TimedLlm(clock, first_s, tokens_per_s), ToneTts())
-
+    llm = TimedLlm(first_s, tokens_per_s)
+    monkeypatch.setattr(checks, "time", llm)
+    context = context_of(home, choice_of(DEFAULT))
+    context._models = ModelSet(ScriptedStt(), llm, ToneTts())
     finding = await check_thinking(context)
-
     assert finding.verdict is verdict
     assert finding.figures["tokens_per_s"] == pytest.approx(tokens_per_s, abs=0.1)
-    if verdict is CheckStatus.WARNING:
-        assert finding.mend == f"{CLOSE}, or use a smaller model: assistant --profile small"
+    assert finding.mend == (f"{SMALLER} small" if verdict is CheckStatus.WARNING else None)
 
 
 @pytest.mark.parametrize(
-    ("profile", "settings", "advice"),
+    ("profile", "llm", "advice"),
     [
-        (TINY, {}, "."),
-        (SMALL, {}, ", or use a smaller model: assistant --profile tiny"),
-        (
-            replace(DEFAULT, llm=SMALL.llm),
-            {},
-            ", or use a smaller model: assistant --profile tiny",
-        ),
-        (DEFAULT, {}, ", or use a smaller model: assistant --profile small"),
-        (
-            DEFAULT,
-            {"endpoint": "http://127.0.0.1:1/v1"},
-            ", or choose a smaller model in the settings (llm.model).",
-        ),
-        (SMALL, {"model": STRONG[0]}, ", or choose a smaller model in the settings (llm.model)."),
+        (TINY, {}, f"{CLOSE}."),
+        (SMALL, {}, f"{SMALLER} tiny"),
+        (replace(DEFAULT, llm=SMALL.llm), {}, f"{SMALLER} tiny"),
+        (DEFAULT, {}, f"{SMALLER} small"),
+        (DEFAULT, {"endpoint": "http://127.0.0.1:1/v1"}, OWN),
+        (SMALL, {"model": STRONG[0]}, OWN),
     ],
 )
 def test_the_advice_names_a_model_that_is_smaller_than_this_one(
-    profile: Any, settings: dict[str, str], advice: str
+    profile: Any, llm: dict[str, str], advice: str
 ) -> None:
-    assert quicker(Settings.model_validate({"llm": settings}), profile) == CLOSE + advice
+    assert checks.quicker(Settings.model_validate({"llm": llm}), profile) == advice
 
 
-async def test_the_reason_of_the_choice_is_always_told(
-    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("choice", "verdict", "mend"),
+    [
+        (choice_of(DEFAULT), CheckStatus.GOOD, None),
+        (
+            Choice(DEFAULT, "Too slow, but here.", (SMALL.llm,)),
+            CheckStatus.WARNING,
+            "assistant models pull",
+        ),
+    ],
+)
+async def test_the_reason_of_the_choice_is_always_given(
+    home: Home,
+    monkeypatch: pytest.MonkeyPatch,
+    choice: Choice,
+    verdict: CheckStatus,
+    mend: str | None,
 ) -> None:
     monkeypatch.setattr(ModelStore, "missing", lambda *_: [])
     monkeypatch.setattr(ModelStore, "verify", lambda *_: None)
-    fitting = await check_models(context_of(home, tmp_path, choice_of(DEFAULT)))
-    absent = Choice(DEFAULT, "Too slow, but here.", (SMALL.llm,))
-    lacking = await check_models(context_of(home, tmp_path, absent))
-
-    assert (fitting.verdict, fitting.mend) == (CheckStatus.GOOD, None)
-    assert fitting.text.startswith(f"{STRONG[1]}: why. Verified to the last byte: ")
-    assert (lacking.verdict, lacking.mend) == (CheckStatus.WARNING, "assistant models pull")
-    assert lacking.text.startswith("Too slow, but here.")
+    finding = await check_models(context_of(home, choice))
+    assert (finding.verdict, finding.mend) == (verdict, mend)
+    assert finding.text.startswith(f"{choice.reason} Verified to the last byte: ")

@@ -15,8 +15,7 @@ from assistant.compose.idle import JobResources, start_idle_jobs
 from assistant.errors import ModelFailed, StoreError
 from assistant.events import Event, EventBus, SpeechIgnored, TurnStarted
 from assistant.idle.jobs import compaction
-from assistant.ipc import Request, Row, run_on_loop
-from assistant.ipc.client import RequestRefused, send_request
+from assistant.ipc import RemoteError, Request, Row, run_on_loop, send_request
 from assistant.ipc.server import RequestServer
 from assistant.memory import open_memory
 from assistant.memory.retrieval.encoding import QueryEncoder
@@ -185,7 +184,7 @@ def test_but_not_while_somebody_speaks_nor_for_others(run: Run, home: Home, work
         request = {"act": "idle", "do": "run", "user": "me"}
         assert list(send_request(home.door, request) or ()) == [{"event": "begun"}]
         assert asked(run) == {"goes_on": True, "done": 0, "failed": None}
-        with pytest.raises(RequestRefused, match="already running"):
+        with pytest.raises(RemoteError, match="already running"):
             list(send_request(home.door, request) or ())
         assert work.runs == []
         tell(SpeechIgnored("noise"))

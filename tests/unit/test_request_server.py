@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from assistant.ipc import Request, Row, send_request
-from assistant.ipc.client import RequestRefused
+from assistant.ipc.client import RemoteError
 from assistant.ipc.server import RequestServer
 
 Serve = Callable[..., RequestServer]
@@ -102,7 +102,7 @@ def test_without_the_secret_a_port_gives_nothing(tmp_path: Path, serve: Serve) -
     serve(tmp_path, unix=False)
     file = tmp_path / "address"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"secret": "guessed"}))
-    with pytest.raises(RequestRefused, match="secret"):
+    with pytest.raises(RemoteError, match="secret"):
         answer(tmp_path)
 
 
@@ -132,6 +132,6 @@ def test_a_request_that_fails_is_reported(tmp_path: Path) -> None:
         answered = send_request(tmp_path, {})
         assert answered is not None
         assert next(answered) == {"first": 1}
-        with pytest.raises(RequestRefused, match="RuntimeError") as refused:
+        with pytest.raises(RemoteError, match="RuntimeError") as refused:
             next(answered)
     assert refused.value.exit_code == 70

@@ -103,7 +103,7 @@ async def test_it_leaves_window_and_recall_and_comes_back_by_request_or_voice(
             "Brought back: your dog is called Max."
         )
         assert DOG in await here.recalled("What is my dog called?")
-        with pytest.raises(client.RequestRefused, match="nothing left to bring back"):
+        with pytest.raises(client.RemoteError, match="nothing left to bring back"):
             await running.ask("undo")
     told = [each for each in here.events if isinstance(each, ForgettingBegan | ForgettingUndone)]
     assert [each.id for each in told] == [row["id"]] * 2 + [again["id"]] * 2
@@ -129,7 +129,7 @@ async def test_when_it_is_due_it_is_purged_and_the_faces_are_shown_what_was_sear
         assert done.files == sum(each.files for each in done.searched) == kept_["files"]
         assert done.bytes == sum(each.bytes for each in done.searched) == kept_["bytes"]
         assert list(done.unprovable) == kept_["unprovable"]
-        with pytest.raises(client.RequestRefused, match="nothing left"):
+        with pytest.raises(client.RemoteError, match="nothing left"):
             await running.ask("undo")
     assert kept(tmp_path) == ({CAT}, {CAT})
     assert found(tmp_path, {DOG}, []) == []
@@ -168,7 +168,7 @@ async def test_what_can_t_be_removed_now_stays_hidden_and_is_tried_again(
         here.tell(DOG)
         await here.memory.settled()
         real, here.forgetting._purge = here.forgetting._purge, broken
-        with pytest.raises(client.RequestRefused, match="The disk is full"):
+        with pytest.raises(client.RemoteError, match="The disk is full"):
             await running.ask("forget", about="dog", now=True)
         assert await here.recalled("What is my dog called?") == set()
         assert (await running.ask("pending"))[0]["left_s"] == 0
@@ -212,7 +212,7 @@ async def test_another_user_s_is_hidden_by_their_own_notes(
         assert (await running.ask("pending"))[-1]["count"] == 0
         assert marked(tmp_path) == set(row["exchanges"])
         assert here.transcript.hiding() == []
-        with pytest.raises(client.RequestRefused, match="nothing left"):
+        with pytest.raises(client.RemoteError, match="nothing left"):
             await running.ask("undo", "kim")
         assert DOG in await here.recalled("What is my dog called?")
 
