@@ -28,8 +28,7 @@ def test_only_what_is_written_on_purpose_reaches_the_terminal(
         out.write("said on purpose: äöü\n")
     sys.stdout.write("after\n")
 
-    told = capfd.readouterr()
-    assert told == ("said on purpose: äöü\nafter\n", "")
+    assert capfd.readouterr() == ("said on purpose: äöü\nafter\n", "")
     log = home.native_log.read_text("utf-8")
     for source in ("a Python library", "C, buffered", "a native library", "a child"):
         assert f"from {source}\n" in log
