@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -246,61 +246,61 @@ def _progress(out: Output) -> Iterator[Report]:
     """Shows progress: a bar on a terminal, occasional lines elsewhere, nothing in JSON."""
     if out.as_json:
         yield lambda _: None
-        return
-    if not out.terminal:
-        yield _Plain(out)
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-    )
-    console = Console(file=out.stream, highlight=False)
-    with Progress(*columns, console=console, transient=True) as bars:
-        out.live = bars.console
-        try:
-            yield _Bars(bars)
-        finally:
-            out.live = None
-
-
-@dataclass(slots=True)
-class _Bars:
-    """One bar per model and kind of work."""
-
-    bars: "Progress"
-    tasks: "dict[tuple[str, str], TaskID]" = field(default_factory=dict)
-
-    def __call__(self, step: DownloadProgress) -> None:
-        key = (step.model, step.doing)
-        if key not in self.tasks:
-            for task in self.tasks.values():
-                self.bars.update(task, visible=False)
-            self.tasks[key] = self.bars.add_task(step.model)
-        self.bars.update(
-            self.tasks[key], description=_what(step), completed=step.done, total=step.total or None
+    elif not out.terminal:
+        yield _lines(out)
+    else:
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            DownloadColumn,
+            Progress,
+            TextColumn,
+            TransferSpeedColumn,
         )
 
+        text = TextColumn("{task.description}")
+        columns = (text, BarColumn(), DownloadColumn(), TransferSpeedColumn())
+        console = Console(file=out.stream, highlight=False)
+        with Progress(*columns, console=console, transient=True) as bars:
+            out.live = bars.console
+            try:
+                yield _bars(bars)
+            finally:
+                out.live = None
 
-@dataclass(slots=True)
-class _Plain:
+
+def _bars(bars: "Progress") -> Report:
+    """One bar per model and kind of work."""
+    tasks: dict[tuple[str, str], TaskID] = {}
+
+    def report(step: DownloadProgress) -> None:
+        key = (step.model, step.doing)
+        if key not in tasks:
+            for task in tasks.values():
+                bars.update(task, visible=False)
+            tasks[key] = bars.add_task(step.model)
+        bars.update(
+            tasks[key], description=_what(step), completed=step.done, total=step.total or None
+        )
+
+    return report
+
+
+def _lines(out: Output) -> Report:
     """A line when the work changes, and every few seconds; checking is quick and silent."""
-
-    out: Output
     last: tuple[str, str, str] | None = None
-    last_at: float = 0.0
+    last_at = 0.0
 
-    def __call__(self, step: DownloadProgress) -> None:
+    def report(step: DownloadProgress) -> None:
+        nonlocal last, last_at
         key, now = (step.model, step.doing, step.source), time.monotonic()
-        if step.doing == "verifying" or (key == self.last and now - self.last_at < PLAIN_EVERY_S):
+        if step.doing == "verifying" or (key == last and now - last_at < PLAIN_EVERY_S):
             return
-        self.last, self.last_at = key, now
+        last, last_at = key, now
         share = f", {100 * step.done // step.total} %" if step.total else ""
-        self.out.say(f"{_what(step)}{share}")
+        out.say(f"{_what(step)}{share}")
+
+    return report
 
 
 def _what(step: DownloadProgress) -> str:
