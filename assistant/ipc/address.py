@@ -10,8 +10,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 TEMPORARY = "assistant-door-"
-
-
 UNIX = hasattr(socket, "AF_UNIX")
 
 

@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 
 from assistant.context.conversation import Conversation
 from assistant.events import Event
-from assistant.ipc.messages import Request, Row
+from assistant.ipc import Request, Row
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.admin_requests import handle_request
 from assistant.paths import Home

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from assistant.compose.rekeying import build_rekeying
+from assistant.compose.memory import build_rekeying
 from assistant.context.conversation import Conversation
 from assistant.encryption import keys
 from assistant.encryption.keys import MasterKey

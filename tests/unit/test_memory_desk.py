@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from assistant.compose.memory import open_command_memory
 from assistant.context.conversation import Conversation, Exchange, Summary
+from assistant.encryption.vault import open_vault
 from assistant.errors import AssistantError, SettingsError, StoreError, StoreInUse
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.records.ids import ADDED_BY_USER, short
@@ -318,12 +320,13 @@ def test_users_do_not_see_each_other(home: Home) -> None:
 
 
 def test_an_open_table_is_said_to_be_in_use(home: Home) -> None:
-    table = MemoryTable.open(str(home.memories))
-    try:
-        with pytest.raises(StoreInUse), open_command_memory(home, Settings()) as memory:
-            memory.admin("me")
-    finally:
-        table.close()
+    with (
+        closing(MemoryTable.open(str(home.memories))),
+        closing(open_vault(home, Settings())) as vault,
+        pytest.raises(StoreInUse),
+        open_command_memory(home, Settings(), vault, print) as memory,
+    ):
+        memory.admin("me")
 
 
 def test_what_is_said_while_memories_are_rebuilt_is_not_lost(filled: MemoryAdmin) -> None:

@@ -6,9 +6,9 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
+from assistant.compose import SessionPlan
 from assistant.encryption import HomeLock, Vault
 from assistant.errors import AssistantError, ModelFailed
 from assistant.events import Event, Phase, PhaseChanged, Remarked, TurnEnded
@@ -17,10 +17,9 @@ from assistant.settings import Settings
 from data import located
 from ui.network_audit.audit import Attempt, NetworkAudit
 from ui.session.assistant_process import COMMAND, AssistantProcess
-from ui.session.plan import SessionPlan
 
-TOLD = "My locker code is 4471."
-ASKED = "What is my locker code?"
+STATEMENT = "My locker code is 4471."
+QUESTION = "What is my locker code?"
 FORGET = "Forget that."
 RECORDING = "recordings/today.flac"
 ANSWER_S = 120.0
@@ -53,20 +52,75 @@ async def converse_under_watch(
         AssistantError: the conversation failed.
     """
     began = time.monotonic()
-    trial = _trial_settings(settings)
-    with NetworkAudit() as audit, tempfile.TemporaryDirectory(prefix="assistant-") as folder:
-        home = Home(Path(folder) / "home").create()
+    with tempfile.TemporaryDirectory(prefix="assistant-") as name:
+        folder = Path(name)
+        audit = NetworkAudit(folder)
+        home = Home(folder / "home").create()
         vault = Vault(None, HomeLock(home, alone=False))
         watched, environment = audit.watched(command), audit.environment(os.environ)
-        speech = SessionPlan(recordings=(located(RECORDING),), output=Path(folder) / "answer.wav")
+
+        async def hold(plan: SessionPlan, lines: Sequence[str], lasting_s: float = 0.0) -> None:
+            events: asyncio.Queue[Event | AssistantError] = asyncio.Queue()
+            assistant = AssistantProcess(
+                home,
+                vault,
+                plan,
+                lambda event, _at: events.put_nowait(event),
+                events.put_nowait,
+                command=watched,
+                environment=environment,
+            )
+            await assistant.start(_trial_settings(settings))
+            try:
+                await _talk(assistant, events, plan, lines, lasting_s)
+            finally:
+                await assistant.close()
+
         try:
-            first = _Visit(home, vault, speech, watched, environment)
-            await first.hold(trial, (TOLD,))
-            second = _Visit(home, vault, SessionPlan(typed=True), watched, environment)
-            await second.hold(trial, (ASKED, FORGET), lasting_s)
+            speech = SessionPlan(recordings=(located(RECORDING),), output=folder / "answer.wav")
+            await hold(speech, (STATEMENT,))
+            await hold(SessionPlan(typed=True), (QUESTION, FORGET), lasting_s)
         finally:
             vault.close()
         return Watched(audit.attempts(), audit.blind_spot(), time.monotonic() - began)
+
+
+async def _talk(
+    assistant: AssistantProcess,
+    events: "asyncio.Queue[Event | AssistantError]",
+    plan: SessionPlan,
+    lines: Sequence[str],
+    lasting_s: float,
+) -> None:
+    """Let the recording be answered, then say the lines, each after the answer to the one before;
+    last at least so long.
+
+    Raises:
+        AssistantError: there was no answer.
+    """
+    began = time.monotonic()
+    if plan.recordings:
+        await _until(events, TurnEnded, Remarked)
+    else:
+        while await _until(events, PhaseChanged) != PhaseChanged(Phase.LISTENING):
+            continue
+    for line in lines:
+        assistant.say(line)
+        await _until(events, TurnEnded, Remarked)
+    await asyncio.sleep(max(0.0, lasting_s - (time.monotonic() - began)))
+
+
+async def _until(events: "asyncio.Queue[Event | AssistantError]", *kinds: type[Event]) -> Event:
+    try:
+        async with asyncio.timeout(ANSWER_S):
+            while True:
+                event = await events.get()
+                if isinstance(event, AssistantError):
+                    raise event
+                if isinstance(event, kinds):
+                    return event
+    except TimeoutError as error:
+        raise ModelFailed(f"The trial conversation got no answer for {ANSWER_S:g} s.") from error
 
 
 def _trial_settings(settings: Settings) -> Settings:
@@ -77,68 +131,3 @@ def _trial_settings(settings: Settings) -> Settings:
     values["context"] |= {"resume_within_h": 0}
     values["idle"] |= {"enabled": True, "every_s": 1, "max_load": 1, "on_battery": "all"}
     return Settings.model_validate(values)
-
-
-class _Visit:
-    """One session of the assistant, from start to end."""
-
-    def __init__(
-        self,
-        home: Home,
-        vault: Vault,
-        plan: SessionPlan,
-        command: list[str],
-        environment: dict[str, str],
-    ) -> None:
-        self._spoken = bool(plan.recordings)
-        self._events: asyncio.Queue[Event | AssistantError] = asyncio.Queue()
-        self._hosted = AssistantProcess(
-            home,
-            vault,
-            plan,
-            self._hear,
-            self._events.put_nowait,
-            command=command,
-            environment=environment,
-        )
-
-    async def hold(self, settings: Settings, lines: Sequence[str], lasting_s: float = 0.0) -> None:
-        """Say the lines, each after the answer to the one before; last at least so long.
-
-        Raises:
-            AssistantError: there was no answer.
-        """
-        began = time.monotonic()
-        await self._hosted.start(settings)
-        try:
-            if self._spoken:
-                await self._until(TurnEnded, Remarked)
-            else:
-                await self._until_listening()
-            for line in lines:
-                self._hosted.say(line)
-                await self._until(TurnEnded, Remarked)
-            await asyncio.sleep(max(0.0, lasting_s - (time.monotonic() - began)))
-        finally:
-            await self._hosted.close()
-
-    def _hear(self, event: Event, _at: datetime) -> None:
-        self._events.put_nowait(event)
-
-    async def _until_listening(self) -> None:
-        while await self._until(PhaseChanged) != PhaseChanged(Phase.LISTENING):
-            continue
-
-    async def _until(self, *kinds: type[Event]) -> Event:
-        try:
-            async with asyncio.timeout(ANSWER_S):
-                while True:
-                    event = await self._events.get()
-                    if isinstance(event, AssistantError):
-                        raise event
-                    if isinstance(event, kinds):
-                        return event
-        except TimeoutError as error:
-            raise ModelFailed(
-                f"The trial conversation got no answer for {ANSWER_S:g} s."
-            ) from error

@@ -5,18 +5,17 @@ import json
 import logging
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from datetime import datetime
 
+from assistant.compose import SessionPlan
 from assistant.encryption import Vault
 from assistant.errors import AssistantError, StoreError
 from assistant.events import Event
-from assistant.ipc import event_from_json
+from assistant.ipc import RemoteError, event_from_json
 from assistant.paths import Home
 from assistant.settings import Settings
-from ui.process.unexpected import UnexpectedError
+from ui.process.console import UnexpectedError
 from ui.session.assistant_worker import StartRequest
-from ui.session.plan import SessionPlan
 
 logger = logging.getLogger(__name__)
 
@@ -27,14 +26,6 @@ CLOSING_S = 4.0
 
 Heard = Callable[[Event, datetime], None]
 """Receives an event and when it happened."""
-
-
-class AssistantFailed(AssistantError):
-    """The assistant ended; says why."""
-
-    def __init__(self, message: str, mend: str | None, exit_code: int) -> None:
-        super().__init__(message, mend=mend)
-        self.exit_code = exit_code
 
 
 class AssistantProcess:
@@ -76,7 +67,7 @@ class AssistantProcess:
     async def start(self, settings: Settings) -> None:
         """Raises StoreError: no process can be started."""
         key = self._vault.key.secret.hex() if self._vault.key is not None else None
-        order = StartRequest(home=self._home.root, settings=settings, key=key, **asdict(self._plan))
+        order = StartRequest(home=self._home.root, settings=settings, key=key, plan=self._plan)
         try:
             self._process = await asyncio.create_subprocess_exec(
                 *self._command,
@@ -136,7 +127,7 @@ class AssistantProcess:
             self._process = None
             told = f"The assistant's process ended unexpectedly (code {code})."
             mend = f"See the log: {self._home.log}"
-            self._ended(failed or AssistantFailed(told, mend, 70))
+            self._ended(failed or RemoteError(told, mend, 70))
 
     async def _events(self, process: asyncio.subprocess.Process) -> AssistantError | None:
         """Pass on events until there are no more; returns the reason for the end, if it was
@@ -148,5 +139,5 @@ class AssistantProcess:
             if "event" in row:
                 self._hear(event_from_json(row["event"]), datetime.fromisoformat(row["at"]))
             else:
-                failed = AssistantFailed(**row["failed"])
+                failed = RemoteError(**row["failed"])
         return failed

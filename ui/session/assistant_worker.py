@@ -23,15 +23,16 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from pydantic import BaseModel
 
+from assistant.compose import SessionPlan
 from assistant.encryption import HomeLock, MasterKey, Vault
 from assistant.errors import AssistantError
 from assistant.events import Event, EventBus, MicrophoneLevel, Notice, Severity, UserSensed
 from assistant.ipc import Row, event_to_json
 from assistant.paths import Home
 from assistant.settings import Settings
+from ui.process.console import UnexpectedError
 from ui.process.logs import logs_in, redirected_output
 from ui.process.scheduling import use_default_scheduling
-from ui.process.unexpected import UnexpectedError
 
 if TYPE_CHECKING:
     from assistant.app import Assistant
@@ -51,13 +52,8 @@ class StartRequest(BaseModel):
 
     home: Path
     settings: Settings
-    key: str | None = None
-    recordings: tuple[Path, ...] = ()
-    output: Path | None = None
-    typed: bool = False
-    speak: bool = True
-    record: Path | None = None
-    """An empty name: in the home."""
+    key: str | None
+    plan: SessionPlan
 
 
 class EventWriter:
@@ -99,8 +95,8 @@ def main() -> None:
     use_default_scheduling()
     order = StartRequest.model_validate_json(sys.stdin.buffer.readline())
     home = Home(order.home)
-    with logs_in(home), redirected_output(home) as streams:
-        asyncio.run(_run(order, home, EventWriter(streams.out)))
+    with logs_in(home), redirected_output(home) as out:
+        asyncio.run(_run(order, home, EventWriter(out)))
 
 
 async def _run(order: StartRequest, home: Home, outbox: EventWriter) -> NoReturn:
@@ -150,17 +146,13 @@ async def _serve(order: StartRequest, home: Home, outbox: EventWriter) -> None:
 async def _session(
     order: StartRequest, home: Home, bus: EventBus, commands: Commands, imported: threading.Event
 ) -> None:
-    # These bring pipecat, which logs when it is imported.
+    # This brings pipecat, which logs when it is imported.
     from assistant.app import open_assistant
-    from assistant.compose import AudioPlan
 
     imported.set()
     key = MasterKey(bytes.fromhex(order.key)) if order.key is not None else None
     vault = Vault(key, HomeLock(home, alone=False))
-    plan = AudioPlan(order.recordings, order.output, order.typed, order.speak)
-    async with open_assistant(home, order.settings, plan, bus, vault) as assistant:
-        if order.record is not None:
-            await assistant.record(order.record if order.record.name else None)
+    async with open_assistant(home, order.settings, order.plan, bus, vault) as assistant:
         playing = asyncio.create_task(assistant.recordings_ended())
         try:
             while (row := await commands.get()) is not None:

@@ -5,12 +5,12 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
+from assistant.compose import SessionPlan
 from assistant.errors import AssistantError, StoreError
 from assistant.events import Event
 from assistant.ipc import Request, Row, send_request
 from assistant.paths import Home
 from assistant.settings import Settings
-from ui.session.plan import SessionPlan
 
 if TYPE_CHECKING:
     from assistant.encryption import Vault

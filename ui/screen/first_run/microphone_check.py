@@ -123,12 +123,12 @@ def main() -> None:
     """Run until the input ends."""
     from ui.process.logs import redirected_output
 
-    with redirected_output(Home(Path(sys.argv[1]))) as streams:
+    with redirected_output(Home(Path(sys.argv[1]))) as out:
 
         def tell(row: Row) -> None:
             with suppress(BrokenPipeError):
-                streams.out.write(json.dumps(row) + "\n")
-                streams.out.flush()
+                out.write(json.dumps(row) + "\n")
+                out.flush()
 
         asyncio.run(_serve(tell))
         os._exit(0)

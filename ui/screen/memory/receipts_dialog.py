@@ -12,7 +12,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from ui.screen.widgets.listing import Listing
-from ui.text.receipts import details, summary
+from ui.text.forgetting import receipt_details, receipt_summary
 from ui.text.terminal_safe import plain
 
 EMPTY = (
@@ -45,7 +45,7 @@ class ReceiptsDialog(ModalScreen[None]):
         self._shown = ""
 
     def compose(self) -> ComposeResult:
-        lines = (Text(plain(summary(each)), no_wrap=True) for each in self._receipts)
+        lines = (Text(plain(receipt_summary(each)), no_wrap=True) for each in self._receipts)
         box = Vertical(
             Listing(*(Option(line) for line in lines)),
             VerticalScroll(Static(EMPTY, markup=False), can_focus=False),
@@ -60,7 +60,7 @@ class ReceiptsDialog(ModalScreen[None]):
         listing.focus()
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        self._shown = "\n".join(map(plain, details(self._receipts[event.option_index])))
+        self._shown = "\n".join(map(plain, receipt_details(self._receipts[event.option_index])))
         self.query_one(Static).update(self._shown)
 
     def action_copy(self) -> None:

@@ -1,43 +1,32 @@
 """Leafing through memories: on the command line as a user types it, and as a screen asks."""
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 
-from assistant.compose import memory as building
 from assistant.errors import SettingsError
 from assistant.memory.admin import MemoryAdmin
-from assistant.memory.admin_requests import handle_request
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.memory import Memory, MemoryKind
-from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
-from tests.support.encoders import HashingEncoder
+from tests.support.command_line import Run, objects
+from tests.support.desks import ask
 from tests.support.memories import NOW, memory
-from ui.commands import main
 from ui.screen.memory.filters import OLDER, Filters
 
 Row = dict[str, Any]
-Run = Callable[..., tuple[int, list[str], list[str]]]
 
 
 @pytest.fixture
-def run(home: Home, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    monkeypatch.setattr(building, "profile_encoder", lambda _: QueryEncoder(HashingEncoder()))
-
-    def command(*words: str) -> tuple[int, list[str], list[str]]:
-        code = main.main(["memory", *words])
-        told = capfd.readouterr()
-        return code, told.out.splitlines(), told.err.splitlines()
-
-    return command
+def run(run: Run) -> Run:
+    return partial(run, "memory")
 
 
 @pytest.fixture
@@ -67,10 +56,6 @@ def desk(home: Home, memories: list[Memory]) -> Iterator[MemoryAdmin]:
         closing(Transcript.open(home.transcript)) as transcript,
     ):
         yield MemoryAdmin("me", table, lambda: transcript, none)
-
-
-def ask(desk: MemoryAdmin, act: str, **request: Any) -> list[Row]:
-    return list(handle_request(desk, {"act": act, **request}))
 
 
 def texts(rows: list[Row]) -> list[str]:
@@ -103,7 +88,7 @@ def test_receipts_are_listed_the_newest_first(run: Run, memories: list[Memory]) 
     lines = run("receipts")[1]
     assert len(lines) == 2
     assert all(line.endswith("nothing found") for line in lines)
-    rows = [json.loads(line) for line in run("--json", "receipts")[1]]
+    rows = objects(run("--json", "receipts")[1])
     assert [row["number"] for row in rows[:-1]] == [2, 1]
 
 
@@ -112,8 +97,8 @@ def test_pages_are_light_and_one_can_be_found_in_them(
 ) -> None:
     rows = ask(desk, "list", light=True, limit=2, around=memories[1].id)
     assert texts(rows) == ["MAX barks\nat night.", "Max is a dog."]
-    told = rows[-1]
-    assert (told["offset"], told["place"], told["total"]) == (2, 3, 5)
+    last = rows[-1]
+    assert (last["offset"], last["place"], last["total"]) == (2, 3, 5)
     assert "context" not in rows[0]
     assert ask(desk, "list", light=True, around="unknown")[-1]["place"] is None
     assert ask(desk, "list", ids=True)[0]["ids"] == [each.id for each in reversed(memories)]

@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from assistant.compose import SessionPlan
 from assistant.encryption.home_lock import HomeLock
 from assistant.encryption.keys import MasterKey
 from assistant.encryption.vault import Vault
@@ -31,9 +32,8 @@ from assistant.events import (
 from assistant.paths import Home
 from assistant.settings import Settings
 from ui.session import assistant_process
-from ui.session.assistant_process import AssistantFailed, AssistantProcess
+from ui.session.assistant_process import AssistantProcess
 from ui.session.assistant_worker import EventWriter
-from ui.session.plan import SessionPlan
 
 PATIENCE_S = 60.0
 """How long a busy machine may take; only a failing test waits so long."""
@@ -54,16 +54,16 @@ class Screen:
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.errors: list[AssistantError] = []
-        self._told = asyncio.Event()
+        self._changed = asyncio.Event()
 
     def hear(self, event: Event, at: datetime) -> None:
         assert at.tzinfo is not None
         self.events.append(event)
-        self._told.set()
+        self._changed.set()
 
     def ended(self, error: AssistantError) -> None:
         self.errors.append(error)
-        self._told.set()
+        self._changed.set()
 
     def of(self, kind: type[Event]) -> list[Event]:
         return [event for event in self.events if isinstance(event, kind)]
@@ -71,8 +71,8 @@ class Screen:
     async def until(self, there: Callable[[], object]) -> None:
         async with asyncio.timeout(PATIENCE_S):
             while not there():
-                self._told.clear()
-                await self._told.wait()
+                self._changed.clear()
+                await self._changed.wait()
 
     def listens(self) -> bool:
         return PhaseChanged(Phase.LISTENING) in self.events
@@ -80,12 +80,12 @@ class Screen:
 
 @asynccontextmanager
 async def hosted(
-    home: Home, settings: Settings = LIGHT, key: MasterKey | None = None
+    home: Home, key: MasterKey | None = None, *, alone: bool = False
 ) -> AsyncIterator[tuple[AssistantProcess, Screen]]:
     screen = Screen()
-    vault = Vault(key, HomeLock(home, alone=False))
+    vault = Vault(key, HomeLock(home, alone=alone))
     assistant = AssistantProcess(home, vault, TYPED, screen.hear, screen.ended)
-    await assistant.start(settings)
+    await assistant.start(LIGHT)
     try:
         yield assistant, screen
     finally:
@@ -195,41 +195,36 @@ async def test_a_screen_that_does_not_read_holds_nothing_up_and_killed_leaves_no
     assert end(started) == []
 
 
-async def test_a_process_that_is_killed_is_told_in_one_sentence(home: Home) -> None:
-    async with hosted(home) as (assistant, screen):
-        [process] = below()
-        process.kill()
+async def failure(
+    home: Home, breaks: Callable[[psutil.Process], object] = lambda _: None, *, alone: bool = False
+) -> AssistantError:
+    """Why it ended by itself."""
+    async with hosted(home, alone=alone) as (assistant, screen):
+        breaks(await begun())
         await screen.until(lambda: screen.errors)
         assert not assistant.runs
         assistant.do("mute")
     [error] = screen.errors
+    return error
+
+
+async def test_a_process_that_is_killed_is_reported_in_one_sentence(home: Home) -> None:
+    error = await failure(home, psutil.Process.kill)
     assert str(error) == "The assistant's process ended unexpectedly (code -9)."
     assert (error.exit_code, str(home.log) in (error.mend or "")) == (70, True)
 
 
-async def test_a_home_in_use_is_told_with_its_exit_code(home: Home) -> None:
-    vault = Vault(None, HomeLock(home, alone=True))
-    screen = Screen()
-    assistant = AssistantProcess(home, vault, TYPED, screen.hear, screen.ended)
-    await assistant.start(LIGHT)
-    await screen.until(lambda: screen.errors)
-    await assistant.close()
-    vault.close()
-    [error] = screen.errors
-    assert isinstance(error, AssistantFailed)
-    assert (str(error.mend), error.exit_code) == ("Try again when that is done.", 5)
+async def test_a_home_in_use_is_reported_with_its_exit_code(home: Home) -> None:
+    error = await failure(home, alone=True)
+    assert (error.mend, error.exit_code) == ("Try again when that is done.", 5)
 
 
-async def test_a_missing_model_is_told_with_what_mends_it(
+async def test_a_missing_model_is_reported_with_advice(
     home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("ASSISTANT_MODELS_CACHE", str(tmp_path / "empty"))
-    async with hosted(home) as (assistant, screen):
-        await screen.until(lambda: screen.errors)
-        assert not assistant.runs
-    [error] = screen.errors
-    assert error.exit_code == 3
-    assert "models pull" in (error.mend or "")
+    error = await failure(home)
+    assert (error.exit_code, "models pull" in (error.mend or "")) == (3, True)
 
 
 async def test_it_can_be_closed_at_once_and_started_again(home: Home) -> None:
@@ -277,8 +272,8 @@ def test_an_outbox_keeps_the_order_and_leaves_levels_out_while_nobody_reads() ->
             outbox.tell(Notice(f"{number} " + "Nobody reads this. " * 10))
         for _ in range(5):
             outbox.tell(MicrophoneLevel(-20.0))
-        told = [json.loads(pipe.readline())["event"] for _ in range(MANY)]
-        assert [row.get("text", "").partition(" ")[0] for row in told] == [*map(str, range(MANY))]
+        rows = [json.loads(pipe.readline())["event"] for _ in range(MANY)]
+        assert [row.get("text", "").partition(" ")[0] for row in rows] == [*map(str, range(MANY))]
         outbox.tell(UserSensed())  # for that process alone
         outbox.tell(MicrophoneLevel(-30.0))
         outbox.close()
