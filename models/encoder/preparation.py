@@ -30,6 +30,7 @@ from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer
 
 from assistant.errors import ModelCorrupt
+from assistant.paths import replacing
 from models.encoder.weights import Array, Published, distil, read_published
 
 OPSET = 17
@@ -310,9 +311,5 @@ def prepare(
 
 
 def _write(model: onnx.ModelProto, target: Path) -> None:
-    part = target.with_name(f"{target.name}.part")
-    try:
-        part.write_bytes(model.SerializeToString(deterministic=True))
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
+    with replacing(target, mode=0o666) as file:
+        file.write(model.SerializeToString(deterministic=True))

@@ -155,7 +155,7 @@ def test_it_is_prepared_from_the_files_of_the_catalogue(
     assert main(["prepare", str(copy), *map(str, adapters_of(store, folder))]) == 0
     for name in (FULL, QUANTISED):
         assert (copy / name).read_bytes() == (folder / name).read_bytes()
-    assert not list(copy.glob("*.part"))
+    assert not list(copy.glob("*.new"))
     made.load()
     np.testing.assert_array_equal(made.encode(TEXTS), encoder.encode(TEXTS))
 
