@@ -12,16 +12,14 @@ from assistant.errors import ModelError, StoreError
 from assistant.events import Event, MemoriesCounted, MemoriesRead, ProfileChanged
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation.curator import LOOKED_AT_AGAIN, CurationPolicy, Curator
-from assistant.memory.curation.materialize import Transcript, materialize_all
+from assistant.memory.curation.materialize import materialize_all
 from assistant.memory.curation.rebuild import rebuild_rows
-from assistant.memory.records import serialization
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.memory import Memory
 from assistant.memory.retrieval.document_expansion import ExpansionWeights
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.stored_expansions import extras
-from assistant.memory.retrieval.strong_encoder import Strengthening
 from assistant.memory.retrieval.strong_vectors import Stronger
 from assistant.memory.retrieval.tier_refresh import TierRefresh
 from assistant.memory.retrieval.user_index import UserIndex
@@ -30,8 +28,8 @@ from assistant.memory.retrieval.vectors.kernels import COMPILED
 from assistant.memory.retrieval.vectors.tiers import Tiers
 from assistant.memory.store.maintenance import in_order
 from assistant.memory.store.table import MemoryTable
-from assistant.memory.store.write_priority import WriterThread
 from assistant.memory.store.write_queue import WriteQueue
+from assistant.memory.transcript.database import Transcript
 
 UNMERGED = 1_000
 """New memories that are searched one by one before they are merged into the large index."""
@@ -51,7 +49,6 @@ class IndexSync:
         open_table: Callable[[], MemoryTable],
         encoder: QueryEncoder,
         lexicon: TextAnalyzer,
-        ranking: Ranking,
         tiers: Tiers,
         policy: CurationPolicy,
         tell: Callable[[Event], None],
@@ -67,7 +64,6 @@ class IndexSync:
         self._user_id = user_id
         self._encoder = encoder
         self._lexicon = lexicon
-        self._ranking = ranking
         self._lifetimes = policy.lifetimes
         self._enrichment = enrichment
         self._ageing = TierRefresh(tiers)
@@ -77,7 +73,7 @@ class IndexSync:
         self._transcript: Transcript | None = None
         self._first: Callable[[MemoryTable], None] = lambda _: None
         self._profile: tuple[Note, ...] = ()
-        self._told_count: int | None = None
+        self._reported_count: int | None = None
         self._hidden: dict[str, HiddenItems] = {}
         self._hidden_changed = 0
         """How many times `_hidden` has changed."""
@@ -89,10 +85,6 @@ class IndexSync:
         if self.store.table is None or self.index is None:
             raise self.store.why()
         return self.store.table, self.index
-
-    def profile(self) -> tuple[Note, ...]:
-        """Notes that are always in the prompt; the same tuple until they change."""
-        return self.index.profile if self.index is not None else ()
 
     def take_in(self, memories: Iterable[Memory]) -> bool:
         """Add memories that are not there yet to RAM, and queue them for the store; returns
@@ -112,17 +104,17 @@ class IndexSync:
 
     def hide(self, items: HiddenItems) -> None:
         """From now on, recall nothing of this."""
-        with self._taking_in:
-            self._hidden[items.id] = items
-            self._hidden_changed += 1
-            if self.index is not None:
-                self._hide_in(self.index)
-        self._tell_changes()
+        self._set_hidden(items.id, items)
 
     def unhide(self, items: HiddenItems) -> None:
         """Recall it again, unless something else hides it."""
+        self._set_hidden(items.id, None)
+
+    def _set_hidden(self, key: str, items: HiddenItems | None) -> None:
         with self._taking_in:
-            self._hidden.pop(items.id, None)
+            self._hidden.pop(key, None)
+            if items is not None:
+                self._hidden[key] = items
             self._hidden_changed += 1
             if self.index is not None:
                 self._hide_in(self.index)
@@ -163,18 +155,37 @@ class IndexSync:
             self.store.first(self._first)
             self._encoder.clear()  # another machine may have forgotten some of it
         index = self._empty_index()
-        whole = opened and self.store.read(index, self._encoder.name, self._encoder.dimensions)
+        whole = opened and self._fill(index)
         if not whole and self.index is not None:
             return
         self._take_up(index)
 
-    def mend(self, broken: UserIndex) -> None:
+    def replace(self, broken: UserIndex) -> None:
         """Replace a failing index by one read from the store. Doesn't raise."""
         if self.index is not broken:
             return
         index = self._empty_index()
-        if self.store.read(index, self._encoder.name, self._encoder.dimensions):
+        if self._fill(index):
             self._take_up(index)
+
+    def _fill(self, index: UserIndex) -> bool:
+        """Load everything remembered into a new index; returns whether it could be read."""
+
+        def load(table: MemoryTable) -> None:
+            name = self._encoder.name
+            if table.refused is None:
+                table.add_encoder(name, self._encoder.dimensions)
+            vectors = (name,) if name in table.encoders() else ()
+            index.load(table.scan(self._user_id, vectors=vectors), name if vectors else None)
+            marks = table.forgotten.of(self._user_id)
+            if marks.unfinished:  # another machine is removing these, or could not finish it
+                index.remove([key for key, each in index.outlines().items() if marks.covers(each)])
+                index.purge()
+
+        unwritten = self.store.read(load, lambda key: key in index)
+        if unwritten is not None:
+            index.add(unwritten)
+        return unwritten is not None
 
     def _take_up(self, index: UserIndex) -> None:
         with self._taking_in:
@@ -182,16 +193,10 @@ class IndexSync:
             self.index = index
         self._catch_up(index)
         self.enrich()
-        self._told_count = index.shown
-        self._tell(MemoriesRead(self._told_count))
+        self._reported_count = index.shown
+        self._tell(MemoriesRead(self._reported_count))
         self._tell_changes()
         self.stronger.attach(index)
-
-    def strengthening(self, writing: WriterThread) -> Strengthening:
-        """The interface to the stronger encoder for the rest of the program."""
-        return Strengthening(
-            self._encoder, self.stronger, lambda: self.index, self.strengthen, writing
-        )
 
     def strengthen(self) -> None:
         """Start using the stronger encoder, if there is one. Doesn't raise."""
@@ -283,7 +288,7 @@ class IndexSync:
     def put(self, memories: Sequence[Memory]) -> None:
         """Store new memories, or replace those with the same ids; each id may occur once."""
         table, index = self.opened()
-        table.import_(serialization.to_json(memory) for memory in memories)
+        table.put(memories)
         memories = self.store.kept(memories)  # now, as it may have waited for silence
         others = [each for each in memories if index.saying([each.id], [each.text]) == []]
         for memory in memories:
@@ -362,13 +367,12 @@ class IndexSync:
     # -- inside ---------------------------------------------------------------------------------
 
     def _empty_index(self) -> UserIndex:
-        dimensions, lifetimes = self._encoder.dimensions, self._lifetimes
         return UserIndex(
             self._user_id,
             self._lexicon,
-            dimensions,
-            self._ranking,
-            lifetimes,
+            self._encoder.dimensions,
+            Ranking(),
+            self._lifetimes,
             self._enrichment,
         )
 
@@ -385,10 +389,11 @@ class IndexSync:
 
     def _tell_changes(self) -> None:
         """Report a new profile, for the model to read in silence, and a new count."""
-        before, self._profile = self._profile, self.profile()
+        index, before = self.index, self._profile
+        self._profile = index.profile if index is not None else ()
         if self._profile != before:
             self._tell(ProfileChanged(len(self._profile)))
-        told, index = self._told_count, self.index
-        if told is not None and index is not None and index.shown != told:
-            self._told_count = index.shown
-            self._tell(MemoriesCounted(self._told_count))
+        reported = self._reported_count
+        if reported is not None and index is not None and index.shown != reported:
+            self._reported_count = index.shown
+            self._tell(MemoriesCounted(self._reported_count))

@@ -21,8 +21,7 @@ from assistant.memory.forgetting.verify import patterns_of, verify_gone
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.memory import Memory
 from assistant.memory.store.table import MemoryTable
-from assistant.memory.transcript import vacuum
-from assistant.memory.transcript.database import Transcript
+from assistant.memory.transcript.database import FreePages, Transcript
 from assistant.paths import Home
 from tests.support.memories import NOW, memory
 
@@ -160,7 +159,7 @@ def test_a_free_page_is_found(house: House) -> None:
     assert any("free pages" in sentence for sentence in house.verify().unprovable)
     house.transcript.rewrite()
     assert house.prove().clean
-    assert house.transcript.pages() == vacuum.FreePages(0, 0)
+    assert house.transcript.pages() == FreePages(0, 0)
 
 
 def test_a_frame_of_the_log_is_found(house: House) -> None:
@@ -276,7 +275,7 @@ def test_clean_leaves_one_version_no_log_and_no_free_page(house: House) -> None:
     verified = house.verify(SECRET, clean=True)
     assert verified.found == verified.unprovable == ()
     assert verified.layout.clean
-    assert verified.pages == vacuum.FreePages(0, 0)
+    assert verified.pages == FreePages(0, 0)
 
 
 def test_ordinary_changes_are_no_finding(house: House) -> None:
@@ -310,4 +309,4 @@ def test_in_a_folder_elsewhere_the_memories_are_searched_too(home: Home, tmp_pat
 
 def test_an_old_transcript_is_tidied_when_its_last_old_exchange_has_expired(house: House) -> None:
     house.transcript.expire("ada", NOW.replace(year=2100), 9)
-    assert house.transcript.pages() == vacuum.FreePages(0, 0)
+    assert house.transcript.pages() == FreePages(0, 0)

@@ -12,7 +12,7 @@ from assistant.memory.records.validation import MOST, memory_from_import
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.paths import Home
 from assistant.settings import Settings
-from tests.support.desks import open_memory_admin
+from tests.support.desks import newest, open_memory_admin
 from tests.support.encoders import HashingEncoder
 from tests.support.zones import in_zone
 
@@ -58,7 +58,7 @@ def test_nothing_is_written_of_what_stands_before_it(home: Home, change: dict[st
     with open_memory_admin(home, Settings(), lambda _: QueryEncoder(HashingEncoder())) as desk:
         with pytest.raises(SettingsError, match="Line 2 "):
             desk.import_([row(id="good"), row(**change)])
-        assert desk.newest().memories == ()
+        assert newest(desk) == []
 
 
 @pytest.mark.parametrize("zone", ["UTC0", "<-12>12", "<+14>-14"])

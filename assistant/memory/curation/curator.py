@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation.expiry import OUTLINE, MemoryLinks, expiring_with
-from assistant.memory.curation.materialize import Transcript
 from assistant.memory.curation.reconcile import (
     DUPLICATE_COSINE,
     Decision,
@@ -28,6 +27,7 @@ from assistant.memory.records.memory import Memory, MemoryKind, said
 from assistant.memory.retrieval.user_index import UserIndex
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript import fact_rows
+from assistant.memory.transcript.database import Transcript
 from assistant.settings import Memory as MemorySettings
 
 NEAR = 64

@@ -1,39 +1,18 @@
 """Creates memories from exchanges, without any model."""
 
-import sqlite3
-from collections.abc import Collection, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Collection
 from datetime import datetime
-from typing import Protocol
 
 from assistant.context import Exchange
 from assistant.language.calendar import day_words
 from assistant.language.speakers import ASSISTANT, USER
 from assistant.memory.curation.profile_facts import told_of_name, told_of_wishes
-from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.transcript import fact_rows, span_summaries
+from assistant.memory.transcript.database import Transcript
 
 IMPORTANCE = {USER: 0.5, ASSISTANT: 0.2}
 """What the user said matters more, since it is what they will ask for."""
-
-
-class Transcript(Protocol):
-    """The source from which memories can be created again."""
-
-    def exchange_ids(self, user: str) -> set[str]: ...
-
-    def exchanges(self, user: str, ids: Collection[str]) -> Iterable[tuple[str, Exchange]]: ...
-
-    def note_expired(
-        self, user: str, tellings: Iterable[tuple[str, str]], at: datetime
-    ) -> None: ...
-
-    def expired(self, user: str, now: datetime) -> set[str]: ...
-
-    def hidden(self, user: str) -> Iterable[HiddenItems]: ...
-
-    def reading(self) -> AbstractContextManager[sqlite3.Connection]: ...
 
 
 def materialize_all(

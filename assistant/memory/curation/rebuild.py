@@ -3,7 +3,6 @@
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from assistant.memory.records import serialization
 from assistant.memory.records.ids import merged_ids
 from assistant.memory.records.memory import MARKS, Memory
 from assistant.memory.store.maintenance import in_order
@@ -39,7 +38,7 @@ def rebuild_rows(table: MemoryTable, user_id: str, made: Sequence[Memory]) -> se
         table.delete(user_id, twice)
     rows = list((twice | {key: fresh[key] for key in twice if key in fresh} | changed).values())
     for start in range(0, len(rows), SAVED_AT_ONCE):
-        table.import_(map(serialization.to_json, rows[start : start + SAVED_AT_ONCE]))
+        table.put(rows[start : start + SAVED_AT_ONCE])
     table.compact()
     return set(fresh) - set(before)
 

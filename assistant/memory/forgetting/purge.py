@@ -19,7 +19,6 @@ from assistant.memory.forgetting.cascade import Cascade, cascade
 from assistant.memory.forgetting.receipts import PurgeResult
 from assistant.memory.forgetting.redaction import Redaction
 from assistant.memory.forgetting.verify import patterns_of, verify_gone
-from assistant.memory.records import serialization
 from assistant.memory.records.data_location import RemovesWords
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.ids import ADDED_BY_USER
@@ -137,6 +136,6 @@ def _delete(user: str, plan: Cascade, table: MemoryTable, memory: UserMemory | N
         memory.delete(plan.deleted)
         memory.index.purge()
     else:
-        table.import_(map(serialization.to_json, plan.changed))
+        table.put(plan.changed)
         table.delete(user, [each.id for each in plan.deleted])
     rewrite(table)

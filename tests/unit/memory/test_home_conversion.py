@@ -193,6 +193,6 @@ def test_a_copy_that_differs_is_thrown_away(plain: Home, monkeypatch: pytest.Mon
 def test_plain_data_is_not_taken_for_encrypted(plain: Home, keyring: Path) -> None:
     with closing(open_vault(plain, settings("auto"), create=True)) as vault:
         assert vault.key is None
-    with pytest.raises(StoreLocked, match="is plain") as told:
+    with pytest.raises(StoreLocked, match="is plain") as refused:
         open_vault(plain, settings("keyring"), create=True)
-    assert told.value.mend == "assistant encryption enable"
+    assert refused.value.mend == "assistant encryption enable"

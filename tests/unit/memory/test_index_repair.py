@@ -143,5 +143,5 @@ async def test_whatever_is_wrong_with_what_was_kept_loading_it_does_not_raise(
     async with home.memory(transcript=transcript) as memory:
         assert memory.table.count("ada") == 2, "nothing was written twice"
     transcript.close()
-    told = [event.text for event in home.events if isinstance(event, Notice)]
-    assert told == ["The memories can't be read; the log has the reason."]
+    notices = [event.text for event in home.events if isinstance(event, Notice)]
+    assert notices == ["The memories can't be read; the log has the reason."]

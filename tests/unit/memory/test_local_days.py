@@ -34,7 +34,7 @@ def exchange(at: datetime) -> Exchange:
     return Exchange("e1", 1, "My exam is tomorrow.", at, "Good luck.", ended=at)
 
 
-def told(at: datetime) -> Memory:
+def said_at(at: datetime) -> Memory:
     return Memory("m1", "ada", MemoryKind.EXCHANGE, "My exam is tomorrow.", at)
 
 
@@ -56,10 +56,10 @@ def test_so_is_the_day_that_a_memory_is_found_by() -> None:
 
 def test_tomorrow_of_two_local_days_is_not_the_same() -> None:
     lexicon = TextAnalyzer("en")
-    evening, morning = told(MONDAY_AT_FIVE), told(TUESDAY_AT_NINE)
+    evening, morning = said_at(MONDAY_AT_FIVE), said_at(TUESDAY_AT_NINE)
     assert evening.told.date() == morning.told.date()
     assert not same_telling(evening, morning, lexicon)
-    assert same_telling(told(MONDAY_AT_NOON), evening, lexicon)
+    assert same_telling(said_at(MONDAY_AT_NOON), evening, lexicon)
 
 
 @pytest.mark.parametrize("zone", ["<-12>12", "<+14>-14"])
@@ -77,7 +77,7 @@ def test_at_the_ends_of_time_there_are_days_too(zone: str, year: int) -> None:
 
 
 def test_such_a_memory_is_compared_like_any_other() -> None:
-    last = told(LAST)
+    last = said_at(LAST)
     with in_zone("<+14>-14"):
         assert same_telling(last, last, TextAnalyzer("en"))
         assert not same_telling(replace(last, created=MONDAY_AT_NOON), last, TextAnalyzer("en"))

@@ -25,12 +25,11 @@ NAMES_NO_USER = {
         "rewrite",  # all rows, into the same table
         "versions",  # for the proof that nothing is left
         "users",  # their names alone
-        *("add", "update", "import_"),  # each memory names its own
+        *("add", "update", "put"),  # each memory names its own
     },
     Transcript: {
         "open",
         "close",
-        "path",
         "pages",
         "rewrite",  # all rows, into the same file
         *("reading", "writing"),  # for the modules that own tables of the file

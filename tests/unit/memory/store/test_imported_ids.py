@@ -220,9 +220,9 @@ def test_ids_from_before_are_told_and_change_when_they_are_imported_again(
     monkeypatch.setattr(keys, "ARGON2", CHEAP_ARGON2)
     with closing(MemoryTable.open(str(home.memories))) as table:
         table.add([*FOREIGN, *own()])
-    told: list[str] = []
-    build_rekeying(home, settings()).enable("passphrase", ASK, quietly, told.append)
-    assert told[-1].startswith(f"{len(FOREIGN)} memories have ids of another program")
+    lines: list[str] = []
+    build_rekeying(home, settings()).enable("passphrase", ASK, quietly, lines.append)
+    assert lines[-1].startswith(f"{len(FOREIGN)} memories have ids of another program")
     assert holds(home.memories, "lawyer") != []
 
     with closing(open_vault(home, settings(), ASK)) as vault, desk_of(home, vault) as desk:
@@ -239,6 +239,6 @@ def test_of_ids_that_are_our_own_nothing_is_told(
     monkeypatch.setattr(keys, "ARGON2", CHEAP_ARGON2)
     with closing(MemoryTable.open(str(home.memories))) as table:
         table.add(own())
-    told: list[str] = []
-    build_rekeying(home, settings()).enable("passphrase", ASK, quietly, told.append)
-    assert told == ["The transcript …", "The memories …"]
+    lines: list[str] = []
+    build_rekeying(home, settings()).enable("passphrase", ASK, quietly, lines.append)
+    assert lines == ["The transcript …", "The memories …"]

@@ -17,13 +17,13 @@ import pytest
 
 from assistant.errors import StoreError
 from assistant.language.speakers import ASSISTANT
-from assistant.memory.store import fragments, open_table
+from assistant.memory.store import open_table, rewrite
 from assistant.memory.store.table import MemoryTable
 from tests.support.children import Say, child
 from tests.support.memories import memory, rich, stored
 from tests.support.talking import OBEYING
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[4]
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_after_closing_there_is_one_sentence(table: MemoryTable) -> None:
 def test_a_table_left_in_pieces_wants_compaction_when_it_is_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fragments, "AT_MOST", 3)
+    monkeypatch.setattr(rewrite, "MOST_FRAGMENTS", 3)
     with closing(MemoryTable.open(str(tmp_path / "memory"))) as table:
         for _ in range(3):
             table.add([memory()])
@@ -123,16 +123,16 @@ def test_a_newer_schema_is_refused_and_left_alone(
         ran.append(1)
         table.add_columns({"mood": "'good'"})
 
-    told = rich()
+    kept = rich()
     with closing(MemoryTable.open(str(folder))) as table:
-        table.add([told])
+        table.add([kept])
     with monkeypatch.context() as newer:
         newer.setattr(open_table, "MIGRATIONS", (*open_table.MIGRATIONS, add_mood))
         for _ in range(2):
             with closing(MemoryTable.open(str(folder))) as table:
-                assert stored(table) == [told]
-                assert table.update([replace(told, uses=9)]) == 1
-                table.update([told])
+                assert stored(table) == [kept]
+                assert table.update([replace(kept, uses=9)]) == 1
+                table.update([kept])
     assert ran == [1], "a migration runs once"
     before = content(folder / "memories.lance")
     with pytest.raises(StoreError, match="newer version") as caught:
@@ -235,8 +235,8 @@ def test_a_full_disk_is_one_sentence_and_writing_goes_on_after_it(tmp_path: Path
 
 def test_a_folder_that_becomes_read_only_is_one_sentence(tmp_path: Path) -> None:
     folder = tmp_path / "memory"
-    told = in_a_child(writing_where_it_may_not, folder, limited=True)
-    assert told == ["stored", f"The memory store {folder} can't be written.", "1", "stored", "2"]
+    lines = in_a_child(writing_where_it_may_not, folder, limited=True)
+    assert lines == ["stored", f"The memory store {folder} can't be written.", "1", "stored", "2"]
 
 
 @pytest.mark.parametrize("existing", [False, True])

@@ -133,9 +133,9 @@ def test_nothing_is_made_before_something_is_forgotten(table: MemoryTable) -> No
 def test_vectors_stay_with_what_is_left(table: MemoryTable) -> None:
     table.forgotten.write([("ada", X, True)])
     table.add_encoder("e", 4)
-    told = [memory("one"), turn(X), memory("two", at=1)]
-    table.add(told, {"e": np.eye(3, 4, dtype=np.float32)})
-    assert stored(table) == [told[0], told[2]]
+    memories = [memory("one"), turn(X), memory("two", at=1)]
+    table.add(memories, {"e": np.eye(3, 4, dtype=np.float32)})
+    assert stored(table) == [memories[0], memories[2]]
     [batch] = table.scan("ada", ("id",), ("e",))
     np.testing.assert_array_equal(batch.vectors("e")[0], np.eye(3, 4)[[0, 2]])
     table.add([turn(X)], {"e": np.eye(1, 4, dtype=np.float32)})

@@ -1,10 +1,9 @@
 """What becomes of memories while their store is away, full, or another's."""
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -35,7 +34,7 @@ def away(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """While there is something in it no table can be opened or added to; "late" lets what is added
     arrive before it fails, "reading" breaks scans off."""
     reasons: list[str] = []
-    add, merge = MemoryTable.add, MemoryTable.import_
+    add, merge = MemoryTable.add, MemoryTable.put
     scan, opening = MemoryTable.scan, MemoryTable.open
 
     def fragile(
@@ -46,9 +45,9 @@ def away(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         add(self, memories, vectors)
         check()
 
-    def merged(self: MemoryTable, rows: Iterable[Mapping[str, Any]]) -> int:
+    def merged(self: MemoryTable, memories: Sequence[Memory]) -> int:
         check()
-        return merge(self, rows)
+        return merge(self, memories)
 
     def check() -> None:
         if reasons:
@@ -71,13 +70,13 @@ def away(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return opening(uri)
 
     monkeypatch.setattr(MemoryTable, "add", fragile)
-    monkeypatch.setattr(MemoryTable, "import_", merged)
+    monkeypatch.setattr(MemoryTable, "put", merged)
     monkeypatch.setattr(MemoryTable, "scan", broken)
     monkeypatch.setattr(MemoryTable, "open", opened)
     return reasons
 
 
-async def told(home: Home, text: str, times: int = 1) -> None:
+async def until_reported(home: Home, text: str, times: int = 1) -> None:
     while [e.text for e in home.events if isinstance(e, Notice)].count(text) < times:
         await asyncio.sleep(0.005)
 
@@ -95,7 +94,7 @@ async def test_what_a_store_missed_is_written_when_it_is_back(
             await memory.settled()
             assert not memory.store.settled
             away.clear()
-            await told(home, BACK, 1 + (how == "late"))
+            await until_reported(home, BACK, 1 + (how == "late"))
             await memory.settled()
             assert memory.store.settled
         assert memory.table.count("ada") == 8, "nothing is lost, and nothing is there twice"

@@ -45,7 +45,6 @@ def test_it_is_kept_once_and_what_lacks_it_is_known(
     assert derived.missing("describe", 1, 1) == [third]
     assert derived.missing("describe", 1, 10) == [third, first]
     assert derived.missing("describe", 2, 10) == [third, second, first]
-    assert derived.counts() == {"describe": 1}
 
 
 def test_it_goes_with_any_of_its_sources_and_is_due_again(
@@ -73,7 +72,7 @@ def test_nothing_is_kept_of_what_is_gone_hidden_or_anothers(
         assert not keep(derived, "subject", "x", *sources)
     with pytest.raises(ValueError, match="rests on something"):
         keep(derived, "subject", "x")
-    assert derived.counts() == {}
+    assert derived.of("describe") == {}
 
 
 def test_what_is_hidden_is_neither_shown_nor_missing_until_it_is_back(
@@ -95,5 +94,4 @@ def test_users_do_not_see_each_others(transcript: Transcript, derived: DerivedOu
     others = DerivedOutputs(transcript, "you")
     assert others.of("describe") == {}
     assert others.of("describe", [mine]) == {}
-    assert others.counts() == {}
     assert mine not in others.missing("describe", 1, 10)

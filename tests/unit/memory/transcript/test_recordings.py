@@ -11,12 +11,10 @@ import pytest
 
 from assistant.encryption.keys import MasterKey
 from assistant.errors import StoreError, StoreLocked
-from assistant.events import (
-    TurnHeard,
-)
+from assistant.events import TurnHeard
 from assistant.memory.transcript.conversation_recordings import Recordings
 from assistant.paths import Home
-from tests.support.recorded import ANSWER, SECRET, gone, rows, turn
+from tests.support.recorded import ANSWER, OTHER, SECRET, gone, rows, turn
 
 
 @pytest.fixture(params=[None, MasterKey(b"k" * 32)], ids=["plain", "encrypted"])
@@ -140,3 +138,44 @@ def test_a_kill_costs_the_last_line_at_most(home: Home) -> None:
     assert [row["event"]["turn"] for row in read.rows] == list(range(len(read.rows)))
     assert read.damaged == 0
     recordings.append(paths[0], rows([]))  # nobody holds the lock
+
+
+# -- outside the home, among its owner's files ----------------------------------------------------
+
+
+def recorded(recordings: Recordings, path: Path) -> Path:
+    recordings.begin("talk", path)
+    recordings.append(path, rows([*turn(1, SECRET, "I see.", "e1"), *turn(2, OTHER, "So.", "e2")]))
+    return path
+
+
+@pytest.mark.parametrize("name", ["talk.jsonl", "talk.new", f"{'t' * 249}.jsonl"])
+def test_files_with_similar_names_are_not_touched(home: Home, tmp_path: Path, name: str) -> None:
+    recordings = Recordings(home.recordings)
+    path = recorded(recordings, tmp_path / name)
+    mine = path.with_name(f"{path.stem}.new" if path.suffix != ".new" else "other.new")
+    mine.write_text("precious")
+
+    assert recordings.purge(gone([SECRET], ["e1"])) == 1
+    recordings.delete_turns(path, {2})
+
+    assert recordings.read(path).rows == ()
+    assert mine.read_text() == "precious"
+    assert {each.name for each in tmp_path.iterdir() if each.is_file()} == {path.name, mine.name}
+
+
+def test_a_failed_write_leaves_nothing_beside_the_recording(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recordings = Recordings(home.recordings)
+    path = recorded(recordings, tmp_path / "talk.jsonl")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StoreError, match="No space left"):
+        recordings.purge(gone([SECRET], ["e1"]))
+
+    assert [each.name for each in tmp_path.iterdir() if each.is_file()] == ["talk.jsonl"]
+    assert len(recordings.read(path).rows) > 2
