@@ -120,7 +120,7 @@ def test_looking_and_marking_need_no_encoder(home: Home, conversation: Conversat
         assert len(texts(desk)) == 4
 
 
-def test_show_tells_where_it_comes_from(filled: MemoryAdmin, conversation: Conversation) -> None:
+def test_show_gives_sources_and_neighbours(filled: MemoryAdmin, conversation: Conversation) -> None:
     shown = filled.show(id_of(filled, "Lisbon")[:12] + "-u")
 
     [exchange] = shown["exchanges"]
@@ -128,7 +128,7 @@ def test_show_tells_where_it_comes_from(filled: MemoryAdmin, conversation: Conve
     assert (shown["before"]["text"], shown["after"]["text"]) == (SAID[0][1], SAID[1][1])
 
 
-def test_an_edited_fact_is_found_by_its_new_words_alone(desk: MemoryAdmin) -> None:
+def test_an_edited_fact_is_found_only_by_its_new_words(desk: MemoryAdmin) -> None:
     key = desk.add("I live in Porto.").id
     desk.add("Something else altogether.")
 
@@ -155,7 +155,7 @@ def test_marks_count_and_can_be_undone(filled: MemoryAdmin) -> None:
     assert filled.mark(key, feedback=1).feedback == 2
 
 
-def test_forgetting_takes_the_exchange_and_what_rests_on_it_alone(
+def test_forgetting_deletes_the_exchange_and_what_is_based_only_on_it(
     home: Home, filled: MemoryAdmin, conversation: Conversation
 ) -> None:
     first, second, _ = (exchange.id for exchange in conversation.exchanges)
@@ -184,7 +184,7 @@ def test_forgetting_takes_the_exchange_and_what_rests_on_it_alone(
         assert b"fetch" not in file.read_bytes()
 
 
-def test_forgetting_what_was_derived_keeps_what_was_said_unless_it_is_wanted(
+def test_forgetting_a_derived_memory_keeps_its_sources_unless_requested(
     filled: MemoryAdmin, conversation: Conversation
 ) -> None:
     source = conversation.exchanges[0].id
@@ -200,7 +200,7 @@ def test_forgetting_what_was_derived_keeps_what_was_said_unless_it_is_wanted(
     assert SAID[0][0] not in texts(filled)
 
 
-def test_forgetting_nothing_known_changes_nothing(filled: MemoryAdmin) -> None:
+def test_forgetting_an_unknown_memory_changes_nothing(filled: MemoryAdmin) -> None:
     with pytest.raises(StoreError, match="no memory"):
         forget_now(filled, [id_of(filled, "Max"), "0000000000"])
     assert len(texts(filled)) == 6
@@ -277,7 +277,7 @@ def test_rebuilding_keeps_marks_and_makes_all_vectors(
     assert filled.stats()["exchanges"] == 3
 
 
-def test_a_damaged_table_is_mended_by_a_rebuild(home: Home, filled: MemoryAdmin) -> None:
+def test_a_rebuild_restores_lost_rows(home: Home, filled: MemoryAdmin) -> None:
     table = filled._table
     table.delete("me", [memory.id for memory in newest(filled)])
     assert texts(filled) == []
@@ -287,7 +287,7 @@ def test_a_damaged_table_is_mended_by_a_rebuild(home: Home, filled: MemoryAdmin)
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "a\0b", "x" * 1_048_576])
-def test_what_is_no_text_is_refused_in_a_sentence(desk: MemoryAdmin, text: str) -> None:
+def test_invalid_texts_are_refused_in_one_sentence(desk: MemoryAdmin, text: str) -> None:
     for act in (desk.add, lambda words: desk.search(words, 5)):
         with pytest.raises(SettingsError, match="text") as refused:
             act(text)
@@ -328,7 +328,7 @@ def test_users_do_not_see_each_other(home: Home) -> None:
         assert len(texts(desk)) == 6
 
 
-def test_an_open_table_is_said_to_be_in_use(home: Home) -> None:
+def test_a_table_opened_elsewhere_is_reported_as_in_use(home: Home) -> None:
     table = MemoryTable.open(str(home.memories))
     try:
         with pytest.raises(StoreInUse), open_command_memory(home, Settings()) as memory:
@@ -349,7 +349,7 @@ def test_what_is_said_while_memories_are_rebuilt_is_not_lost(filled: MemoryAdmin
     assert "My bike is green." in texts(filled)
 
 
-def test_tiers_are_told_where_the_memories_are_in_ram(home: Home, filled: MemoryAdmin) -> None:
+def test_tiers_are_reported_while_the_memories_are_in_ram(home: Home, filled: MemoryAdmin) -> None:
     stats = filled.stats()
     assert stats["by_tier"] is not None
     assert sum(stats["by_tier"].values()) == stats["total"]

@@ -1,4 +1,4 @@
-"""Days are those of the place where somebody talks, not Greenwich's."""
+"""Days are local days, not those of UTC."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -43,7 +43,7 @@ def test_a_day_in_words_is_the_local_one() -> None:
     assert day_words(TUESDAY_AT_NINE) == "Tuesday 24 November 2026"
 
 
-def test_so_is_the_day_that_a_memory_is_found_by() -> None:
+def test_the_day_that_a_memory_is_found_by_is_the_local_one() -> None:
     said = exchange(MONDAY_AT_FIVE)
     fact = Fact("event", "The user's exam is on Tuesday.", "my exam", 0.5, 0.8)
     made = [
@@ -54,7 +54,7 @@ def test_so_is_the_day_that_a_memory_is_found_by() -> None:
     assert [each.context for each in made] == [MONDAY] * 4
 
 
-def test_tomorrow_of_two_local_days_is_not_the_same() -> None:
+def test_tomorrow_means_another_day_on_another_local_day() -> None:
     lexicon = TextAnalyzer("en")
     evening, morning = said_at(MONDAY_AT_FIVE), said_at(TUESDAY_AT_NINE)
     assert evening.told.date() == morning.told.date()
@@ -64,7 +64,7 @@ def test_tomorrow_of_two_local_days_is_not_the_same() -> None:
 
 @pytest.mark.parametrize("zone", ["<-12>12", "<+14>-14"])
 @pytest.mark.parametrize("year", [1, 9999])
-def test_at_the_ends_of_time_there_are_days_too(zone: str, year: int) -> None:
+def test_the_first_and_last_dates_have_days(zone: str, year: int) -> None:
     times = RowTimes()
     times.reserve(2)
     with in_zone(zone):
@@ -76,7 +76,7 @@ def test_at_the_ends_of_time_there_are_days_too(zone: str, year: int) -> None:
         assert list(times.within(now, 2)) == []
 
 
-def test_such_a_memory_is_compared_like_any_other() -> None:
+def test_memories_of_the_last_date_can_be_compared() -> None:
     last = said_at(LAST)
     with in_zone("<+14>-14"):
         assert same_telling(last, last, TextAnalyzer("en"))

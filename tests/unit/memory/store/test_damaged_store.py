@@ -71,7 +71,7 @@ async def until(true: Callable[[], bool]) -> None:
         pytest.param("_versions", "garbled", marks=pytest.mark.long),
     ],
 )
-async def test_what_was_said_comes_back_while_the_assistant_runs(
+async def test_exchanges_are_restored_while_the_assistant_runs(
     home: Home, place: StoreLocation, which: str, how: str
 ) -> None:
     transcript, events = kept(home), list[Event]()
@@ -126,7 +126,7 @@ def opened(place: StoreLocation) -> Iterator[MemoryTable]:
         table.close()
 
 
-async def test_damage_that_cannot_be_set_aside_is_told_once_and_not_tried_for_ever(
+async def test_damage_that_cannot_be_set_aside_is_reported_once(
     home: Home, place: StoreLocation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried = 0

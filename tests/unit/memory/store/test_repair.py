@@ -123,7 +123,7 @@ def test_a_kill_alone_sets_nothing_aside(
     assert (notices, set_aside(home)) == ([], [])
 
 
-def test_a_check_that_somebody_ended_proves_nothing(
+def test_a_check_killed_from_outside_proves_nothing(
     home: Home, place: StoreLocation, notices: list[Notice], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_store(place, notices.append).close()
@@ -133,7 +133,7 @@ def test_a_check_that_somebody_ended_proves_nothing(
     assert (notices, set_aside(home)) == ([], [])
 
 
-def test_what_can_be_read_of_it_is_saved(
+def test_readable_memories_are_recovered(
     home: Home, place: StoreLocation, notices: list[Notice], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mine = replace(
@@ -157,7 +157,7 @@ def test_what_can_be_read_of_it_is_saved(
         assert stored(table) == [mine], "nothing was deleted"
 
 
-def test_what_was_said_comes_back_from_the_transcript(
+def test_exchanges_are_restored_from_the_transcript(
     home: Home, place: StoreLocation, notices: list[Notice], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with closing(open_store(place, notices.append)) as table:
@@ -297,7 +297,7 @@ def test_two_kills_and_a_second_damage_lose_nothing(
     assert len(list(home.root.glob("memories.damaged-*"))) == 2
 
 
-def test_what_could_not_be_written_is_not_given_up(
+def test_recovery_is_retried_after_a_failed_write(
     place: StoreLocation, kept: list[Memory], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> int:
@@ -312,7 +312,7 @@ def test_what_could_not_be_written_is_not_given_up(
         assert stored(table) == kept
 
 
-def test_a_reader_that_somebody_ends_is_begun_again(
+def test_recovery_is_repeated_if_its_reader_is_killed(
     place: StoreLocation, kept: list[Memory], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
@@ -324,7 +324,7 @@ def test_a_reader_that_somebody_ends_is_begun_again(
         assert stored(table) == kept
 
 
-def test_a_row_that_is_none_keeps_no_other_out(
+def test_an_invalid_row_does_not_block_recovery(
     place: StoreLocation, kept: list[Memory], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Damage that only shows when it is written again."""
@@ -339,7 +339,7 @@ def test_a_row_that_is_none_keeps_no_other_out(
         assert stored(table) == kept
 
 
-def test_names_of_something_else_are_passed_over(home: Home, place: StoreLocation) -> None:
+def test_unrelated_names_in_the_list_are_ignored(home: Home, place: StoreLocation) -> None:
     for folder in ("other", "memories.damaged"):
         (home.root / folder).mkdir()
     saving_marker(home.memories).write_bytes(

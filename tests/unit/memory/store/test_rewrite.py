@@ -1,4 +1,4 @@
-"""The table written anew: nothing of what was deleted or changed is left in its files."""
+"""Rewriting the table: its files contain nothing that was deleted or changed."""
 
 import random
 import signal
@@ -69,9 +69,7 @@ def holding(table: MemoryTable, content: bytes) -> list[str]:
     ]
 
 
-def test_what_was_deleted_is_in_no_file_nor_version(
-    table: MemoryTable, memories: list[Memory]
-) -> None:
+def test_deleted_rows_are_in_no_file_or_version(table: MemoryTable, memories: list[Memory]) -> None:
     gone, kept = memories[7], raw(table, memories[8].id)
     content = raw(table, gone.id)
     assert table.delete("ada", [gone.id]) == 1
@@ -87,7 +85,7 @@ def test_what_was_deleted_is_in_no_file_nor_version(
     assert stored(table) == before == [each for each in memories if each is not gone]
 
 
-def test_columns_marks_and_vectors_stay(
+def test_columns_fields_and_vectors_are_preserved(
     table: MemoryTable, memories: list[Memory], key: MasterKey | None
 ) -> None:
     [before] = table.scan("ada", ("id",), (E, OTHER))
@@ -108,7 +106,7 @@ def test_columns_marks_and_vectors_stay(
         assert again.count("ada") == len(memories) + 1
 
 
-def test_an_empty_one_stays_what_it_is(table: MemoryTable, memories: list[Memory]) -> None:
+def test_an_empty_table_can_be_rewritten(table: MemoryTable, memories: list[Memory]) -> None:
     content = raw(table, memories[0].id)
     table.delete("ada", [each.id for each in memories])
     assert table.rewrite()
@@ -119,7 +117,7 @@ def test_an_empty_one_stays_what_it_is(table: MemoryTable, memories: list[Memory
     assert stored(table) == memories[:2]
 
 
-def test_it_can_be_called_again_and_finds_its_way_through_many_writes(
+def test_rewriting_can_be_repeated_between_writes(
     table: MemoryTable, memories: list[Memory]
 ) -> None:
     for number in range(5):
@@ -132,7 +130,7 @@ def test_it_can_be_called_again_and_finds_its_way_through_many_writes(
     assert len(stored(table)) == len(memories) + 5
 
 
-def test_old_versions_stay_while_somebody_reads_and_go_afterwards(
+def test_old_versions_stay_while_they_are_read(
     table: MemoryTable, memories: list[Memory], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(table_module, "PATIENCE_S", 0.01)
@@ -146,7 +144,7 @@ def test_old_versions_stay_while_somebody_reads_and_go_afterwards(
     assert table.layout() == CLEAN
 
 
-def test_what_is_added_meanwhile_is_not_lost(table: MemoryTable, memories: list[Memory]) -> None:
+def test_rows_added_meanwhile_are_not_lost(table: MemoryTable, memories: list[Memory]) -> None:
     done = threading.Event()
     written: list[Memory] = []
 
@@ -165,7 +163,7 @@ def test_what_is_added_meanwhile_is_not_lost(table: MemoryTable, memories: list[
     assert stored(table) == [*memories, *written]
 
 
-def test_versions_too_young_by_a_clock_that_was_set_back_go_too(
+def test_old_versions_are_dropped_after_the_clock_was_set_back(
     table: MemoryTable, memories: list[Memory], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rewrite, "TINY", timedelta(days=1))
@@ -177,9 +175,7 @@ def test_versions_too_young_by_a_clock_that_was_set_back_go_too(
     assert stored(table) == memories[1:]
 
 
-def test_a_version_whose_files_are_gone_is_passed_over(
-    table: MemoryTable, memories: list[Memory]
-) -> None:
+def test_a_version_without_its_files_is_skipped(table: MemoryTable, memories: list[Memory]) -> None:
     """As a kill in the middle of dropping it leaves it."""
     folder = rewrite.table_folder(table.uri)
     assert folder is not None
@@ -195,7 +191,7 @@ def test_a_version_whose_files_are_gone_is_passed_over(
     assert table.layout() == CLEAN
 
 
-def test_a_copy_that_came_out_otherwise_does_not_count(
+def test_a_copy_that_differs_is_rolled_back(
     table: MemoryTable, memories: list[Memory], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As if a library lost rows."""

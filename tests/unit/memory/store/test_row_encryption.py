@@ -49,7 +49,7 @@ def test_no_text_and_no_vector_is_in_the_table(table: MemoryTable, tmp_path: Pat
     assert abs(np.dot(plain, np.array(found[0]["vector_e_96"]))) < 0.5
 
 
-def test_every_field_that_can_hold_words_is_sealed() -> None:
+def test_every_column_that_can_hold_text_is_encrypted() -> None:
     """Whoever adds a field decides what it is."""
     schema = first_schema()
     texts = {field.name for field in schema if "string" in str(field.type)}
@@ -80,7 +80,7 @@ def test_the_rotation_is_the_same_everywhere_and_each_encoder_has_its_own() -> N
     assert not np.allclose(seal.turn("a", one), other.turn("a", one), atol=0.01)
 
 
-def test_vectors_rotated_otherwise_are_made_anew(
+def test_vectors_rotated_differently_are_dropped(
     table: MemoryTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table.add([memory()], {ENCODER: vectors(1)})
@@ -95,7 +95,7 @@ def test_vectors_rotated_otherwise_are_made_anew(
     assert len(table.without_vectors("ada", ENCODER, 9)) == 1
 
 
-def test_a_value_in_anothers_place_is_refused() -> None:
+def test_a_value_moved_to_another_row_is_refused() -> None:
     seal = EncryptedRows(KEY)
     mine, other = memory("mine"), memory("other")
     closed = seal.close(rows([mine, other], 1))
@@ -109,7 +109,7 @@ def test_a_value_in_anothers_place_is_refused() -> None:
         seal.open(closed, "bob")
 
 
-def test_a_damaged_value_is_damage_like_any_other(tmp_path: Path) -> None:
+def test_a_damaged_value_is_reported_as_damage(tmp_path: Path) -> None:
     with closing(MemoryTable.open(str(tmp_path), key=KEY)) as table:
         table.add([memory()])
     lancedb.connect(tmp_path).open_table("memories").update(values={"text": "AAAA"})
@@ -123,7 +123,7 @@ def test_a_damaged_value_is_damage_like_any_other(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("key", [None, MasterKey(bytes(32))])
-def test_a_sealed_table_opens_with_its_key_alone(tmp_path: Path, key: MasterKey | None) -> None:
+def test_an_encrypted_table_opens_only_with_its_key(tmp_path: Path, key: MasterKey | None) -> None:
     table = MemoryTable.open(str(tmp_path), key=KEY)
     table.add([memory()])
     table.close()
@@ -138,7 +138,7 @@ def test_a_sealed_table_opens_with_its_key_alone(tmp_path: Path, key: MasterKey 
     MemoryTable.open(str(tmp_path), key=KEY).close()
 
 
-def test_a_plain_table_is_not_written_to_with_a_key(tmp_path: Path) -> None:
+def test_an_unencrypted_table_is_not_opened_with_a_key(tmp_path: Path) -> None:
     table = MemoryTable.open(str(tmp_path))
     table.add([memory()])
     table.close()

@@ -85,7 +85,7 @@ def test_times_of_other_zones_are_stored_as_utc_and_times_without_are_refused(
     ],
     ids=["empty", "punctuation", "emoji", "right to left", "nul", "quotes", "1 MB"],
 )
-def test_texts_come_back_to_the_letter(table: MemoryTable, text: str) -> None:
+def test_texts_come_back_unchanged(table: MemoryTable, text: str) -> None:
     written = replace(memory(text), context=text)
     table.add([written])
     assert table.get("ada", [written.id]) == [written]
@@ -93,7 +93,7 @@ def test_texts_come_back_to_the_letter(table: MemoryTable, text: str) -> None:
     assert stored(table) == [replace(written, uses=1)]
 
 
-def test_half_characters_are_stored_as_question_marks(table: MemoryTable) -> None:
+def test_lone_surrogates_are_stored_as_question_marks(table: MemoryTable) -> None:
     written = memory("broken \ud83d end")
     table.add([written])
     assert [each.text for each in stored(table)] == ["broken ? end"]
@@ -148,7 +148,7 @@ def test_a_scan_goes_in_the_order_in_which_things_were_said(table: MemoryTable) 
     assert [each.text for each in stored(table)] == [each.text for each in written]
 
 
-def test_columns_alone(table: MemoryTable) -> None:
+def test_single_columns_can_be_read(table: MemoryTable) -> None:
     table.add([rich(), replace(memory(), created=NOW + timedelta(days=9))])
     [batch] = table.scan("ada", ["created", "last_used", "importance", "uses", "pinned", "sources"])
     assert len(batch) == 2
@@ -160,7 +160,7 @@ def test_columns_alone(table: MemoryTable) -> None:
     assert batch.values("sources") == [("e1", "e2"), ()]
 
 
-def test_asking_for_nothing(table: MemoryTable) -> None:
+def test_empty_requests(table: MemoryTable) -> None:
     table.add([])
     assert table.users() == []
     assert stored(table) == []
@@ -170,7 +170,9 @@ def test_asking_for_nothing(table: MemoryTable) -> None:
     assert table.count("ada") == 0
 
 
-def test_thousands_go_in_one_call(table: MemoryTable, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_thousands_of_memories_in_one_call(
+    table: MemoryTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for module in (table_module, lance_queries):
         monkeypatch.setattr(module, "IDS_AT_ONCE", 1_000)
     written = [memory(str(number), at=number) for number in range(4_000)]
@@ -210,7 +212,7 @@ def test_vectors_are_given_later_and_come_back_exactly(table: MemoryTable) -> No
     assert stored(table) == written
 
 
-def test_a_new_encoder_stands_beside_the_old(table: MemoryTable) -> None:
+def test_a_new_encoder_leaves_the_old_one(table: MemoryTable) -> None:
     written = [memory(str(number)) for number in range(3)]
     table.add_encoder(ENCODER, DIMENSIONS)
     table.add(written, {ENCODER: vectors(3)})
@@ -265,7 +267,7 @@ def test_a_row_keeps_its_vector_until_its_text_changes(table: MemoryTable) -> No
     assert [each.text for each in table.without_vectors("ada", ENCODER, 9)] == ["After."]
 
 
-def test_what_was_deleted_does_not_come_back_with_an_update(table: MemoryTable) -> None:
+def test_an_update_does_not_restore_deleted_rows(table: MemoryTable) -> None:
     gone, there = memory(), memory()
     table.add([gone, there])
     table.delete("ada", [gone.id])
@@ -291,7 +293,7 @@ def files(tmp_path: Path) -> int:
     return sum(path.is_file() for path in (tmp_path / "memory" / "memories.lance").rglob("*"))
 
 
-def test_many_small_writes_are_joined(
+def test_many_small_writes_are_compacted(
     table: MemoryTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rewrite, "MOST_FRAGMENTS", 30)

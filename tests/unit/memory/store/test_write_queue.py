@@ -1,4 +1,4 @@
-"""What becomes of memories while their store is away, full, or another's."""
+"""What happens to memories while their store can't be reached or written."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
@@ -81,7 +81,7 @@ async def until_reported(home: Home, text: str, times: int = 1) -> None:
         await asyncio.sleep(0.005)
 
 
-async def test_what_a_store_missed_is_written_when_it_is_back(
+async def test_queued_memories_are_written_when_the_store_is_back(
     tmp_path: Path, away: list[str]
 ) -> None:
     home, talk = Home(tmp_path), Conversation.begin("ada")
@@ -103,7 +103,7 @@ async def test_what_a_store_missed_is_written_when_it_is_back(
 
 
 @pytest.mark.parametrize("how", ["away", "reading"])
-async def test_a_store_that_is_away_at_the_start_is_read_later(
+async def test_a_store_unreachable_at_the_start_is_read_later(
     tmp_path: Path, away: list[str], how: str
 ) -> None:
     home, talk = Home(tmp_path), Conversation.begin("ada")
@@ -129,7 +129,7 @@ async def test_a_store_that_is_away_at_the_start_is_read_later(
     transcript.close()
 
 
-async def test_a_clock_that_was_wrong_does_no_harm(tmp_path: Path) -> None:
+async def test_a_wrong_clock_does_no_harm(tmp_path: Path) -> None:
     home, talk = Home(tmp_path), Conversation.begin("ada")
     transcript = Transcript.open(tmp_path / "transcript.sqlite3")
     ahead = datetime.now(UTC) + timedelta(days=3_000)

@@ -1,4 +1,4 @@
-"""The transcript under a key: the same, and unreadable."""
+"""The encrypted transcript: it works as usual, and nothing in its files is readable."""
 
 from contextlib import closing
 from datetime import timedelta
@@ -30,7 +30,7 @@ def files(folder: Path) -> bytes:
     return b"".join(path.read_bytes() for path in folder.iterdir())
 
 
-def test_nothing_is_readable_while_it_is_open_nor_afterwards(tmp_path: Path) -> None:
+def test_no_text_is_readable_while_it_is_open_or_afterwards(tmp_path: Path) -> None:
     path = tmp_path / "t.sqlite3"
     with closing(Transcript.open(path, KEY)) as transcript:
         exchanges = [stored(transcript, turn) for turn in range(1, 40)]
@@ -48,7 +48,7 @@ def test_nothing_is_readable_while_it_is_open_nor_afterwards(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("key", [None, MasterKey(bytes(32))])
-def test_it_opens_with_its_key_alone(tmp_path: Path, key: MasterKey | None) -> None:
+def test_it_opens_only_with_its_key(tmp_path: Path, key: MasterKey | None) -> None:
     path = tmp_path / "t.sqlite3"
     with closing(Transcript.open(path, KEY)) as transcript:
         stored(transcript, 1)
@@ -60,14 +60,14 @@ def test_it_opens_with_its_key_alone(tmp_path: Path, key: MasterKey | None) -> N
     assert files(tmp_path) == before
 
 
-def test_a_plain_one_is_not_opened_with_a_key(tmp_path: Path) -> None:
+def test_an_unencrypted_file_is_not_opened_with_a_key(tmp_path: Path) -> None:
     path = tmp_path / "t.sqlite3"
     Transcript.open(path).close()
     with pytest.raises(StoreLocked, match="is not encrypted"):
         Transcript.open(path, KEY)
 
 
-def test_damage_is_damage_and_not_a_wrong_key(
+def test_damage_is_not_reported_as_a_wrong_key(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "t.sqlite3"
