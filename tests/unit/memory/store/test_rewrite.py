@@ -214,12 +214,6 @@ def test_a_copy_that_differs_is_rolled_back(
     assert stored(table) == memories
 
 
-def test_a_closed_one_says_so(table: MemoryTable) -> None:
-    table.close()
-    with pytest.raises(StoreError, match="is closed"):
-        table.rewrite()
-
-
 # -- kill -9 ------------------------------------------------------------------------------------
 
 

@@ -81,14 +81,17 @@ def test_a_second_writer_is_refused_and_told_the_process_of_the_first(
     assert in_a_child(opening, folder) == ["open"]
 
 
-def test_after_closing_there_is_one_sentence(table: MemoryTable) -> None:
+def test_a_closed_table_says_so(table: MemoryTable) -> None:
     table.close()
-    with pytest.raises(StoreError, match="is closed"):
-        table.add([memory()])
-    with pytest.raises(StoreError, match="is closed"):
-        table.count("ada")
-    with pytest.raises(StoreError, match="is closed"):
-        table.compact()
+    uses: tuple[Callable[[], object], ...] = (
+        lambda: table.add([memory()]),
+        lambda: table.count("ada"),
+        table.compact,
+        table.rewrite,
+    )
+    for use in uses:
+        with pytest.raises(StoreError, match="is closed"):
+            use()
 
 
 def test_a_fragmented_table_wants_compaction_when_it_is_opened(
