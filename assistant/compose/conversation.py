@@ -26,7 +26,7 @@ async def open_conversation(
         resumed = await asyncio.to_thread(memory.transcript.resume, user, within)
     except StoreError as error:
         bus.emit(Notice(str(error), Severity.WARNING, error.mend))
-    return resumed or memory.transcript.begin_conversation(user)
+    return resumed or Conversation.begin(user)
 
 
 def short_term_memory(

@@ -139,7 +139,7 @@ async def test_memories_are_added_edited_and_marked(tmp_path: Path) -> None:
         await here.until(lambda: "[never recalled]" in detail(here) and "-1" in detail(here))
         assert "[pinned]" not in detail(here)
         await here.press("g", "space", "space", "p")
-        await here.until(lambda: here.desk.stats().pinned == 2)
+        await here.until(lambda: here.desk.stats()["pinned"] == 2)
         assert "2 selected" in words(here, "#about")
         await here.press("escape")
         assert here.table.selection == set()
@@ -163,7 +163,7 @@ async def test_marks_in_quick_succession_are_all_made_on_what_was_chosen_then(
         here.tab.action_never_recall()
         here.tab.action_wrong()
         here.table.go(here.texts().index(TEA))
-        await here.until(lambda: here.desk.stats().pinned == 1)
+        await here.until(lambda: here.desk.stats()["pinned"] == 1)
         await at(here, DOG)
         await here.until(
             lambda: all(mark in detail(here) for mark in ("[pinned]", "[never recalled]", "-1"))

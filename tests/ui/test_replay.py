@@ -11,6 +11,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from assistant.context.conversation import Conversation
 from assistant.encryption.keys import KeyFile, MasterKey
 from assistant.errors import StoreError
 from assistant.events import (
@@ -222,7 +223,7 @@ def test_what_is_being_forgotten_is_not_shown(run: Run, home: Home) -> None:
     ]
     path = record(Recordings(home.recordings), ended)
     with closing(Transcript.open(home.transcript)) as transcript:
-        talk = transcript.begin_conversation("user")
+        talk = Conversation.begin("user")
         for each in (kept, hidden):
             transcript.store(talk, each)
         transcript.hide(HiddenItems.of("user", [hidden.id], [], AT))

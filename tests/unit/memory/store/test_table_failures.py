@@ -17,13 +17,13 @@ import pytest
 
 from assistant.errors import StoreError
 from assistant.language.speakers import ASSISTANT
-from assistant.memory.store import fragments, open_table
+from assistant.memory.store import open_table, rewrite
 from assistant.memory.store.table import MemoryTable
 from tests.support.children import Say, child
 from tests.support.memories import memory, rich, stored
 from tests.support.talking import OBEYING
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[4]
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def opening(folder: Path, say: Say) -> None:
         say(str(error))
 
 
-def test_a_second_writer_is_refused_with_the_first_ones_number(
+def test_a_second_writer_is_refused_and_told_the_process_of_the_first(
     table: MemoryTable, tmp_path: Path
 ) -> None:
     folder = tmp_path / "memory"
@@ -81,20 +81,23 @@ def test_a_second_writer_is_refused_with_the_first_ones_number(
     assert in_a_child(opening, folder) == ["open"]
 
 
-def test_after_closing_there_is_one_sentence(table: MemoryTable) -> None:
+def test_a_closed_table_says_so(table: MemoryTable) -> None:
     table.close()
-    with pytest.raises(StoreError, match="is closed"):
-        table.add([memory()])
-    with pytest.raises(StoreError, match="is closed"):
-        table.count("ada")
-    with pytest.raises(StoreError, match="is closed"):
-        table.compact()
+    uses: tuple[Callable[[], object], ...] = (
+        lambda: table.add([memory()]),
+        lambda: table.count("ada"),
+        table.compact,
+        table.rewrite,
+    )
+    for use in uses:
+        with pytest.raises(StoreError, match="is closed"):
+            use()
 
 
-def test_a_table_left_in_pieces_wants_compaction_when_it_is_opened(
+def test_a_fragmented_table_wants_compaction_when_it_is_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fragments, "AT_MOST", 3)
+    monkeypatch.setattr(rewrite, "MOST_FRAGMENTS", 3)
     with closing(MemoryTable.open(str(tmp_path / "memory"))) as table:
         for _ in range(3):
             table.add([memory()])
@@ -123,16 +126,16 @@ def test_a_newer_schema_is_refused_and_left_alone(
         ran.append(1)
         table.add_columns({"mood": "'good'"})
 
-    told = rich()
+    kept = rich()
     with closing(MemoryTable.open(str(folder))) as table:
-        table.add([told])
+        table.add([kept])
     with monkeypatch.context() as newer:
         newer.setattr(open_table, "MIGRATIONS", (*open_table.MIGRATIONS, add_mood))
         for _ in range(2):
             with closing(MemoryTable.open(str(folder))) as table:
-                assert stored(table) == [told]
-                assert table.update([replace(told, uses=9)]) == 1
-                table.update([told])
+                assert stored(table) == [kept]
+                assert table.update([replace(kept, uses=9)]) == 1
+                table.update([kept])
     assert ran == [1], "a migration runs once"
     before = content(folder / "memories.lance")
     with pytest.raises(StoreError, match="newer version") as caught:
@@ -168,7 +171,7 @@ def filled(folder: Path) -> Path:
 
 @pytest.mark.parametrize("how", ["garbled", "emptied", "gone"])
 @pytest.mark.parametrize("which", ["data", "_versions"])
-def test_damage_is_one_sentence_with_a_mend(tmp_path: Path, which: str, how: str) -> None:
+def test_damage_is_reported_with_advice(tmp_path: Path, which: str, how: str) -> None:
     inside = filled(tmp_path / "memory")
     for path in (inside / which).iterdir():
         if how == "gone":
@@ -185,7 +188,7 @@ def test_damage_is_one_sentence_with_a_mend(tmp_path: Path, which: str, how: str
         stored(MemoryTable.open(str(tmp_path / "memory")))
 
 
-def test_a_file_where_the_folder_should_be(tmp_path: Path) -> None:
+def test_a_file_in_place_of_the_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "memory").write_text("no folder")
     with pytest.raises(StoreError, match=r"The memory .* failed: .*File exists"):
         MemoryTable.open(str(tmp_path / "memory"))
@@ -223,7 +226,7 @@ def writing_where_it_may_not(folder: Path, say: Say) -> None:
     say(str(table.count("ada")))
 
 
-def test_a_full_disk_is_one_sentence_and_writing_goes_on_after_it(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_writing_continues_afterwards(tmp_path: Path) -> None:
     folder = tmp_path / "memory"
     assert in_a_child(writing_to_a_full_disk, folder) == [
         "stored",
@@ -233,14 +236,14 @@ def test_a_full_disk_is_one_sentence_and_writing_goes_on_after_it(tmp_path: Path
     ]
 
 
-def test_a_folder_that_becomes_read_only_is_one_sentence(tmp_path: Path) -> None:
+def test_a_folder_that_becomes_read_only_is_reported(tmp_path: Path) -> None:
     folder = tmp_path / "memory"
-    told = in_a_child(writing_where_it_may_not, folder, limited=True)
-    assert told == ["stored", f"The memory store {folder} can't be written.", "1", "stored", "2"]
+    lines = in_a_child(writing_where_it_may_not, folder, limited=True)
+    assert lines == ["stored", f"The memory store {folder} can't be written.", "1", "stored", "2"]
 
 
 @pytest.mark.parametrize("existing", [False, True])
-def test_opening_in_a_read_only_folder_is_one_sentence(tmp_path: Path, existing: bool) -> None:
+def test_opening_in_a_read_only_folder_is_reported(tmp_path: Path, existing: bool) -> None:
     folder = tmp_path / "memory"
     if existing:
         filled(folder)

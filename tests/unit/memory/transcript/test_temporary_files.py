@@ -1,4 +1,4 @@
-"""What SQLite puts aside for a moment holds words, and is never written to a file."""
+"""SQLite's temporary data contain words, and are never written to a file."""
 
 import os
 import sqlite3
@@ -64,7 +64,7 @@ def test_a_conversion_compares_in_ram(home: Home, monkeypatch: pytest.MonkeyPatc
     assert seen == [IN_RAM]
 
 
-def test_a_large_read_leaves_no_words_in_a_file_beside_it(tmp_path: Path) -> None:
+def test_a_large_read_writes_no_temporary_file(tmp_path: Path) -> None:
     """More than SQLite's own buffers hold."""
     with closing(Transcript.open(tmp_path / "transcript.sqlite3")) as transcript:
         talk = Conversation.begin("ada")

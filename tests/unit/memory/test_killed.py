@@ -52,9 +52,9 @@ def talks_on(home: Home, say: Say) -> None:
 
 async def check(home: Home, acknowledged: set[str], last: str | None) -> None:
     """All is there, once, with recall over it."""
-    told: list[Event] = []
+    events: list[Event] = []
     transcript = Transcript.open(home.transcript)
-    memory = remembering(home, told.append)
+    memory = remembering(home, events.append)
     await memory.load(transcript)
     kept = [each.id for each in in_order(memory.table, "ada")]
     assert len(kept) == len(set(kept)), "nothing is there twice"
@@ -66,7 +66,7 @@ async def check(home: Home, acknowledged: set[str], last: str | None) -> None:
         assert last in {source for each in found.memories for source in each.sources}
     await memory.close()
     transcript.close()
-    assert [event for event in told if "damaged" in str(event)] == []
+    assert [event for event in events if "damaged" in str(event)] == []
 
 
 def campaign(home: Home, kills: int) -> None:

@@ -1,4 +1,4 @@
-"""The list of what was forgotten that lies beside the memories."""
+"""The tombstones: the table of what was forgotten, beside the memories."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -55,7 +55,7 @@ def versions(table: MemoryTable) -> int:
 # -- what is marked -----------------------------------------------------------------------------
 
 
-def test_an_id_of_ours_is_its_own_mark_and_any_other_says_nothing() -> None:
+def test_own_ids_are_their_own_marks_and_others_are_hashed() -> None:
     assert mark_of(X) == X
     odd = mark_of("my dog Max")
     assert MARK.fullmatch(odd)
@@ -84,7 +84,7 @@ def test_what_is_left_of_a_memory(kept: Memory, left: tuple[str, ...] | None) ->
     assert found is None or found == replace(kept, sources=found.sources)
 
 
-def test_of_memories_only_what_does_not_follow_from_the_exchanges_is_marked() -> None:
+def test_only_memories_not_covered_by_exchanges_are_marked() -> None:
     by_hand, derived = fact("you"), fact(X, Y)
     said, others = to_mark({X}, [turn(X), fact(X), turn(X, Y), by_hand, derived])
     assert said == {X}
@@ -94,7 +94,7 @@ def test_of_memories_only_what_does_not_follow_from_the_exchanges_is_marked() ->
 # -- the table ----------------------------------------------------------------------------------
 
 
-def test_a_purge_is_marked_first_and_noted_last(table: MemoryTable) -> None:
+def test_marks_are_written_before_a_purge_and_finished_after_it(table: MemoryTable) -> None:
     mine = fact("you")
     with table.forgotten.during("ada", {X}, [mine]):
         open_now = TombstoneTable(table._db, table.uri, table._changing)
@@ -109,7 +109,7 @@ def test_a_purge_is_marked_first_and_noted_last(table: MemoryTable) -> None:
     assert len(found) == 2
 
 
-def test_what_fails_stays_unfinished_and_is_not_marked_twice(table: MemoryTable) -> None:
+def test_a_failed_purge_stays_unfinished_and_is_marked_once(table: MemoryTable) -> None:
     with pytest.raises(StoreError), table.forgotten.during("ada", {X}, []):
         raise StoreError("The disk is full.")
     table.forgotten.write([("ada", X, True), ("bob", X, True), ("ada", X, True)])
@@ -122,7 +122,7 @@ def test_what_fails_stays_unfinished_and_is_not_marked_twice(table: MemoryTable)
     assert found.of("bob").unfinished == {X}, "each user's for itself"
 
 
-def test_nothing_is_made_before_something_is_forgotten(table: MemoryTable) -> None:
+def test_there_is_no_table_before_something_is_forgotten(table: MemoryTable) -> None:
     with table.forgotten.during("ada", (), []):
         """Nothing goes."""
     assert not (Path(table.uri) / "forgotten.lance").exists()
@@ -130,19 +130,19 @@ def test_nothing_is_made_before_something_is_forgotten(table: MemoryTable) -> No
     assert table.forgotten.users() == []
 
 
-def test_vectors_stay_with_what_is_left(table: MemoryTable) -> None:
+def test_vectors_stay_with_their_memories(table: MemoryTable) -> None:
     table.forgotten.write([("ada", X, True)])
     table.add_encoder("e", 4)
-    told = [memory("one"), turn(X), memory("two", at=1)]
-    table.add(told, {"e": np.eye(3, 4, dtype=np.float32)})
-    assert stored(table) == [told[0], told[2]]
+    memories = [memory("one"), turn(X), memory("two", at=1)]
+    table.add(memories, {"e": np.eye(3, 4, dtype=np.float32)})
+    assert stored(table) == [memories[0], memories[2]]
     [batch] = table.scan("ada", ("id",), ("e",))
     np.testing.assert_array_equal(batch.vectors("e")[0], np.eye(3, 4)[[0, 2]])
     table.add([turn(X)], {"e": np.eye(1, 4, dtype=np.float32)})
     assert table.count("ada") == 2
 
 
-def test_in_an_encrypted_store_it_is_the_same(tmp_path: Path) -> None:
+def test_an_encrypted_store_has_tombstones_too(tmp_path: Path) -> None:
     key = MasterKey(b"k" * 32)
     with closing(MemoryTable.open(str(tmp_path), key=key)) as table:
         table.add([turn(X), turn(Y)])
@@ -154,7 +154,7 @@ def test_in_an_encrypted_store_it_is_the_same(tmp_path: Path) -> None:
         assert stored(table) == [turn(Y)]
 
 
-def test_it_is_verified_too(home: Home) -> None:
+def test_tombstones_are_verified(home: Home) -> None:
     word = "parrot"
     with (
         closing(MemoryTable.open(str(home.memories))) as table,
@@ -177,7 +177,7 @@ def test_it_is_verified_too(home: Home) -> None:
 
 
 @pytest.mark.parametrize("harm", ["no manifest", "no data"])
-def test_damaged_nothing_is_read_or_written(table: MemoryTable, harm: str) -> None:
+def test_a_store_with_damaged_tombstones_is_not_opened(table: MemoryTable, harm: str) -> None:
     """What was forgotten might come back."""
     table.forgotten.write([("ada", X, True)])
     table.close()
@@ -189,7 +189,7 @@ def test_damaged_nothing_is_read_or_written(table: MemoryTable, harm: str) -> No
     assert "forgotten.lance" in str(caught.value.mend)
 
 
-def test_read_while_another_drops_its_old_versions_it_is_read_again(
+def test_reading_is_retried_if_a_version_is_dropped_meanwhile(
     table: MemoryTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table.forgotten.write([("ada", X, True)])

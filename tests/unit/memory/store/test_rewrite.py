@@ -1,4 +1,4 @@
-"""The table written anew: nothing of what was deleted or changed is left in its files."""
+"""Rewriting the table: its files contain nothing that was deleted or changed."""
 
 import random
 import signal
@@ -35,18 +35,18 @@ def key(request: pytest.FixtureRequest) -> MasterKey | None:
 
 
 @pytest.fixture
-def told() -> list[Memory]:
+def memories() -> list[Memory]:
     return [memory(f"said {number}", at=number) for number in range(60)]
 
 
 @pytest.fixture
-def table(tmp_path: Path, key: MasterKey | None, told: list[Memory]) -> Iterator[MemoryTable]:
+def table(tmp_path: Path, key: MasterKey | None, memories: list[Memory]) -> Iterator[MemoryTable]:
     """With two encoders, some vectors, and no small writes left."""
     with closing(MemoryTable.open(str(tmp_path / "t"), key=key)) as opened:
         opened.add_encoder(E, 16)
         opened.add_encoder(OTHER, 8)
-        opened.add(told[:50], {E: vectors(50, 16)})
-        opened.add(told[50:])
+        opened.add(memories[:50], {E: vectors(50, 16)})
+        opened.add(memories[50:])
         assert opened.compact()
         yield opened
 
@@ -69,8 +69,8 @@ def holding(table: MemoryTable, content: bytes) -> list[str]:
     ]
 
 
-def test_what_was_deleted_is_in_no_file_nor_version(table: MemoryTable, told: list[Memory]) -> None:
-    gone, kept = told[7], raw(table, told[8].id)
+def test_deleted_rows_are_in_no_file_or_version(table: MemoryTable, memories: list[Memory]) -> None:
+    gone, kept = memories[7], raw(table, memories[8].id)
     content = raw(table, gone.id)
     assert table.delete("ada", [gone.id]) == 1
     assert table.compact()
@@ -82,14 +82,14 @@ def test_what_was_deleted_is_in_no_file_nor_version(table: MemoryTable, told: li
     assert table.layout() == CLEAN
     assert table.layout().clean
     assert {number for number, _ in table.versions()} == {max(n for n, _ in table.versions())}
-    assert stored(table) == before == [each for each in told if each is not gone]
+    assert stored(table) == before == [each for each in memories if each is not gone]
 
 
-def test_columns_marks_and_vectors_stay(
-    table: MemoryTable, told: list[Memory], key: MasterKey | None
+def test_columns_fields_and_vectors_are_preserved(
+    table: MemoryTable, memories: list[Memory], key: MasterKey | None
 ) -> None:
     [before] = table.scan("ada", ("id",), (E, OTHER))
-    table.update([replace(told[0], uses=5)])
+    table.update([replace(memories[0], uses=5)])
     assert table.rewrite()
     [after] = table.scan("ada", ("id",), (E, OTHER))
     for encoder in (E, OTHER):
@@ -102,49 +102,49 @@ def test_columns_marks_and_vectors_stay(
     table.close()
     with closing(MemoryTable.open(table.uri, key=key)) as again:
         assert again.encoders() == {E: 16, OTHER: 8}
-        assert [each.uses for each in again.get("ada", [told[0].id])] == [5]
-        assert again.count("ada") == len(told) + 1
+        assert [each.uses for each in again.get("ada", [memories[0].id])] == [5]
+        assert again.count("ada") == len(memories) + 1
 
 
-def test_an_empty_one_stays_what_it_is(table: MemoryTable, told: list[Memory]) -> None:
-    content = raw(table, told[0].id)
-    table.delete("ada", [each.id for each in told])
+def test_an_empty_table_can_be_rewritten(table: MemoryTable, memories: list[Memory]) -> None:
+    content = raw(table, memories[0].id)
+    table.delete("ada", [each.id for each in memories])
     assert table.rewrite()
     assert holding(table, content) == []
     assert table.layout() == CLEAN
     assert table.encoders() == {E: 16, OTHER: 8}
-    table.add(told[:2], {E: vectors(2, 16)})
-    assert stored(table) == told[:2]
+    table.add(memories[:2], {E: vectors(2, 16)})
+    assert stored(table) == memories[:2]
 
 
-def test_it_can_be_called_again_and_finds_its_way_through_many_writes(
-    table: MemoryTable, told: list[Memory]
+def test_rewriting_can_be_repeated_between_writes(
+    table: MemoryTable, memories: list[Memory]
 ) -> None:
     for number in range(5):
         table.add([memory(f"more {number}", at=100 + number)])
-        table.set_vectors("ada", OTHER, [told[number].id], vectors(1, 8))
+        table.set_vectors("ada", OTHER, [memories[number].id], vectors(1, 8))
         assert not table.layout().clean
         assert table.rewrite()
         assert table.rewrite()
         assert table.layout() == CLEAN
-    assert len(stored(table)) == len(told) + 5
+    assert len(stored(table)) == len(memories) + 5
 
 
-def test_old_versions_stay_while_somebody_reads_and_go_afterwards(
-    table: MemoryTable, told: list[Memory], monkeypatch: pytest.MonkeyPatch
+def test_old_versions_stay_while_they_are_read(
+    table: MemoryTable, memories: list[Memory], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(table_module, "PATIENCE_S", 0.01)
     reading = table.scan("ada")
     first = next(reading)
-    table.delete("ada", [told[0].id])
+    table.delete("ada", [memories[0].id])
     assert not table.rewrite()
     assert table.layout().versions > 1
-    assert sum(map(len, reading)) + len(first) == len(told)
+    assert sum(map(len, reading)) + len(first) == len(memories)
     assert table.rewrite()
     assert table.layout() == CLEAN
 
 
-def test_what_is_added_meanwhile_is_not_lost(table: MemoryTable, told: list[Memory]) -> None:
+def test_rows_added_meanwhile_are_not_lost(table: MemoryTable, memories: list[Memory]) -> None:
     done = threading.Event()
     written: list[Memory] = []
 
@@ -160,24 +160,22 @@ def test_what_is_added_meanwhile_is_not_lost(table: MemoryTable, told: list[Memo
     done.set()
     writer.join()
     assert written
-    assert stored(table) == [*told, *written]
+    assert stored(table) == [*memories, *written]
 
 
-def test_versions_too_young_by_a_clock_that_was_set_back_go_too(
-    table: MemoryTable, told: list[Memory], monkeypatch: pytest.MonkeyPatch
+def test_old_versions_are_dropped_after_the_clock_was_set_back(
+    table: MemoryTable, memories: list[Memory], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rewrite, "TINY", timedelta(days=1))
-    content = raw(table, told[0].id)
-    table.delete("ada", [told[0].id])
+    content = raw(table, memories[0].id)
+    table.delete("ada", [memories[0].id])
     assert table.rewrite()
     assert table.layout() == CLEAN
     assert holding(table, content) == []
-    assert stored(table) == told[1:]
+    assert stored(table) == memories[1:]
 
 
-def test_a_version_whose_files_are_gone_is_passed_over(
-    table: MemoryTable, told: list[Memory]
-) -> None:
+def test_a_version_without_its_files_is_skipped(table: MemoryTable, memories: list[Memory]) -> None:
     """As a kill in the middle of dropping it leaves it."""
     folder = rewrite.table_folder(table.uri)
     assert folder is not None
@@ -188,13 +186,13 @@ def test_a_version_whose_files_are_gone_is_passed_over(
         path.unlink()
     assert table.layout().versions == 2
     assert len({number for number, _ in table.versions()}) == 1
-    assert stored(table) == told
+    assert stored(table) == memories
     assert table.rewrite()
     assert table.layout() == CLEAN
 
 
-def test_a_copy_that_came_out_otherwise_does_not_count(
-    table: MemoryTable, told: list[Memory], monkeypatch: pytest.MonkeyPatch
+def test_a_copy_that_differs_is_rolled_back(
+    table: MemoryTable, memories: list[Memory], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As if a library lost rows."""
 
@@ -213,13 +211,7 @@ def test_a_copy_that_came_out_otherwise_does_not_count(
     monkeypatch.setattr(rewrite, "copy_over", lambda inner: real(Losing(inner)))
     with pytest.raises(StoreError, match="changed them"):
         table.rewrite()
-    assert stored(table) == told
-
-
-def test_a_closed_one_says_so(table: MemoryTable) -> None:
-    table.close()
-    with pytest.raises(StoreError, match="is closed"):
-        table.rewrite()
+    assert stored(table) == memories
 
 
 # -- kill -9 ------------------------------------------------------------------------------------

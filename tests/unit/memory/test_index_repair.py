@@ -1,4 +1,4 @@
-"""Faults in the midst of remembering, and what is left of them: nothing that lasts."""
+"""Faults of the index or the table while it is used: nothing is lost for good."""
 
 import asyncio
 import threading
@@ -19,7 +19,7 @@ from assistant.memory.turn_recall import Archive
 from tests.support.long_term import LEISURE_S, Home, exchange, recalled
 
 
-async def test_an_index_that_fails_costs_a_turn_its_memories_and_is_made_anew(
+async def test_a_failing_index_costs_one_turn_its_memories_and_is_rebuilt(
     tmp_path: Path,
 ) -> None:
     home, talk = Home(tmp_path), Conversation.begin("ada")
@@ -43,7 +43,7 @@ async def test_an_index_that_fails_costs_a_turn_its_memories_and_is_made_anew(
     transcript.close()
 
 
-async def test_an_index_that_fails_again_and_again_is_made_anew_once(
+async def test_a_repeatedly_failing_index_is_rebuilt_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home, talk = Home(tmp_path), Conversation.begin("ada")
@@ -66,7 +66,7 @@ async def test_an_index_that_fails_again_and_again_is_made_anew_once(
     ]
 
 
-async def test_a_rebuild_beside_an_exchange_doubles_nothing(tmp_path: Path) -> None:
+async def test_a_rebuild_during_an_exchange_creates_no_duplicates(tmp_path: Path) -> None:
     home, talk = Home(tmp_path), Conversation.begin("ada")
     transcript = Transcript.open(tmp_path / "transcript.sqlite3")
     async with home.memory(transcript=transcript) as memory:
@@ -82,7 +82,7 @@ async def test_a_rebuild_beside_an_exchange_doubles_nothing(tmp_path: Path) -> N
     transcript.close()
 
 
-async def test_what_a_fault_left_twice_in_the_table_is_one_and_is_forgotten(tmp_path: Path) -> None:
+async def test_a_duplicate_row_counts_once_and_can_be_forgotten(tmp_path: Path) -> None:
     home, talk = Home(tmp_path), Conversation.begin("ada")
     said = exchange(talk, "My diary is under the bed.", "")
     with closing(home.open_table()) as table:
@@ -99,7 +99,7 @@ async def test_what_a_fault_left_twice_in_the_table_is_one_and_is_forgotten(tmp_
         assert memory.table.count("ada") == 0
 
 
-async def test_what_was_told_twice_is_recalled_after_one_telling_is_forgotten(
+async def test_what_was_said_twice_is_recalled_after_one_exchange_is_forgotten(
     tmp_path: Path,
 ) -> None:
     home, talk = Home(tmp_path), Conversation.begin("ada")
@@ -124,9 +124,7 @@ async def test_what_was_told_twice_is_recalled_after_one_telling_is_forgotten(
     transcript.close()
 
 
-async def test_whatever_is_wrong_with_what_was_kept_loading_it_does_not_raise(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_loading_never_raises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home, talk = Home(tmp_path), Conversation.begin("ada")
     transcript = Transcript.open(tmp_path / "transcript.sqlite3")
 
@@ -143,5 +141,5 @@ async def test_whatever_is_wrong_with_what_was_kept_loading_it_does_not_raise(
     async with home.memory(transcript=transcript) as memory:
         assert memory.table.count("ada") == 2, "nothing was written twice"
     transcript.close()
-    told = [event.text for event in home.events if isinstance(event, Notice)]
-    assert told == ["The memories can't be read; the log has the reason."]
+    notices = [event.text for event in home.events if isinstance(event, Notice)]
+    assert notices == ["The memories can't be read; the log has the reason."]

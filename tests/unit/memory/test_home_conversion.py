@@ -1,4 +1,4 @@
-"""A home from plain to encrypted and back, and what may come in between."""
+"""Encrypting a home and decrypting it again, also when that is interrupted."""
 
 import shutil
 import signal
@@ -55,7 +55,7 @@ def plain(home: Home, made: Path) -> Home:
 
 
 @pytest.mark.parametrize("by", ["keyring", "passphrase"])
-def test_there_and_back_again(plain: Home, keyring: Path, by: KeyProtection) -> None:
+def test_a_home_is_encrypted_and_decrypted(plain: Home, keyring: Path, by: KeyProtection) -> None:
     ask = knowing(new_passphrase=PASSPHRASE, passphrase=PASSPHRASE)
     shown: list[str] = []
 
@@ -88,7 +88,7 @@ def test_a_home_in_use_is_not_converted(plain: Home, keyring: Path) -> None:
         build_rekeying(plain, settings()).enable(None, encryption.ask_nobody, quietly, quietly)
 
 
-def test_another_passphrase(home: Home, keyring: Path) -> None:
+def test_the_passphrase_can_be_changed(home: Home, keyring: Path) -> None:
     with closing(open_vault(home, settings(), create=True)) as vault:
         talk_in(home, vault)
     build_rekeying(home, settings()).change_passphrase(knowing(new_passphrase=PASSPHRASE))
@@ -116,7 +116,7 @@ BACK = (("rename", "memories"), ("unlink", "encryption.json"), ("unlink", conver
 @pytest.mark.parametrize(
     ("back", "step", "name"), [*((False, *at) for at in THERE), *((True, *at) for at in BACK)]
 )
-def test_a_conversion_that_ends_anywhere_is_all_or_nothing(
+def test_an_interrupted_conversion_is_all_or_nothing(
     plain: Home, keyring: Path, monkeypatch: pytest.MonkeyPatch, back: bool, step: str, name: str
 ) -> None:
     """As if killed right before each step that others see."""
@@ -161,7 +161,7 @@ def convert(home: Home, say: Say) -> None:
     build_rekeying(home, Settings()).enable("passphrase", lambda _: "correct horse", quietly, say)
 
 
-def test_a_conversion_that_is_really_killed(plain: Home) -> None:
+def test_a_killed_conversion_changes_nothing(plain: Home) -> None:
     """While it copies the memories."""
     with child(convert, plain) as dying:
         while not dying.hear().startswith("The memories"):
@@ -176,7 +176,7 @@ def test_a_conversion_that_is_really_killed(plain: Home) -> None:
     assert not conversion.is_unfinished(plain)
 
 
-def test_a_copy_that_differs_is_thrown_away(plain: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_that_differs_is_discarded(plain: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     before = content(plain)
     ask = knowing(new_passphrase=PASSPHRASE)
 
@@ -190,9 +190,9 @@ def test_a_copy_that_differs_is_thrown_away(plain: Home, monkeypatch: pytest.Mon
         assert whole(plain, vault)
 
 
-def test_plain_data_is_not_taken_for_encrypted(plain: Home, keyring: Path) -> None:
+def test_unencrypted_data_is_not_taken_for_encrypted(plain: Home, keyring: Path) -> None:
     with closing(open_vault(plain, settings("auto"), create=True)) as vault:
         assert vault.key is None
-    with pytest.raises(StoreLocked, match="is plain") as told:
+    with pytest.raises(StoreLocked, match="is plain") as refused:
         open_vault(plain, settings("keyring"), create=True)
-    assert told.value.mend == "assistant encryption enable"
+    assert refused.value.mend == "assistant encryption enable"

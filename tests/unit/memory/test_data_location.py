@@ -1,4 +1,4 @@
-"""A store that holds a person's words and has registered: they are forgotten there as well."""
+"""A registered store of a person's words: they are forgotten there as well."""
 
 import json
 from collections.abc import Collection, Iterable
@@ -89,7 +89,7 @@ def shop(home: Home) -> Iterable[Shop]:
         yield shop
 
 
-def test_a_purge_reaches_it_and_its_receipt_says_so(shop: Shop, home: Home) -> None:
+def test_a_purge_covers_it_and_the_receipt_says_so(shop: Shop, home: Home) -> None:
     receipt = shop.purge().receipt
     assert [text for _, _, text in shop.list.read()] == [OTHER, "lemonade"]
     assert b"candles" not in b"".join(p.read_bytes() for p in home.root.glob("*") if p.is_file())
@@ -98,19 +98,19 @@ def test_a_purge_reaches_it_and_its_receipt_says_so(shop: Shop, home: Home) -> N
     assert "What was written on paper can't be searched." in receipt.unprovable
 
 
-def test_what_it_leaves_behind_is_found(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_it_fails_to_delete_is_found(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shop.list, "purge", lambda gone: gone)
     found = {each.name: each.found for each in shop.purge().receipt.searched if each.found}
     assert found["shopping"] == ("the shopping list",)
 
 
-def test_its_words_are_looked_for_in_every_file(shop: Shop, home: Home) -> None:
+def test_its_words_are_searched_for_in_every_file(shop: Shop, home: Home) -> None:
     (home.root / "copy.txt").write_text(f"a copy: {ITEM}", "utf-8")
     places = [place for each in shop.purge().receipt.searched for place in each.found]
     assert places == ["copy.txt"]
 
 
-def test_where_it_fails_the_purge_is_to_be_done_again(shop: Shop) -> None:
+def test_a_failed_purge_can_be_repeated(shop: Shop) -> None:
     shop.list.fails = True
     with pytest.raises(StoreError, match="The list can't be written"):
         shop.purge()

@@ -1,4 +1,4 @@
-"""Sealed memories: nothing readable in the table, and all of it back with the key."""
+"""The encryption of the table: nothing in it is readable, and it opens only with its key."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from assistant.errors import StoreError, StoreLocked
 from assistant.memory.store.lance_schema import first_schema, rows
 from assistant.memory.store.row_encryption import COLUMNS, EncryptedRows
 from assistant.memory.store.table import MemoryTable
-from tests.support.memories import exports, memory, rich, stored
+from tests.support.memories import memory, rich, stored
 
 KEY = MasterKey(bytes(range(32)))
 ENCODER, DIMENSIONS = "e", 96
@@ -34,67 +34,12 @@ def vectors(count: int) -> NDArray[np.float32]:
     return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
 
 
-def raw(folder: Path) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = (
-        lancedb.connect(folder).open_table("memories").to_arrow().to_pylist()
-    )
-    return found
-
-
-def vectors_of(table: MemoryTable) -> dict[str, np.ndarray]:
-    found: dict[str, np.ndarray] = {}
-    for batch in table.scan("ada", vectors=(ENCODER,)):
-        array, present = batch.vectors(ENCODER)
-        found |= {
-            key: row
-            for key, row, there in zip(batch.values("id"), array, present, strict=True)
-            if there
-        }
-    return found
-
-
-def test_all_ways_to_the_table_and_back(table: MemoryTable) -> None:
-    first, other = rich("Grüße 🦓"), memory("The zebra sleeps.", at=1)
-    table.add([first, other], {ENCODER: vectors(2)})
-    bare = memory("No vector yet.", at=2)
-    table.add([bare])
-
-    assert stored(table) == [first, other, bare]
-    assert table.get("ada", [bare.id, first.id]) == [bare, first]
-    assert table.without_vectors("ada", ENCODER, 9) == [bare]
-    [batch] = table.scan("ada", ("text",))
-    assert batch.values("text") == [first.text, other.text, bare.text]
-
-    table.set_vectors("ada", ENCODER, [bare.id], vectors(3)[2:])
-    exported = exports(table)
-    assert table.import_(exported) == 3
-    table.compact()
-
-    assert stored(table) == [first, other, bare]
-    found = vectors_of(table)
-    np.testing.assert_allclose(found[other.id], vectors(2)[1], atol=1e-6)
-    np.testing.assert_allclose(found[bare.id], vectors(3)[2], atol=1e-6)
-
-
-def test_a_vector_stays_with_the_same_text_and_goes_with_another(table: MemoryTable) -> None:
-    kept, changed = memory("kept"), memory("changed", at=1)
-    table.add([kept, changed], {ENCODER: vectors(2)})
-    before = vectors_of(table)
-    for uses in range(3):
-        table.update([dataclasses.replace(kept, uses=uses)])
-    table.update([dataclasses.replace(changed, text="something else")])
-
-    found = vectors_of(table)
-    assert set(found) == {kept.id}
-    np.testing.assert_array_equal(found[kept.id], before[kept.id])
-
-
-def test_no_word_and_no_vector_lies_in_the_table(table: MemoryTable, tmp_path: Path) -> None:
+def test_no_text_and_no_vector_is_in_the_table(table: MemoryTable, tmp_path: Path) -> None:
     said = rich("the zebra")
     said = dataclasses.replace(said, speaker="Quixote")
     table.add([said, memory("the zebra")], {ENCODER: vectors(2)})
 
-    found = raw(tmp_path)
+    found = lancedb.connect(tmp_path).open_table("memories").to_arrow().to_pylist()
     everything = repr(found)
     assert "zebra" not in everything
     assert "sentence before" not in everything
@@ -104,7 +49,7 @@ def test_no_word_and_no_vector_lies_in_the_table(table: MemoryTable, tmp_path: P
     assert abs(np.dot(plain, np.array(found[0]["vector_e_96"]))) < 0.5
 
 
-def test_every_field_that_can_hold_words_is_sealed() -> None:
+def test_every_column_that_can_hold_text_is_encrypted() -> None:
     """Whoever adds a field decides what it is."""
     schema = first_schema()
     texts = {field.name for field in schema if "string" in str(field.type)}
@@ -135,23 +80,22 @@ def test_the_rotation_is_the_same_everywhere_and_each_encoder_has_its_own() -> N
     assert not np.allclose(seal.turn("a", one), other.turn("a", one), atol=0.01)
 
 
-def test_vectors_rotated_otherwise_are_made_anew(
+def test_vectors_rotated_differently_are_dropped(
     table: MemoryTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table.add([memory()], {ENCODER: vectors(1)})
     table.add_encoder(ENCODER, DIMENSIONS)
     table.compact()
     table.add_encoder(ENCODER, DIMENSIONS)
-    assert len(vectors_of(table)) == 1
+    assert table.without_vectors("ada", ENCODER, 9) == []
 
     monkeypatch.setattr(EncryptedRows, "check", lambda *_: "0.1 0.2 0.3 0.4")
     table.add_encoder(ENCODER, DIMENSIONS)
 
-    assert vectors_of(table) == {}
     assert len(table.without_vectors("ada", ENCODER, 9)) == 1
 
 
-def test_a_value_in_anothers_place_is_refused() -> None:
+def test_a_value_moved_to_another_row_is_refused() -> None:
     seal = EncryptedRows(KEY)
     mine, other = memory("mine"), memory("other")
     closed = seal.close(rows([mine, other], 1))
@@ -165,21 +109,21 @@ def test_a_value_in_anothers_place_is_refused() -> None:
         seal.open(closed, "bob")
 
 
-def test_a_damaged_value_is_damage_like_any_other(tmp_path: Path) -> None:
+def test_a_damaged_value_is_reported_as_damage(tmp_path: Path) -> None:
     with closing(MemoryTable.open(str(tmp_path), key=KEY)) as table:
         table.add([memory()])
     lancedb.connect(tmp_path).open_table("memories").update(values={"text": "AAAA"})
 
     with (
         closing(MemoryTable.open(str(tmp_path), key=KEY)) as table,
-        pytest.raises(StoreError, match="is damaged") as told,
+        pytest.raises(StoreError, match="is damaged") as refused,
     ):
         stored(table)
-    assert "rebuild" in str(told.value.mend)
+    assert "rebuild" in str(refused.value.mend)
 
 
 @pytest.mark.parametrize("key", [None, MasterKey(bytes(32))])
-def test_a_sealed_table_opens_with_its_key_alone(tmp_path: Path, key: MasterKey | None) -> None:
+def test_an_encrypted_table_opens_only_with_its_key(tmp_path: Path, key: MasterKey | None) -> None:
     table = MemoryTable.open(str(tmp_path), key=KEY)
     table.add([memory()])
     table.close()
@@ -194,7 +138,7 @@ def test_a_sealed_table_opens_with_its_key_alone(tmp_path: Path, key: MasterKey 
     MemoryTable.open(str(tmp_path), key=KEY).close()
 
 
-def test_a_plain_table_is_not_written_to_with_a_key(tmp_path: Path) -> None:
+def test_an_unencrypted_table_is_not_opened_with_a_key(tmp_path: Path) -> None:
     table = MemoryTable.open(str(tmp_path))
     table.add([memory()])
     table.close()

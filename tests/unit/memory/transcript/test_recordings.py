@@ -11,12 +11,10 @@ import pytest
 
 from assistant.encryption.keys import MasterKey
 from assistant.errors import StoreError, StoreLocked
-from assistant.events import (
-    TurnHeard,
-)
+from assistant.events import TurnHeard
 from assistant.memory.transcript.conversation_recordings import Recordings
 from assistant.paths import Home
-from tests.support.recorded import ANSWER, SECRET, gone, rows, turn
+from tests.support.recorded import ANSWER, OTHER, SECRET, gone, rows, turn
 
 
 @pytest.fixture(params=[None, MasterKey(b"k" * 32)], ids=["plain", "encrypted"])
@@ -39,7 +37,7 @@ def test_what_is_written_is_read(recordings: Recordings) -> None:
     assert recordings.begin("talk") != path
 
 
-def test_only_its_owner_may_read_it(recordings: Recordings) -> None:
+def test_only_the_owner_may_read_it(recordings: Recordings) -> None:
     path = recordings.begin("talk")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     recordings.append(path, rows([TurnHeard(1, SECRET)]))
@@ -48,7 +46,7 @@ def test_only_its_owner_may_read_it(recordings: Recordings) -> None:
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
-def test_an_encrypted_one_has_nothing_plain(home: Home) -> None:
+def test_an_encrypted_recording_contains_no_plain_text(home: Home) -> None:
     key = MasterKey.new()
     recordings = Recordings(home.recordings, key)
     path = recordings.begin("talk")
@@ -62,7 +60,7 @@ def test_an_encrypted_one_has_nothing_plain(home: Home) -> None:
         Recordings(home.recordings, MasterKey.new()).read(path)
 
 
-def test_lines_of_another_recording_do_not_open(home: Home) -> None:
+def test_lines_of_another_recording_cannot_be_decrypted(home: Home) -> None:
     recordings = Recordings(home.recordings, MasterKey.new())
     one, other = recordings.begin("a"), recordings.begin("b")
     recordings.append(one, rows([TurnHeard(1, SECRET)]))
@@ -72,7 +70,7 @@ def test_lines_of_another_recording_do_not_open(home: Home) -> None:
     assert recordings.read(other).damaged == 1
 
 
-def test_a_line_that_is_cut_off_at_the_end_costs_itself(recordings: Recordings) -> None:
+def test_a_line_cut_off_at_the_end_is_the_only_loss(recordings: Recordings) -> None:
     path = recordings.begin("talk")
     recordings.append(path, rows([TurnHeard(1, "one"), TurnHeard(2, "two")]))
     whole = path.read_bytes()
@@ -96,14 +94,14 @@ def test_a_line_that_is_cut_off_at_the_end_costs_itself(recordings: Recordings) 
         ),
     ],
 )
-def test_what_is_no_recording_is_told(home: Home, content: bytes, sentence: str) -> None:
+def test_other_files_are_refused(home: Home, content: bytes, sentence: str) -> None:
     path = home.root / "x.jsonl"
     path.write_bytes(content)
     with pytest.raises(StoreError, match=sentence):
         Recordings(home.recordings).read(path)
 
 
-def test_nothing_is_written_over_what_is_there(home: Home) -> None:
+def test_existing_files_are_not_overwritten(home: Home) -> None:
     path = home.root / "mine.jsonl"
     path.write_text("precious")
     with pytest.raises(StoreError, match="already exists"):
@@ -111,7 +109,7 @@ def test_nothing_is_written_over_what_is_there(home: Home) -> None:
     assert path.read_text() == "precious"
 
 
-def test_one_that_is_removed_meanwhile_is_not_made_again(recordings: Recordings) -> None:
+def test_a_recording_removed_meanwhile_is_not_recreated(recordings: Recordings) -> None:
     path = recordings.begin("talk")
     path.unlink()
     with pytest.raises(StoreError, match="There is no recording"):
@@ -126,7 +124,7 @@ def _write_on(folder: Path) -> None:
         recordings.append(path, rows([TurnHeard(number, f"{number} " * 200)]))
 
 
-def test_a_kill_costs_the_last_line_at_most(home: Home) -> None:
+def test_a_kill_loses_at_most_the_last_line(home: Home) -> None:
     child = multiprocessing.get_context("fork").Process(target=_write_on, args=(home.recordings,))
     child.start()
     recordings = Recordings(home.recordings)
@@ -140,3 +138,44 @@ def test_a_kill_costs_the_last_line_at_most(home: Home) -> None:
     assert [row["event"]["turn"] for row in read.rows] == list(range(len(read.rows)))
     assert read.damaged == 0
     recordings.append(paths[0], rows([]))  # nobody holds the lock
+
+
+# -- outside the home, among its owner's files ----------------------------------------------------
+
+
+def recorded(recordings: Recordings, path: Path) -> Path:
+    recordings.begin("talk", path)
+    recordings.append(path, rows([*turn(1, SECRET, "I see.", "e1"), *turn(2, OTHER, "So.", "e2")]))
+    return path
+
+
+@pytest.mark.parametrize("name", ["talk.jsonl", "talk.new", f"{'t' * 249}.jsonl"])
+def test_files_with_similar_names_are_not_touched(home: Home, tmp_path: Path, name: str) -> None:
+    recordings = Recordings(home.recordings)
+    path = recorded(recordings, tmp_path / name)
+    mine = path.with_name(f"{path.stem}.new" if path.suffix != ".new" else "other.new")
+    mine.write_text("precious")
+
+    assert recordings.purge(gone([SECRET], ["e1"])) == 1
+    recordings.delete_turns(path, {2})
+
+    assert recordings.read(path).rows == ()
+    assert mine.read_text() == "precious"
+    assert {each.name for each in tmp_path.iterdir() if each.is_file()} == {path.name, mine.name}
+
+
+def test_a_failed_write_leaves_nothing_beside_the_recording(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recordings = Recordings(home.recordings)
+    path = recorded(recordings, tmp_path / "talk.jsonl")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StoreError, match="No space left"):
+        recordings.purge(gone([SECRET], ["e1"]))
+
+    assert [each.name for each in tmp_path.iterdir() if each.is_file()] == ["talk.jsonl"]
+    assert len(recordings.read(path).rows) > 2

@@ -1,4 +1,4 @@
-"""Ids that an import brings may be words: in an encrypted home none of them lies on the disk."""
+"""Imported ids may be words: an encrypted home contains none of them."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing
@@ -112,7 +112,7 @@ def rows(memories: list[Memory] | tuple[Memory, ...]) -> list[dict[str, Any]]:
 # -- the names ----------------------------------------------------------------------------------
 
 
-def test_what_this_program_gives_stays_and_nothing_else_does() -> None:
+def test_only_foreign_ids_are_replaced() -> None:
     seal = EncryptedRows(MasterKey(bytes(range(32))))
     ours = own()
     assert seal.named(ours) == ours
@@ -128,7 +128,7 @@ def _ids(memory: Memory) -> dict[str, Any]:
     return {name: getattr(memory, name) for name in names}
 
 
-def test_they_refer_to_each_other_as_before() -> None:
+def test_references_between_replaced_ids_stay() -> None:
     first, second, said, _ = EncryptedRows(MasterKey(bytes(range(32)))).named(FOREIGN)
     assert (first.supersedes, second.superseded_by) == ((second.id,), first.id)
     assert first.sources == (*said.sources, ADDED_BY_USER)
@@ -136,7 +136,7 @@ def test_they_refer_to_each_other_as_before() -> None:
     assert said.id == f"{said.sources[0]}-user"
 
 
-def test_a_name_is_of_its_key_and_its_user() -> None:
+def test_a_replaced_id_depends_on_key_and_user() -> None:
     names = {
         EncryptedRows(key).named([replace(FOREIGN[1], user_id=user)])[0].id
         for key in (MasterKey(bytes(32)), MasterKey(bytes(range(32))))
@@ -148,13 +148,13 @@ def test_a_name_is_of_its_key_and_its_user() -> None:
 # -- importing ----------------------------------------------------------------------------------
 
 
-def test_no_imported_id_lies_in_an_encrypted_home(home: Home, desk: MemoryAdmin) -> None:
+def test_no_imported_id_is_readable_in_an_encrypted_home(home: Home, desk: MemoryAdmin) -> None:
     assert desk.import_(rows(FOREIGN)) == len(FOREIGN)
     assert {each["text"] for each in export(desk)} == {each.text for each in FOREIGN}
     assert {word: holds(home.root, word) for word in WORDS} == NOWHERE
 
 
-def test_what_was_exported_comes_back_to_the_letter(desk: MemoryAdmin) -> None:
+def test_an_export_is_imported_unchanged(desk: MemoryAdmin) -> None:
     ours = rows(own())
     assert desk.import_(ours) == len(ours)
     assert export(desk) == sorted(ours, key=_id)
@@ -171,7 +171,7 @@ def test_what_was_exported_comes_back_to_the_letter(desk: MemoryAdmin) -> None:
     assert found.count("She has moved out.") == 1
 
 
-def test_in_a_plain_home_they_stay(home: Home) -> None:
+def test_an_unencrypted_home_keeps_foreign_ids(home: Home) -> None:
     with desk_of(home) as desk:
         desk.import_(rows(FOREIGN))
         assert export(desk) == sorted(rows(FOREIGN), key=_id)
@@ -184,19 +184,19 @@ def _id(row: dict[str, Any]) -> str:
 # -- forgetting ---------------------------------------------------------------------------------
 
 
-def test_what_was_forgotten_does_not_come_back_under_its_old_id(desk: MemoryAdmin) -> None:
+def test_a_forgotten_memory_is_not_imported_under_its_old_id(desk: MemoryAdmin) -> None:
     desk.import_(rows(FOREIGN))
     forget_now(desk, [_named(desk, "She wants to stay.")])
     assert desk.import_(rows(FOREIGN)) == len(FOREIGN) - 1
     assert "She wants to stay." not in {row["text"] for row in export(desk)}
 
 
-def test_nor_does_what_was_forgotten_when_ids_were_kept(desk: MemoryAdmin) -> None:
+def test_nor_is_one_forgotten_before_ids_were_replaced(desk: MemoryAdmin) -> None:
     desk._table.forgotten.write([("me", mark_of("call on Tuesday"), False)], finished=True)
     assert desk.import_(rows(FOREIGN)) == len(FOREIGN) - 1
 
 
-def test_what_is_being_forgotten_stays_hidden(home: Home, desk: MemoryAdmin, vault: Vault) -> None:
+def test_a_hidden_memory_is_not_imported(home: Home, desk: MemoryAdmin, vault: Vault) -> None:
     """It lies there under its old id, from before the home was encrypted."""
     desk._table.add(FOREIGN)
     with closing(Transcript.open(home.transcript, vault.key)) as transcript:
@@ -214,15 +214,15 @@ def _named(desk: MemoryAdmin, text: str) -> str:
 # -- a home that becomes encrypted --------------------------------------------------------------
 
 
-def test_ids_from_before_are_told_and_change_when_they_are_imported_again(
+def test_ids_from_before_encryption_are_reported_and_replaced_by_an_import(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(keys, "ARGON2", CHEAP_ARGON2)
     with closing(MemoryTable.open(str(home.memories))) as table:
         table.add([*FOREIGN, *own()])
-    told: list[str] = []
-    build_rekeying(home, settings()).enable("passphrase", ASK, quietly, told.append)
-    assert told[-1].startswith(f"{len(FOREIGN)} memories have ids of another program")
+    lines: list[str] = []
+    build_rekeying(home, settings()).enable("passphrase", ASK, quietly, lines.append)
+    assert lines[-1].startswith(f"{len(FOREIGN)} memories have ids of another program")
     assert holds(home.memories, "lawyer") != []
 
     with closing(open_vault(home, settings(), ASK)) as vault, desk_of(home, vault) as desk:
@@ -233,12 +233,10 @@ def test_ids_from_before_are_told_and_change_when_they_are_imported_again(
         assert {word: holds(home.root, word) for word in WORDS} == NOWHERE
 
 
-def test_of_ids_that_are_our_own_nothing_is_told(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_own_ids_are_not_reported(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keys, "ARGON2", CHEAP_ARGON2)
     with closing(MemoryTable.open(str(home.memories))) as table:
         table.add(own())
-    told: list[str] = []
-    build_rekeying(home, settings()).enable("passphrase", ASK, quietly, told.append)
-    assert told == ["The transcript …", "The memories …"]
+    lines: list[str] = []
+    build_rekeying(home, settings()).enable("passphrase", ASK, quietly, lines.append)
+    assert lines == ["The transcript …", "The memories …"]

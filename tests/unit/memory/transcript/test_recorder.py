@@ -152,14 +152,14 @@ async def test_every_event_is_recorded_and_replayed(bench: Bench) -> None:
     assert all(at > AT for _, at in heard)
 
 
-async def test_it_is_off_until_it_is_asked_for(bench: Bench, home: Home) -> None:
+async def test_recording_is_off_by_default(bench: Bench, home: Home) -> None:
     bench.tell(*EVERY)
     assert not home.recordings.exists()
     await bench.recorder.stop()
     assert bench.heard == list(EVERY)
 
 
-async def test_it_begins_with_what_is_so_already_and_says_when_it_is_on(bench: Bench) -> None:
+async def test_a_recording_begins_with_the_current_state(bench: Bench) -> None:
     bench.tell(ModelsReady({"llm": "x"}), PhaseChanged(Phase.STARTING), MemoriesRead(3))
     bench.tell(PhaseChanged(Phase.LISTENING), TurnHeard(1, "before"))
     async with recording(bench):
@@ -187,7 +187,7 @@ async def test_off_the_record_nothing_is_recorded(bench: Bench) -> None:
     ]
 
 
-async def test_a_turn_during_which_the_record_ends_is_taken_out_again(bench: Bench) -> None:
+async def test_going_off_the_record_removes_turns_in_progress(bench: Bench) -> None:
     async with recording(bench):
         bench.tell(TurnHeard(1, "on"), TurnEnded(1, "on", "yes", False, Latency()))
         bench.tell(TurnStarted(2), TurnHeard(2, SECRET), AnswerText(2, "Ah"), TurnStarted(3))
@@ -197,7 +197,7 @@ async def test_a_turn_during_which_the_record_ends_is_taken_out_again(bench: Ben
     assert {getattr(event, "turn", 1) for event in bench.events()} == {1}
 
 
-async def test_a_prompt_made_off_the_record_is_not_recorded_after_it(bench: Bench) -> None:
+async def test_a_prompt_built_off_the_record_is_never_recorded(bench: Bench) -> None:
     async with recording(bench):
         bench.tell(RecordChanged(off=True), TurnStarted(2), RecordChanged(off=False))
         bench.tell(PromptBuilt(2, (PromptSection("history", SECRET, 1),), 9), TurnHeard(2, "hm"))
@@ -205,14 +205,14 @@ async def test_a_prompt_made_off_the_record_is_not_recorded_after_it(bench: Benc
     assert TurnHeard(2, "hm") in bench.events()
 
 
-async def test_one_that_begins_off_the_record_says_so_and_waits(bench: Bench) -> None:
+async def test_a_recording_started_off_the_record_says_so_and_waits(bench: Bench) -> None:
     bench.tell(RecordChanged(off=True))
     async with recording(bench):
         bench.tell(TurnHeard(1, SECRET))
     assert bench.events() == [RecordChanged(off=True)]
 
 
-async def test_words_that_became_no_turn_are_not_recorded(bench: Bench) -> None:
+async def test_speech_that_became_no_turn_is_not_recorded(bench: Bench) -> None:
     async with recording(bench):
         bench.tell(TurnStarted(1), PartialTranscript(1, SECRET), SpeechIgnored("echo", SECRET))
         bench.tell(TurnStarted(1), PartialTranscript(1, "hel"), TurnHeard(1, "hello"))
@@ -225,14 +225,16 @@ async def test_words_that_became_no_turn_are_not_recorded(bench: Bench) -> None:
     ]
 
 
-async def test_levels_are_thinned(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_microphone_levels_are_thinned_out(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("assistant.memory.transcript.recorder.LEVEL_S", 10.0)
     async with recording(bench):
         bench.tell(*(MicrophoneLevel(-float(n)) for n in range(40)))
     assert 2 <= len(bench.events()) <= 5
 
 
-async def test_what_waits_to_be_written_is_purged_too(bench: Bench) -> None:
+async def test_events_waiting_to_be_written_are_purged_too(bench: Bench) -> None:
     gone = Redaction("me", frozenset(["e1"]), frozenset(), {}, SearchPatterns.of([SECRET]))
     async with recording(bench):
         for _ in range(50):
@@ -244,7 +246,7 @@ async def test_what_waits_to_be_written_is_purged_too(bench: Bench) -> None:
     assert bench.events()[-1] == TurnHeard(2, "and it goes on")
 
 
-async def test_what_can_no_longer_be_written_is_told_and_the_conversation_goes_on(
+async def test_a_write_error_ends_the_recording_but_not_the_conversation(
     bench: Bench,
 ) -> None:
     async with recording(bench):
@@ -259,12 +261,12 @@ async def test_what_can_no_longer_be_written_is_told_and_the_conversation_goes_o
     assert RecordingChanged(None) in bench.heard
 
 
-async def test_without_a_transcript_nothing_can_be_recorded() -> None:
+async def test_recording_needs_a_transcript() -> None:
     with pytest.raises(StoreError, match="could not be made to forget"):
         await Recorder(EventBus()).start()
 
 
-async def test_one_that_is_named_lies_there(bench: Bench, tmp_path: Path) -> None:
+async def test_a_recording_can_be_given_a_path(bench: Bench, tmp_path: Path) -> None:
     await bench.recorder.start(tmp_path / "mine.jsonl")
     assert bench.recorder.path == tmp_path / "mine.jsonl"
     await bench.recorder.stop()

@@ -1,10 +1,9 @@
-"""What becomes of memories while their store is away, full, or another's."""
+"""What happens to memories while their store can't be reached or written."""
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -35,7 +34,7 @@ def away(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """While there is something in it no table can be opened or added to; "late" lets what is added
     arrive before it fails, "reading" breaks scans off."""
     reasons: list[str] = []
-    add, merge = MemoryTable.add, MemoryTable.import_
+    add, merge = MemoryTable.add, MemoryTable.put
     scan, opening = MemoryTable.scan, MemoryTable.open
 
     def fragile(
@@ -46,9 +45,9 @@ def away(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         add(self, memories, vectors)
         check()
 
-    def merged(self: MemoryTable, rows: Iterable[Mapping[str, Any]]) -> int:
+    def merged(self: MemoryTable, memories: Sequence[Memory]) -> int:
         check()
-        return merge(self, rows)
+        return merge(self, memories)
 
     def check() -> None:
         if reasons:
@@ -71,18 +70,18 @@ def away(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return opening(uri)
 
     monkeypatch.setattr(MemoryTable, "add", fragile)
-    monkeypatch.setattr(MemoryTable, "import_", merged)
+    monkeypatch.setattr(MemoryTable, "put", merged)
     monkeypatch.setattr(MemoryTable, "scan", broken)
     monkeypatch.setattr(MemoryTable, "open", opened)
     return reasons
 
 
-async def told(home: Home, text: str, times: int = 1) -> None:
+async def until_reported(home: Home, text: str, times: int = 1) -> None:
     while [e.text for e in home.events if isinstance(e, Notice)].count(text) < times:
         await asyncio.sleep(0.005)
 
 
-async def test_what_a_store_missed_is_written_when_it_is_back(
+async def test_queued_memories_are_written_when_the_store_is_back(
     tmp_path: Path, away: list[str]
 ) -> None:
     home, talk = Home(tmp_path), Conversation.begin("ada")
@@ -95,7 +94,7 @@ async def test_what_a_store_missed_is_written_when_it_is_back(
             await memory.settled()
             assert not memory.store.settled
             away.clear()
-            await told(home, BACK, 1 + (how == "late"))
+            await until_reported(home, BACK, 1 + (how == "late"))
             await memory.settled()
             assert memory.store.settled
         assert memory.table.count("ada") == 8, "nothing is lost, and nothing is there twice"
@@ -104,7 +103,7 @@ async def test_what_a_store_missed_is_written_when_it_is_back(
 
 
 @pytest.mark.parametrize("how", ["away", "reading"])
-async def test_a_store_that_is_away_at_the_start_is_read_later(
+async def test_a_store_unreachable_at_the_start_is_read_later(
     tmp_path: Path, away: list[str], how: str
 ) -> None:
     home, talk = Home(tmp_path), Conversation.begin("ada")
@@ -130,7 +129,7 @@ async def test_a_store_that_is_away_at_the_start_is_read_later(
     transcript.close()
 
 
-async def test_a_clock_that_was_wrong_does_no_harm(tmp_path: Path) -> None:
+async def test_a_wrong_clock_does_no_harm(tmp_path: Path) -> None:
     home, talk = Home(tmp_path), Conversation.begin("ada")
     transcript = Transcript.open(tmp_path / "transcript.sqlite3")
     ahead = datetime.now(UTC) + timedelta(days=3_000)

@@ -1,4 +1,4 @@
-"""What is derived of exchanges: kept once, found by subject, and gone with any of its sources."""
+"""What models derived from exchanges: stored once, found by subject, deleted with any source."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -32,7 +32,7 @@ def keep(
     )
 
 
-def test_it_is_kept_once_and_what_lacks_it_is_known(
+def test_an_output_is_stored_once_and_missing_ones_are_listed(
     transcript: Transcript, derived: DerivedOutputs
 ) -> None:
     first, second, third = talked(transcript, 3)
@@ -45,10 +45,9 @@ def test_it_is_kept_once_and_what_lacks_it_is_known(
     assert derived.missing("describe", 1, 1) == [third]
     assert derived.missing("describe", 1, 10) == [third, first]
     assert derived.missing("describe", 2, 10) == [third, second, first]
-    assert derived.counts() == {"describe": 1}
 
 
-def test_it_goes_with_any_of_its_sources_and_is_due_again(
+def test_an_output_is_deleted_with_any_of_its_sources_and_missing_again(
     transcript: Transcript, derived: DerivedOutputs
 ) -> None:
     first, second, third = talked(transcript, 3)
@@ -61,7 +60,7 @@ def test_it_goes_with_any_of_its_sources_and_is_due_again(
     assert b"quotes the first" not in transcript.path.read_bytes()
 
 
-def test_nothing_is_kept_of_what_is_gone_hidden_or_anothers(
+def test_nothing_is_stored_for_deleted_hidden_or_other_users_sources(
     transcript: Transcript, derived: DerivedOutputs
 ) -> None:
     first, second = talked(transcript, 2)
@@ -73,10 +72,10 @@ def test_nothing_is_kept_of_what_is_gone_hidden_or_anothers(
         assert not keep(derived, "subject", "x", *sources)
     with pytest.raises(ValueError, match="rests on something"):
         keep(derived, "subject", "x")
-    assert derived.counts() == {}
+    assert derived.of("describe") == {}
 
 
-def test_what_is_hidden_is_neither_shown_nor_missing_until_it_is_back(
+def test_hidden_outputs_are_neither_shown_nor_missing_until_restored(
     transcript: Transcript, derived: DerivedOutputs
 ) -> None:
     first, second = talked(transcript, 2)
@@ -88,12 +87,13 @@ def test_what_is_hidden_is_neither_shown_nor_missing_until_it_is_back(
     assert derived.of("describe") == {second: "It quotes the first."}
 
 
-def test_users_do_not_see_each_others(transcript: Transcript, derived: DerivedOutputs) -> None:
+def test_users_do_not_see_each_others_outputs(
+    transcript: Transcript, derived: DerivedOutputs
+) -> None:
     (mine,) = talked(transcript, 1)
     talked(transcript, 1, user="you")
     keep(derived, mine, "mine", mine)
     others = DerivedOutputs(transcript, "you")
     assert others.of("describe") == {}
     assert others.of("describe", [mine]) == {}
-    assert others.counts() == {}
     assert mine not in others.missing("describe", 1, 10)

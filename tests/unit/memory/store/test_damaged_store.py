@@ -71,18 +71,18 @@ async def until(true: Callable[[], bool]) -> None:
         pytest.param("_versions", "garbled", marks=pytest.mark.long),
     ],
 )
-async def test_what_was_said_comes_back_while_the_assistant_runs(
+async def test_exchanges_are_restored_while_the_assistant_runs(
     home: Home, place: StoreLocation, which: str, how: str
 ) -> None:
-    transcript, told = kept(home), list[Event]()
-    memory = long_term(place, told.append)
+    transcript, events = kept(home), list[Event]()
+    memory = long_term(place, events.append)
     await memory.load(transcript)
     assert memory.table.count(USER) == 2
     await memory.close()
     damage(home.memories, which, how)
 
-    told.clear()
-    memory = long_term(place, told.append)
+    events.clear()
+    memory = long_term(place, events.append)
     await memory.load(transcript)
     found = await memory.recall("Where is Max?", LEISURE_S)
     assert found.memories[0].text == SAID, "from the transcript, whatever the store is like"
@@ -93,7 +93,7 @@ async def test_what_was_said_comes_back_while_the_assistant_runs(
     transcript.close()
 
     [aside] = home.root.glob("memories.damaged-*")
-    notices = [each.text for each in told if isinstance(each, Notice)]
+    notices = [each.text for each in events if isinstance(each, Notice)]
     assert any(f"has been set aside as {aside.name}" in text for text in notices)
     assert not place.marker.exists()
 
@@ -126,7 +126,7 @@ def opened(place: StoreLocation) -> Iterator[MemoryTable]:
         table.close()
 
 
-async def test_damage_that_cannot_be_set_aside_is_told_once_and_not_tried_for_ever(
+async def test_damage_that_cannot_be_set_aside_is_reported_once(
     home: Home, place: StoreLocation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried = 0
@@ -136,15 +136,15 @@ async def test_damage_that_cannot_be_set_aside_is_told_once_and_not_tried_for_ev
         tried += 1
         raise StoreDamaged("The memory store s3://bucket is damaged and can't be read.")
 
-    told = list[Event]()
-    memory = user_memory(fails, user=USER, emit=told.append)
+    events = list[Event]()
+    memory = user_memory(fails, user=USER, emit=events.append)
     transcript = kept(home)
     await memory.load(transcript)
     assert (await memory.recall("Where is Max?", LEISURE_S)).memories[0].text == SAID
     await until(lambda: tried == 2)
     await asyncio.sleep(0.1)
     assert tried == 2
-    assert sum(isinstance(each, Notice) for each in told) == 1
+    assert sum(isinstance(each, Notice) for each in events) == 1
     with pytest.raises(StoreError, match="is damaged"):
         _ = memory.table
     await memory.close()

@@ -1,4 +1,4 @@
-"""No way to a user's words that does not name the user."""
+"""Every access to a user's words names the user."""
 
 import inspect
 from pathlib import Path
@@ -25,12 +25,11 @@ NAMES_NO_USER = {
         "rewrite",  # all rows, into the same table
         "versions",  # for the proof that nothing is left
         "users",  # their names alone
-        *("add", "update", "import_"),  # each memory names its own
+        *("add", "update", "put"),  # each memory names its own
     },
     Transcript: {
         "open",
         "close",
-        "path",
         "pages",
         "rewrite",  # all rows, into the same file
         *("reading", "writing"),  # for the modules that own tables of the file
@@ -43,7 +42,7 @@ NAMES_NO_USER = {
 
 
 @pytest.mark.parametrize("kind", NAMES_NO_USER)
-def test_whatever_reads_or_changes_what_is_kept_names_the_user(kind: type) -> None:
+def test_every_method_that_reads_or_changes_data_names_the_user(kind: type) -> None:
     public = {name for name, _ in inspect.getmembers(kind) if not name.startswith("_")}
     assert NAMES_NO_USER[kind] <= public, "nothing is excepted that is not there"
     for name in public - NAMES_NO_USER[kind]:
@@ -51,7 +50,7 @@ def test_whatever_reads_or_changes_what_is_kept_names_the_user(kind: type) -> No
         assert first in ("user", "user_id"), name
 
 
-def test_an_index_takes_in_nobody_else_not_even_from_a_table(tmp_path: Path) -> None:
+def test_an_index_refuses_other_users_rows(tmp_path: Path) -> None:
     table = MemoryTable.open(str(tmp_path / "memories"))
     table.add([memory("I am Bob.", user="bob")])
     index = user_index(8)

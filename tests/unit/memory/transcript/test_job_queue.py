@@ -45,7 +45,7 @@ def states(queue: JobQueue) -> dict[tuple[str, str], int]:
     return {(each.kind, each.state): each.count for each in queue.counts()}
 
 
-def test_what_is_queued_comes_once_in_its_order_and_is_gone_when_done(queue: JobQueue) -> None:
+def test_jobs_are_taken_once_in_order_and_removed_when_done(queue: JobQueue) -> None:
     assert queue.add("describe", 1, ["c", "a", "b"], NOW) == 3
     assert queue.add("describe", 1, ["b", "d"], NOW) == 1
     batch = queue.take({"describe": 3}, NOW)
@@ -57,7 +57,7 @@ def test_what_is_queued_comes_once_in_its_order_and_is_gone_when_done(queue: Job
     assert queue.counts() == []
 
 
-def test_kinds_have_their_turn_in_the_order_that_is_asked_for(queue: JobQueue) -> None:
+def test_kinds_are_taken_in_the_order_requested(queue: JobQueue) -> None:
     queue.add("describe", 1, ["a"], NOW)
     queue.add("embed", 1, ["a"], NOW)
     assert queue.take({"embed": 5, "describe": 5}, NOW) == Batch("embed", ("a",))
@@ -65,7 +65,7 @@ def test_kinds_have_their_turn_in_the_order_that_is_asked_for(queue: JobQueue) -
     assert queue.take({"embed": 5, "describe": 5}, NOW) is None
 
 
-def test_what_fails_is_tried_again_later_and_less_often_and_then_given_up(queue: JobQueue) -> None:
+def test_failed_jobs_are_retried_less_and_less_often_and_then_given_up(queue: JobQueue) -> None:
     queue.add("describe", 1, ["a"], NOW)
     now = NOW
     for pause in BACKOFF:
@@ -86,7 +86,7 @@ def test_what_fails_is_tried_again_later_and_less_often_and_then_given_up(queue:
     assert drained(queue) == ["a"]
 
 
-def test_one_that_fails_does_not_hold_up_those_beside_it(queue: JobQueue) -> None:
+def test_a_failing_job_does_not_hold_up_the_rest_of_its_batch(queue: JobQueue) -> None:
     queue.add("describe", 1, ["a", "b", "c", "d"], NOW)
     batch = queue.take({"describe": 3}, NOW)
     assert batch is not None
@@ -100,7 +100,7 @@ def test_one_that_fails_does_not_hold_up_those_beside_it(queue: JobQueue) -> Non
     assert queue.take(ALL, NOW + 5 * MINUTE) == Batch("describe", ("b",))
 
 
-def test_a_clock_that_is_set_back_makes_nothing_wait_for_years(queue: JobQueue) -> None:
+def test_setting_the_clock_back_makes_no_job_wait_for_years(queue: JobQueue) -> None:
     queue.add("describe", 1, ["a"], NOW)
     batch = queue.take(ALL, NOW)
     assert batch is not None
@@ -109,7 +109,7 @@ def test_a_clock_that_is_set_back_makes_nothing_wait_for_years(queue: JobQueue) 
     assert queue.take(ALL, NOW - timedelta(days=900)) == batch
 
 
-def test_another_version_begins_anew_also_with_what_was_given_up(queue: JobQueue) -> None:
+def test_a_new_version_restarts_all_jobs_even_those_given_up(queue: JobQueue) -> None:
     queue.add("describe", 1, ["a"], NOW)
     for _ in range(len(BACKOFF) + 1):
         batch = queue.take(ALL, NOW + LONG)
@@ -122,7 +122,7 @@ def test_another_version_begins_anew_also_with_what_was_given_up(queue: JobQueue
     assert drained(queue) == ["a"]
 
 
-def test_what_no_kind_of_work_takes_is_dropped(queue: JobQueue) -> None:
+def test_jobs_of_unknown_kinds_are_dropped(queue: JobQueue) -> None:
     queue.add("describe", 1, ["a"], NOW)
     queue.add("gossip", 1, ["a"], NOW)
     queue.keep_only(["describe", "embed"])
@@ -131,7 +131,7 @@ def test_what_no_kind_of_work_takes_is_dropped(queue: JobQueue) -> None:
     assert queue.counts() == []
 
 
-def test_one_persons_work_is_never_anothers(transcript: Transcript, queue: JobQueue) -> None:
+def test_users_have_separate_queues(transcript: Transcript, queue: JobQueue) -> None:
     other = JobQueue(transcript, "bob")
     for each in (queue, other):
         each.add("describe", 1, ["a"], NOW)
@@ -149,7 +149,7 @@ def test_one_persons_work_is_never_anothers(transcript: Transcript, queue: JobQu
     assert other.recover(NOW) == 1
 
 
-def test_what_a_process_ended_in_the_middle_of_counts_as_failed(queue: JobQueue) -> None:
+def test_jobs_interrupted_by_a_crash_count_as_failed(queue: JobQueue) -> None:
     queue.add("describe", 1, ["a", "b"], NOW)
     for _ in range(len(BACKOFF) + 1):
         queue.release()
@@ -162,14 +162,14 @@ def test_what_a_process_ended_in_the_middle_of_counts_as_failed(queue: JobQueue)
     assert [(each.subject, each.error) for each in queue.dead(9)] == [("a", CRASHED_ERROR)]
 
 
-def test_what_was_interrupted_waits_as_before(queue: JobQueue) -> None:
+def test_released_jobs_return_to_the_queue(queue: JobQueue) -> None:
     queue.add("describe", 1, ["a", "b"], NOW)
     assert queue.take({"describe": 1}, NOW) == Batch("describe", ("a",))
     queue.release()
     assert queue.take({"describe": 2}, NOW) == Batch("describe", ("a", "b"))
 
 
-def test_a_pause_outlives_the_process(transcript: Transcript, queue: JobQueue) -> None:
+def test_a_pause_survives_a_restart(transcript: Transcript, queue: JobQueue) -> None:
     assert queue.paused() is None
     queue.pause(NOW)
     queue.pause(NOW + LONG)
@@ -184,9 +184,7 @@ def test_a_pause_outlives_the_process(transcript: Transcript, queue: JobQueue) -
 # -- forgotten ----------------------------------------------------------------------------------
 
 
-def test_what_leaves_the_transcript_takes_its_work_along(
-    transcript: Transcript, queue: JobQueue
-) -> None:
+def test_deleting_exchanges_deletes_their_jobs(transcript: Transcript, queue: JobQueue) -> None:
     first, second, *_ = ids = talked(transcript, 4)
     [conversation] = {key for key, _ in transcript.exchanges("me", ids)}
     queue.add("describe", 1, ids, NOW)
@@ -208,7 +206,7 @@ def test_what_leaves_the_transcript_takes_its_work_along(
     assert second not in transcript.texts()
 
 
-def test_in_the_very_transaction(transcript: Transcript, queue: JobQueue) -> None:
+def test_jobs_are_deleted_in_the_same_transaction(transcript: Transcript, queue: JobQueue) -> None:
     ids = talked(transcript, 2)
     queue.add("describe", 1, ids, NOW)
 
@@ -224,7 +222,7 @@ def test_in_the_very_transaction(transcript: Transcript, queue: JobQueue) -> Non
     assert states(queue) == {("describe", "waiting"): 2}
 
 
-def test_nothing_is_made_of_what_is_hidden(transcript: Transcript, queue: JobQueue) -> None:
+def test_hidden_exchanges_are_not_processed(transcript: Transcript, queue: JobQueue) -> None:
     ids = talked(transcript, 3)
     queue.add("describe", 1, ids, NOW)
     batch = queue.take({"describe": 1}, NOW)
@@ -260,7 +258,7 @@ def test_the_queue_holds_no_words_and_is_encrypted_with_the_rest(tmp_path: Path)
         }
 
 
-def test_a_file_of_an_earlier_version_gets_a_queue(tmp_path: Path) -> None:
+def test_an_older_file_is_migrated_to_have_a_queue(tmp_path: Path) -> None:
     path = tmp_path / "transcript.sqlite3"
     with closing(Transcript.open(path)) as transcript:
         ids = talked(transcript, 1)
@@ -299,7 +297,7 @@ def whole_life(transcript: Transcript, ids: list[str]) -> None:
     queue.resume()
 
 
-def test_a_kill_at_any_write_leaves_a_queue_that_goes_on(tmp_path: Path) -> None:
+def test_the_queue_survives_a_kill_at_any_write(tmp_path: Path) -> None:
     transcript = Transcript.open(tmp_path / "transcript.sqlite3")
     ids = talked(transcript, 5)
     left: list[Path] = []
@@ -324,7 +322,7 @@ def test_a_kill_at_any_write_leaves_a_queue_that_goes_on(tmp_path: Path) -> None
             assert queue.counts() == []
 
 
-def test_a_write_that_fails_changes_nothing(tmp_path: Path) -> None:
+def test_a_failed_write_changes_nothing(tmp_path: Path) -> None:
     transcript = Transcript.open(tmp_path / "transcript.sqlite3")
     ids = talked(transcript, 5)
     statements: list[str] = []

@@ -1,4 +1,4 @@
-"""Days are those of the place where somebody talks, not Greenwich's."""
+"""Days are local days, not those of UTC."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -34,7 +34,7 @@ def exchange(at: datetime) -> Exchange:
     return Exchange("e1", 1, "My exam is tomorrow.", at, "Good luck.", ended=at)
 
 
-def told(at: datetime) -> Memory:
+def said_at(at: datetime) -> Memory:
     return Memory("m1", "ada", MemoryKind.EXCHANGE, "My exam is tomorrow.", at)
 
 
@@ -43,7 +43,7 @@ def test_a_day_in_words_is_the_local_one() -> None:
     assert day_words(TUESDAY_AT_NINE) == "Tuesday 24 November 2026"
 
 
-def test_so_is_the_day_that_a_memory_is_found_by() -> None:
+def test_the_day_that_a_memory_is_found_by_is_the_local_one() -> None:
     said = exchange(MONDAY_AT_FIVE)
     fact = Fact("event", "The user's exam is on Tuesday.", "my exam", 0.5, 0.8)
     made = [
@@ -54,17 +54,17 @@ def test_so_is_the_day_that_a_memory_is_found_by() -> None:
     assert [each.context for each in made] == [MONDAY] * 4
 
 
-def test_tomorrow_of_two_local_days_is_not_the_same() -> None:
+def test_tomorrow_means_another_day_on_another_local_day() -> None:
     lexicon = TextAnalyzer("en")
-    evening, morning = told(MONDAY_AT_FIVE), told(TUESDAY_AT_NINE)
+    evening, morning = said_at(MONDAY_AT_FIVE), said_at(TUESDAY_AT_NINE)
     assert evening.told.date() == morning.told.date()
     assert not same_telling(evening, morning, lexicon)
-    assert same_telling(told(MONDAY_AT_NOON), evening, lexicon)
+    assert same_telling(said_at(MONDAY_AT_NOON), evening, lexicon)
 
 
 @pytest.mark.parametrize("zone", ["<-12>12", "<+14>-14"])
 @pytest.mark.parametrize("year", [1, 9999])
-def test_at_the_ends_of_time_there_are_days_too(zone: str, year: int) -> None:
+def test_the_first_and_last_dates_have_days(zone: str, year: int) -> None:
     times = RowTimes()
     times.reserve(2)
     with in_zone(zone):
@@ -76,8 +76,8 @@ def test_at_the_ends_of_time_there_are_days_too(zone: str, year: int) -> None:
         assert list(times.within(now, 2)) == []
 
 
-def test_such_a_memory_is_compared_like_any_other() -> None:
-    last = told(LAST)
+def test_memories_of_the_last_date_can_be_compared() -> None:
+    last = said_at(LAST)
     with in_zone("<+14>-14"):
         assert same_telling(last, last, TextAnalyzer("en"))
         assert not same_telling(replace(last, created=MONDAY_AT_NOON), last, TextAnalyzer("en"))
