@@ -5,20 +5,21 @@ watch its event bus, and call its methods for what the user wants.
 """
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from pathlib import Path
 
-from assistant.compose import AudioPlan, load_models
+from assistant.compose import SessionPlan, load_models
 from assistant.compose.audio import load_detectors, open_audio
-from assistant.compose.conversation import open_conversation, short_term_memory
+from assistant.compose.conversation import (
+    build_memory_commands,
+    open_conversation,
+    short_term_memory,
+)
 from assistant.compose.engines import open_benchmark
 from assistant.compose.idle import JobResources, start_idle_jobs
 from assistant.compose.session_memory import open_session_memory, start_session_memory
-from assistant.compose.skills import build_memory_commands
-from assistant.encryption import Vault, open_vault
+from assistant.encryption import Vault
 from assistant.events import (
     Event,
     EventBus,
@@ -36,8 +37,6 @@ from assistant.settings import Settings
 from assistant.skills import MemoryCommands
 from assistant.voice import Dialogue, LatencyLog, VoiceLoop
 from assistant.voice.audio import FileMicrophone
-
-logger = logging.getLogger(__name__)
 
 PAUSE_BETWEEN_FILES_S = 0.3
 
@@ -63,10 +62,6 @@ class Assistant:
         self._push_to_talk = push_to_talk
         self._turn_over = asyncio.Event()
         bus.subscribe(self._watch)
-
-    def _watch(self, event: Event) -> None:
-        if isinstance(event, TurnEnded | SpeechIgnored):
-            self._turn_over.set()
 
     @property
     def hears(self) -> bool:
@@ -110,62 +105,44 @@ class Assistant:
             await asyncio.sleep(PAUSE_BETWEEN_FILES_S)
             microphone.next()
 
-    async def mute(self, muted: bool) -> None:
-        """Close or open the microphone. While it is closed, nothing becomes a turn or is kept."""
-        self._loop.hear.open = not muted
-        self._dialogue.mute(muted)
-
-    async def talk_key(self) -> None:
-        """Push-to-talk: open the microphone, or close it and answer what was said."""
-        if self._loop.hear.open:
-            await self._loop.hear.release()
-            await self.mute(muted=True)
-        else:
-            await self._loop.stop_speaking()
-            await self.mute(muted=False)
-
-    async def stop_speaking(self) -> None:
-        await self._loop.stop_speaking()
-
-    async def record(self, path: Path | None = None) -> None:
-        """Write the conversation's events to a file from now on; by default, one in the home.
-
-        Raises:
-            StoreError: the file can't be written.
-        """
-        await self._recorder.start(path)
-
     async def command(self, name: str) -> None:
         """Run one of: mute, unmute, talk, stop, sleep, wake, off-record, on-record, record.
 
-        `record` starts a recording, or stops the one under way.
+        While the microphone is muted, nothing becomes a turn or is kept. `talk` (push-to-talk)
+        opens it, or closes it and answers what was said. `record` starts a recording, or stops the
+        one under way.
 
         Raises:
             StoreError: the recording can't be written.
         """
-        if name in ("mute", "unmute"):
-            await self.mute(muted=name == "mute")
-        elif name == "talk":
-            await self.talk_key()
-        elif name == "stop":
-            await self.stop_speaking()
-        elif name == "sleep":
-            await self._loop.hear.give_up("asleep")
-            self._dialogue.sleep()
-        elif name == "wake":
-            self._dialogue.wake()
-        elif name == "record":
-            await (self._recorder.stop() if self._recorder.path else self._recorder.start())
-        elif name in ("off-record", "on-record") and self._dialogue.off_record != (
-            name == "off-record"
-        ):
-            self._dialogue.record(off=name == "off-record")
+        match name:
+            case "mute" | "unmute":
+                self._mute(name == "mute")
+            case "talk" if self._loop.hear.open:
+                await self._loop.hear.release()
+                self._mute(True)
+            case "talk":
+                await self._loop.stop_speaking()
+                self._mute(False)
+            case "stop":
+                await self._loop.stop_speaking()
+            case "sleep":
+                await self._loop.hear.give_up("asleep")
+                self._dialogue.sleep()
+            case "wake":
+                self._dialogue.wake()
+            case "record":
+                await (self._recorder.stop() if self._recorder.path else self._recorder.start())
+            case "off-record" | "on-record":
+                off = name == "off-record"
+                if self._dialogue.off_record != off:
+                    self._dialogue.record(off=off)
 
     async def start(self) -> None:
         """Begin listening."""
         await self._loop.start()
         if self._push_to_talk:
-            await self.mute(muted=True)
+            self._mute(True)
         self._dialogue.listen()
 
     async def close(self) -> None:
@@ -173,15 +150,23 @@ class Assistant:
         await self._dialogue.close()
         self._bus.emit(SessionEnded(self._dialogue.turns))
 
+    def _watch(self, event: Event) -> None:
+        if isinstance(event, TurnEnded | SpeechIgnored):
+            self._turn_over.set()
+
+    def _mute(self, muted: bool) -> None:
+        self._loop.hear.open = not muted
+        self._dialogue.mute(muted)
+
 
 @asynccontextmanager
 async def open_assistant(
-    home: Home, settings: Settings, plan: AudioPlan, bus: EventBus, vault: Vault | None = None
+    home: Home, settings: Settings, plan: SessionPlan, bus: EventBus, vault: Vault
 ) -> AsyncIterator[Assistant]:
     """A listening assistant; leaving the block closes it and ends all its processes.
 
     Args:
-        vault: the home's; closed with the assistant. Default: opened without prompting anyone.
+        vault: the home's; closed with the assistant.
 
     Raises:
         AssistantError: something it needs is missing or broken.
@@ -189,15 +174,13 @@ async def open_assistant(
     bus.emit(PhaseChanged(Phase.STARTING))
     home.create()
     async with AsyncExitStack() as stack:
-        if vault is None:
-            vault = await asyncio.to_thread(open_vault, home, settings)
         stack.callback(vault.close)
         store_location(home, settings)  # fails early if the address can't be used
         recorder = Recorder(bus)
         stack.push_async_callback(recorder.stop)
         recordings = FileMicrophone(plan.recordings) if plan.recordings else None
-        parts: list[VoiceLoop] = []
-        sound = await open_audio(settings, plan, bus, recordings, partial(_tell_of_sound, parts))
+        loops: list[VoiceLoop] = []  # the loop, once there is one
+        sound = await open_audio(settings, plan, bus, recordings, partial(_on_sound, loops))
         hears = sound.microphone is not None
         detectors = asyncio.create_task(asyncio.to_thread(load_detectors))
         stack.callback(detectors.cancel)
@@ -215,7 +198,7 @@ async def open_assistant(
             recorder.keep_in(memory.transcript.recordings, lambda: window.conversation.id)
             commands = await build_memory_commands(memory, settings, bus, dialogue, window)
         loop = VoiceLoop(settings, dialogue, models, sound, await detectors, recaller, commands)
-        parts.append(loop)
+        loops.append(loop)
         assistant = Assistant(
             bus, dialogue, loop, recordings, recorder, push_to_talk=settings.audio.push_to_talk
         )
@@ -229,11 +212,12 @@ async def open_assistant(
             answer = start_idle_jobs(jobs, bus, stack, window.summarized, dialogue.cache.warmed)
             handlers = {IDLE_ACT: answer}
             start_session_memory(memory, home, dialogue, commands.forgetting, handlers, bus, stack)
-            expiring = asyncio.create_task(memory.expire(window.conversation.id))
-            stack.callback(expiring.cancel)
+            stack.callback(asyncio.create_task(memory.expire(window.conversation.id)).cancel)
+        if plan.record is not None:
+            await recorder.start(plan.record if plan.record.name else None)
         yield assistant
 
 
-def _tell_of_sound(parts: list[VoiceLoop], works: bool) -> None:
-    for part in parts:
-        part.sound(works=works)
+def _on_sound(loops: list[VoiceLoop], works: bool) -> None:
+    for loop in loops:
+        loop.sound(works=works)

@@ -6,9 +6,11 @@ Model files belong to nobody in particular; they lie in one cache that all homes
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from platformdirs import PlatformDirs
 
@@ -99,6 +101,32 @@ def default_home() -> Home:
     if named:
         return Home(Path(named).expanduser())
     return Home(Path(PlatformDirs(APP_NAME, appauthor=False).user_data_path))
+
+
+@contextmanager
+def replacing(path: Path, fresh: Path | None = None, *, mode: int = 0o600) -> Iterator[BinaryIO]:
+    """Write a file completely or not at all: the block writes a new file beside it, which is
+    flushed to disk and takes its place when the block ends. If the block raises, the old one stays.
+
+    Args:
+        fresh: the new file's name; default: `path` with the suffix `.new`. A killed process leaves
+            it behind; the next write replaces it.
+        mode: its permissions.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    fresh = fresh or path.with_suffix(".new")
+    fresh.unlink(missing_ok=True)
+    try:
+        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(path)
+    except BaseException:
+        fresh.unlink(missing_ok=True)
+        raise
 
 
 def flush_to_disk(paths: Iterable[Path]) -> None:

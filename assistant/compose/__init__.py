@@ -5,16 +5,15 @@ from typing import TYPE_CHECKING
 from assistant.facade import exports
 
 if TYPE_CHECKING:
-    from assistant.compose.audio import AudioPlan
     from assistant.compose.engines import chooses_model, load_models
     from assistant.compose.idle import open_idle_admin, open_idle_scheduler
-    from assistant.compose.memory import open_command_memory
-    from assistant.compose.rekeying import build_rekeying
+    from assistant.compose.memory import build_rekeying, open_command_memory
+    from assistant.compose.plan import SessionPlan
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
-    "AudioPlan",
+    "SessionPlan",
     "build_rekeying",
     "chooses_model",
     "load_models",

@@ -2,9 +2,8 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
 
+from assistant.compose.plan import SessionPlan
 from assistant.errors import AudioError
 from assistant.events import EventBus, Notice, Severity, SoundReady
 from assistant.settings import Settings
@@ -41,27 +40,9 @@ Find = Callable[[str | None], Device]
 """Finds a device by name; raises AudioError."""
 
 
-@dataclass(frozen=True, slots=True)
-class AudioPlan:
-    """Where a session's sound comes from and goes to."""
-
-    recordings: tuple[Path, ...] = ()
-    """Played to the assistant in place of a microphone."""
-    output: Path | None = None
-    """File that records what the assistant says, in place of a loudspeaker."""
-    typed: bool = False
-    """Turns are typed; there is no microphone."""
-    speak: bool = True
-    """If False, answers are only written."""
-
-    @property
-    def speaks(self) -> bool:
-        return self.speak or self.output is not None
-
-
 async def open_audio(
     settings: Settings,
-    plan: AudioPlan,
+    plan: SessionPlan,
     bus: EventBus,
     recordings: FileMicrophone | None,
     on_works: Callable[[bool], None],
@@ -84,7 +65,7 @@ async def open_audio(
 
 
 async def _live(
-    settings: Settings, plan: AudioPlan, bus: EventBus, on_works: Callable[[bool], None]
+    settings: Settings, plan: SessionPlan, bus: EventBus, on_works: Callable[[bool], None]
 ) -> AudioIO:
     """Open the machine's own devices; do without missing ones, and say so."""
 

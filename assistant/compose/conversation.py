@@ -1,4 +1,4 @@
-"""A session's conversation, and what the language model sees of it."""
+"""A session's conversation, what the language model sees of it, and its spoken commands."""
 
 import asyncio
 from datetime import timedelta
@@ -6,8 +6,11 @@ from datetime import timedelta
 from assistant.context import Conversation, ShortTermMemory
 from assistant.errors import StoreError
 from assistant.events import EventBus, Notice, Severity
-from assistant.memory import MemoryService
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory import ForgettingExecutor, MemoryService
 from assistant.settings import Settings
+from assistant.skills import MemoryCommands
+from assistant.voice import Dialogue
 from models.interfaces import LanguageModel
 
 
@@ -23,7 +26,7 @@ async def open_conversation(
         resumed = await asyncio.to_thread(memory.transcript.resume, user, within)
     except StoreError as error:
         bus.emit(Notice(str(error), Severity.WARNING, error.mend))
-    return resumed or memory.transcript.begin_conversation(user)
+    return resumed or Conversation.begin(user)
 
 
 def short_term_memory(
@@ -45,3 +48,32 @@ def short_term_memory(
         memory.profile,
         memory.exchange_importance,
     )
+
+
+async def build_memory_commands(
+    memory: MemoryService,
+    settings: Settings,
+    bus: EventBus,
+    dialogue: Dialogue,
+    window: ShortTermMemory,
+) -> MemoryCommands:
+    """Of a running assistant. What an earlier session began to forget is hidden from now on."""
+    forgetting = memory.attend(dialogue, dialogue.quiet)
+    await load_forgetting(forgetting, bus)
+    commands = MemoryCommands(
+        forgetting,
+        memory.session_resolver(),
+        lambda: window.conversation,
+        memory.forget_questions,
+        english=TextAnalyzer(settings.persona.language).language == "en",
+    )
+    bus.subscribe(commands.watch)
+    return commands
+
+
+async def load_forgetting(forgetting: ForgettingExecutor, bus: EventBus) -> None:
+    """Go on with what was begun in an earlier session."""
+    try:
+        await forgetting.load()
+    except StoreError as error:
+        bus.emit(Notice(str(error), Severity.WARNING, error.mend))

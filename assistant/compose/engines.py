@@ -54,10 +54,14 @@ async def load_models(
     """
     # NumPy's threads spin while they wait, on the very cores that the engines need a moment later.
     threadpool_limits(limits=1, user_api="blas")
-    shop = await asyncio.to_thread(select_models, settings)
-    stt, tts = _recogniser(shop, settings), _voice(shop, settings)
+    selection = await asyncio.to_thread(select_models, settings)
+    stt, tts = _recogniser(selection, settings), _voice(selection, settings)
     llm = await asyncio.to_thread(
-        _language_model, shop, settings, home, lambda told: bus.emit(_restarted(told))
+        _language_model,
+        selection,
+        settings,
+        home,
+        lambda text: bus.emit(Notice(text, Severity.WARNING)),
     )
     names = {"llm": llm.name}
     names |= {"stt": stt.name} if hears else {}
@@ -68,11 +72,11 @@ async def load_models(
         "tts": lambda: asyncio.to_thread(tts.load),
     }
     loading = [
-        asyncio.create_task(_told(bus, role, name, loads[role])) for role, name in names.items()
+        asyncio.create_task(_load(bus, role, name, loads[role])) for role, name in names.items()
     ]
     try:
         await asyncio.gather(*loading)
-        await _tell_choice(shop, settings, bus)
+        await _announce_choice(selection, settings, bus)
     except BaseException:
         for task in loading:
             task.cancel()
@@ -112,13 +116,13 @@ def open_benchmark(home: Home, settings: Settings) -> Benchmark | None:
     )
 
 
-async def _told(bus: EventBus, role: str, name: str, load: Callable[[], Awaitable[None]]) -> None:
+async def _load(bus: EventBus, role: str, name: str, load: Callable[[], Awaitable[None]]) -> None:
     bus.emit(Loading(role, name))
     await load()
     bus.emit(Loading(role, name, done=True))
 
 
-def build_query_encoder(shop: ModelSelection, wanted: str | None = None) -> QueryEncoder:
+def build_query_encoder(selection: ModelSelection, wanted: str | None = None) -> QueryEncoder:
     """The profile's sentence encoder, or its fast one backed by a stronger one; `load` it before
     use. Blocking.
 
@@ -135,67 +139,63 @@ def build_query_encoder(shop: ModelSelection, wanted: str | None = None) -> Quer
     from models.encoder import EncoderProcess, OnnxEncoder
 
     if wanted is not None:
-        folder = model_path(shop, wanted, ModelRole.ENCODER, ModelStore.location)
-        return QueryEncoder(_for_queries(shop, folder), OnnxEncoder(folder))
-    quick, *others = (shop.store.folder(name) for name in shop.profile.encoders)
-    shop.store.location(quick.name)
+        folder = model_path(selection, wanted, ModelRole.ENCODER, ModelStore.location)
+        return QueryEncoder(_for_queries(selection, folder), OnnxEncoder(folder))
+    quick, *others = (selection.store.folder(name) for name in selection.profile.encoders)
+    selection.store.location(quick.name)
     stronger = None
     for folder in others:
         documents = EncoderProcess(folder)
-        stronger = QueryEncoder(_for_queries(shop, folder), documents, rest=documents.rest)
-    return QueryEncoder(_for_queries(shop, quick), OnnxEncoder(quick), stronger=stronger)
+        stronger = QueryEncoder(_for_queries(selection, folder), documents, rest=documents.rest)
+    return QueryEncoder(_for_queries(selection, quick), OnnxEncoder(quick), stronger=stronger)
 
 
-def _for_queries(shop: ModelSelection, folder: Path) -> SentenceEncoder:
+def _for_queries(selection: ModelSelection, folder: Path) -> SentenceEncoder:
     from models.encoder import OnnxEncoder
 
     return OnnxEncoder(
         folder,
         quantised=True,
-        threads=min(QUERY_THREADS, max(1, shop.hardware.cores - 1)),
+        threads=min(QUERY_THREADS, max(1, selection.hardware.cores - 1)),
         max_tokens=QUERY_TOKENS,
         keep_end=True,
     )
 
 
-async def _tell_choice(shop: ModelSelection, settings: Settings, bus: EventBus) -> None:
+async def _announce_choice(selection: ModelSelection, settings: Settings, bus: EventBus) -> None:
     """Report which language model was chosen, if that changed since it was last reported."""
     if not chooses_model(settings):
         return
-    if await asyncio.to_thread(shop.choice.is_news, shop.hardware, shop.notes):
-        mend = "assistant models pull" if shop.choice.absent else None
-        bus.emit(Notice(f"The language model is {shop.reason}", mend=mend))
+    if await asyncio.to_thread(selection.choice.is_news, selection.hardware, selection.notes):
+        mend = "assistant models pull" if selection.choice.absent else None
+        bus.emit(Notice(f"The language model is {selection.reason}", mend=mend))
 
 
-def _restarted(told: str) -> Notice:
-    return Notice(told, Severity.WARNING)
-
-
-def _recogniser(shop: ModelSelection, settings: Settings) -> SpeechToText:
+def _recogniser(selection: ModelSelection, settings: Settings) -> SpeechToText:
     from models.stt import FasterWhisper
 
     folder = model_path(
-        shop, settings.stt.model or shop.profile.stt, ModelRole.STT, ModelStore.location
+        selection, settings.stt.model or selection.profile.stt, ModelRole.STT, ModelStore.location
     )
-    threads = shop.hardware.listening_threads
+    threads = selection.hardware.listening_threads
     return FasterWhisper(folder, threads=threads, language=settings.persona.language)
 
 
-def _voice(shop: ModelSelection, settings: Settings) -> TextToSpeech:
+def _voice(selection: ModelSelection, settings: Settings) -> TextToSpeech:
     from models.tts import Piper
 
     weights = model_path(
-        shop, settings.tts.model or shop.profile.tts, ModelRole.TTS, ModelStore.weights
+        selection, settings.tts.model or selection.profile.tts, ModelRole.TTS, ModelStore.weights
     )
     return Piper(weights, speed=settings.tts.speed)
 
 
 def _language_model(
-    shop: ModelSelection, settings: Settings, home: Home, on_restart: Callable[[str], None]
+    selection: ModelSelection, settings: Settings, home: Home, on_restart: Callable[[str], None]
 ) -> LanguageModel:
     llm = settings.llm
-    wanted = llm.model or shop.profile.llm
-    engine = llm.engine if llm.engine != "auto" else engine_for(shop, settings, wanted)
+    wanted = llm.model or selection.profile.llm
+    engine = llm.engine if llm.engine != "auto" else engine_for(selection, settings, wanted)
     if engine == "openai":
         from models.llm import OpenAICompatible
 
@@ -214,23 +214,23 @@ def _language_model(
     if engine == "mlx":
         from models.llm import MlxModel, repository
 
-        named = shop.knows(wanted) or Path(wanted).expanduser().exists()
+        named = selection.knows(wanted) or Path(wanted).expanduser().exists()
         folder = (
-            model_path(shop, wanted, ModelRole.LLM, ModelStore.location)
+            model_path(selection, wanted, ModelRole.LLM, ModelStore.location)
             if named
             else repository(wanted)
         )
         return MlxModel(folder, name=wanted, context_tokens=llm.context_tokens)
     from models.llm import LlamaCpp
 
-    weights = model_path(shop, wanted, ModelRole.LLM, ModelStore.weights)
-    if shop.knows(wanted):
-        require_ram(shop.store.catalogue.get(wanted), shop.hardware)
+    weights = model_path(selection, wanted, ModelRole.LLM, ModelStore.weights)
+    if selection.knows(wanted):
+        require_ram(selection.store.catalogue.get(wanted), selection.hardware)
     return LlamaCpp(
         weights,
-        name=wanted if shop.knows(wanted) else None,
+        name=wanted if selection.knows(wanted) else None,
         context_tokens=llm.context_tokens,
-        threads=llm.threads or shop.hardware.threads,
+        threads=llm.threads or selection.hardware.threads,
         log=home.native_log,
         on_restart=on_restart,
     )

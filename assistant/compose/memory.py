@@ -1,17 +1,12 @@
-"""Opens the memories of a home, with the encoder of its settings."""
+"""Opens the memories of a home, with the encoder of its settings; changes its key."""
 
 import logging
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 
 from assistant.compose.engines import build_query_encoder
-from assistant.encryption import MasterKey, Vault, open_vault
+from assistant.encryption import MasterKey, Rekeying, Vault
 from assistant.events import Event, Notice
-from assistant.memory import (
-    MemoryService,
-    QueryEncoder,
-    open_memory,
-)
+from assistant.memory import HomeStores, MemoryService, QueryEncoder, open_memory
 from assistant.paths import Home
 from assistant.settings import Settings
 from models.selection import select_models
@@ -31,36 +26,31 @@ def open_home_memory(
     return open_memory(home, settings, key, lambda: profile_encoder(settings), emit)
 
 
-@contextmanager
 def open_command_memory(
-    home: Home,
-    settings: Settings,
-    tell: Callable[[Notice], None] | None = None,
-    vault: Vault | None = None,
-) -> Iterator[MemoryService]:
+    home: Home, settings: Settings, vault: Vault, tell: Callable[[Notice], None]
+) -> MemoryService:
     """Open the memories for a command, when no assistant has them open. Blocking.
 
     Args:
-        tell: called with notices about a damaged store and purges. Default: log them.
-        vault: the home's; stays open. Default: opened without prompting anyone.
+        vault: the home's; stays open.
+        tell: called with notices about a damaged store and purges.
 
     Raises:
         StoreError: the memories can't be opened. StoreInUse: another process has them open.
     """
-    home.create()
-    with ExitStack() as stack:
-        if vault is None:
-            vault = open_vault(home, settings)
-            stack.callback(vault.close)
 
-        def emit(event: Event) -> None:
-            if isinstance(event, Notice):
-                (tell or log_notice)(event)
+    def emit(event: Event) -> None:
+        if isinstance(event, Notice):
+            tell(event)
 
-        yield stack.enter_context(open_home_memory(home, settings, vault.key, emit))
+    return open_home_memory(home.create(), settings, vault.key, emit)
 
 
 def log_notice(event: Event) -> None:
     """Log a notice, where there is no user to show it to."""
     if isinstance(event, Notice):
         logger.warning("%s", event.text)
+
+
+def build_rekeying(home: Home, settings: Settings) -> Rekeying:
+    return Rekeying(home, settings, HomeStores(home, settings))

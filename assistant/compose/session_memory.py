@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
 
+from assistant.compose.conversation import load_forgetting
 from assistant.compose.memory import open_home_memory
-from assistant.compose.skills import load_forgetting
 from assistant.encryption import MasterKey
 from assistant.errors import StoreBusy, StoreError
 from assistant.events import Event, EventBus, Notice, ProfileChanged, Severity
@@ -50,16 +50,16 @@ def _opened(
 ) -> MemoryService:
     """Open the memory, waiting for a program that holds the transcript, such as a backup. Raises
     StoreError."""
-    until, told = time.monotonic() + TRANSCRIPT_WAIT_S, False
+    until, reported = time.monotonic() + TRANSCRIPT_WAIT_S, False
     while True:
         try:
             return open_home_memory(home, settings, key, emit)
         except StoreBusy as error:
             if time.monotonic() > until:
                 raise
-            if not told:
+            if not reported:
                 emit(Notice(f"{error} Waiting for it.", Severity.WARNING, error.mend))
-                told = True
+                reported = True
 
 
 def start_session_memory(
@@ -82,8 +82,17 @@ def start_session_memory(
         if isinstance(event, ProfileChanged):
             dialogue.refresh()
 
+    def answer(request: Request) -> Iterator[Row]:
+        return handlers.get(str(request.get("act")), memory.answer)(request)
+
+    async def forget_when_due() -> None:
+        """What was due at the start is already purged."""
+        await load_forgetting(forgetting, bus)
+        await forgetting.run()
+
     async def run() -> None:
-        if memory.session_user is not None:
+        user = memory.session_user
+        if user is not None:
             await memory.start(dialogue)
             gc.collect()
             # Searching 100,000 memories for garbage takes 0.17 s, during which nobody is heard.
@@ -91,37 +100,19 @@ def start_session_memory(
             # Otherwise, what is forgotten later would stay in RAM when the assistant restarts
             # within this process.
             stack.callback(gc.unfreeze)
-            memory.session_user.strengthening.begin()
-        stack.callback(asyncio.create_task(_forget_when_due(forgetting, bus)).cancel)
-        if memory.session_user is not None:
-            await memory.session_user.writable.wait()  # before this, commands open them themselves
-            await _serve(memory, home, handlers, stack)
+            user.strengthening.begin()
+        stack.callback(asyncio.create_task(forget_when_due()).cancel)
+        if user is not None:
+            await user.writable.wait()  # before this, commands open them themselves
+            try:
+                server = await asyncio.to_thread(RequestServer, home.door, answer)
+            except StoreError as error:
+                logger.error("commands can't reach the memories: %s", error)
+            else:
+                stack.push_async_callback(asyncio.to_thread, server.close)
 
     stack.callback(bus.subscribe(follow))
     stack.callback(asyncio.create_task(run()).cancel)
-
-
-async def _forget_when_due(forgetting: ForgettingExecutor, bus: EventBus) -> None:
-    """Purge items when they become due. Those that were due at the start are already purged."""
-    await load_forgetting(forgetting, bus)
-    await forgetting.run()
-
-
-async def _serve(
-    memory: MemoryService,
-    home: Home,
-    handlers: Mapping[str, RequestHandler],
-    stack: AsyncExitStack,
-) -> None:
-    def answer(request: Request) -> Iterator[Row]:
-        return handlers.get(str(request.get("act")), memory.answer)(request)
-
-    try:
-        server = await asyncio.to_thread(RequestServer, home.door, answer)
-    except StoreError as error:
-        logger.error("commands can't reach the memories: %s", error)
-        return
-    stack.push_async_callback(asyncio.to_thread, server.close)
 
 
 def _from_any_thread(bus: EventBus) -> Callable[[Event], None]:

@@ -13,13 +13,13 @@ import base64
 import hashlib
 import hmac
 import json
-import os
 import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from assistant.errors import StoreError, StoreLocked
+from assistant.paths import replacing
 
 BYTES = 32
 NONCE_BYTES = 12
@@ -168,15 +168,9 @@ class KeyFile:
         Raises:
             StoreError: it can't be written; the old one is still there.
         """
-        fresh = path.with_suffix(".new")
         try:
-            fresh.unlink(missing_ok=True)
-            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.write(self.dumps())
-                file.flush()
-                os.fsync(file.fileno())
-            fresh.replace(path)
+            with replacing(path) as file:
+                file.write(self.dumps().encode())
         except OSError as error:
             why = f"The key file {path} can't be written: {error.strerror}."
             raise StoreError(why, mend="Make its folder writable, or free some space.") from error

@@ -5,16 +5,15 @@ from typing import TYPE_CHECKING
 from assistant.facade import exports
 
 if TYPE_CHECKING:
-    from assistant.ipc.client import send_request
+    from assistant.ipc.client import LISTED, RemoteError, Request, Row, send_request
     from assistant.ipc.event_json import event_from_json, event_to_json
-    from assistant.ipc.loop_bridge import Result, run_on_loop
-    from assistant.ipc.messages import LISTED, Request, Row
-    from assistant.ipc.server import RequestServer
+    from assistant.ipc.server import RequestServer, Result, run_on_loop
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
     "LISTED",
+    "RemoteError",
     "Request",
     "RequestServer",
     "Result",

@@ -9,9 +9,9 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from assistant.paths import replacing
+
 TEMPORARY = "assistant-door-"
-
-
 UNIX = hasattr(socket, "AF_UNIX")
 
 
@@ -28,13 +28,8 @@ class Address:
 
 def write_address(file: Path, address: Address) -> None:
     """Write the file atomically, never readable by others."""
-    content = asdict(address)
-    fresh = file.with_suffix(".new")
-    fresh.unlink(missing_ok=True)
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-        json.dump(content, stream)
-    fresh.replace(file)
+    with replacing(file) as out:
+        out.write(json.dumps(asdict(address)).encode())
 
 
 def read_address(file: Path) -> Address | None:

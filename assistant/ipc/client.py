@@ -1,17 +1,28 @@
-"""Sends requests to a running assistant."""
+"""Sends requests to a running assistant. Requests and answers are JSON objects, one per line."""
 
 import json
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from io import BufferedRWPair
 from pathlib import Path
+from typing import Any
 
 from assistant.errors import AssistantError, StoreError
 from assistant.ipc.address import Address, read_address
-from assistant.ipc.messages import PATIENCE_S, Request, Row, send_message
+
+Request = Mapping[str, Any]
+"""A request; its `act` says what is wanted."""
+Row = dict[str, Any]
+"""One JSON object of an answer, of a recording or of a child process's output."""
+
+LISTED = 20
+"""Rows in a list if the request does not say how many."""
+PATIENCE_S = 10.0
+"""Seconds to wait for a request to arrive, and for each piece of the answer to be taken."""
 
 
-class RequestRefused(AssistantError):
-    """The running assistant's error, in place of an answer."""
+class RemoteError(AssistantError):
+    """An error of the assistant in another process, as it reported it."""
 
     def __init__(self, message: str, mend: str | None, exit_code: int) -> None:
         super().__init__(message, mend=mend)
@@ -22,43 +33,49 @@ def send_request(folder: Path, request: Request) -> Iterator[Row] | None:
     """The answer of the assistant that runs in this home; None if none runs there.
 
     Raises:
-        RequestRefused: the assistant's error, as it would have been raised here.
+        RemoteError: the assistant's error, as it would have been raised here.
         StoreError: it ended, or stopped responding, in mid-answer.
     """
     address = read_address(folder / "address")
-    visit = connect(address) if address is not None else None
-    if visit is None or address is None:
+    connection = connect(address) if address is not None else None
+    if connection is None or address is None:
         return None
-    return _converse(visit, {**request, "secret": address.secret})
+    return _answer(connection, {**request, "secret": address.secret})
 
 
-def _converse(visit: socket.socket, request: Request) -> Iterator[Row]:
-    gone = StoreError("The assistant ended before it had answered.", mend="Try again.")
+def _answer(connection: socket.socket, request: Request) -> Iterator[Row]:
+    ended = StoreError("The assistant ended before it had answered.", mend="Try again.")
     try:
-        with visit, visit.makefile("rwb") as stream:
+        with connection, connection.makefile("rwb") as stream:
             send_message(stream, request)
             for line in stream:
                 answer = json.loads(line)
                 if "row" in answer:
                     yield answer["row"]
                 elif "error" in answer:
-                    raise RequestRefused(**answer["error"])
+                    raise RemoteError(**answer["error"])
                 else:
                     return
     except (OSError, ValueError) as error:
-        raise gone from error
-    raise gone
+        raise ended from error
+    raise ended
 
 
 def connect(address: Address) -> socket.socket | None:
     """A connection; None if nobody is listening."""
     family = socket.AF_UNIX if address.path is not None else socket.AF_INET
-    visit = socket.socket(family, socket.SOCK_STREAM)
+    connection = socket.socket(family, socket.SOCK_STREAM)
     try:
-        visit.settimeout(PATIENCE_S)
-        visit.connect(address.path if address.path is not None else ("127.0.0.1", address.port))
-        visit.settimeout(None)  # a rebuild takes its time; if the assistant dies, this ends
+        connection.settimeout(PATIENCE_S)
+        place = address.path if address.path is not None else ("127.0.0.1", address.port)
+        connection.connect(place)
+        connection.settimeout(None)  # a rebuild takes its time; if the assistant dies, this ends
     except OSError:
-        visit.close()
+        connection.close()
         return None
-    return visit
+    return connection
+
+
+def send_message(stream: BufferedRWPair, value: Request) -> None:
+    stream.write(json.dumps(value).encode("ascii") + b"\n")
+    stream.flush()

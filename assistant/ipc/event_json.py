@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from assistant.errors import StoreError
 from assistant.events import Event
-from assistant.ipc.messages import Row
+from assistant.ipc.client import Row
 
 
 def event_to_json(event: Event) -> Row:

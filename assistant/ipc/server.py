@@ -11,6 +11,7 @@ path is limited to about 100 bytes; in a deeper home, the socket is in a tempora
 own.
 """
 
+import asyncio
 import hmac
 import json
 import logging
@@ -21,10 +22,13 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import replace
+from io import BufferedRWPair
 from pathlib import Path
+from typing import Any, TypeVar
 
 from assistant.errors import AssistantError, StoreError
 from assistant.ipc.address import (
@@ -35,12 +39,11 @@ from assistant.ipc.address import (
     folder_identity,
     write_address,
 )
-from assistant.ipc.client import connect
-from assistant.ipc.messages import PATIENCE_S, Request, Row, Stream, send_message
+from assistant.ipc.client import PATIENCE_S, Request, Row, connect, send_message
 
 logger = logging.getLogger(__name__)
 
-
+Result = TypeVar("Result")
 LONGEST_PATH = 100
 """Maximum number of bytes of a socket's path; systems allow 104 or 108, including a final zero."""
 LONGEST_REQUEST = 1 << 30
@@ -66,7 +69,7 @@ class RequestServer:
         self._answer = answer
         self._temporary: Path | None = None
         self._one_by_one = threading.Lock()
-        self._visitors: set[socket.socket] = set()
+        self._connections: set[socket.socket] = set()
         self._closing = False
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -89,11 +92,12 @@ class RequestServer:
             (self._folder / "address").unlink()
         if not self._closing:
             self._closing = True
-            if visit := connect(self._address):  # closing a socket doesn't wake a waiting `accept`
-                visit.close()
-        for visitor in list(self._visitors):
+            # Closing a socket doesn't wake a waiting `accept`; a connection does.
+            if last := connect(self._address):
+                last.close()
+        for connection in list(self._connections):
             with suppress(OSError):
-                visitor.shutdown(socket.SHUT_RDWR)
+                connection.shutdown(socket.SHUT_RDWR)
         self._thread.join(PATIENCE_S)
         self._socket.close()
         if self._address.path is not None:
@@ -122,28 +126,28 @@ class RequestServer:
     def _listen(self) -> None:
         while True:
             try:
-                visitor, _ = self._socket.accept()
+                connection, _ = self._socket.accept()
             except OSError as error:
                 logger.warning("a connection can't be accepted: %s", error)
                 time.sleep(1.0)  # usually too many open files
                 continue
             if self._closing:
-                visitor.close()
+                connection.close()
                 return
-            self._visitors.add(visitor)
-            threading.Thread(target=self._receive, args=(visitor,), daemon=True).start()
+            self._connections.add(connection)
+            threading.Thread(target=self._receive, args=(connection,), daemon=True).start()
 
-    def _receive(self, visitor: socket.socket) -> None:
+    def _receive(self, connection: socket.socket) -> None:
         try:
-            visitor.settimeout(PATIENCE_S)
-            with visitor, visitor.makefile("rwb") as stream:
+            connection.settimeout(PATIENCE_S)
+            with connection, connection.makefile("rwb") as stream:
                 self._serve(stream)
         except OSError as error:
             logger.info("a client disconnected: %s", error)
         finally:
-            self._visitors.discard(visitor)
+            self._connections.discard(connection)
 
-    def _serve(self, stream: Stream) -> None:
+    def _serve(self, stream: BufferedRWPair) -> None:
         try:
             request = self._read(stream)
             with self._one_by_one:
@@ -151,20 +155,19 @@ class RequestServer:
                     send_message(stream, {"row": row})
             send_message(stream, {"done": True})
         except AssistantError as error:
-            told = {"message": str(error), "mend": error.mend, "exit_code": error.exit_code}
-            send_message(stream, {"error": told})
+            self._refuse(stream, str(error), error.mend, error.exit_code)
         except OSError:
             raise
         except Exception as error:  # report it to the client, and go on
             logger.exception("a request failed")
-            told = {
-                "message": f"The running assistant failed ({type(error).__name__}).",
-                "mend": "See its log for details.",
-                "exit_code": 70,
-            }
-            send_message(stream, {"error": told})
+            message = f"The running assistant failed ({type(error).__name__})."
+            self._refuse(stream, message, "See its log for details.", 70)
 
-    def _read(self, stream: Stream) -> Request:
+    def _refuse(self, stream: BufferedRWPair, message: str, mend: str | None, code: int) -> None:
+        error = {"message": message, "mend": mend, "exit_code": code}
+        send_message(stream, {"error": error})
+
+    def _read(self, stream: BufferedRWPair) -> Request:
         line = stream.readline(LONGEST_REQUEST)
         try:
             request = json.loads(line)
@@ -176,3 +179,19 @@ class RequestServer:
         if not hmac.compare_digest(str(secret).encode(), self._address.secret.encode()):
             raise StoreError("The request does not have the right secret.")
         return request
+
+
+def run_on_loop(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, Result]) -> Result:
+    """Run `work` on a running assistant's loop and return its result, which a request's thread
+    waits for. Blocking; not for the loop's own thread. Raises what `work` raises, and StoreError if
+    the loop has ended or ends meanwhile."""
+    ending = StoreError("The assistant is shutting down.", mend="Try again in a moment.")
+    try:
+        future = asyncio.run_coroutine_threadsafe(work, loop)
+    except RuntimeError as error:  # the loop is closed
+        work.close()
+        raise ending from error
+    try:
+        return future.result()
+    except CancelledError as error:
+        raise ending from error

@@ -8,15 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from assistant.errors import SettingsError
+from assistant.ipc import Row
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.admin_results import Listed, Shown, Stats
-from assistant.memory.browse import MemoryBrowser, MemoryEntry, MemoryFilter
+from assistant.memory.browse import MemoryBrowser
 from assistant.memory.curation.facts import same_words
 from assistant.memory.curation.merges import ExchangesById, split_tellings, unlinked
+from assistant.memory.forgetting import receipts
 from assistant.memory.forgetting.audit import AuditReport, audit
 from assistant.memory.forgetting.executor import ForgettingExecutor, HidesItems
 from assistant.memory.forgetting.memory_access import MemoryAccess
 from assistant.memory.forgetting.resolver import Resolver
+from assistant.memory.json_rows import exchange_row, row
 from assistant.memory.records import serialization
 from assistant.memory.records.hidden import HiddenSet
 from assistant.memory.records.ids import ADDED_BY_USER, no_such_memory, repeated, resolve_id, short
@@ -83,15 +85,9 @@ class MemoryAdmin:
 
     # -- looking --------------------------------------------------------------------------------
 
-    def newest(self, kind: MemoryKind | None = None, limit: int | None = None) -> Listed:
-        """The newest memories first. Reads the texts of only those it returns."""
-        wanted = self.browsing.chosen(MemoryFilter(kind))
-        found = self._table.get(self.user_id, [each.id for each in wanted[:limit]])
-        return Listed(tuple(found), len(wanted))
-
-    def memories(self, entries: Iterable[MemoryEntry]) -> list[Memory]:
-        """The full memories of these entries, in the same order."""
-        return self._table.get(self.user_id, [each.id for each in entries])
+    def memories(self, ids: Sequence[str]) -> list[Memory]:
+        """These memories in full, in the same order; missing ones are left out."""
+        return self._table.get(self.user_id, ids)
 
     def search(self, text: str, limit: int) -> Recalled:
         """What the assistant would recall for `text` in a conversation, without the deadline.
@@ -102,44 +98,60 @@ class MemoryAdmin:
         """
         return self._ready().find(validated_text(text), limit, both=True)
 
-    def show(self, named: str) -> Shown:
+    def show(self, named: str) -> Row:
+        """A memory with the exchanges it is based on, its neighbours in the same conversation, the
+        memories it superseded or was superseded by, and when it expires."""
         memory = self._named(named)
-        sources = set(memory.sources) - {ADDED_BY_USER}
-        exchanges = self._open_transcript().exchanges(self.user_id, sources) if sources else ()
+        transcript, sources = self._open_transcript(), set(memory.sources) - {ADDED_BY_USER}
+        exchanges = transcript.exchanges(self.user_id, sources) if sources else ()
         before, after = self._neighbours(memory)
-        replaced = self._get(memory.supersedes)
         by = self._get([memory.superseded_by] if memory.superseded_by else [])
-        return Shown(
+        end = self._lifetimes.end(memory)
+        return row(
             memory,
-            tuple(e for _, e in exchanges),
-            before,
-            after,
-            tuple(replaced),
-            next(iter(by), None),
-            self._lifetimes.end(memory),
-            self._memory.index.tier(memory.id) if self._memory is not None else None,
+            event="memory",
+            exchanges=[exchange_row(each) for _, each in exchanges],
+            before=row(before) if before else None,
+            after=row(after) if after else None,
+            replaced=[row(each) for each in self._get(memory.supersedes)],
+            replaced_by=row(by[0]) if by else None,
+            tier=self._memory.index.tier(memory.id) if self._memory is not None else None,
+            lasts_until=end.isoformat() if end else None,
         )
 
-    def stats(self) -> Stats:
+    def stats(self) -> Row:
+        """Counts. `without_vector` is per encoder. `by_tier` is None unless an assistant is
+        running, since tiers live in its RAM. `bytes_on_disk` covers the store of all users; None
+        if unknown."""
         hidden, rows = self._hidden(), list(self._shown("kind", "pinned", "never_recall"))
-        kinds: Counter[MemoryKind] = Counter(kind for kind, _, _ in rows)
+        everything = max(self._table.count(self.user_id), 1)
+        without = {
+            encoder: sum(
+                not hidden.covers(each.id, each.sources)
+                for each in self._table.without_vectors(self.user_id, encoder, everything)
+            )
+            for encoder in self._table.encoders()
+        }
+        return {
+            "event": "stats",
+            "total": len(rows),
+            "by_kind": dict(Counter(kind.value for kind, _, _ in rows).most_common()),
+            "pinned": sum(pinned for _, pinned, _ in rows),
+            "never_recalled": sum(never for _, _, never in rows),
+            "without_vector": without,
+            "by_tier": self._memory.index.tier_counts() if self._memory is not None else None,
+            "exchanges": len(self._open_transcript().exchange_ids(self.user_id)),
+            "bytes_on_disk": folder_bytes(self._folder) if self._folder is not None else None,
+            "store": self._table.uri,
+        }
 
-        def waiting(encoder: str) -> int:
-            everything = max(self._table.count(self.user_id), 1)
-            found = self._table.without_vectors(self.user_id, encoder, everything)
-            return sum(not hidden.covers(memory.id, memory.sources) for memory in found)
+    def users(self) -> list[tuple[str, int]]:
+        """The users who have memories here, and how many each."""
+        return [(user, self._table.count(user)) for user in self._table.users()]
 
-        return Stats(
-            len(rows),
-            dict(kinds.most_common()),
-            sum(pinned for _, pinned, _ in rows),
-            sum(never for _, _, never in rows),
-            {name: waiting(name) for name in self._table.encoders()},
-            self._memory.index.tier_counts() if self._memory is not None else None,
-            len(self._open_transcript().exchange_ids(self.user_id)),
-            folder_bytes(self._folder) if self._folder is not None else None,
-            self._table.uri,
-        )
+    def receipts(self) -> list[Row]:
+        """The receipts of all purges in this home, oldest first."""
+        return receipts.read(self._open_transcript().path.parent)
 
     def export(self) -> Iterator[dict[str, Any]]:
         """All memories, oldest first, in the format of `import_`."""
@@ -247,16 +259,16 @@ class MemoryAdmin:
             ModelError: no encoder is available.
         """
         memory = self._named(named)
-        told = self._told(repeated(memory))
+        repeats = self._exchanges(repeated(memory))
         linked = (*memory.supersedes, *([memory.superseded_by] if memory.superseded_by else []))
-        if not told and not linked:
+        if not repeats and not linked:
             raise SettingsError(
                 f"Nothing was merged into {short(memory.id)}, and nothing supersedes it.",
                 mend=f"assistant memory show {short(memory.id)}",
             )
         others = self._table.get(self.user_id, linked)
         freed = [unlinked(each, {memory.id}) for each in others]
-        first, *restored = split_tellings(unlinked(memory, set(linked)), told)
+        first, *restored = split_tellings(unlinked(memory, set(linked)), repeats)
         self._ready().put([first, *restored, *freed])
         return (first, *restored, *freed)
 
@@ -286,7 +298,7 @@ class MemoryAdmin:
     def _same_facts(self, one: str, two: str) -> bool:
         return one == two or same_words(one, two, self._lexicon)
 
-    def _told(self, exchanges: Collection[str]) -> ExchangesById:
+    def _exchanges(self, exchanges: Collection[str]) -> ExchangesById:
         found = self._open_transcript().exchanges(self.user_id, set(exchanges))
         return {exchange.id: (conversation, exchange) for conversation, exchange in found}
 

@@ -1,30 +1,47 @@
 """JSON requests about memories, and the rows that answer them. The command line and the socket
-of a running assistant both use them.
+of a running assistant both use them; `forget_requests` has those that forget.
 
-    {"act": "search", "text": "my dog", "limit": 5}  →  {"id": …, "score": …, "text": …}, …
+{"act": "list", "offset": 0, "limit": 20}   → "memory" rows, newest first, then a "listed"
+    with "kind", "since", "before", "state" → filters; times as ISO 8601
+    with "light": true                      → only a table's columns, with shortened texts
+    with "around": "1f0c…"                  → the page that contains this memory
+    with "ids": true                        → "ids" of all matches at once
+{"act": "grep", "text": "Max"}              → like "list", for memories containing the text
+{"act": "search", "text": "my dog"}         → "found" rows, best first, then a "searched"; takes
+                                              "limit", "light" and the filters
+{"act": "version"}                          → changes whenever something visible changes
+{"act": "users"}   {"act": "receipts"}      → rows, then a "counted"
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import TypeVar
 
 from assistant.errors import SettingsError
 from assistant.ipc import LISTED, Request, Row
-from assistant.memory import browse_requests
 from assistant.memory.admin import MemoryAdmin
-from assistant.memory.browse_requests import kind_of
+from assistant.memory.browse import MemoryFilter
 from assistant.memory.forget_requests import forget, pending, undo
-from assistant.memory.json_rows import exchange_row, row
-from assistant.memory.records.memory import MemoryKind
+from assistant.memory.json_rows import found_row, light_row, row
+from assistant.memory.records.memory import MemoryKind, MemoryState
+from assistant.memory.records.validation import validated_text
 
 FOUND = 10
+FILTERED_FROM = 200
+"""How many memories recall should find when a filter drops some of them."""
+HELP = "assistant memory --help"
+LIST_HELP = "assistant memory list --help"
+
+Choice = TypeVar("Choice", bound=StrEnum)
 
 
-def handle_request(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
+def handle_request(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
     """Carry out a request and yield the rows that answer it.
 
     Raises:
         SettingsError: the request is malformed.
-        StoreError, ModelError: as the methods of `desk`.
+        StoreError, ModelError: as the methods of `admin`.
     """
     act = _ACTS.get(_text(request, "act"))
     if act is None:
@@ -32,64 +49,72 @@ def handle_request(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
             "The running assistant does not know this request.",
             mend="Restart it: it is a different version.",
         )
-    return act(desk, request)
+    return act(admin, request)
 
 
-def _list(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
+def _list(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
+    which = _filter(request)
     if request.get("ids") is True:
-        yield from browse_requests.ids(desk.browsing, request)
+        yield {"event": "ids", "ids": [each.id for each in admin.browsing.chosen(which)]}
         return
-    page = browse_requests.page_of(desk.browsing, request, _count(request, LISTED))
+    limit, offset = _count(request, LISTED), request.get("offset") or 0
+    if not isinstance(offset, int) or offset < 0:
+        raise SettingsError("The offset must be a number, 0 or more.", mend=LIST_HELP)
+    found, around = admin.browsing.chosen(which), request.get("around")
+    place = next((at for at, each in enumerate(found) if each.id == around), None)
+    if place is not None:
+        offset = place // limit * limit
+    page = found[offset : offset + limit]
+    ids = [each.id for each in page]
     if request.get("light") is True:
-        yield from browse_requests.light_rows(desk.browsing, page.entries)
+        texts = admin.browsing.texts(ids)
+        for each in page:
+            yield light_row(each, texts.get(each.id, ""))
     else:
-        for memory in desk.memories(page.entries):
+        for memory in admin.memories(ids):
             yield row(memory, event="memory")
-    yield browse_requests.listed(desk.browsing, page, request)
+    yield {
+        "event": "listed",
+        "shown": len(page),
+        "total": len(found),
+        "offset": offset,
+        "place": place,
+        "filtered": which != MemoryFilter(),
+        "version": admin.browsing.version(),
+    }
 
 
-def _search(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
-    limit = _count(request, FOUND)
-    found = desk.search(_text(request, "text"), browse_requests.looked_at(request, limit))
-    rows = list(browse_requests.found_rows(desk.browsing, found.memories, request, limit))
-    yield from rows
-    yield {"event": "searched", "found": len(rows), "by_words_alone": found.missed}
+def _search(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
+    limit, which, light = _count(request, FOUND), _filter(request), request.get("light") is True
+    filtered = which != MemoryFilter()
+    found = admin.search(_text(request, "text"), max(limit, FILTERED_FROM) if filtered else limit)
+    matching = admin.browsing.chosen(which) if filtered or light else ()
+    entries = {each.id: each for each in matching}
+    wanted = [each for each in found.memories if not filtered or each.id in entries][:limit]
+    for each in wanted:
+        yield found_row(each, entries.get(each.id) if light else None)
+    yield {"event": "searched", "found": len(wanted), "by_words_alone": found.missed}
 
 
-def _show(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
-    shown = desk.show(_text(request, "id"))
-    yield row(
-        shown.memory,
-        event="memory",
-        exchanges=[exchange_row(each) for each in shown.exchanges],
-        before=row(shown.before) if shown.before else None,
-        after=row(shown.after) if shown.after else None,
-        replaced=[row(each) for each in shown.supersedes],
-        replaced_by=row(shown.superseded_by) if shown.superseded_by else None,
-        tier=shown.tier,
-        lasts_until=shown.expires.isoformat() if shown.expires else None,
-    )
+def _add(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
+    kind = _choice(request, "kind", MemoryKind) or MemoryKind.FACT
+    yield row(admin.add(_text(request, "text"), kind), event="added")
 
 
-def _add(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
-    kind = kind_of(request) or MemoryKind.FACT
-    yield row(desk.add(_text(request, "text"), kind), event="added")
+def _edit(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
+    yield row(admin.edit(_text(request, "id"), _text(request, "text")), event="edited")
 
 
-def _edit(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
-    yield row(desk.edit(_text(request, "id"), _text(request, "text")), event="edited")
-
-
-def _split(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
-    separate = desk.split(_text(request, "id"))
+def _split(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
+    separate = admin.split(_text(request, "id"))
     for memory in separate:
         yield row(memory, event="memory")
     yield {"event": "split", "count": len(separate)}
 
 
-def _mark(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
+def _mark(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
     feedback = request.get("feedback", 0)
-    memory = desk.mark(
+    memory = admin.mark(
         _text(request, "id"),
         pinned=_flag(request, "pinned"),
         never_recall=_flag(request, "never_recall"),
@@ -98,67 +123,115 @@ def _mark(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
     yield row(memory, event="marked")
 
 
-def _export(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
-    del request
-    return desk.export()
-
-
-def _import(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
+def _import(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
     rows = request.get("rows")
     if not isinstance(rows, list):
         raise SettingsError("There is nothing to import.", mend="assistant memory export FILE")
-    count = desk.import_(rows)
+    count = admin.import_(rows)
     left_out = len({row["id"] for row in rows}) - count
     yield {"event": "imported", "count": count, "forgotten": left_out}
 
 
-def _stats(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
-    del request
-    stats = asdict(desk.stats())
-    stats["by_kind"] = {kind.value: count for kind, count in stats["by_kind"].items()}
-    yield {"event": "stats", **stats}
+def _users(admin: MemoryAdmin, _: Request) -> Iterator[Row]:
+    found = admin.users()
+    for name, count in found:
+        yield {"event": "user", "user": name, "memories": count}
+    yield {"event": "counted", "of": "users", "count": len(found)}
 
 
-def _rebuild(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
-    del request
-    yield {"event": "rebuilt", "count": desk.rebuild()}
+def _receipts(admin: MemoryAdmin, _: Request) -> Iterator[Row]:
+    """All receipts, newest first."""
+    found = admin.receipts()
+    for number, receipt in reversed(list(enumerate(found, start=1))):
+        yield {"event": "receipt", "number": number, "receipt": receipt}
+    yield {"event": "counted", "of": "receipts", "count": len(found)}
 
 
-def _verify(desk: MemoryAdmin, request: Request) -> Iterator[Row]:
+def _verify(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
     texts = request.get("texts", [])
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise SettingsError("The request has no `texts`.", mend="assistant memory --help")
-    verified = desk.verify_forgotten(texts, clean=request.get("clean") is True)
+        raise SettingsError("The request has no `texts`.", mend=HELP)
+    verified = admin.verify_forgotten(texts, clean=request.get("clean") is True)
     yield {"event": "verified", "texts": len(texts), **verified.as_json()}
 
 
-_ACTS: Mapping[str, Callable[[MemoryAdmin, Request], Iterator[Row]]] = {
+def _one(answer: Callable[[MemoryAdmin, Request], Row]) -> "_Act":
+    """An act answered by a single row."""
+
+    def act(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
+        yield answer(admin, request)
+
+    return act
+
+
+_Act = Callable[[MemoryAdmin, Request], Iterator[Row]]
+_ACTS: Mapping[str, _Act] = {
     "list": _list,
     "grep": _list,
     "search": _search,
-    "show": _show,
+    "show": _one(lambda admin, request: admin.show(_text(request, "id"))),
     "add": _add,
     "edit": _edit,
     "forget": forget,
     "undo": undo,
-    "pending": lambda desk, _: pending(desk),
-    "version": lambda desk, _: browse_requests.version(desk.browsing),
-    "users": lambda desk, _: browse_requests.users(desk.browsing),
-    "receipts": lambda desk, _: browse_requests.receipts(desk.browsing),
+    "pending": lambda admin, _: pending(admin),
+    "version": _one(lambda admin, _: {"event": "version", "version": admin.browsing.version()}),
+    "users": _users,
+    "receipts": _receipts,
     "split": _split,
     "mark": _mark,
-    "export": _export,
+    "export": lambda admin, _: admin.export(),
     "import": _import,
-    "stats": _stats,
-    "rebuild": _rebuild,
+    "stats": _one(lambda admin, _: admin.stats()),
+    "rebuild": _one(lambda admin, _: {"event": "rebuilt", "count": admin.rebuild()}),
     "verify-forgotten": _verify,
 }
+
+
+# -- reading requests; these raise SettingsError ---------------------------------------------------
+
+
+def _filter(request: Request) -> MemoryFilter:
+    return MemoryFilter(
+        kind=_choice(request, "kind", MemoryKind),
+        since=_moment(request, "since"),
+        before=_moment(request, "before"),
+        state=_choice(request, "state", MemoryState),
+        text=validated_text(_text(request, "text")) if request.get("act") == "grep" else "",
+    )
+
+
+def _choice(request: Request, name: str, choices: type[Choice]) -> Choice | None:
+    value = request.get(name)
+    if value is None:
+        return None
+    try:
+        return choices(value)
+    except ValueError:
+        raise SettingsError(
+            f"There is no memory {name} {value!r:.40}.",
+            mend=f"Choose one of {', '.join(choices)}.",
+        ) from None
+
+
+def _moment(request: Request, name: str) -> datetime | None:
+    """Dates without a time mean midnight in the local time zone."""
+    value = request.get(name)
+    if value is None:
+        return None
+    try:
+        return datetime.fromisoformat(value).astimezone(UTC)
+    except (TypeError, ValueError, OverflowError):
+        raise SettingsError(
+            f"{value!r:.40} is neither a date nor a time.",
+            mend=f"assistant memory list --{name} 2026-11-22",
+        ) from None
 
 
 def _text(request: Request, name: str) -> str:
     value = request.get(name)
     if not isinstance(value, str):
-        raise SettingsError(f"The request has no `{name}`.", mend="assistant memory --help")
+        raise SettingsError(f"The request has no `{name}`.", mend=HELP)
     return value
 
 

@@ -1,4 +1,4 @@
-"""Browsing and filtering a user's memories, a page at a time.
+"""Browsing and filtering a user's memories.
 
 The columns that are read for all memories contain no text, and are cached until something
 changes. Texts are read only for the page shown. A text search reads all texts, but keeps none.
@@ -8,9 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
-from typing import Any
 
-from assistant.memory.forgetting import receipts
 from assistant.memory.records.hidden import HiddenItems, HiddenSet
 from assistant.memory.records.memory import MemoryKind, MemoryState
 from assistant.memory.store.table import MemoryTable
@@ -29,7 +27,7 @@ class MemoryFilter:
     kind: MemoryKind | None = None
     since: datetime | None = None
     before: datetime | None = None
-    standing: MemoryState | None = None
+    state: MemoryState | None = None
     text: str = ""
 
 
@@ -52,11 +50,11 @@ class MemoryEntry:
             which.kind in (None, self.kind)
             and (which.since is None or self.created >= which.since)
             and (which.before is None or self.created < which.before)
-            and self._stands(which.standing)
+            and self._is(which.state)
         )
 
-    def _stands(self, standing: MemoryState | None) -> bool:
-        match standing:
+    def _is(self, state: MemoryState | None) -> bool:
+        match state:
             case MemoryState.PINNED:
                 return self.pinned
             case MemoryState.NEVER_RECALLED:
@@ -64,17 +62,6 @@ class MemoryEntry:
             case MemoryState.SUPERSEDED:
                 return self.superseded_by is not None
         return True
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryPage:
-    """A page of the matching memories, newest first: those from `offset` on, out of `total`."""
-
-    entries: tuple[MemoryEntry, ...]
-    offset: int
-    total: int
-    place: int | None
-    """Position of the memory asked for; None if it doesn't match."""
 
 
 class MemoryBrowser:
@@ -90,20 +77,6 @@ class MemoryBrowser:
         """The table's version, and the entries read at that version."""
         self._chosen: tuple[str, tuple[MemoryEntry, ...]] | None = None
         """The last filter and its result; the filter is hashed, so that no search text is kept."""
-
-    def page(
-        self, which: MemoryFilter, offset: int, limit: int, around: str | None = None
-    ) -> MemoryPage:
-        """One page of the memories that match.
-
-        Args:
-            around: a memory's id; if it matches, the page that contains it is returned.
-        """
-        found = self.chosen(which)
-        place = next((at for at, each in enumerate(found) if each.id == around), None)
-        if place is not None:
-            offset = place // limit * limit
-        return MemoryPage(found[offset : offset + limit], offset, len(found), place)
 
     def chosen(self, which: MemoryFilter) -> tuple[MemoryEntry, ...]:
         """All matching memories, newest first."""
@@ -124,14 +97,6 @@ class MemoryBrowser:
         """A string that changes whenever something visible changes."""
         return self._version(self._hidden())
 
-    def users(self) -> list[tuple[str, int]]:
-        """The users who have memories here, and how many each."""
-        return [(user, self._table.count(user)) for user in self._table.users()]
-
-    def receipts(self) -> list[dict[str, Any]]:
-        """The receipts of all purges in this home, oldest first."""
-        return receipts.read(self._open_transcript().path.parent)
-
     # -- inside ---------------------------------------------------------------------------------
 
     def _hidden(self) -> Sequence[HiddenItems]:
@@ -142,7 +107,7 @@ class MemoryBrowser:
         return f"{self._table.version}-{blake2b(ids.encode(), digest_size=8).hexdigest()}"
 
     def _choose(self, which: MemoryFilter, hidden: HiddenSet) -> list[MemoryEntry]:
-        covered = which.standing is MemoryState.FORGETTING
+        covered = which.state is MemoryState.FORGETTING
         found = [
             each
             for each in self._entries()
@@ -163,6 +128,7 @@ class MemoryBrowser:
         return self._read[1]
 
     def _having(self, text: str) -> set[str]:
+        """Ids of the memories that contain a text; reads batch by batch, and keeps no text."""
         wanted = _plain(text)
         return {
             key

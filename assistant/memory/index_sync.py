@@ -12,7 +12,6 @@ from assistant.events import Event, MemoriesCounted, MemoriesRead, MemoryUsed, P
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation.curator import LOOKED_AT_AGAIN, CurationPolicy, Curator
 from assistant.memory.curation.materialize import materialize_all, rebuild_rows
-from assistant.memory.records import serialization
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.memory import Memory
 from assistant.memory.retrieval.document_expansion import ExpansionWeights, expansions
@@ -53,7 +52,6 @@ class IndexSync:
         open_table: Callable[[], MemoryTable],
         encoder: QueryEncoder,
         lexicon: TextAnalyzer,
-        ranking: Ranking,
         tiers: Tiers,
         policy: CurationPolicy,
         tell: Callable[[Event], None],
@@ -70,7 +68,6 @@ class IndexSync:
         self._user_id = user_id
         self._encoder = encoder
         self._lexicon = lexicon
-        self._ranking = ranking
         self._lifetimes = policy.lifetimes
         self._enrichment = enrichment
         self._ageing = TierRefresh(tiers)
@@ -80,7 +77,7 @@ class IndexSync:
         self._transcript: Transcript | None = None
         self._first: Callable[[MemoryTable], None] = lambda _: None
         self._profile: tuple[MemoryUsed, ...] = ()
-        self._told_count: int | None = None
+        self._reported_count: int | None = None
         self._hidden: dict[str, HiddenItems] = {}
         self._hidden_changed = 0
         """How many times `_hidden` has changed."""
@@ -92,10 +89,6 @@ class IndexSync:
         if self.store.table is None or self.index is None:
             raise self.store.why()
         return self.store.table, self.index
-
-    def profile(self) -> tuple[MemoryUsed, ...]:
-        """What is always in the prompt; the same tuple until they change."""
-        return self.index.profile if self.index is not None else ()
 
     def take_in(self, memories: Iterable[Memory]) -> bool:
         """Add memories that are not there yet to RAM, and queue them for the store; returns
@@ -115,17 +108,17 @@ class IndexSync:
 
     def hide(self, items: HiddenItems) -> None:
         """From now on, recall nothing of this."""
-        with self._taking_in:
-            self._hidden[items.id] = items
-            self._hidden_changed += 1
-            if self.index is not None:
-                self._hide_in(self.index)
-        self._tell_changes()
+        self._set_hidden(items.id, items)
 
     def unhide(self, items: HiddenItems) -> None:
         """Recall it again, unless something else hides it."""
+        self._set_hidden(items.id, None)
+
+    def _set_hidden(self, key: str, items: HiddenItems | None) -> None:
         with self._taking_in:
-            self._hidden.pop(items.id, None)
+            self._hidden.pop(key, None)
+            if items is not None:
+                self._hidden[key] = items
             self._hidden_changed += 1
             if self.index is not None:
                 self._hide_in(self.index)
@@ -168,18 +161,37 @@ class IndexSync:
             self.store.first(self._first)
             self._encoder.clear()  # another machine may have forgotten some of it
         index = self._empty_index()
-        whole = opened and self.store.read(index, self._encoder.name, self._encoder.dimensions)
+        whole = opened and self._fill(index)
         if not whole and self.index is not None:
             return
         self._take_up(index)
 
-    def mend(self, broken: UserIndex) -> None:
+    def replace(self, broken: UserIndex) -> None:
         """Replace a failing index by one read from the store. Doesn't raise."""
         if self.index is not broken:
             return
         index = self._empty_index()
-        if self.store.read(index, self._encoder.name, self._encoder.dimensions):
+        if self._fill(index):
             self._take_up(index)
+
+    def _fill(self, index: UserIndex) -> bool:
+        """Load everything remembered into a new index; returns whether it could be read."""
+
+        def load(table: MemoryTable) -> None:
+            name = self._encoder.name
+            if table.refused is None:
+                table.add_encoder(name, self._encoder.dimensions)
+            vectors = (name,) if name in table.encoders() else ()
+            index.load(table.scan(self._user_id, vectors=vectors), name if vectors else None)
+            marks = table.forgotten.of(self._user_id)
+            if marks.unfinished:  # another machine is removing these, or could not finish it
+                index.remove([key for key, each in index.outlines().items() if marks.covers(each)])
+                index.purge()
+
+        unwritten = self.store.read(load, lambda key: key in index)
+        if unwritten is not None:
+            index.add(unwritten)
+        return unwritten is not None
 
     def _take_up(self, index: UserIndex) -> None:
         with self._taking_in:
@@ -187,8 +199,8 @@ class IndexSync:
             self.index = index
         self._catch_up(index)
         self.enrich()
-        self._told_count = index.shown
-        self._tell(MemoriesRead(self._told_count))
+        self._reported_count = index.shown
+        self._tell(MemoriesRead(self._reported_count))
         self._tell_changes()
         self.stronger.attach(index)
 
@@ -277,7 +289,7 @@ class IndexSync:
     def put(self, memories: Sequence[Memory]) -> None:
         """Store new memories, or replace those with the same ids; each id may occur once."""
         table, index = self.opened()
-        table.import_(serialization.to_json(memory) for memory in memories)
+        table.put(memories)
         memories = self.store.kept(memories)  # now, as it may have waited for silence
         others = [each for each in memories if index.saying([each.id], [each.text]) == []]
         for memory in memories:
@@ -356,13 +368,12 @@ class IndexSync:
     # -- inside ---------------------------------------------------------------------------------
 
     def _empty_index(self) -> UserIndex:
-        dimensions, lifetimes = self._encoder.dimensions, self._lifetimes
         return UserIndex(
             self._user_id,
             self._lexicon,
-            dimensions,
-            self._ranking,
-            lifetimes,
+            self._encoder.dimensions,
+            Ranking(),
+            self._lifetimes,
             self._enrichment,
         )
 
@@ -379,10 +390,11 @@ class IndexSync:
 
     def _tell_changes(self) -> None:
         """Report a new profile, for the model to read in silence, and a new count."""
-        before, self._profile = self._profile, self.profile()
+        index, before = self.index, self._profile
+        self._profile = index.profile if index is not None else ()
         if self._profile != before:
             self._tell(ProfileChanged(len(self._profile)))
-        told, index = self._told_count, self.index
-        if told is not None and index is not None and index.shown != told:
-            self._told_count = index.shown
-            self._tell(MemoriesCounted(self._told_count))
+        reported = self._reported_count
+        if reported is not None and index is not None and index.shown != reported:
+            self._reported_count = index.shown
+            self._tell(MemoriesCounted(self._reported_count))

@@ -1,17 +1,63 @@
 """Memories and exchanges as JSON rows."""
 
+from datetime import UTC
 from typing import Any
 
 from assistant.context import Exchange
 from assistant.ipc import Row
+from assistant.memory.browse import MemoryEntry
 from assistant.memory.records.ids import short
 from assistant.memory.records.memory import Memory
 from assistant.memory.records.serialization import to_json
+from assistant.memory.retrieval.results import RecalledMemory
+
+CUT = 200
+"""Characters of text in a light row."""
+WHY = ("event", "score", "parts", "words")
+"""Fields of a search result that a list row doesn't have."""
 
 
 def row(memory: Memory, **more: Any) -> Row:
     """A memory's row; `short` is the beginning of its id, almost always enough to name it."""
     return {**to_json(memory), "short": short(memory.id), **more}
+
+
+def light_row(entry: MemoryEntry, text: str) -> Row:
+    """A row with only the columns of a table."""
+    return {
+        "event": "memory",
+        "id": entry.id,
+        "short": short(entry.id),
+        "kind": entry.kind.value,
+        "speaker": entry.speaker,
+        "created": entry.created.astimezone(UTC).isoformat(),
+        "pinned": entry.pinned,
+        "never_recall": entry.never_recall,
+        "superseded_by": entry.superseded_by,
+        "text": text[:CUT],
+    }
+
+
+def found_row(found: RecalledMemory, entry: MemoryEntry | None = None) -> Row:
+    """A search result's row; a light one with `entry`."""
+    full = {
+        "event": "found",
+        "id": found.id,
+        "short": short(found.id),
+        "score": round(found.score, 4),
+        "parts": {name: round(value, 4) for name, value in found.parts.items()},
+        "words": list(found.words),
+        "kind": found.kind.value,
+        "speaker": found.speaker,
+        "created": found.created.astimezone(UTC).isoformat(),
+        "superseded_by": found.superseded_by,
+        "sources": list(found.sources),
+        "tier": found.tier,
+        "text": found.text,
+    }
+    if entry is None:
+        return full
+    return light_row(entry, found.text) | {key: full[key] for key in WHY}
 
 
 def exchange_row(exchange: Exchange, **more: Any) -> Row:

@@ -32,7 +32,6 @@ from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.lifetimes import Lifetimes
 from assistant.memory.retrieval.document_expansion import ExpansionWeights
 from assistant.memory.retrieval.encoding import QueryEncoder
-from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.vectors.tiers import Tiers
 from assistant.memory.store.capacity import CapacityWarnings
 from assistant.memory.store.location import StoreLocation, store_location
@@ -183,8 +182,8 @@ class MemoryService:
         try:
             encoder = self._build_encoder()
         except ModelError as error:
-            told = f"{error} Nothing is remembered beyond the conversation."
-            self._emit(Notice(told, Severity.WARNING, error.mend))
+            text = f"{error} Nothing is remembered beyond the conversation."
+            self._emit(Notice(text, Severity.WARNING, error.mend))
             return
         opened = partial(open_store, self._location, self._emit)
         self.session_user = self._user_memory(self._user, opened, encoder, self._emit)
@@ -319,7 +318,6 @@ class MemoryService:
             open_table,
             encoder,
             self._lexicon(),
-            Ranking(),
             emit,
             tiers=Tiers.of(self._settings.memory),
             policy=CurationPolicy.of(self._settings.memory),

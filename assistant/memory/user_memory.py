@@ -37,7 +37,6 @@ from assistant.memory.retrieval.question_vectors import (
     QuestionEncoder,
     result,
 )
-from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.results import Recalled
 from assistant.memory.retrieval.user_index import UserIndex
 from assistant.memory.retrieval.vectors.tiers import Tiers
@@ -73,7 +72,6 @@ class UserMemory:
         open_table: Callable[[], MemoryTable],
         encoder: QueryEncoder,
         lexicon: TextAnalyzer,
-        ranking: Ranking,
         emit: Callable[[Event], None],
         *,
         tiers: Tiers | None = None,
@@ -84,30 +82,28 @@ class UserMemory:
         self.user_id = user_id
         self.policy = policy or CurationPolicy()
         self._encoder = encoder
-        self._emit = emit
         self._writing = WriterThread("memory-store")
-        self._keeper = IndexSync(
+        self._index_sync = IndexSync(
             user_id,
             open_table,
             encoder,
             lexicon,
-            ranking,
             tiers or Tiers(),
             self.policy,
-            self._tell_later,
+            partial(self._on_loop, emit),
             self._try_later,
             enrichment or ExpansionWeights(),
             close_table,
             self._writing,
         )
-        strong = self._keeper.stronger
+        strong = self._index_sync.stronger
         self.asking = QuestionEncoder(encoder, lexicon, self._speakers, lambda: strong.serving)
         self.writable = asyncio.Event()
         """Set once the store is read and this process may write it."""
         self.strengthening = strong
         self._misses = DeadlineMisses(emit)
         self._pace = SearchTimings(SEARCH_S)
-        self._mending = IndexRepair(self._remake)
+        self._repair = IndexRepair(self._replace_index)
         self._embedding_later = False
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -122,7 +118,7 @@ class UserMemory:
         `first` runs on the table before anything is read; it may raise StoreError.
         """
         self._loop = asyncio.get_running_loop()
-        load = partial(self._keeper.load, transcript, first)
+        load = partial(self._index_sync.load, transcript, first)
         await self._loop.run_in_executor(self._writing, self._reading, load)
 
     async def recall(
@@ -139,7 +135,7 @@ class UserMemory:
             exclude: ids of exchanges already in the prompt.
             earlier: what was said before, newest last; a question may refer to it.
         """
-        index = self._keeper.index
+        index = self._index_sync.index
         if index is None:
             return Recalled(missed=True)
         due = time.monotonic() + deadline_s
@@ -154,10 +150,10 @@ class UserMemory:
             recalled = self._search(index, asked, exclude, limit=limit)
         except Exception:  # a broken index must never cost the answer
             logger.exception("the memory index failed")
-            self._mending.failed(index)
+            self._repair.failed(index)
             self._misses.count(by_words_alone=True)
             return Recalled(missed=True)
-        self._mending.worked()
+        self._repair.worked()
         self._pace.over(limit)
         self._misses.count(asked.by_words_alone or limit.too_late)
         if recalled.missed and not recalled.memories:
@@ -167,36 +163,37 @@ class UserMemory:
 
     def profile(self) -> tuple[MemoryUsed, ...]:
         """What is always in the prompt; the same tuple until they change. Any thread."""
-        return self._keeper.profile()
+        index = self._index_sync.index
+        return index.profile if index is not None else ()
 
     def count(self) -> int:
         """How many memories have been read so far."""
-        return len(self._keeper.index or ())
+        return len(self._index_sync.index or ())
 
     def remember(self, conversation: str, exchange: Exchange) -> None:
         """Add a complete exchange. Quick; any thread. After `settled` it is on disk."""
         try:
-            if self._keeper.take_in(materialize_exchange(self.user_id, conversation, exchange)):
+            if self._index_sync.take_in(materialize_exchange(self.user_id, conversation, exchange)):
                 self._writing.post(self._keep)
-                self._writing.post(self._keeper.tidy)
+                self._writing.post(self._index_sync.tidy)
         except Exception:  # a new index reads it from the transcript
             logger.exception("the memory index failed")
-            self._mending.failed(self._keeper.index)
+            self._repair.failed(self._index_sync.index)
 
     def mark_used(self, ids: Collection[str], at: datetime) -> None:
         """Record that an answered prompt contained these memories."""
         if ids:
-            self._writing.post(self._keeper.count_use, list(ids), at)
+            self._writing.post(self._index_sync.count_use, list(ids), at)
 
     def hide(self, items: HiddenItems) -> None:
         """From now on, recall nothing of this. Quick; any thread."""
-        self._keeper.hide(items)
+        self._index_sync.hide(items)
 
     def unhide(
         self, items: HiddenItems, exchanges: Sequence[tuple[str, Exchange]] = ()
     ) -> Sequence[Exchange]:
         """Undo `hide`."""
-        self._keeper.unhide(items)
+        self._index_sync.unhide(items)
         for conversation, exchange in exchanges:  # some may have been hidden before they were read
             self.remember(conversation, exchange)
         return ()
@@ -204,7 +201,7 @@ class UserMemory:
     def purged(self, items: HiddenItems, *, clean: bool) -> None:
         """It is deleted. If traces were found, it stays hidden until the program ends."""
         if clean:
-            self._keeper.unhide(items)
+            self._index_sync.unhide(items)
         self.forget_questions()
 
     def forget_questions(self) -> None:
@@ -213,7 +210,7 @@ class UserMemory:
 
     def written(self) -> None:
         """Wait until everything is in the store; not on the event loop. Raises StoreError."""
-        self._writing.submit(self._keeper.store.flush).result()
+        self._writing.submit(self._index_sync.store.flush).result()
         if not self.store.settled:
             raise self.store.why()
 
@@ -228,11 +225,11 @@ class UserMemory:
 
     def untidy(self, unmerged: int) -> bool:
         """Whether new memories or small writes have piled up enough to slow things down."""
-        return self._keeper.untidy(unmerged)
+        return self._index_sync.untidy(unmerged)
 
     async def tidy(self, unmerged: int) -> None:
         """Clean that up. Work that has begun is finished even if the caller is cancelled."""
-        tidy = partial(self._keeper.tidy, unmerged, in_silence=True)
+        tidy = partial(self._index_sync.tidy, unmerged, in_silence=True)
         await asyncio.get_running_loop().run_in_executor(self._writing, tidy)
 
     async def close(self) -> None:
@@ -250,17 +247,17 @@ class UserMemory:
     @property
     def store(self) -> WriteQueue:
         """The memories' store on disk; only its properties may be used."""
-        return self._keeper.store
+        return self._index_sync.store
 
     @property
     def table(self) -> MemoryTable:
         """Raises StoreError: it could not be opened, or is still loading."""
-        return self._keeper.opened()[0]
+        return self._index_sync.opened()[0]
 
     @property
     def index(self) -> UserIndex:
         """Raises StoreError: it is still loading."""
-        return self._keeper.opened()[1]
+        return self._index_sync.opened()[1]
 
     def find(self, query: str, k: int = MOST, *, both: bool = False) -> Recalled:
         """Like `recall`, without a deadline.
@@ -269,7 +266,7 @@ class UserMemory:
             both: load and use the stronger encoder too. Without it the scores are the fast
                 encoder's alone, for which limits are known.
         """
-        _, index = self._keeper.opened()
+        _, index = self._index_sync.opened()
         if both:
             self.strengthening.begin().result()
         question = read_question(query[-LONGEST_QUERY:], index.speakers())
@@ -289,18 +286,18 @@ class UserMemory:
         Raises:
             StoreError: writing failed; nothing has changed.
         """
-        upkeep = self._keeper.upkeep
+        upkeep = self._index_sync.upkeep
         upkeep.told(memory.id for memory in memories if told)
-        self._writing.submit(self._keeper.put, memories).result()
+        self._writing.submit(self._index_sync.put, memories).result()
         return upkeep.standing(memory.id for memory in memories)
 
     def change(self, ids: Sequence[str], how: Callable[[Memory], Memory]) -> list[Memory]:
         """Change the memories that exist; returns their new versions. Raises as `put`."""
-        return self._writing.submit(self._keeper.change, ids, how).result()
+        return self._writing.submit(self._index_sync.change, ids, how).result()
 
     def delete(self, memories: Sequence[Memory]) -> None:
         """Deleted from recall, caches and table when it returns. Raises as `put`."""
-        self._writing.submit(self._keeper.delete, memories).result()
+        self._writing.submit(self._index_sync.delete, memories).result()
 
     @property
     def encoder(self) -> str:
@@ -313,14 +310,14 @@ class UserMemory:
 
     def enrich(self, exchanges: Collection[str]) -> None:
         """Make what idle work derived from these searchable soon. Returns at once."""
-        self._writing.post(self._keeper.enrich, exchanges)
+        self._writing.post(self._index_sync.enrich, exchanges)
 
     def rebuild(self, transcript: Transcript) -> int:
         """Derive everything again from the transcript; returns the number of memories. Meanwhile,
         recall uses the old index. Raises StoreError; it can be called again."""
-        count = self._writing.submit(self._keeper.rebuild, transcript).result()
-        self._writing.post(self._keeper.take_in_rest)
-        self._writing.post(self._keeper.tidy)
+        count = self._writing.submit(self._index_sync.rebuild, transcript).result()
+        self._writing.post(self._index_sync.take_in_rest)
+        self._writing.post(self._index_sync.tidy)
         return count
 
     def _search(
@@ -348,26 +345,23 @@ class UserMemory:
     # -- inside ---------------------------------------------------------------------------------
 
     def _speakers(self) -> frozenset[str]:
-        return index.speakers() if (index := self._keeper.index) is not None else frozenset()
+        return index.speakers() if (index := self._index_sync.index) is not None else frozenset()
 
     def _reading(self, read: Callable[[], None]) -> None:
         """Runs on the writing thread. Doesn't raise: the conversation goes on regardless."""
         try:
             read()
-            self._after_reading()
+            if self.store.writes:
+                self._on_loop(self.writable.set)
+            self._embed_rest()
+            self._index_sync.tidy()
         except Exception:
             logger.exception("the memories can't be read")
             self.store.close()  # never write to what was only half read
             self.store.failed(StoreError("The memories can't be read; the log has the reason."))
 
-    def _after_reading(self) -> None:
-        if self.store.writes and self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self.writable.set)
-        self._embed_rest()
-        self._keeper.tidy()
-
-    def _remake(self, index: UserIndex) -> None:
-        self._writing.post(self._reading, partial(self._keeper.mend, index))
+    def _replace_index(self, index: UserIndex) -> None:
+        self._writing.post(self._reading, partial(self._index_sync.replace, index))
 
     def _keep(self) -> None:
         self.store.flush()
@@ -376,21 +370,21 @@ class UserMemory:
     def _embed_rest(self, *, again: bool = False) -> None:
         """On the writing thread: encode the newest now, the rest bit by bit in silence."""
         self._embedding_later = self._embedding_later and not again
-        if self._keeper.embed_some() and not self._embedding_later:
+        if self._index_sync.embed_some() and not self._embedding_later:
             self._embedding_later = True
             with suppress(RuntimeError), low_priority():  # closed meanwhile
                 self._writing.post(self._embed_rest, again=True)
 
     def _try_later(self, seconds: float) -> None:
         """From the writing thread: retry later what failed."""
-        if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._loop.call_later, seconds, self._try_again)
+        if self._loop is not None:
+            self._on_loop(self._loop.call_later, seconds, self._try_again)
 
     def _try_again(self) -> None:
         with suppress(RuntimeError):  # closed meanwhile
-            self._writing.post(self._reading, self._keeper.read)
+            self._writing.post(self._reading, self._index_sync.read)
 
-    def _tell_later(self, event: Event) -> None:
-        """From a thread: events must be emitted on the loop."""
+    def _on_loop(self, do: Callable[..., object], *args: object) -> None:
+        """From a thread: call it on the loop, if that still runs."""
         if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._emit, event)
+            self._loop.call_soon_threadsafe(do, *args)

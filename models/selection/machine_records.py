@@ -13,6 +13,7 @@ from typing import Any
 
 from pydantic import AwareDatetime, PositiveFloat, TypeAdapter, ValidationError
 
+from assistant.paths import replacing
 from models.hardware import Hardware
 
 logger = logging.getLogger(__name__)
@@ -108,11 +109,10 @@ class Notes:
     def add(self, hardware: Hardware, **facts: Any) -> None:
         """Record facts about a machine. If the file can't be written, this is only logged."""
         everything = self._all() | {hardware.key: self.of(hardware) | facts}
-        fresh = self.path.with_suffix(".new")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            fresh.write_text(json.dumps(everything, indent=2), encoding="utf-8")
-            fresh.replace(self.path)
+            with replacing(self.path, mode=0o666) as file:
+                file.write(json.dumps(everything, indent=2).encode())
         except OSError as error:
             logger.warning("Facts about this machine could not be stored: %s", error)
 

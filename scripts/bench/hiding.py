@@ -23,7 +23,6 @@ from assistant.memory.forgetting.memory_access import MemoryAccess
 from assistant.memory.forgetting.resolver import Resolver
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.retrieval.encoding import QueryEncoder
-from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.user_memory import UserMemory
@@ -128,7 +127,7 @@ async def hiding(
     """Exchanges out of `told`, one by one; and "forget that", after questions."""
     lexicon = TextAnalyzer("en")
     queries = QueryEncoder(encoder)
-    opened = (user, lambda: table, queries, lexicon, Ranking(), _no_news)
+    opened = (user, lambda: table, queries, lexicon, _no_news)
     memory = UserMemory(*opened, close_table=lambda _: None)
     talk = Conversation.begin(user)
     memories = MemoryAccess(user, memory)

@@ -8,8 +8,9 @@ import pytest
 
 from assistant import app
 from assistant.app import open_assistant
-from assistant.compose import idle, memory
-from assistant.compose.audio import AudioPlan
+from assistant.compose import SessionPlan, idle, memory
+from assistant.encryption.home_lock import HomeLock
+from assistant.encryption.vault import Vault
 from assistant.events import Event, EventBus, IdleWork, TurnEnded
 from assistant.ipc.client import send_request
 from assistant.memory.retrieval.encoding import QueryEncoder
@@ -24,7 +25,6 @@ SETTINGS = Settings.model_validate(
     {
         "general": {"sounds": False},
         "idle": {"every_s": 0.05, "max_load": 1, "on_battery": "all"},
-        "encryption": {"mode": "off"},
     }
 )
 
@@ -57,8 +57,9 @@ async def asked(home: Home, do: str) -> dict[str, Any]:
 async def test_it_works_between_the_turns(home: Home, work: FakeWork, tmp_path: Path) -> None:
     bus, events = EventBus(), list[Event]()
     bus.subscribe(events.append)
-    plan = AudioPlan(typed=True, speak=False)
-    async with asyncio.timeout(20), open_assistant(home, SETTINGS, plan, bus) as assistant:
+    plan = SessionPlan(typed=True, speak=False)
+    vault = Vault(None, HomeLock(home, alone=False))
+    async with asyncio.timeout(20), open_assistant(home, SETTINGS, plan, bus, vault) as assistant:
         await work.busy.wait()
         assert (await asked(home, "status"))["running"] == "describe"
         work.busy.clear()

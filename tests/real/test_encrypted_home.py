@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assistant.compose.rekeying import build_rekeying
+from assistant.compose.memory import build_rekeying
 from assistant.encryption.vault import ask_nobody, open_vault
 from assistant.memory.store.table import MemoryTable
 from assistant.paths import Home

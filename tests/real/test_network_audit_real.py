@@ -58,20 +58,18 @@ def test_planted_libraries_are_named_and_loopback_is_left_alone(planted: Path) -
     (planted / "planted.c").write_text(IN_C)
     library = planted / "libreporter.so"
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, planted / "planted.c"], check=True)
-    with NetworkAudit() as audit:
-        done = subprocess.run(
-            audit.watched([sys.executable, "-c", BOTH, str(library)]),
-            env=audit.environment(os.environ),
-            check=False,
-        )
-        attempts, blind_spot = audit.attempts(), audit.blind_spot()
-
-    assert done.returncode == 7
-    assert blind_spot is None
-    assert Attempt("planted", "collector.invalid", 2) in attempts
-    assert {each.library for each in attempts} == {"planted", "libreporter.so"}
-    native = [each for each in attempts if each.library == "libreporter.so"]
-    assert all(each.target.startswith("the name server ") for each in native)
+    audit, native = NetworkAudit(planted), [0]
+    for run in (1, 2):  # what the first run tried is still there after the second
+        command = audit.watched([sys.executable, "-c", BOTH, str(library)])
+        done = subprocess.run(command, env=audit.environment(os.environ), check=False)
+        attempts = audit.attempts()
+        assert (done.returncode, audit.blind_spot()) == (7, None)
+        assert Attempt("planted", "collector.invalid", 2 * run) in attempts
+        assert {each.library for each in attempts} == {"planted", "libreporter.so"}
+        in_c = [each for each in attempts if each.library == "libreporter.so"]
+        assert all(each.target.startswith("the name server ") for each in in_c)
+        native.append(sum(each.times for each in in_c))
+    assert native[0] < native[1] < native[2]
 
 
 async def test_a_library_that_looks_up_a_name_once_in_a_conversation_is_named(

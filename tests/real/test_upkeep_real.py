@@ -17,7 +17,7 @@ from assistant.settings import Settings
 from data import located
 from models.download.cache import ModelStore
 from models.encoder.onnx import OnnxEncoder
-from tests.support.desks import open_memory_admin
+from tests.support.desks import newest, open_memory_admin
 
 pytestmark = pytest.mark.real
 
@@ -51,7 +51,7 @@ def test_what_was_told_twice_is_once_and_what_changed_is_superseded(
     with open_memory_admin(home, Settings(), lambda _: QueryEncoder(encoder)) as desk:
         (found, *_) = desk.search("Where do I live?", 10).memories
         assert found.text == "I moved to Lisbon."
-        kept = {memory.text: memory for memory in desk.newest().memories}
+        kept = {memory.text: memory for memory in newest(desk)}
         assert set(kept) == {*said} - {"Oh, my dog is called Max!"}
         assert len(kept["My dog is called Max."].sources) == 2
         assert kept["I live in Porto."].superseded_by == kept["I moved to Lisbon."].id

@@ -12,6 +12,7 @@ from assistant.events import Event, Notice
 from assistant.memory import MemoryService, UserMemory, open_memory
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.admin_requests import handle_request
+from assistant.memory.browse import MemoryFilter
 from assistant.memory.forgetting.receipts import PurgeResult
 from assistant.memory.forgetting.resolver import ForgetRequest
 from assistant.memory.records.memory import Memory, MemoryKind
@@ -91,6 +92,10 @@ def at_desk(
 
 def ask(desk: MemoryAdmin, act: str, **more: Any) -> list[Row]:
     return list(handle_request(desk, {"act": act, **more}))
+
+
+def newest(desk: MemoryAdmin, kind: MemoryKind | None = None) -> list[Memory]:
+    return desk.memories([each.id for each in desk.browsing.chosen(MemoryFilter(kind))])
 
 
 def forget_now(desk: MemoryAdmin, names: Sequence[str], *, sources: bool = False) -> PurgeResult:

@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 
 from assistant.context.conversation import Conversation
 from assistant.events import Event
-from assistant.ipc.messages import Row
+from assistant.ipc import Row
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.admin_requests import handle_request
 from tests.support.forgetting import Bench, bench

@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from assistant.events import AnswerHeard, AnswerText, Event, Latency, TurnEnded, TurnHeard
-from assistant.ipc import event_json
-from assistant.ipc.messages import Row
+from assistant.ipc import Row, event_json
 from assistant.memory.forgetting.pattern_search import SearchPatterns
 from assistant.memory.forgetting.redaction import Redaction
 from assistant.memory.transcript.conversation_recordings import Recordings

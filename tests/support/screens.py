@@ -17,7 +17,7 @@ from assistant.events import (
     PhaseChanged,
     SoundReady,
 )
-from assistant.ipc.messages import Row
+from assistant.ipc import Row
 from assistant.paths import Home
 from assistant.settings import Settings, load
 from tests.support.pilots import until

@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
+from assistant.context.conversation import Conversation
 from assistant.context.short_term import ShortTermMemory
 from assistant.events import Event, EventBus, TurnEnded
 from assistant.language.stemming import TextAnalyzer
@@ -81,7 +82,7 @@ async def session(
     bus.subscribe(events.append)
     transcript = Transcript.open(folder / "transcript.sqlite3")
     within = timedelta(hours=read.context.resume_within_h)
-    conversation = transcript.resume("me", within) or transcript.begin_conversation("me")
+    conversation = transcript.resume("me", within) or Conversation.begin("me")
     memory = ShortTermMemory(conversation, llm, read, transcript, bus.emit)
     dialogue = Dialogue(read, bus, llm, memory, LatencyLog(folder / "ledger.jsonl"))
     microphone, loudspeaker = FileMicrophone([sound]), NullLoudspeaker()

@@ -113,6 +113,10 @@ class Talk:
             if row["event"] == event and all(row.get(key) == fields[key] for key in fields):
                 return row
 
+    def has_come(self, event: str) -> bool:
+        """Whether a row of this kind has come that nobody has waited for yet."""
+        return any(row is not None and row["event"] == event for row in list(self._arriving.queue))
+
     def settle(self, seconds: float = 3.0) -> None:
         """Wait until it listens and nothing has happened for a while."""
         deadline = time.monotonic() + PATIENCE_S

@@ -37,7 +37,7 @@ def user_memory(
         second = QueryEncoder(stronger) if stronger is not None else None
         encoder = QueryEncoder(encoder or HashingEncoder(), stronger=second)
     opens = (lambda: MemoryTable.open(str(table))) if isinstance(table, Path) else table
-    return UserMemory(user, opens, encoder, TextAnalyzer("en"), Ranking(), emit, **more)
+    return UserMemory(user, opens, encoder, TextAnalyzer("en"), emit, **more)
 
 
 @asynccontextmanager

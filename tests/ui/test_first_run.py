@@ -11,6 +11,7 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Button, Input
 
+from assistant.compose import SessionPlan
 from assistant.encryption.home_lock import HomeLock
 from assistant.encryption.vault import Vault
 from assistant.errors import AudioError, ModelMissing, ModelUnavailable, StoreError
@@ -21,7 +22,7 @@ from assistant.settings import Settings, load
 from models.download.sources import DownloadProgress, PullStopped, Report
 from tests.support.fake_sound import BUILT_IN, HEADSET, FakeSound
 from tests.support.pilots import shown, until
-from tests.support.screens import ToldSession
+from tests.support.screens import ToldSession, screen
 from ui.screen.app import AssistantScreen
 from ui.screen.first_run.first_run import HELLO, FirstRun, is_new
 from ui.screen.first_run.microphone_step import NOISE_LEVELS, Judgement, MicrophoneStep
@@ -30,7 +31,6 @@ from ui.screen.safe_app import SafeApp
 from ui.screen.unlock_dialog import RecoveryStep, SecretDialog, Unlocking
 from ui.session.assistant_process import AssistantProcess
 from ui.session.model_downloads import Needed, Progress
-from ui.session.session import SessionPlan
 
 THINKING = Needed("a-model", "thinking", 1000)
 RECOVERY = "-".join(["ABCD"] * 14)
@@ -82,10 +82,6 @@ def on(app: App[int], step: type[object]) -> bool:
     return isinstance(app.screen, step) and bool(app.screen.query(Button))
 
 
-def running(session: ToldSession) -> bool:
-    return session._hear is not None
-
-
 async def test_a_new_home_is_led_from_the_microphone_to_the_first_exchange(tmp_path: Path) -> None:
     sound, models = FakeSound(BUILT_IN, HEADSET), ToldModels(THINKING)
     sound.level_dbfs = -60.0
@@ -103,9 +99,9 @@ async def test_a_new_home_is_led_from_the_microphone_to_the_first_exchange(tmp_p
         await until(pilot, lambda: on(app, ModelsStep))
         assert sound.left == sound.listened == ["Built-in"]
         assert "thinking    a-model" in shown(app)
-        assert not running(session)
+        assert not session.begun
         await pilot.press("enter")
-        await until(pilot, lambda: running(session))
+        await until(pilot, lambda: session.begun)
         session.tell(ModelsReady({"llm": "a-model"}), PhaseChanged(Phase.LISTENING))
         await until(pilot, lambda: HELLO in shown(app))
         session.tell(TurnHeard(1, "Hello."), TurnEnded(1, "Hello.", "Hi.", False, NoLatency()))
@@ -121,7 +117,7 @@ async def test_another_microphone_is_kept_and_used(tmp_path: Path) -> None:
         await pilot.press("down", "down", "down", "enter")
         await until(pilot, lambda: sound.listened == ["Built-in", "Headset"])
         await pilot.press("enter")
-        await until(pilot, lambda: running(session))
+        await until(pilot, lambda: session.begun)
     assert session.restarted[-1].audio.input_device == "Headset"
     assert load(tmp_path / "settings.toml").settings.audio.input_device == "Headset"
 
@@ -132,7 +128,7 @@ async def test_a_microphone_that_fails_is_told_and_gone_on_without(tmp_path: Pat
     async with opened(tmp_path, ToldModels(), sound=sound) as (app, pilot, session):
         await until(pilot, lambda: "! It is taken. → Close the other program." in shown(app))
         await pilot.press("escape")
-        await until(pilot, lambda: running(session))
+        await until(pilot, lambda: session.begun)
     assert session.restarted[-1].audio.input_device is None
 
 
@@ -175,19 +171,19 @@ async def test_a_download_is_stopped_and_goes_on_later(tmp_path: Path) -> None:
         await pilot.press("escape")
         await until(pilot, lambda: app.state.phase is Phase.STOPPED)
         await until(pilot, lambda: "needs models that are missing" in shown(app))
-        assert not running(session)
+        assert not session.begun
         models.waits = False
         await pilot.press("ctrl+r")
         await until(pilot, lambda: on(app, ModelsStep))
         await pilot.press("enter")
-        await until(pilot, lambda: running(session))
+        await until(pilot, lambda: session.begun)
         await until(pilot, lambda: "needs models" not in shown(app))
 
 
 async def test_a_used_home_with_its_models_is_asked_for_nothing(tmp_path: Path) -> None:
     models, sound = ToldModels(), FakeSound(BUILT_IN)
     async with opened(tmp_path, models, new=False, sound=sound) as (app, pilot, session):
-        await until(pilot, lambda: running(session))
+        await until(pilot, lambda: session.begun)
         await pilot.pause(0.1)
         assert len(app.screen_stack) == 1
         assert "Say hello" not in shown(app)
@@ -198,9 +194,8 @@ async def test_what_ended_is_started_again_and_what_is_typed_is_kept(tmp_path: P
         def say(self, text: str) -> None:
             raise StoreError("The assistant is not running, so that was not sent.")
 
-    home = Home(tmp_path)
     session = Stopped((PhaseChanged(Phase.LISTENING),))
-    app = AssistantScreen(session, home, load(home.settings_file, environment={}))
+    app = screen(session, tmp_path)
     async with app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: app.state.phase is Phase.LISTENING)
         await pilot.press("ctrl+r")
@@ -267,9 +262,8 @@ async def test_a_passphrase_is_asked_for_and_not_shown(
 
 
 async def test_a_terminal_that_is_too_small_says_so(tmp_path: Path) -> None:
-    home = Home(tmp_path)
     session = ToldSession((PhaseChanged(Phase.LISTENING),))
-    app = AssistantScreen(session, home, load(home.settings_file, environment={}))
+    app = screen(session, tmp_path)
     async with app.run_test(size=(45, 12)) as pilot:
         await until(pilot, lambda: "listening" in shown(app))
         assert "This terminal is 45×12; the screen needs" in shown(app)

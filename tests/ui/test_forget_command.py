@@ -1,70 +1,43 @@
 """`assistant memory forget`, `undo` and `pending` as a user types them."""
 
-import io
-import json
-import sys
 import time
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
-from assistant.compose import memory as building
-from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.paths import Home
+from tests.support.command_line import Run, objects
 from tests.support.desks import CELLO, DOG, ROOF, SAID, talked
-from tests.support.encoders import HashingEncoder
 from tests.support.remains import found, marked
-from ui.commands import main
-
-Run = Callable[..., tuple[int, list[str], list[str]]]
-Type = Callable[[str], None]
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.fixture
-def run(home: Home, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    """A command in this process: exit code, lines of standard output, of standard error."""
-    monkeypatch.setattr(building, "profile_encoder", lambda _: QueryEncoder(HashingEncoder()))
-    monkeypatch.setenv("COLUMNS", "100")
-
-    def command(*words: str) -> tuple[int, list[str], list[str]]:
-        code = main.main(["memory", *words])
-        told = capfd.readouterr()
-        return code, told.out.splitlines(), told.err.splitlines()
-
-    return command
+def run(run: Run) -> Run:
+    return partial(run, "memory")
 
 
 @pytest.fixture
-def types(monkeypatch: pytest.MonkeyPatch) -> Type:
-    """Somebody sits at the terminal, and types this."""
-    return lambda answer: monkeypatch.setattr(sys, "stdin", Terminal(f"{answer}\n"))
-
-
-@pytest.fixture
-def told(home: Home, run: Run) -> dict[str, str]:
-    exchanges = talked(home)
+def exchanges(home: Home, run: Run) -> dict[str, str]:
+    said = talked(home)
     assert run("rebuild")[0] == 0
-    return exchanges
+    return said
 
 
 def left(run: Run) -> set[str]:
-    rows = [json.loads(line) for line in run("list", "--json")[1]]
+    rows = objects(run("list", "--json")[1])
     return {row["text"] for row in rows if row.get("speaker") == "user"}
 
 
 def row(lines: list[str]) -> dict[str, Any]:
-    (only,) = map(json.loads, lines)
-    return dict(only)
+    [only] = objects(lines)
+    return only
 
 
-def test_one_thing_is_done_at_once_and_can_be_brought_back(run: Run, told: dict[str, str]) -> None:
-    for words in (("--about", "my dog"), ("--minutes", "10"), ("--last",), (told[ROOF],)):
+def test_one_thing_is_done_at_once_and_can_be_brought_back(
+    run: Run, exchanges: dict[str, str]
+) -> None:
+    for words in (("--about", "my dog"), ("--minutes", "10"), ("--last",), (exchanges[ROOF],)):
         code, out, err = run("forget", *words)
         assert (code, err) == (0, [])
         assert out[0].startswith("Forgotten: 2 memories and 1 exchange. Hidden now, ")
@@ -82,7 +55,7 @@ def test_one_thing_is_done_at_once_and_can_be_brought_back(run: Run, told: dict[
     assert err == ["There is nothing left to bring back.", "→ assistant memory pending"]
 
 
-def test_a_preview_shows_it_and_changes_nothing(run: Run, told: dict[str, str]) -> None:
+def test_a_preview_shows_it_and_changes_nothing(run: Run, exchanges: dict[str, str]) -> None:
     code, out, _ = run("forget", "--minutes", "30", "--preview")
     assert (code, out[0]) == (0, "This would be forgotten:")
     assert [line.split("  ")[-1].strip() for line in out[1:5]] == [
@@ -98,7 +71,7 @@ def test_a_preview_shows_it_and_changes_nothing(run: Run, told: dict[str, str]) 
         "… and 4 more memories",
         "6 memories and 3 exchanges would be forgotten.",
     ]
-    rows = [json.loads(line) for line in run("forget", told[DOG], "--preview", "--json")[1]]
+    rows = objects(run("forget", exchanges[DOG], "--preview", "--json")[1])
     assert [each["event"] for each in rows] == ["going", "going", "exchange", "preview"]
     assert left(run) == set(SAID)
     assert run("pending")[1] == ["Nothing is waiting to be deleted."]
@@ -112,27 +85,25 @@ def test_what_was_said_and_is_not_remembered_is_shown_too(run: Run, home: Home) 
 
 
 def test_at_a_terminal_somebody_is_asked_before_several_go(
-    run: Run, told: dict[str, str], types: Type
+    run: Run, exchanges: dict[str, str]
 ) -> None:
     for answer in ("", "n", "what?"):
-        types(answer)
-        code, out, err = run("forget", "--minutes", "30")
+        typed = f"{answer}\n"
+        code, out, err = run("forget", "--minutes", "30", typed=typed, terminal=True)
         assert (code, out[0], out[-1]) == (1, "This would be forgotten:", "Nothing was forgotten.")
         assert err == ["Forget these 2 things? [y/N] "]
         assert left(run) == set(SAID)
-    types("Y")
-    code, out, _ = run("forget", "--minutes", "30")
+    code, out, _ = run("forget", "--minutes", "30", typed="Y\n", terminal=True)
     assert (code, out[-1].endswith(": assistant memory undo")) == (0, True)
     assert left(run) == {DOG}
     run("undo")
-    types("yes")
-    code, _, err = run("forget", "--everything", "--now")
+    code, _, err = run("forget", "--everything", "--now", typed="yes\n", terminal=True)
     assert (code, err) == (0, ["Forget these 3 things? [y/N] "])
     assert left(run) == set()
 
 
 def test_without_a_terminal_several_need_a_yes(
-    run: Run, home: Home, told: dict[str, str], types: Type
+    run: Run, home: Home, exchanges: dict[str, str]
 ) -> None:
     for words, what in (
         (["--everything"], "everything"),
@@ -148,8 +119,7 @@ def test_without_a_terminal_several_need_a_yes(
                 " ask on."
             )
             assert "--preview" in err[1]
-    types("y")
-    assert run("forget", "--everything", "--json")[0] == 2
+    assert run("forget", "--everything", "--json", typed="y\n", terminal=True)[0] == 2
     assert left(run) == set(SAID)
     done = row(run("forget", "--minutes", "30", "--yes", "--json")[1])
     assert (done["event"], len(done["memories"]), done["attended"]) == ("forgetting", 4, False)
@@ -161,18 +131,18 @@ def test_without_a_terminal_several_need_a_yes(
 
 
 def test_it_is_gone_with_the_next_command_when_the_time_is_over(
-    run: Run, home: Home, told: dict[str, str]
+    run: Run, home: Home, exchanges: dict[str, str]
 ) -> None:
     short = ("--set", "forget.grace_s=0.05")
-    assert run("forget", told[DOG], *short)[0] == 0
+    assert run("forget", exchanges[DOG], *short)[0] == 0
     time.sleep(0.06)
     code, out, err = run("undo")
     assert (code, out) == (5, [])
     assert "is gone for good. Searched " in err[0]
     assert err[1] == "There is nothing left to bring back."
     assert found(home.root, {DOG}, []) == []
-    assert marked(home.root) == {told[DOG]}
-    now = run("forget", told[ROOF], "--set", "forget.grace_s=0")[1]
+    assert marked(home.root) == {exchanges[DOG]}
+    now = run("forget", exchanges[ROOF], "--set", "forget.grace_s=0")[1]
     assert now[0] == "Forgotten: 2 memories and 1 exchange."
     assert now[1].endswith("nothing found.")
 
@@ -199,7 +169,7 @@ def test_it_is_gone_with_the_next_command_when_the_time_is_over(
         (["0123456789"], 5, "There is no memory '0123456789'."),
     ],
 )
-def test_errors_are_a_sentence_and_a_mend(
+def test_errors_are_a_sentence_and_advice(
     run: Run, words: list[str], code: int, sentence: str
 ) -> None:
     ended, out, err = run("forget", *words)
@@ -209,7 +179,7 @@ def test_errors_are_a_sentence_and_a_mend(
 
 
 def test_a_topic_stands_in_no_log_nor_need_it_stand_on_the_command_line(
-    run: Run, home: Home, told: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    run: Run, home: Home, exchanges: dict[str, str]
 ) -> None:
     topic = "the submarine that lies in the harbour of Anna's home town, and what is in it"
     assert run("forget", "--about", topic)[0] == 5
@@ -217,7 +187,5 @@ def test_a_topic_stands_in_no_log_nor_need_it_stand_on_the_command_line(
     assert run("undo", topic)[0] == 5
     assert home.log.exists()
     assert "submarine" not in home.log.read_text(encoding="utf-8")
-    stream = io.TextIOWrapper(io.BytesIO(b"my dog\n"))
-    monkeypatch.setattr(sys, "stdin", stream)
-    assert run("forget", "--about", "-")[0] == 0
+    assert run("forget", "--about", "-", typed="my dog\n")[0] == 0
     assert left(run) == {ROOF, CELLO}

@@ -1,23 +1,21 @@
 """`assistant idle …` as a user types it, where an assistant runs and where none does."""
 
 import asyncio
-import json
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, closing, contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
 
 from assistant.compose import idle
-from assistant.compose import memory as building
 from assistant.compose.idle import JobResources, start_idle_jobs
 from assistant.errors import ModelFailed, StoreError
 from assistant.events import Event, EventBus, SpeechIgnored, TurnStarted
 from assistant.idle.jobs import compaction
-from assistant.ipc import Request, Row
-from assistant.ipc.client import RequestRefused, send_request
+from assistant.ipc import RemoteError, Request, Row, run_on_loop, send_request
 from assistant.ipc.server import RequestServer
 from assistant.memory import open_memory
 from assistant.memory.retrieval.encoding import QueryEncoder
@@ -26,28 +24,17 @@ from assistant.memory.transcript.database import Transcript
 from assistant.memory.transcript.job_queue import BACKOFF, JobQueue
 from assistant.paths import Home
 from assistant.settings import Settings
+from tests.support.command_line import Run, objects
 from tests.support.desks import in_session, talked
 from tests.support.encoders import HashingEncoder
 from tests.support.idling import NOW, FakeWork
-from ui.commands import idle as idle_command
-from ui.commands import main
-
-Run = Callable[..., tuple[int, list[str], list[str]]]
 
 
 @pytest.fixture
-def run(home: Home, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    """A command in this process: exit code, lines of standard output, of standard error."""
-    monkeypatch.setattr(building, "profile_encoder", lambda _: QueryEncoder(HashingEncoder()))
-    monkeypatch.setattr(idle_command, "ASKED_EVERY_S", 0.01)
+def run(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setattr("ui.commands.idle.ASKED_EVERY_S", 0.01)
     monkeypatch.setattr(idle, "open_benchmark", lambda *_: None)
-
-    def command(*words: str) -> tuple[int, list[str], list[str]]:
-        code = main.main(["idle", *words])
-        told = capfd.readouterr()
-        return code, told.out.splitlines(), told.err.splitlines()
-
-    return command
+    return partial(run, "idle")
 
 
 @pytest.fixture
@@ -58,13 +45,9 @@ def work(home: Home, monkeypatch: pytest.MonkeyPatch) -> FakeWork:
     return fake
 
 
-def rows(lines: list[str]) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in lines]
-
-
 def asked(run: Run) -> dict[str, Any]:
     """Of the run that was asked for, from `status`."""
-    found: dict[str, Any] = rows(run("status", "--json")[1])[0]["asked"]
+    found: dict[str, Any] = objects(run("status", "--json")[1])[0]["asked"]
     return found
 
 
@@ -81,8 +64,8 @@ def given_up(home: Home, work: FakeWork) -> None:
 
 @contextmanager
 def attended(home: Home, settings: Settings | None = None) -> Iterator[Callable[[Event], None]]:
-    """As a running assistant has it: its loop in a thread, and a door into it. Gives what tells its
-    bus of something."""
+    """The idle work of a running assistant, on a loop in a thread, and its request server. Gives a
+    function that emits an event."""
     settings, bus = settings or Settings(), EventBus()
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
@@ -91,18 +74,18 @@ def attended(home: Home, settings: Settings | None = None) -> Iterator[Callable[
     with open_memory(home, settings, None, lambda: QueryEncoder(HashingEncoder()), print) as memory:
         parts = JobResources(settings, memory.transcript, in_session(memory))
 
+        async def emit(event: Event) -> None:
+            bus.emit(event)
+
         async def begin() -> Callable[[Request], Iterator[Row]]:
             return start_idle_jobs(parts, bus, stack)
 
-        async def told(event: Event) -> None:
-            bus.emit(event)
-
-        answer = asyncio.run_coroutine_threadsafe(begin(), loop).result()
+        answer = run_on_loop(loop, begin())
         try:
             with closing(RequestServer(home.door, answer)):
-                yield lambda event: asyncio.run_coroutine_threadsafe(told(event), loop).result()
+                yield lambda event: run_on_loop(loop, emit(event))
         finally:
-            asyncio.run_coroutine_threadsafe(stack.aclose(), loop).result()
+            run_on_loop(loop, stack.aclose())
             loop.call_soon_threadsafe(loop.stop)
             thread.join()
             loop.close()
@@ -115,14 +98,13 @@ def test_in_a_new_home_there_is_nothing_and_nothing_is_made(run: Run, home: Home
     assert (code, out) == (5, [])
     assert "Nothing has been said yet" in err[0]
     assert not home.transcript.exists()
-    assert run()[0] == 0
 
 
 def test_where_no_assistant_runs_the_command_works_itself(run: Run, work: FakeWork) -> None:
     work.errors[work.subjects[1]] = ModelFailed("No.")
     code, out, err = run("run", "--json", "--set", "idle.batch=2")
     assert (code, err) == (0, [])
-    assert rows(out) == [
+    assert objects(out) == [
         {"event": "working", "kind": "describe", "waiting": 3},
         {"event": "done", "count": 0, "waiting": 3, "given_up": 0},
     ]
@@ -160,15 +142,15 @@ def test_what_was_given_up_is_shown_and_tried_again(run: Run, home: Home, work: 
             f"  given up: describe {work.subjects[0][:8]} (ModelFailed)",
         ],
     )
-    assert rows(run("status", "--json")[1])[1]["error"] == "ModelFailed"
+    assert objects(run("status", "--json")[1])[1]["error"] == "ModelFailed"
     assert run("retry", "--kind", "describe")[1] == ["1 will be retried."]
     assert run("run")[1][-1] == "3 done, 0 waiting."
 
 
 def test_a_pause_holds_until_it_is_over(run: Run, home: Home, work: FakeWork) -> None:
     assert run("pause")[1][0].startswith("Paused since ")
-    assert rows(run("status", "--json")[1])[0]["paused"] is not None
-    assert rows(run("resume", "--json")[1])[0]["paused"] is None
+    assert objects(run("status", "--json")[1])[0]["paused"] is not None
+    assert objects(run("resume", "--json")[1])[0]["paused"] is None
     assert run("status")[1] == ["Nothing is waiting."]
 
 
@@ -183,7 +165,7 @@ def test_memories_are_tidied(run: Run, home: Home, monkeypatch: pytest.MonkeyPat
 
 def test_a_running_assistant_works_on_it_itself(run: Run, home: Home, work: FakeWork) -> None:
     with attended(home):
-        status = rows(run("status", "--json")[1])[0]
+        status = objects(run("status", "--json")[1])[0]
         assert (status["attended"], status["asked"]) == (True, None)
         assert status["kinds"] == [{"kind": "describe", "waiting": 0, "given_up": 0}]
         assert run("run", "--until-empty")[1][-1] == "3 done, 0 waiting."
@@ -202,7 +184,7 @@ def test_but_not_while_somebody_speaks_nor_for_others(run: Run, home: Home, work
         request = {"act": "idle", "do": "run", "user": "me"}
         assert list(send_request(home.door, request) or ()) == [{"event": "begun"}]
         assert asked(run) == {"goes_on": True, "done": 0, "failed": None}
-        with pytest.raises(RequestRefused, match="already running"):
+        with pytest.raises(RemoteError, match="already running"):
             list(send_request(home.door, request) or ())
         assert work.runs == []
         tell(SpeechIgnored("noise"))

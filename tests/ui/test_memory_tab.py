@@ -134,7 +134,7 @@ async def test_memories_are_added_edited_and_marked(tmp_path: Path) -> None:
         for key in "pnw":  # in quick succession: all are made on what was chosen then
             here.app.simulate_key(key)
         here.app.simulate_key("g")
-        await here.until(lambda: here.desk.stats().pinned == 1)
+        await here.until(lambda: here.desk.stats()["pinned"] == 1)
         await at(here, DOG)
         marks = ("[pinned]", "[never recalled]", "-1")
         await here.until(lambda: all(mark in detail(here) for mark in marks))
@@ -155,7 +155,7 @@ async def test_memories_are_added_edited_and_marked(tmp_path: Path) -> None:
         assert [each.text for each in here.desk.search("ABCD", 1).memories] == ["ABCD"]
 
         await here.press("g", "space", "space", "p")
-        await here.until(lambda: here.desk.stats().pinned == 2)
+        await here.until(lambda: here.desk.stats()["pinned"] == 2)
         assert "2 selected" in words(here, "#about")
         await here.press("escape")
         assert here.table.selection == set()

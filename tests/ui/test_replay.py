@@ -1,16 +1,17 @@
 """Recorded conversations played back: by keys on the screen, and by the command line."""
 
-import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from assistant.context.conversation import Conversation
 from assistant.encryption.keys import KeyFile, MasterKey
 from assistant.errors import StoreError
 from assistant.events import (
@@ -29,24 +30,23 @@ from assistant.events import (
     TurnEnded,
     TurnHeard,
 )
-from assistant.ipc import event_json
+from assistant.ipc import event_to_json
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.transcript.conversation_recordings import Recordings
 from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from assistant.settings import load as load_settings
 from tests.support import homes, told
+from tests.support.command_line import Run, objects
 from tests.support.pilots import until
 from tests.support.screens import ToldSession
 from tests.support.screens import screen as told_screen
-from ui.commands import main
 from ui.screen.replay_screen import ReplayScreen
 from ui.screen.status_line import StatusLine
 from ui.session.replay import NOBODY, PlayableRecording, Replay, load
 
 AT = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 MEMORY = MemoryUsed("m", "My dog is called Max.", 0.9, said=AT - timedelta(days=1))
-Run = Callable[..., tuple[int, str, str]]
 
 
 def turn(number: int) -> list[Event]:
@@ -71,7 +71,7 @@ def record(recordings: Recordings, events: list[Event], seconds: float = 1.0) ->
     rows = [
         {
             "at": (AT + timedelta(seconds=n * seconds)).isoformat(),
-            "event": event_json.event_to_json(event),
+            "event": event_to_json(event),
         }
         for n, event in enumerate(events)
     ]
@@ -85,23 +85,15 @@ def reel(home: Home) -> PlayableRecording:
     return load(recordings, record(recordings, EVENTS))
 
 
-def screen(replay: Replay, home: Home) -> ReplayScreen:
-    return ReplayScreen(replay, home, load_settings(home.settings_file, environment={}))
-
-
 @asynccontextmanager
-async def started(app: ReplayScreen, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Pilot[int]]:
+async def playing(
+    replay: Replay, home: Home, size: tuple[int, int] = (80, 24)
+) -> AsyncIterator[tuple[ReplayScreen, Pilot[int]]]:
     """A screen whose recording is under way."""
+    app = ReplayScreen(replay, home, load_settings(home.settings_file, environment={}))
     async with app.run_test(size=size) as pilot:
         await until(pilot, lambda: app.replay.started)
-        yield pilot
-
-
-async def settle(pilot: Pilot[int]) -> None:
-    """Until it is drawn."""
-    app = pilot.app
-    assert isinstance(app, ReplayScreen)
-    await until(pilot, lambda: app.up_to_date)
+        yield app, pilot
 
 
 # -- keys ---------------------------------------------------------------------------------------
@@ -109,14 +101,13 @@ async def settle(pilot: Pilot[int]) -> None:
 
 async def test_it_is_stepped_through_by_keys(home: Home, reel: PlayableRecording) -> None:
     replay = Replay(reel, paused=True)
-    app = screen(replay, home)
-    async with started(app, size=(120, 40)) as pilot:
+    async with playing(replay, home, size=(120, 40)) as (app, pilot):
         assert replay.place == 0
         await pilot.press("right", "right")
         assert (replay.place, app.state.turn and app.state.turn.user) == (2, "Question 1?")
         assert app.now() == AT + timedelta(seconds=1)
         await pilot.press("n")
-        await settle(pilot)
+        await until(pilot, lambda: app.up_to_date)
         assert app.state.turn is not None
         assert (app.state.turn.number, app.state.turn.over) == (1, True)
         picture = app.export_screenshot()
@@ -133,8 +124,7 @@ async def test_it_is_stepped_through_by_keys(home: Home, reel: PlayableRecording
 async def test_it_plays_at_its_pace_pauses_and_goes_on(home: Home) -> None:
     recordings = Recordings(home.recordings)
     replay = Replay(load(recordings, record(recordings, EVENTS, seconds=0.01)))
-    app = screen(replay, home)
-    async with started(app) as pilot:
+    async with playing(replay, home) as (app, pilot):
         await until(pilot, lambda: replay.over)
         assert len(app.state.turns) == 3
 
@@ -143,8 +133,7 @@ async def test_space_pauses_and_plus_and_minus_change_the_pace(
     home: Home, reel: PlayableRecording
 ) -> None:
     replay = Replay(reel)
-    app = screen(replay, home)
-    async with started(app) as pilot:
+    async with playing(replay, home) as (_, pilot):
         await pilot.press("space")
         place, paused = replay.place, replay.paused
         assert paused
@@ -159,38 +148,36 @@ async def test_space_pauses_and_plus_and_minus_change_the_pace(
         await until(pilot, lambda: replay.over)
 
 
-def told_by(app: ReplayScreen, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def notices(app: ReplayScreen, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """All that it notifies of from now on."""
-    told: list[str] = []
-    monkeypatch.setattr(app, "notify", lambda message, **_: told.append(message))
-    return told
+    shown: list[str] = []
+    monkeypatch.setattr(app, "notify", lambda message, **_: shown.append(message))
+    return shown
 
 
 async def test_what_needs_an_assistant_says_one_sentence(
     home: Home, reel: PlayableRecording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    app = screen(Replay(reel, paused=True), home)
-    told = told_by(app, monkeypatch)
-    async with started(app) as pilot:
+    async with playing(Replay(reel, paused=True), home) as (app, pilot):
+        shown = notices(app, monkeypatch)
         await pilot.press("n")
         for times, key in enumerate("xsortu", 1):
             await pilot.press(key)
             await pilot.pause()
-            assert told == [NOBODY] * times, key
+            assert shown == [NOBODY] * times, key
 
 
 async def test_letters_are_typed_where_one_types(
     home: Home, reel: PlayableRecording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     replay = Replay(reel, paused=True)
-    app = screen(replay, home)
-    told = told_by(app, monkeypatch)
-    async with started(app) as pilot:
+    async with playing(replay, home) as (app, pilot):
+        shown = notices(app, monkeypatch)
         await pilot.press("i", "n", "space", "n")
         assert (replay.place, app.query_one("#typed", Input).value) == (0, "n n")
         await pilot.press("enter")
         await pilot.pause()
-        assert told == [NOBODY]
+        assert shown == [NOBODY]
 
 
 # -- recording on the screen --------------------------------------------------------------------
@@ -214,25 +201,18 @@ async def test_r_records_and_the_status_line_says_so(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def run(home: Home, capsys: pytest.CaptureFixture[str]) -> Run:
-    def command(*words: str) -> tuple[int, str, str]:
-        code = main.main(["replay", *words])
-        told = capsys.readouterr()
-        return code, told.out, told.err
-
-    return command
+def run(run: Run) -> Run:
+    return partial(run, "replay")
 
 
 def test_without_a_terminal_it_is_printed(run: Run, home: Home) -> None:
     path = record(Recordings(home.recordings), EVENTS)
     code, out, err = run(str(path))
-    assert (code, err) == (0, "")
-    assert "you: Question 2?\nAda: Answer 2.  (0.0 s)" in out
-    assert run(path.stem) == (0, out, "")
-    code, out, _ = run(path.stem, "--json")
-    assert [json.loads(line)["event"] for line in out.splitlines()] == [
-        event_json.event_to_json(event) for event in EVENTS
-    ]
+    assert (code, err) == (0, [])
+    assert "you: Question 2?\nAda: Answer 2.  (0.0 s)" in "\n".join(out)
+    assert run(path.stem) == (0, out, [])
+    rows = objects(run(path.stem, "--json")[1])
+    assert [row["event"] for row in rows] == [event_to_json(event) for event in EVENTS]
 
 
 def test_what_is_being_forgotten_is_not_shown(run: Run, home: Home) -> None:
@@ -243,80 +223,67 @@ def test_what_is_being_forgotten_is_not_shown(run: Run, home: Home) -> None:
     ]
     path = record(Recordings(home.recordings), ended)
     with closing(Transcript.open(home.transcript)) as transcript:
-        talk = transcript.begin_conversation("user")
+        talk = Conversation.begin("user")
         for each in (kept, hidden):
             transcript.store(talk, each)
         transcript.hide(HiddenItems.of("user", [hidden.id], [], AT))
-        _, out, _ = run(path.stem)
-        assert "Answer 1." in out
-        assert "2" not in out
+        shown = "\n".join(run(path.stem)[1])
+        assert ("Answer 1." in shown, "2" in shown) == (True, False)
         transcript.unhide("user", transcript.hidden("user")[0].id)
-    assert "Answer 2." in run(path.stem)[1]
+    assert "Answer 2." in "\n".join(run(path.stem)[1])
 
 
 def test_what_there_is_is_listed(run: Run, home: Home) -> None:
     code, out, _ = run()
-    assert code == 0
-    assert out.startswith("No recordings yet.")
+    assert (code, out[0].startswith("No recordings yet.")) == (0, True)
     path = record(Recordings(home.recordings), EVENTS)
-    assert run()[1].startswith(path.stem)
-    assert json.loads(run("--json")[1]) == {"event": "recording", "path": str(path)}
+    assert run()[1][0].startswith(path.stem)
+    assert objects(run("--json")[1]) == [{"event": "recording", "path": str(path)}]
 
 
 def test_the_demo_ships(run: Run) -> None:
     code, out, err = run("demo")
-    assert (code, err) == (0, "")
-    assert "Forgotten: " in out
-    assert "interrupted" in out
+    assert (code, err) == (0, [])
+    assert all(words in "".join(out) for words in ("Forgotten: ", "interrupted"))
+
+
+NOT_ONE = "hello\n"
+EMPTY = '{"recording": 1, "id": "", "began": "", "conversation": "", "key": ""}\n'
 
 
 @pytest.mark.parametrize(
-    ("content", "sentence"),
+    ("words", "code", "sentence"),
     [
-        ("", "is empty."),
-        ("hello\n", "is not a recording."),
-        ('{"recording": 9, "id": "", "began": "", "conversation": "", "key": ""}\n', "version"),
-        ('{"recording": 1, "id": "", "began": "", "conversation": "", "key": ""}\n', "nothing."),
+        (["bad.jsonl"], 5, "is not a recording."),
+        (["empty.jsonl"], 5, "nothing."),
+        (["nothing"], 5, "There is no recording nothing."),
+        (["/tmp"], 5, "There is no recording /tmp."),
+        *((["demo", f"--speed={x}"], 2, "The speed must be") for x in ("0", "fast", "nan", "1e9")),
     ],
 )
-def test_a_bad_file_is_told_in_a_sentence(
-    run: Run, tmp_path: Path, content: str, sentence: str
+def test_errors_are_a_sentence_and_advice(
+    run: Run, home: Home, words: list[str], code: int, sentence: str
 ) -> None:
-    path = tmp_path / "bad.jsonl"
-    path.write_text(content)
-    code, out, err = run(str(path))
-    assert (code, out) == (5, "")
-    assert sentence in err.splitlines()[0]
-    assert len(err.splitlines()) == 2
-
-
-def test_one_that_is_not_there_and_a_folder(run: Run, tmp_path: Path) -> None:
-    for named in ("nothing", str(tmp_path)):
-        code, _, err = run(named)
-        assert code == 5
-        assert err.startswith(f"There is no recording {named}.")
-
-
-@pytest.mark.parametrize("speed", ["0", "-1", "fast", "nan", "1e9"])
-def test_the_speed_is_a_number(run: Run, speed: str) -> None:
-    code, _, err = run("demo", f"--speed={speed}")
-    assert code == 2
-    assert "The speed must be" in err
+    home.recordings.mkdir()
+    (home.recordings / "bad.jsonl").write_text(NOT_ONE)
+    (home.recordings / "empty.jsonl").write_text(EMPTY)
+    ended, out, err = run(*words)
+    assert (ended, out, len(err)) == (code, [], 2)
+    assert sentence in err[0]
 
 
 def test_events_of_another_version_are_left_out_and_counted_once(run: Run, home: Home) -> None:
     recordings = Recordings(home.recordings)
     path = record(recordings, turn(1))
     strange = {"at": AT.isoformat(), "event": {"type": "TeaMade", "cups": 2}}
-    recordings.append(
-        path, [strange, {"at": "noon", "event": event_json.event_to_json(turn(2)[0])}]
-    )
+    recordings.append(path, [strange, {"at": "noon", "event": event_to_json(turn(2)[0])}])
     with path.open("ab") as file:
         file.write(b"\x00garbage\n" + path.read_bytes().splitlines()[1][:40])
     code, out, err = run(str(path))
-    assert (code, err) == (0, "")
-    assert out.count("3 events of this recording were left out") == 1
-    assert "Answer 1." in out
+    assert (code, err) == (0, [])
+    shown = "\n".join(out)
+    assert shown.count("3 events of this recording were left out") == 1
+    assert "Answer 1." in shown
 
 
 def test_one_of_another_key_is_told(
@@ -325,15 +292,15 @@ def test_one_of_another_key_is_told(
     mine, other = MasterKey.new(), MasterKey.new()
     foreign = record(Recordings(tmp_path / "elsewhere", other), EVENTS)
     code, _, err = run(str(foreign))
-    assert (code, "is encrypted, and there is no key." in err) == (5, True)
+    assert (code, "is encrypted, and there is no key." in err[0]) == (5, True)
     monkeypatch.setattr("assistant.encryption.keys.ARGON2", homes.CHEAP_ARGON2)
     KeyFile.locked(mine, "passphrase", homes.PASSPHRASE).write(home.key_file)
     monkeypatch.setenv("ASSISTANT_PASSPHRASE", homes.PASSPHRASE)
     code, _, err = run(str(foreign))
-    assert (code, "is encrypted with another key." in err) == (5, True)
+    assert (code, "is encrypted with another key." in err[0]) == (5, True)
     own = record(Recordings(home.recordings, mine), EVENTS)
     code, out, _ = run(str(own))
-    assert (code, "Answer 3." in out) == (0, True)
+    assert (code, "Answer 3." in "".join(out)) == (0, True)
 
 
 async def test_a_session_without_an_assistant_refuses_what_is_asked(

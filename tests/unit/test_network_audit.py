@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.traced import ADDRESS
 from ui.network_audit.audit import HOOK, Attempt, NetworkAudit
-from ui.network_audit.libraries import library_of, native_library
+from ui.network_audit.callers import library
 from ui.network_audit.seccomp import Call
 from ui.network_audit.targets import beyond, destinations
 
@@ -60,7 +60,7 @@ def test_every_message_of_a_call_is_looked_at() -> None:
     headers = struct.pack("=QI4xQQQQI4xI4x", 1000, 16, 0, 0, 0, 0, 0, 0)
     headers += struct.pack("=QI4xQQQQI4xI4x", 2000, 16, 0, 0, 0, 0, 0, 0)
     memory = {1000: first, 2000: second, 5000: headers[:56], 5064: headers[64:120]}
-    call = Call(1, 2, "sendmmsg", 0, (3, 5000, 2, 0, 0, 0))
+    call = Call(1, 2, "sendmmsg", (3, 5000, 2, 0, 0, 0))
 
     found = list(destinations(call, lambda at, _count: memory[at]))
 
@@ -68,22 +68,31 @@ def test_every_message_of_a_call_is_looked_at() -> None:
 
 
 def test_a_connected_socket_names_no_address() -> None:
-    call = Call(1, 2, "sendto", 0, (3, 5000, 10, 0, 0, 0))
+    call = Call(1, 2, "sendto", (3, 5000, 10, 0, 0, 0))
 
     assert list(destinations(call, lambda _at, _count: b"")) == []
 
 
-def test_the_library_is_the_first_on_the_stack_that_is_not_the_systems() -> None:
-    packages = "/home/x/.venv/lib/python3.11/site-packages"
-    native = f"{packages}/onnxruntime/capi/onnxruntime_pybind11_state.so"
-    interpreter = "/usr/lib/libpython3.11.so.1.0"
+PACKAGES = "/home/x/.venv/lib/python3.11/site-packages"
+NATIVE = f"{PACKAGES}/onnxruntime/capi/onnxruntime_pybind11_state.so"
+INTERPRETER = "/usr/lib/libpython3.11.so.1.0"
 
-    assert native_library(["/lib/libc.so.6", "/lib/libresolv.so.2", native]) == "onnxruntime"
-    assert native_library(["/lib/libc.so.6", interpreter, native]) == "onnxruntime"
-    assert native_library(["/lib/libc.so.6", interpreter]) == "Python"
-    assert native_library(["/lib/libc.so.6", "/opt/libplanted.so"]) == "libplanted.so"
-    assert native_library([]) is None
-    assert library_of(f"{packages}/six.py") == "six"
+
+@pytest.mark.parametrize(
+    ("paths", "name"),
+    [
+        (["/lib/libc.so.6", "/lib/libresolv.so.2", NATIVE], "onnxruntime"),
+        (["/lib/libc.so.6", INTERPRETER, NATIVE], "onnxruntime"),
+        (["/lib/libc.so.6", INTERPRETER], "Python"),
+        (["/lib/libc.so.6", "/opt/libplanted.so"], "libplanted.so"),
+        ([f"{PACKAGES}/six.so"], "six"),
+        ([], None),
+    ],
+)
+def test_the_library_is_the_first_on_the_stack_that_is_not_the_systems(
+    paths: list[str], name: str | None
+) -> None:
+    assert library(paths) == name
 
 
 @pytest.mark.parametrize(
@@ -106,23 +115,24 @@ def test_addresses_are_found_in_what_strace_writes(line: str, found: list[tuple[
     assert ADDRESS.findall(line) == found
 
 
-def test_what_python_told_of_is_not_counted_twice() -> None:
-    with NetworkAudit() as audit:
-        variables = audit.environment({"PYTHONPATH": "/elsewhere"})
-        assert variables["PYTHONPATH"].startswith(str(HOOK))
-        assert variables["PYTHONPATH"].endswith("/elsewhere")
-        Path(variables["NETWORK_AUDIT_LOG"]).write_text(
-            '{"target": "a.invalid", "library": "planted", "thread": 7, "at": 10.0}\n'
-        )
-        Path(audit.watched([sys.executable])[3]).write_text(
-            '{"watched": true}\n'
-            '{"target": "the name server 10.0.0.1", "library": "Python", "thread": 7, "at": 10.1}\n'
-            '{"target": "the name server 10.0.0.1", "library": "Python", "thread": 8, "at": 10.1}\n'
-            '{"target": "10.0.0.2:443", "library": null, "thread": 7, "at": 10.2}\n'
-        )
-        assert audit.attempts() == [
-            Attempt("planted", "a.invalid"),
-            Attempt("Python", "the name server 10.0.0.1"),
-            Attempt("unknown", "10.0.0.2:443"),
-        ]
-        assert audit.blind_spot() is None
+def test_what_python_reported_is_not_counted_twice(tmp_path: Path) -> None:
+    audit = NetworkAudit(tmp_path)
+    variables = audit.environment({"PYTHONPATH": "/elsewhere"})
+    assert variables["PYTHONPATH"].startswith(str(HOOK))
+    assert variables["PYTHONPATH"].endswith("/elsewhere")
+    Path(variables["NETWORK_AUDIT_LOG"]).write_text(
+        '{"target": "a.invalid", "library": "planted", "thread": 7, "at": 10.0}\n'
+    )
+    Path(audit.watched([sys.executable])[3]).write_text(
+        '{"watched": true}\n'
+        '{"target": "the name server 10.0.0.1", "library": "Python", "thread": 7, "at": 10.1}\n'
+        '{"watched": true}\n'
+        '{"target": "the name server 10.0.0.1", "library": "Python", "thread": 8, "at": 10.1}\n'
+        '{"target": "10.0.0.2:443", "library": null, "thread": 7, "at": 10.2}\n'
+    )
+    assert audit.attempts() == [
+        Attempt("planted", "a.invalid"),
+        Attempt("Python", "the name server 10.0.0.1"),
+        Attempt("unknown", "10.0.0.2:443"),
+    ]
+    assert audit.blind_spot() is None

@@ -3,8 +3,6 @@
 import argparse
 import sys
 from dataclasses import asdict
-from functools import partial
-from typing import Any
 
 from assistant.compose import build_rekeying
 from assistant.encryption import (
@@ -14,93 +12,93 @@ from assistant.encryption import (
     encryption_status,
 )
 from assistant.paths import Home
-from assistant.settings import Settings
+from ui.commands import ReadSettings
 from ui.commands.passphrase import ask, show_recovery
-from ui.process.console import print_json, runnable_hint
-from ui.text.encryption import mend, sentence
+from ui.process.console import print_json, print_result, runnable_hint
+
+KEYS = {"keyring": "the system's keyring", "passphrase": "the passphrase"}
 
 
-def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:
-    summary = "encrypt or decrypt your data; recover a lost key"
-    parser = commands.add_parser(
-        "encryption",
-        help=summary,
-        description=f"{summary[0].upper()}{summary[1:]}. A passphrase is asked for, or taken from "
-        f"the environment variable {PASSPHRASE_VARIABLE}.",
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Encrypt or decrypt your data; recover a lost key. A passphrase is asked for, or taken "
+        f"from the environment variable {PASSPHRASE_VARIABLE}."
     )
-    parser.set_defaults(show_help=parser.print_help)
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
     actions.add_parser("status", help="whether your data is encrypted, and how")
     for name, what in (
         ("enable", "encrypt your data, present and future"),
         ("recover", "set a new passphrase or use the keyring again, with the recovery key"),
     ):
-        action = actions.add_parser(name, help=what)
-        way = action.add_mutually_exclusive_group()
-        way.add_argument(
-            "--keyring", dest="by", action="store_const", const="keyring", help="key in the keyring"
-        )
-        way.add_argument(
-            "--passphrase",
-            dest="by",
-            action="store_const",
-            const="passphrase",
-            help="key behind a passphrase",
-        )
+        protection = actions.add_parser(name, help=what).add_mutually_exclusive_group()
+        for by, how in (
+            ("keyring", "key in the keyring"),
+            ("passphrase", "key behind a passphrase"),
+        ):
+            protection.add_argument(f"--{by}", dest="by", action="store_const", const=by, help=how)
     actions.add_parser("disable", help="decrypt your data")
     actions.add_parser(
         "change-passphrase", help="set a new passphrase, or switch from the keyring to one"
     )
 
 
-def run(args: argparse.Namespace, home: Home, settings: Settings) -> int:
-    """Carry out the command; returns the exit code. Raises AssistantError."""
+def run(args: argparse.Namespace, home: Home, settings: ReadSettings) -> int:
+    read = settings().settings
+    if args.action == "status":
+        found = encryption_status(home)
+        row = {"event": "encryption", **asdict(found), "mode": read.encryption.mode}
+        step = advice(found)
+        hint = [] if step is None else [f"→ {runnable_hint(step)}"]
+        print_result(row, sentence(found), *hint, as_json=args.json)
+        return 0
     by: KeyProtection | None = getattr(args, "by", None)
-    keys = build_rekeying(home, settings)
+    keys = build_rekeying(home, read)
+
+    def show(recovery: str) -> None:
+        if args.json:
+            print_json({"event": "recovery", "recovery_key": recovery})
+        else:
+            show_recovery(recovery, sys.stdout)
+
     match args.action:
-        case None:
-            args.show_help()
-        case "status":
-            _show(encryption_status(home), settings, as_json=args.json)
         case "enable":
-            keys.enable(by, ask, partial(_recovery, args.json), _progress)
-            _say(args, "encrypted", "Your data is encrypted.")
+            keys.enable(by, ask, show, _progress)
+            event, text = "encrypted", "Your data is encrypted."
         case "disable":
             keys.disable(ask, _progress)
-            _say(args, "decrypted", "Your data is no longer encrypted.")
+            event, text = "decrypted", "Your data is no longer encrypted."
         case "change-passphrase":
             keys.change_passphrase(ask)
-            _say(args, "passphrase", "From now on, the new passphrase unlocks your data.")
+            event, text = "passphrase", "From now on, the new passphrase unlocks your data."
         case _:
-            how = keys.recover(by, ask)
-            what = "the passphrase" if how == "passphrase" else "the system's keyring"
-            _say(args, "recovered", f"Recovered; from now on, {what} unlocks your data.")
+            how = KEYS[keys.recover(by, ask)]
+            event, text = "recovered", f"Recovered; from now on, {how} unlocks your data."
+    print_result({"event": event}, text, as_json=args.json)
     return 0
 
 
-def _show(found: EncryptionStatus, settings: Settings, *, as_json: bool) -> None:
-    if as_json:
-        row = {"event": "encryption", **asdict(found), "mode": settings.encryption.mode}
-        print_json(row, sys.stdout)
-        return
-    print(sentence(found))
-    if (step := mend(found)) is not None:
-        print(f"→ {runnable_hint(step)}")
+def sentence(found: EncryptionStatus) -> str:
+    """Whether a home is encrypted."""
+    match found.state:
+        case "encrypted":
+            how = "a passphrase" if found.by == "passphrase" else KEYS["keyring"]
+            return f"Your data is encrypted; {how} unlocks it."
+        case "plain":
+            return "Your data is not encrypted."
+        case "damaged":
+            return "Your data is encrypted, and its key file is damaged."
+        case "missing":
+            return "Your data is encrypted, and its key file is missing."
+    where = f"there is a keyring ({found.keyring})" if found.keyring else "there is no keyring"
+    return f"There is no data yet; {where}."
 
 
-def _recovery(as_json: bool, recovery: str) -> None:
-    if as_json:
-        print_json({"event": "recovery", "recovery_key": recovery}, sys.stdout)
-    else:
-        show_recovery(recovery, sys.stdout)
+def advice(found: EncryptionStatus) -> str | None:
+    """What to do about it, if anything."""
+    if found.state in ("damaged", "missing"):
+        return "assistant encryption recover"
+    return "assistant encryption enable" if found.state == "plain" else None
 
 
 def _progress(what: str) -> None:
     print(what, file=sys.stderr, flush=True)
-
-
-def _say(args: argparse.Namespace, event: str, text: str) -> None:
-    if args.json:
-        print_json({"event": event}, sys.stdout)
-    else:
-        print(text)

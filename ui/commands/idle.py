@@ -10,26 +10,20 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import datetime
-from functools import partial
-from typing import TYPE_CHECKING, Any
 
 from assistant.encryption import Vault
-from assistant.errors import SettingsError, StoreError, StoreInUse
+from assistant.errors import SettingsError, StoreError
 from assistant.events import Event, IdleWork, Notice
 from assistant.ipc import Request, Row, send_request
 from assistant.paths import Home
 from assistant.settings import Settings
+from ui.commands import ReadSettings
 from ui.commands.passphrase import unlock
-from ui.process.console import print_json, runnable_hint
-
-if TYPE_CHECKING:
-    from assistant.memory import JobQueue
+from ui.commands.requests import ask
+from ui.process.console import print_result, runnable_hint
 
 Show = Callable[[Row], None]
 
-SUMMARY = "work done while nobody speaks: show, run now, pause"
-STARTING_S = 10.0
-"""Seconds for which another process may have the memories open without accepting requests yet."""
 ASKED_EVERY_S = 0.5
 NOTHING: Row = {
     "event": "idle",
@@ -46,9 +40,7 @@ NOTHING: Row = {
 """The status of a home in which nothing has been said yet."""
 
 
-def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:
-    parser = commands.add_parser("idle", help=SUMMARY, description=SUMMARY)
-    parser.set_defaults(show_help=parser.print_help)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
     actions.add_parser("status", help="what is waiting, running, or was given up")
     running = actions.add_parser("run", help="do one batch of due work now")
@@ -62,74 +54,41 @@ def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:
         action.add_argument("--kind", metavar="K", help="only this kind of work, as in `status`")
 
 
-def run(args: argparse.Namespace, home: Home, settings: Settings) -> int:
-    """Carry out the command; returns the exit code. Raises AssistantError."""
-    if args.action is None:
-        args.show_help()
-        return 0
-    request: Row = {"act": "idle", "do": args.action, "user": settings.general.user}
-    if getattr(args, "kind", None) is not None:
-        request["kind"] = args.kind
-    show = partial(_show, as_json=args.json)
-    if args.action == "run":
-        request["until_empty"] = args.until_empty
-        _run(home, settings, request, show)
-    else:
-        for row in _answers(home, settings, request):
+def run(args: argparse.Namespace, home: Home, settings: ReadSettings) -> int:
+    read = settings().settings
+    request: Row = {"act": "idle", "do": args.action, "user": read.general.user}
+    request |= {name: getattr(args, name) for name in ("kind", "until_empty") if name in args}
+
+    def show(row: Row) -> None:
+        print_result(row, *_lines(row), as_json=args.json)
+
+    def answer() -> Iterator[Row]:
+        if not home.transcript.exists():
+            yield from _without_words(args.action)
+            return
+        with closing(unlock(home, read)) as vault:
+            if args.action == "run":
+                yield asyncio.run(_work(home, read, vault, request, show))
+                return
+            # This import takes a second; asking a running assistant doesn't need it.
+            from assistant.compose import open_idle_admin
+
+            with open_idle_admin(home, read, vault) as admin:
+                yield from admin.carry_out(request)
+
+    for row in ask(home, request, answer):
+        if row["event"] == "begun":
+            _follow(home, request, show)
+        else:
             show(row)
     return 0
 
 
-def _show(row: Row, *, as_json: bool) -> None:
-    if as_json:
-        print_json(row, sys.stdout)
-    else:
-        for line in _lines(row):
-            print(line, flush=True)
-
-
-# -- a running assistant, or the file -----------------------------------------------------------
-
-
-def _answers(home: Home, settings: Settings, request: Request) -> Iterator[Row]:
-    answered = send_request(home.door, request)
-    if answered is not None:
-        yield from answered
-        return
-    if not home.transcript.exists():
-        if request["do"] == "pause":
-            raise StoreError("Nothing has been said yet, so there is nothing to pause.")
-        yield NOTHING
-        return
-    # These imports take a second; asking a running assistant doesn't need them.
-    from assistant.compose import open_idle_admin
-
-    with (
-        closing(unlock(home, settings)) as vault,
-        open_idle_admin(home, settings, vault) as admin,
-    ):
-        yield from admin.carry_out(request)
-
-
-def _run(home: Home, settings: Settings, request: Request, show: Show) -> None:
-    until = time.monotonic() + STARTING_S
-    while True:
-        answered = send_request(home.door, request)
-        if answered is not None:
-            list(answered)
-            _follow(home, request, show)
-            return
-        if not home.transcript.exists():
-            show(_done(0, NOTHING))
-            return
-        try:
-            with closing(unlock(home, settings)) as vault:
-                asyncio.run(_work(home, settings, vault, request, show))
-            return
-        except StoreInUse:
-            if time.monotonic() > until:
-                raise
-            time.sleep(0.2)
+def _without_words(action: str) -> Iterator[Row]:
+    """The answer in a home in which nothing has been said yet."""
+    if action == "pause":
+        raise StoreError("Nothing has been said yet, so there is nothing to pause.")
+    yield NOTHING if action != "run" else _done(0, NOTHING)
 
 
 def _follow(home: Home, request: Request, show: Show) -> None:
@@ -138,7 +97,7 @@ def _follow(home: Home, request: Request, show: Show) -> None:
     Raises:
         StoreError: it failed, or the assistant has ended.
     """
-    told: Row = {}
+    shown: Row = {}
     while True:
         answered = send_request(home.door, {**request, "do": "status"})
         if answered is None:
@@ -151,14 +110,14 @@ def _follow(home: Home, request: Request, show: Show) -> None:
             show(_done(asked["done"], row))
             return
         working = {"event": "working", "kind": row["running"], "waiting": row["waiting"]}
-        if row["running"] is not None and working != told:
+        if row["running"] is not None and working != shown:
             show(working)
-            told = working
+            shown = working
         time.sleep(ASKED_EVERY_S)
 
 
-async def _work(home: Home, settings: Settings, vault: Vault, request: Request, show: Show) -> None:
-    """Do the work here, because no assistant is running."""
+async def _work(home: Home, settings: Settings, vault: Vault, request: Request, show: Show) -> Row:
+    """Do the work here, because no assistant is running; returns the final row."""
     from assistant.compose import open_idle_scheduler
 
     def hear(event: Event) -> None:
@@ -168,7 +127,7 @@ async def _work(home: Home, settings: Settings, vault: Vault, request: Request, 
             print(event.text, file=sys.stderr)
 
     async with open_idle_scheduler(home, settings, vault, hear) as scheduler:
-        kinds, kind = scheduler.backlog.kinds, request.get("kind")
+        kinds, kind = scheduler.backlog.kinds, request["kind"]
         if kind is not None and kind not in kinds:
             raise SettingsError(
                 f"There is no idle work of kind {kind!r}. Kinds: {', '.join(kinds)}.",
@@ -176,22 +135,15 @@ async def _work(home: Home, settings: Settings, vault: Vault, request: Request, 
             )
         most = None if request["until_empty"] else 1
         done = await scheduler.run_until_empty(kind, most)
-        show(_done(done, await asyncio.to_thread(_left, scheduler.queue)))
-
-
-def _left(queue: "JobQueue") -> Row:
-    counts = queue.counts()
-    given_up = sum(each.count for each in counts if each.state == "dead")
-    return {"waiting": sum(each.count for each in counts) - given_up, "given_up": given_up}
+        counts = await asyncio.to_thread(scheduler.queue.counts)
+        given_up = sum(each.count for each in counts if each.state == "dead")
+        waiting = sum(each.count for each in counts) - given_up
+        return _done(done, {"waiting": waiting, "given_up": given_up})
 
 
 def _done(count: int, left: Row) -> Row:
-    return {
-        "event": "done",
-        "count": count,
-        "waiting": left["waiting"],
-        "given_up": left["given_up"],
-    }
+    left = {name: left[name] for name in ("waiting", "given_up")}
+    return {"event": "done", "count": count, **left}
 
 
 # -- for people ---------------------------------------------------------------------------------

@@ -9,17 +9,17 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NoReturn
 
 from assistant.errors import AssistantError, SettingsError
 from assistant.paths import Home, default_home
-from assistant.settings import Loaded, load
-from ui.process import console, unexpected
-from ui.process.logs import ensure_standard_streams, logs_in, redirected_output
+from assistant.settings import load
+from ui.process import console
+from ui.process.logs import ensure_standard_streams, logs_in
 
 logger = logging.getLogger(__name__)
 
@@ -35,17 +35,7 @@ COMMANDS = {
     "memory": "browse memories; search, add, change, forget",
     "idle": "work done while nobody speaks: show, run now, pause",
 }
-FLAG_SETTINGS = {
-    "profile": "general.profile",
-    "user": "general.user",
-    "microphone": "audio.input_device",
-    "loudspeaker": "audio.output_device",
-    "llm": "llm.model",
-    "voice": "tts.model",
-    "speed": "tts.speed",
-    "language": "persona.language",
-}
-"""Flags that are shorthand for settings."""
+"""Each is a module of this package."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -67,9 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             code = _run(arguments)
         except AssistantError as error:
             code = error.exit_code
-            console.render_error(
-                error, as_json="--json" in arguments, out=sys.stdout, err=sys.stderr
-            )
+            console.render_error(error, as_json="--json" in arguments)
         sys.stdout.flush()
         return code
     except BrokenPipeError:
@@ -99,7 +87,7 @@ def _run(arguments: list[str]) -> int:
                 return 0
             args = _parser(command).parse_args(rest)
             vars(args).update(vars(shared))
-            return _dispatch(args, home)
+            return _carry_out(args, home)
         except AssistantError as error:
             if logged:
                 logger.error("The command %s ended", command, exc_info=error)
@@ -107,7 +95,7 @@ def _run(arguments: list[str]) -> int:
         except BrokenPipeError:
             raise
         except Exception as error:
-            raise _unforeseen(error, home, logged) from error
+            raise _unexpected(error, home, logged) from error
 
 
 def _default_command(flags: list[str]) -> str:
@@ -121,18 +109,36 @@ def _globals_parser() -> Parser:
     parser = Parser(prog="assistant", add_help=False)
     group = parser.add_argument_group("everywhere")
     group.add_argument("--home", type=Path, metavar="DIR", help="folder of your data")
-    group.add_argument("--profile", metavar="P", help="models to use: tiny, small or default")
-    group.add_argument("--user", metavar="NAME", help="whose conversation it is")
+    group.add_argument(
+        "--profile",
+        dest="general.profile",
+        metavar="P",
+        help="models to use: tiny, small or default",
+    )
+    group.add_argument(
+        "--user", dest="general.user", metavar="NAME", help="whose conversation it is"
+    )
     group.add_argument("--json", action="store_true", help="print JSON, one object per line")
     group.add_argument(
         "--set",
         action="append",
         default=[],
+        type=_assignment,
         metavar="SECTION.NAME=VALUE",
         help="any setting, for this run; may be repeated",
     )
     group.add_argument("--pull", action="store_true", help="first download missing models")
     return parser
+
+
+def _assignment(text: str) -> tuple[str, str]:
+    """`section.name` and value. Raises SettingsError."""
+    key, equals, value = text.partition("=")
+    if not equals or "." not in key:
+        raise SettingsError(
+            f"--set takes SECTION.NAME=VALUE, not {text!r}.", mend="assistant config"
+        )
+    return key, value
 
 
 def _parser(command: str | None) -> Parser:
@@ -145,100 +151,35 @@ def _parser(command: str | None) -> Parser:
     parser.add_argument("--version", action="store_true", help="show the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
     for name, summary in COMMANDS.items():
-        if name != command:
-            commands.add_parser(name, help=summary)
-        elif name in ("talk", "screen"):
-            _add_talk(commands.add_parser(name, help=summary, description=summary), name)
-        else:
-            _module_of(name).add_parser(commands)
+        each = commands.add_parser(name, help=summary, description=summary)
+        if name == command:
+            module = import_module(f"ui.commands.{name}")
+            module.add_arguments(each)
+            each.set_defaults(module=module, show_help=each.print_help)
     return parser
 
 
-def _module_of(command: str) -> ModuleType:
-    """The module of a command; larger ones are packages."""
-    package = f"ui.commands.{command}"
-    return import_module(f"{package}.command" if command in ("doctor", "memory") else package)
-
-
-def _add_talk(parser: argparse.ArgumentParser, name: str) -> None:
-    import_module("ui.commands.talk" if name == "talk" else "ui.commands.screen").add_arguments(
-        parser
-    )
-    parser.add_argument("--microphone", metavar="NAME", help="part of its name, or its number")
-    parser.add_argument("--loudspeaker", metavar="NAME", help="part of its name, or its number")
-    parser.add_argument("--llm", metavar="MODEL", help="catalogue name, GGUF file or repository")
-    parser.add_argument("--voice", metavar="VOICE", help="Piper voice: name or .onnx file")
-    parser.add_argument("--speed", metavar="X", help="speed of the voice; 1.0 is normal")
-    parser.add_argument("--language", metavar="CODE", help="such as en or de; auto detects it")
-
-
-def _dispatch(args: argparse.Namespace, home: Home) -> int:
-    if args.command in ("talk", "screen"):
-        return _talk(args, home)
-    module = _module_of(args.command)
-    code: int
-    match args.command:
-        case "models":
-            profile = load_settings(args, home).settings.general.profile
-            code = module.run(args, profile=profile)
-        case "devices":
-            code = module.run(args)
-        case "doctor" | "memory" | "encryption" | "idle":
-            code = module.run(args, home, load_settings(args, home).settings)
-        case "replay":
-            code = module.run(args, home, load_settings(args, home))
-        case _:
-            code = module.run(args, home, settings_flags(args))
+def _carry_out(args: argparse.Namespace, home: Home) -> int:
+    if getattr(args, "action", "") is None:
+        args.show_help()
+        return 0
+    # A flag that is shorthand for a setting has the setting's name as its `dest`.
+    flags = {key: value for key, value in vars(args).items() if "." in key and value is not None}
+    settings = partial(load, home.settings_file, flags=flags | dict(args.set))
+    code: int = args.module.run(args, home, settings)
     return code
 
 
-def _talk(args: argparse.Namespace, home: Home) -> int:
-    loaded = load_settings(args, home)
-    settings = loaded.settings
-    if args.pull:
-        import_module("ui.commands.missing_models").pull_missing(settings, sys.stderr)
-    if args.command == "screen":
-        screen: int = import_module("ui.commands.screen").run(args, home, loaded)
-        return screen
-    vault = import_module("ui.commands.passphrase").unlock(home, settings)
-    talk = import_module("ui.commands.talk")
-    with redirected_output(home) as streams:
-        code: int = talk.run(args, home, settings, streams.out, vault)
-    return code
-
-
-def load_settings(args: argparse.Namespace, home: Home) -> Loaded:
-    """The settings with this command line's flags on top. Raises SettingsError."""
-    return load(home.settings_file, flags=settings_flags(args))
-
-
-def settings_flags(args: argparse.Namespace) -> dict[str, str]:
-    """`section.name` → value for all flags that are settings. Raises SettingsError."""
-    flags = {
-        key: value
-        for name, key in FLAG_SETTINGS.items()
-        if (value := getattr(args, name, None)) is not None
-    }
-    for assignment in args.set:
-        key, equals, value = assignment.partition("=")
-        if not equals or "." not in key:
-            raise SettingsError(
-                f"--set takes SECTION.NAME=VALUE, not {assignment!r}.", mend="assistant config"
-            )
-        flags[key] = value
-    return flags
-
-
-def _unforeseen(error: Exception, home: Home, logged: bool) -> unexpected.UnexpectedError:
+def _unexpected(error: Exception, home: Home, logged: bool) -> console.UnexpectedError:
     """Write the traceback to the log, even if logging has not begun."""
     with ExitStack() as stack:
         try:
             if not logged:
                 stack.enter_context(logs_in(home))
         except AssistantError:
-            return unexpected.UnexpectedError(error, None)
+            return console.UnexpectedError(error, None)
         logger.critical("Unforeseen", exc_info=error)
-        return unexpected.UnexpectedError(error, home.log)
+        return console.UnexpectedError(error, home.log)
 
 
 if __name__ == "__main__":

@@ -1,20 +1,18 @@
 """`assistant models list | pull [NAME...] | verify [NAME...] | remove NAME`."""
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, TextIO
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TextIO
 
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
-from rich.table import Table
-
-from assistant.errors import ModelError, ModelMissing
-from assistant.paths import models_cache
+from assistant.compose import chooses_model
+from assistant.errors import ModelError, ModelMissing, StoreError
+from assistant.paths import Home, models_cache
+from assistant.settings import Settings
 from models import catalogue
 from models.download import (
     DownloadProgress,
@@ -26,16 +24,20 @@ from models.download import (
     size_text,
 )
 from models.hardware import Hardware, detect
-from models.selection import choose_profile, pull_choice
+from models.selection import choose_profile, pull_choice, select_models, wanted_models
+from ui.commands import ReadSettings
+from ui.process.console import print_json
+
+if TYPE_CHECKING:  # slow to import, and not needed when nothing is missing at a start
+    from rich.console import Console
+    from rich.progress import Progress, TaskID
 
 PLAIN_EVERY_S = 5.0
 """Seconds between progress lines without a terminal."""
 
 
-def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add `models` and its actions."""
-    parser = subparsers.add_parser("models", help="list, download, check and remove models")
-    actions = parser.add_subparsers(dest="models_action", metavar="ACTION", required=True)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     actions.add_parser("list", help="all models, and which are on this machine")
     pull = actions.add_parser("pull", help="download models; resumes a broken download")
     pull.add_argument("names", nargs="*", metavar="NAME", help="default: those of the profile")
@@ -49,50 +51,32 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 class Output:
     """Where the command writes: a terminal, a plain stream, or JSON lines."""
 
-    stream: TextIO = field(default_factory=lambda: sys.stdout)
+    stream: TextIO
     as_json: bool = False
-    live: Console | None = None
+    live: "Console | None" = None
     """The terminal while a bar is drawn on it; lines must go above the bar."""
 
     @property
     def terminal(self) -> bool:
         return not self.as_json and self.stream.isatty()
 
-    def console(self) -> Console:
-        return Console(file=self.stream, highlight=False)
-
     def say(self, sentence: str, **facts: Any) -> None:
         """Print one line: the sentence, or with `--json` the facts."""
         if self.live:
             self.live.print(sentence, markup=False, soft_wrap=True)
+        elif self.as_json:
+            print_json(facts, self.stream)
         else:
-            print(json.dumps(facts) if self.as_json else sentence, file=self.stream, flush=True)
+            print(sentence, file=self.stream, flush=True)
 
 
-def run(
-    args: argparse.Namespace,
-    *,
-    profile: str | None = None,
-    store: ModelStore | None = None,
-    hardware: Hardware | None = None,
-    stream: TextIO | None = None,
-) -> int:
-    """Carry out the command; returns the exit code.
-
-    Args:
-        args: as parsed; `args.profile` and `args.json` are the global flags.
-        profile: the settings' profile, used if there is no flag.
-        store, hardware, stream: default: the user's cache, this machine, standard output.
-
-    Raises:
-        AssistantError: for the command line to show.
-    """
-    out = Output(stream or sys.stdout, bool(args.json))
-    store = store or ModelStore(models_cache(), catalogue.read())
-    hardware = hardware or detect()
-    match args.models_action:
+def run(args: argparse.Namespace, _home: Home, settings: ReadSettings) -> int:
+    profile = settings().settings.general.profile
+    out = Output(sys.stdout, args.json)
+    store = ModelStore(models_cache(), catalogue.read())
+    match args.action:
         case "list":
-            return _list(store, out)
+            _list(store, out)
         case "verify":
             return _verify(store, args.names, out)
         case "remove":
@@ -103,21 +87,23 @@ def run(
                 model=args.name,
                 bytes=freed,
             )
-            return 0
         case _:
-            name = args.profile or profile or "default"
-            return _pull(store, hardware, args.names, name, out)
+            pull(store, detect(), args.names, profile, out)
+    return 0
 
 
-def _list(store: ModelStore, out: Output) -> int:
+def _list(store: ModelStore, out: Output) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
     rows = [_row(store, model) for model in store.catalogue.models.values()]
     if out.as_json:
         for row in rows:
-            out.say("", **row)
-        return 0
+            print_json(row, out.stream)
+        return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("NAME", "ROLE", "SIZE", "MEMORY", "LANGUAGES", "LICENCE", "STATE"):
-        table.add_column(heading, no_wrap=True, justify="right" if "M" in heading[:1] else "left")
+        table.add_column(heading, no_wrap=True, justify="right" if heading == "MEMORY" else "left")
     for row in rows:
         table.add_row(
             row["name"],
@@ -128,12 +114,11 @@ def _list(store: ModelStore, out: Output) -> int:
             row["licence"],
             _state_text(row),
         )
-    console = out.console()
+    console = Console(file=out.stream, highlight=False)
     if not out.terminal:
         console.width = 200
     console.print(table)
     console.print(f"Cache: {store.cache}", soft_wrap=True)
-    return 0
 
 
 def _row(store: ModelStore, model: catalogue.Model) -> dict[str, Any]:
@@ -187,15 +172,31 @@ def _verify(store: ModelStore, names: Sequence[str], out: Output) -> int:
     return code
 
 
-def _pull(
+def pull(
     store: ModelStore, hardware: Hardware, names: Sequence[str], profile: str, out: Output
-) -> int:
+) -> None:
+    """Download models: these, or those of the profile. Raises ModelError, StoreError."""
+
+    def arrived(one: PullResult) -> None:
+        sentence = f"{one.name}: already here and intact."
+        if one.source is not None:
+            size = size_text(one.bytes)
+            sentence = f"{one.name}: {size} from {one.source} in {one.seconds:.0f} s."
+        out.say(
+            sentence,
+            event="pulled",
+            model=one.name,
+            source=one.source,
+            bytes=one.bytes,
+            seconds=round(one.seconds, 2),
+        )
+
     with _progress(out) as report:
         if names:
-            store.pull(names, report, arrived=lambda one: _tell(one, out))
-            return 0
+            store.pull(names, report, arrived=arrived)
+            return
         choice = choose_profile(profile, hardware, store, anew=True)
-        choice = pull_choice(store, choice, hardware, report, arrived=lambda one: _tell(one, out))
+        choice = pull_choice(store, choice, hardware, report, arrived=arrived)
     out.say(
         f"Profile {profile}. {choice.reason}",
         event="profile",
@@ -203,83 +204,102 @@ def _pull(
         models=list(choice.profile.models),
         reason=choice.reason,
     )
-    return 0
 
 
-def _tell(one: PullResult, out: Output) -> None:
-    if one.source is None:
-        sentence = f"{one.name}: already here and intact."
-    else:
-        sentence = f"{one.name}: {size_text(one.bytes)} from {one.source} in {one.seconds:.0f} s."
-    out.say(
-        sentence,
-        event="pulled",
-        model=one.name,
-        source=one.source,
-        bytes=one.bytes,
-        seconds=round(one.seconds, 2),
-    )
+def pull_missing(settings: Settings, stream: TextIO) -> None:
+    """Download what is missing at a start, with progress on `stream`; quick if nothing is.
+
+    A language model that suits the machine better than the present one is downloaded too. If that
+    fails, the start goes on, and is not tried again on the same day.
+
+    Raises:
+        SettingsError: there is no such profile.
+        ModelError: a model could not be downloaded.
+    """
+    selection = select_models(settings)
+    store, hardware, notes = selection.store, selection.hardware, selection.notes
+    llm, profile = selection.profile.llm, settings.general.profile
+    wanted = wanted_models(settings, selection)
+    missing = store.missing(wanted)
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    refused = notes.of(hardware).get("refused") == today
+    absent = selection.choice.absent if chooses_model(settings) and not refused else None
+    if not missing and absent is None:
+        return
+    out = Output(stream)
+    # The whole profile, since `default` also depends on what the network offers.
+    names = [] if absent or llm in missing else missing
+    try:
+        pull(store, hardware, names, profile, out)
+    except (ModelError, StoreError) as error:
+        if absent is None or store.missing(wanted):
+            raise
+        notes.add(hardware, refused=today)
+        print(f"{error} Continuing with {llm}.", file=stream)
+    if rest := store.missing([name for name in wanted if name != llm]):
+        pull(store, hardware, rest, profile, out)
 
 
 @contextmanager
 def _progress(out: Output) -> Iterator[Report]:
     """Shows progress: a bar on a terminal, occasional lines elsewhere, nothing in JSON."""
-    if not out.terminal:
-        yield _Plain(out)
-        return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-    )
-    with Progress(*columns, console=out.console(), transient=True) as bars:
-        out.live = bars.console
-        try:
-            yield _Bars(bars)
-        finally:
-            out.live = None
-
-
-@dataclass(slots=True)
-class _Bars:
-    """One bar per model and kind of work."""
-
-    bars: Progress
-    tasks: dict[tuple[str, str], Any] = field(default_factory=dict)
-
-    def __call__(self, step: DownloadProgress) -> None:
-        key = (step.model, step.doing)
-        if key not in self.tasks:
-            for task in self.tasks.values():
-                self.bars.update(task, visible=False)
-            self.tasks[key] = self.bars.add_task(step.model)
-        text = _what(step)
-        self.bars.update(
-            self.tasks[key], description=text, completed=step.done, total=step.total or None
+    if out.as_json:
+        yield lambda _: None
+    elif not out.terminal:
+        yield _lines(out)
+    else:
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            DownloadColumn,
+            Progress,
+            TextColumn,
+            TransferSpeedColumn,
         )
 
+        text = TextColumn("{task.description}")
+        columns = (text, BarColumn(), DownloadColumn(), TransferSpeedColumn())
+        console = Console(file=out.stream, highlight=False)
+        with Progress(*columns, console=console, transient=True) as bars:
+            out.live = bars.console
+            try:
+                yield _bars(bars)
+            finally:
+                out.live = None
 
-@dataclass(slots=True)
-class _Plain:
+
+def _bars(bars: "Progress") -> Report:
+    """One bar per model and kind of work."""
+    tasks: dict[tuple[str, str], TaskID] = {}
+
+    def report(step: DownloadProgress) -> None:
+        key = (step.model, step.doing)
+        if key not in tasks:
+            for task in tasks.values():
+                bars.update(task, visible=False)
+            tasks[key] = bars.add_task(step.model)
+        bars.update(
+            tasks[key], description=_what(step), completed=step.done, total=step.total or None
+        )
+
+    return report
+
+
+def _lines(out: Output) -> Report:
     """A line when the work changes, and every few seconds; checking is quick and silent."""
-
-    out: Output
     last: tuple[str, str, str] | None = None
-    told: float = 0.0
+    last_at = 0.0
 
-    def __call__(self, step: DownloadProgress) -> None:
-        key = (step.model, step.doing, step.source)
-        now = time.monotonic()
-        if (
-            self.out.as_json
-            or step.doing == "verifying"
-            or (key == self.last and now - self.told < PLAIN_EVERY_S)
-        ):
+    def report(step: DownloadProgress) -> None:
+        nonlocal last, last_at
+        key, now = (step.model, step.doing, step.source), time.monotonic()
+        if step.doing == "verifying" or (key == last and now - last_at < PLAIN_EVERY_S):
             return
-        self.last, self.told = key, now
+        last, last_at = key, now
         share = f", {100 * step.done // step.total} %" if step.total else ""
-        self.out.say(f"{_what(step)}{share}")
+        out.say(f"{_what(step)}{share}")
+
+    return report
 
 
 def _what(step: DownloadProgress) -> str:

@@ -10,12 +10,6 @@ from assistant.paths import Home
 from assistant.settings import Settings
 from ui.process.console import runnable_hint
 
-PROMPTS: dict[SecretKind, str] = {
-    "passphrase": "Passphrase: ",
-    "new passphrase": "New passphrase: ",
-    "recovery key": "Recovery key: ",
-}
-
 
 def unlock(home: Home, settings: Settings) -> Vault:
     """The vault of a home; created for a new one. Messages go to standard error.
@@ -41,11 +35,12 @@ def ask(question: SecretKind) -> str | None:
         return None
     if not sys.stdin.isatty():
         return (sys.stdin.readline().strip() or None) if question == "recovery key" else None
+    prompt = f"{question.capitalize()}: "
     if question == "recovery key":
-        print(PROMPTS[question], end="", file=sys.stderr, flush=True)
+        print(prompt, end="", file=sys.stderr, flush=True)
         return sys.stdin.readline().strip() or None
     try:
-        given = getpass.getpass(PROMPTS[question])
+        given = getpass.getpass(prompt)
         again = getpass.getpass("Once more: ") if question == "new passphrase" else given
     except EOFError:
         return None

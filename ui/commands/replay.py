@@ -5,7 +5,6 @@ import sys
 from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from assistant.encryption import open_vault
 from assistant.errors import SettingsError, StoreError
@@ -14,6 +13,8 @@ from assistant.memory import Recordings, is_sealed, read_recording
 from assistant.paths import Home
 from assistant.settings import Loaded
 from data import located
+from ui.commands import ReadSettings
+from ui.commands.passphrase import ask
 from ui.process.console import print_json
 from ui.process.logs import redirected_output
 from ui.session.replay import PlayableRecording, Replay
@@ -23,13 +24,10 @@ DEMO = "demo"
 FASTEST = 1000.0
 
 
-def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:
-    summary = "play a recorded conversation back"
-    parser = commands.add_parser(
-        "replay",
-        help=summary,
-        description=f"{summary[0].upper()}{summary[1:]}, on the screen, or as lines without a "
-        "terminal. To record a conversation, press r on the screen, or use talk --record.",
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Play a recorded conversation back, on the screen, or as lines without a terminal. To "
+        "record a conversation, press r on the screen, or use talk --record."
     )
     parser.add_argument(
         "file",
@@ -38,39 +36,39 @@ def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:
         help="a recording, or the name of one in your data folder; demo ships with the program; "
         "default: list all recordings",
     )
-    parser.add_argument(
-        "--speed", dest="pace", default="1", metavar="X", help="2 is twice as fast; default: 1"
-    )
+    parser.add_argument("--speed", default="1", metavar="X", help="2 is twice as fast; default: 1")
 
 
-def run(args: argparse.Namespace, home: Home, loaded: Loaded) -> int:
-    """Play it, print it, or list recordings; returns the exit code.
+def run(args: argparse.Namespace, home: Home, settings: ReadSettings) -> int:
+    """Play it, print it, or list recordings.
 
     Raises:
         SettingsError: the speed is invalid.
         StoreError: there is no such recording, or it can't be read.
     """
-    speed = _speed(args.pace)
+    loaded, speed = settings(), _speed(args.speed)
     if args.file is None:
-        return _list(home, as_json=args.json)
+        _list(home, as_json=args.json)
+        return 0
     path = recording_file(home, args.file)
     with ExitStack() as stack:
         key = None
         if is_sealed(path):
-            from ui.commands.passphrase import ask
-
             vault = open_vault(home, loaded.settings, ask)
             stack.callback(vault.close)
             key = vault.key
-        recording = read_recording(home, path, key)
-        reel = PlayableRecording.of(recording, path)
+        recording = PlayableRecording.of(read_recording(home, path, key), path)
     if args.json:
-        for at, event in reel.events:
-            print_json({"at": at.isoformat(), "event": event_to_json(event)}, sys.stdout)
+        for at, event in recording.events:
+            print_json({"at": at.isoformat(), "event": event_to_json(event)})
     elif sys.stdin.isatty() and sys.stdout.isatty():
-        return _play(reel, speed, home, loaded)
+        return _play(recording, speed, home, loaded)
     else:
-        _print(reel, loaded.settings.persona.name)
+        view = PlainView(sys.stdout, loaded.settings.persona.name)
+        if recording.notice is not None:
+            view.show(recording.notice)
+        for _, event in recording.events:
+            view.show(event)
     return 0
 
 
@@ -102,39 +100,29 @@ def _speed(typed: str) -> float:
     return speed
 
 
-def _list(home: Home, *, as_json: bool) -> int:
+def _list(home: Home, *, as_json: bool) -> None:
     paths = Recordings(home.recordings).paths()
     if as_json:
         for path in paths:
-            print_json({"event": "recording", "path": str(path)}, sys.stdout)
-        return 0
+            print_json({"event": "recording", "path": str(path)})
+        return
     for path in paths:
         when = datetime.fromtimestamp(path.stat().st_mtime).astimezone()
         print(f"{path.stem}  {path.stat().st_size / 1000:,.0f} kB  ended {when:%Y-%m-%d %H:%M}")
     if not paths:
         print("No recordings yet. To make one, press r on the screen, or: assistant talk --record")
     print("demo  ships with the program")
-    return 0
 
 
-def _play(reel: PlayableRecording, speed: float, home: Home, loaded: Loaded) -> int:
-    with redirected_output(home) as streams:
+def _play(recording: PlayableRecording, speed: float, home: Home, loaded: Loaded) -> int:
+    with redirected_output(home) as out:
         from ui.screen.replay_screen import ReplayScreen
         from ui.screen.safe_app import draw
         from ui.screen.terminal import drawing_on
 
-        replay = Replay(reel, speed)
-        app = ReplayScreen(replay, home, loaded, drawing_on(streams.out))
+        replay = Replay(recording, speed)
+        app = ReplayScreen(replay, home, loaded, drawing_on(out))
         code: int = draw(app, replay)
     if app.crash is not None:
         raise app.crash
     return code
-
-
-def _print(reel: PlayableRecording, name: str) -> None:
-    """Print it as `assistant talk` would have."""
-    view = PlainView(sys.stdout, name)
-    for notice in filter(None, (reel.notice,)):
-        view.show(notice)
-    for _, event in reel.events:
-        view.show(event)

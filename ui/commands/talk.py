@@ -6,18 +6,19 @@ import os
 import stat
 import sys
 from collections.abc import AsyncIterator
-from pathlib import Path
-from typing import TextIO
 
 from assistant.app import Assistant, open_assistant
-from assistant.compose import AudioPlan
+from assistant.compose import SessionPlan
 from assistant.encryption import Vault
 from assistant.errors import AssistantError
 from assistant.events import Event, EventBus, Notice, Severity
 from assistant.paths import Home
 from assistant.settings import Settings
-from ui.commands.record_option import add_record
+from ui.commands import ReadSettings
+from ui.commands.passphrase import unlock
+from ui.commands.session_options import add_files, add_settings
 from ui.process.console import PIPE_CLOSED_EXIT
+from ui.process.logs import redirected_output
 from ui.process.signals import end_on_signals
 from ui.text.conversation import JsonView, PlainView, View
 
@@ -43,16 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"typed during a conversation, each on its own line:\n  {'words':<22}a turn\n{typed}\n\n"
         "Flags of all commands: assistant --help"
     )
-    parser.add_argument(
-        "--input",
-        action="append",
-        default=[],
-        type=Path,
-        metavar="WAV",
-        help="use this recording instead of a microphone; may be repeated",
-    )
-    parser.add_argument("--output", type=Path, metavar="WAV", help="write its speech to this file")
-    add_record(parser)
+    add_files(parser)
     parser.add_argument(
         "--text", action="store_true", help="read turns from standard input, one per line"
     )
@@ -62,27 +54,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=None,
         help="with --text: speak the answers too (default: on a terminal)",
     )
+    add_settings(parser)
 
 
-def run(args: argparse.Namespace, home: Home, settings: Settings, out: TextIO, vault: Vault) -> int:
-    """Hold a conversation until its end; returns the exit code."""
-    view = JsonView(out) if args.json else PlainView(out, settings.persona.name)
-    plan = AudioPlan(
-        recordings=tuple(args.input),
-        output=args.output,
-        typed=args.text,
-        speak=args.speak if args.speak is not None else not args.text or sys.stdin.isatty(),
-    )
-    return asyncio.run(_converse(home, settings, plan, view, vault, args.record))
+def run(args: argparse.Namespace, home: Home, settings: ReadSettings) -> int:
+    """Hold a conversation until its end."""
+    read = settings().settings
+    if args.pull:
+        from ui.commands.models import pull_missing
+
+        pull_missing(read, sys.stderr)
+    vault = unlock(home, read)
+    with redirected_output(home) as out:
+        view = JsonView(out) if args.json else PlainView(out, read.persona.name)
+        plan = SessionPlan(
+            recordings=tuple(args.input),
+            output=args.output,
+            typed=args.text,
+            speak=args.speak if args.speak is not None else not args.text or sys.stdin.isatty(),
+            record=args.record,
+        )
+        return asyncio.run(_converse(home, read, plan, view, vault))
 
 
 async def _converse(
-    home: Home,
-    settings: Settings,
-    plan: AudioPlan,
-    view: View,
-    vault: Vault,
-    record: Path | None,
+    home: Home, settings: Settings, plan: SessionPlan, view: View, vault: Vault
 ) -> int:
     bus = EventBus()
     ended = asyncio.Event()
@@ -104,7 +100,7 @@ async def _converse(
         ended.set()
 
     end_on_signals(("SIGINT", "SIGTERM"), stop, 2 * END_S)
-    session = asyncio.create_task(_session(home, settings, plan, bus, view, vault, record))
+    session = asyncio.create_task(_session(home, settings, plan, bus, view, vault))
     waiting = asyncio.create_task(ended.wait())
     await asyncio.wait({session, waiting}, return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()
@@ -117,62 +113,47 @@ async def _converse(
         os._exit(128 + received[0] if received else PIPE_CLOSED_EXIT)
     if broken:
         raise broken[0]
-    if session.done() and not session.cancelled():
+    if not session.cancelled():
         session.result()
     return 0
 
 
 async def _session(
-    home: Home,
-    settings: Settings,
-    plan: AudioPlan,
-    bus: EventBus,
-    view: View,
-    vault: Vault,
-    record: Path | None,
+    home: Home, settings: Settings, plan: SessionPlan, bus: EventBus, view: View, vault: Vault
 ) -> None:
     async with open_assistant(home, settings, plan, bus, vault) as assistant:
-        if record is not None:
-            await assistant.record(record if record.name else None)
         view.ready(hears=assistant.hears)
         if plan.typed or (not assistant.hears and not sys.stdin.isatty()):
-            await _typed(assistant, bus)
+            # One line is one turn; the next is read when the answer has ended.
+            await assistant.read_up()
+            await _take_lines(assistant, bus, wait=True)
         elif plan.recordings:
             await assistant.recordings_ended()
         elif sys.stdin is not None and sys.stdin.isatty():
-            await _commanded(assistant, bus)
+            await _take_lines(assistant, bus, wait=False)
         else:
             await asyncio.Event().wait()
 
 
-async def _typed(assistant: Assistant, bus: EventBus) -> None:
-    """One line is one turn; the next is read when the answer has ended."""
-    await assistant.read_up()
+async def _take_lines(assistant: Assistant, bus: EventBus, *, wait: bool) -> None:
+    """Typed turns, and commands that begin with a slash, until /quit or the end of the input.
+
+    Args:
+        wait: read the next line when the turn is answered.
+    """
     async for line in _lines():
         text = line.strip()
         if text == "/quit":
             return
         if text.startswith("/"):
-            await run_typed_command(assistant, text, bus)
+            await _run_typed_command(assistant, text, bus)
         elif text:
             await assistant.say(text)
-            await assistant.answered()
+            if wait:
+                await assistant.answered()
 
 
-async def _commanded(assistant: Assistant, bus: EventBus) -> None:
-    """Beside the microphone: typed turns, and commands that begin with a slash."""
-    async for line in _lines():
-        text = line.strip()
-        if text == "/quit":
-            return
-        if not text.startswith("/"):
-            if text:
-                await assistant.say(text)
-        else:
-            await run_typed_command(assistant, text, bus)
-
-
-async def run_typed_command(assistant: Assistant, text: str, bus: EventBus) -> None:
+async def _run_typed_command(assistant: Assistant, text: str, bus: EventBus) -> None:
     if text in TYPED_COMMANDS:
         try:
             await assistant.command(text[1:])

@@ -4,15 +4,13 @@ import json
 import os
 import platform
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
-from ui.network_audit.libraries import PYTHON
+from ui.network_audit.callers import PYTHON
 
 ROOT = Path(__file__).resolve().parents[2]
 HOOK = Path(__file__).resolve().parent / "python_hook"
@@ -40,28 +38,19 @@ class Attempt:
 
 
 class NetworkAudit:
-    """Runs a program that must not leave this machine; use as a context manager.
+    """Runs a program that must not leave this machine.
 
     On Linux every attempt is refused and observed, whoever makes it. On macOS `sandbox-exec`
     refuses all, but only those made in Python are observed. Elsewhere those are observed, and none
     refused.
+
+    Args:
+        folder: for what is observed, in one run or several.
     """
 
-    def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="network-audit-")
-        self._report = Path(self._folder.name) / "calls.jsonl"
-        self._log = Path(self._folder.name) / "python.jsonl"
-
-    def __enter__(self) -> "NetworkAudit":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._folder.cleanup()
+    def __init__(self, folder: Path) -> None:
+        self._report = folder / "calls.jsonl"
+        self._log = folder / "python.jsonl"
 
     def watched(self, command: Sequence[str]) -> list[str]:
         """The command that runs `command` under observation."""

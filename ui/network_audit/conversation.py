@@ -6,9 +6,9 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
+from assistant.compose import SessionPlan
 from assistant.encryption import HomeLock, Vault
 from assistant.errors import AssistantError, ModelFailed
 from assistant.events import Event, Phase, PhaseChanged, Remarked, TurnEnded
@@ -17,16 +17,18 @@ from assistant.settings import Settings
 from data import located
 from ui.network_audit.audit import Attempt, NetworkAudit
 from ui.session.assistant_process import COMMAND, AssistantProcess
-from ui.session.session import SessionPlan
 
-TOLD = "My locker code is 4471."
-ASKED = "What is my locker code?"
+STATEMENT = "My locker code is 4471."
+QUESTION = "What is my locker code?"
 FORGET = "Forget that."
 RECORDING = "recordings/today.flac"
 ANSWER_S = 120.0
 """Seconds that an answer may take on a busy machine."""
 LASTING_S = 25.0
 """Seconds. A library may report only after having been loaded for a while, such as onnxruntime."""
+
+Events = asyncio.Queue[Event | AssistantError | None]
+"""What the assistant reports; an error ends the conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +56,72 @@ async def converse_under_watch(
     """
     began = time.monotonic()
     trial = _trial_settings(settings)
-    with NetworkAudit() as audit, tempfile.TemporaryDirectory(prefix="assistant-") as folder:
-        home = Home(Path(folder) / "home").create()
+    with tempfile.TemporaryDirectory(prefix="assistant-") as name:
+        folder = Path(name)
+        audit = NetworkAudit(folder)
+        home = Home(folder / "home").create()
         vault = Vault(None, HomeLock(home, alone=False))
         watched, environment = audit.watched(command), audit.environment(os.environ)
-        speech = SessionPlan(recordings=(located(RECORDING),), output=Path(folder) / "answer.wav")
+
+        async def unlock() -> Vault:
+            return vault
+
+        async def hold(plan: SessionPlan, lines: Sequence[str], lasting_s: float = 0.0) -> None:
+            events: Events = asyncio.Queue()
+            assistant = AssistantProcess(
+                home, trial, unlock, plan, command=watched, environment=environment
+            )
+            await assistant.start(lambda event, _at: events.put_nowait(event), events.put_nowait)
+            try:
+                await _talk(assistant, events, plan, lines, lasting_s)
+            finally:
+                await assistant.close()
+
         try:
-            first = _Visit(home, trial, vault, speech, watched, environment)
-            await first.hold((TOLD,))
-            second = _Visit(home, trial, vault, SessionPlan(typed=True), watched, environment)
-            await second.hold((ASKED, FORGET), lasting_s)
+            speech = SessionPlan(recordings=(located(RECORDING),), output=folder / "answer.wav")
+            await hold(speech, (STATEMENT,))
+            await hold(SessionPlan(typed=True), (QUESTION, FORGET), lasting_s)
         finally:
             vault.close()
         return Watched(audit.attempts(), audit.blind_spot(), time.monotonic() - began)
+
+
+async def _talk(
+    assistant: AssistantProcess,
+    events: Events,
+    plan: SessionPlan,
+    lines: Sequence[str],
+    lasting_s: float,
+) -> None:
+    """Let the recording be answered, then say the lines, each after the answer to the one before;
+    last at least so long.
+
+    Raises:
+        AssistantError: there was no answer.
+    """
+    began = time.monotonic()
+    if plan.recordings:
+        await _until(events, TurnEnded, Remarked)
+    else:
+        while await _until(events, PhaseChanged) != PhaseChanged(Phase.LISTENING):
+            continue
+    for line in lines:
+        assistant.say(line)
+        await _until(events, TurnEnded, Remarked)
+    await asyncio.sleep(max(0.0, lasting_s - (time.monotonic() - began)))
+
+
+async def _until(events: Events, *kinds: type[Event]) -> Event:
+    try:
+        async with asyncio.timeout(ANSWER_S):
+            while True:
+                event = await events.get()
+                if isinstance(event, AssistantError):
+                    raise event
+                if isinstance(event, kinds):
+                    return event
+    except TimeoutError as error:
+        raise ModelFailed(f"The trial conversation got no answer for {ANSWER_S:g} s.") from error
 
 
 def _trial_settings(settings: Settings) -> Settings:
@@ -77,71 +132,3 @@ def _trial_settings(settings: Settings) -> Settings:
     values["context"] |= {"resume_within_h": 0}
     values["idle"] |= {"enabled": True, "every_s": 1, "max_load": 1, "on_battery": "all"}
     return Settings.model_validate(values)
-
-
-class _Visit:
-    """One session of the assistant, from start to end."""
-
-    def __init__(
-        self,
-        home: Home,
-        settings: Settings,
-        vault: Vault,
-        plan: SessionPlan,
-        command: list[str],
-        environment: dict[str, str],
-    ) -> None:
-        self._spoken = bool(plan.recordings)
-        self._events: asyncio.Queue[Event | AssistantError] = asyncio.Queue()
-
-        async def unlock() -> Vault:
-            return vault
-
-        self._hosted = AssistantProcess(
-            home, settings, unlock, plan, command=command, environment=environment
-        )
-
-    async def hold(self, lines: Sequence[str], lasting_s: float = 0.0) -> None:
-        """Say the lines, each after the answer to the one before; last at least so long.
-
-        Raises:
-            AssistantError: there was no answer.
-        """
-        began = time.monotonic()
-        await self._hosted.start(self._hear, self._end)
-        try:
-            if self._spoken:
-                await self._until(TurnEnded, Remarked)
-            else:
-                await self._until_listening()
-            for line in lines:
-                self._hosted.say(line)
-                await self._until(TurnEnded, Remarked)
-            await asyncio.sleep(max(0.0, lasting_s - (time.monotonic() - began)))
-        finally:
-            await self._hosted.close()
-
-    def _hear(self, event: Event, _at: datetime) -> None:
-        self._events.put_nowait(event)
-
-    def _end(self, error: AssistantError | None) -> None:
-        if error is not None:
-            self._events.put_nowait(error)
-
-    async def _until_listening(self) -> None:
-        while await self._until(PhaseChanged) != PhaseChanged(Phase.LISTENING):
-            continue
-
-    async def _until(self, *kinds: type[Event]) -> Event:
-        try:
-            async with asyncio.timeout(ANSWER_S):
-                while True:
-                    event = await self._events.get()
-                    if isinstance(event, AssistantError):
-                        raise event
-                    if isinstance(event, kinds):
-                        return event
-        except TimeoutError as error:
-            raise ModelFailed(
-                f"The trial conversation got no answer for {ANSWER_S:g} s."
-            ) from error

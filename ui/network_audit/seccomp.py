@@ -68,7 +68,6 @@ class Call:
     id: int
     thread: int
     name: str
-    instruction_pointer: int
     arguments: tuple[int, ...]
 
 
@@ -116,9 +115,9 @@ def receive(listener: int) -> Call | None:
         if error.errno in (errno.ENOENT, errno.EINTR):
             return None
         raise
-    identity, thread, _, number, _, pointer, *arguments = NOTIFICATION.unpack(buffer)
+    identity, thread, _, number, _, _, *arguments = NOTIFICATION.unpack(buffer)
     names = {each: name for name, each in CALLS[platform.machine()].items()}
-    return Call(identity, thread, names[number], pointer, tuple(arguments))
+    return Call(identity, thread, names[number], tuple(arguments))
 
 
 def is_valid(listener: int, call: Call) -> bool:

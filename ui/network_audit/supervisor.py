@@ -2,9 +2,10 @@
 
     python -m ui.network_audit.supervisor REPORT COMMAND...
 
-Writes JSON lines to REPORT, one per attempt: `{"target": …, "call": …, "library": …}`. The first is
-`{"watched": true}`, or `{"unsupported": "why"}` if this system can't do it; then the command is not
-run. Connections to loopback addresses and local sockets are allowed. Exits with the command's code.
+Appends JSON lines to REPORT. A run's first is `{"watched": true}`, or `{"unsupported": "why"}` if
+this system can't do it; then the command is not run. Each attempt adds `{"target": …, "library": …,
+"thread": …, "at": …}`. Connections to loopback addresses and local sockets are allowed. Exits with
+the command's code.
 """
 
 import contextlib
@@ -20,8 +21,7 @@ from pathlib import Path
 from typing import TextIO
 
 from ui.network_audit import seccomp
-from ui.network_audit.libraries import native_library
-from ui.network_audit.process_memory import callers, read
+from ui.network_audit.callers import callers, library, read
 from ui.network_audit.targets import beyond, destinations
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -35,7 +35,7 @@ UNSUPPORTED_EXIT = 69
 def main(arguments: list[str]) -> int:
     """Returns the exit code."""
     report, *command = arguments
-    with Path(report).open("w", encoding="utf-8", buffering=1) as out:
+    with Path(report).open("a", encoding="utf-8", buffering=1) as out:
         try:
             listener = seccomp.install()
         except seccomp.Unsupported as error:
@@ -93,16 +93,16 @@ def _answer_one(listener: int, out: TextIO) -> None:
     try:
         addresses = list(destinations(call, lambda at, count: read(call.thread, at, count)))
         targets = [target for each in addresses if (target := beyond(each)) is not None]
-        library = native_library(callers(call.thread)) if targets else None
+        caller = library(callers(call.thread)) if targets else None
     except OSError as error:
         if not seccomp.is_valid(listener, call):
             return
-        targets, library = [f"unreadable ({error.strerror})"], None
+        targets, caller = [f"unreadable ({error.strerror})"], None
     if not seccomp.is_valid(listener, call):
         return
     for target in targets:
-        row = {"target": target, "library": library, "thread": call.thread}
-        _write(out, row | {"call": call.name, "at": time.monotonic()})
+        row = {"target": target, "library": caller, "thread": call.thread}
+        _write(out, row | {"at": time.monotonic()})
     seccomp.answer(listener, call, errno.ENETUNREACH if targets else 0)
 
 

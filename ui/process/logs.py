@@ -13,7 +13,6 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, redirect_stderr, redirect_stdout
-from dataclasses import dataclass
 from logging.handlers import RotatingFileHandler
 from typing import TextIO
 
@@ -33,14 +32,6 @@ QUOTING_ERRORS = (ValueError, LookupError, ModelFailed, SettingsError)
 server's comment on a prompt, and a command line that is not understood."""
 
 
-@dataclass(frozen=True, slots=True)
-class TerminalStreams:
-    """The terminal, or whatever standard output and error were connected to."""
-
-    out: TextIO
-    err: TextIO
-
-
 class DiscreetFormatter(logging.Formatter):
     """Time, level, logger, message; traceback if there is one. No words of a conversation."""
 
@@ -50,13 +41,13 @@ class DiscreetFormatter(logging.Formatter):
             message = QUOTED.sub("[…]", message)
         line = f"{self.formatTime(record)} {record.levelname} {record.name}: {message}"
         error = record.exc_info[1] if record.exc_info else None
-        return f"{line}\n{_told(error)}" if error else line
+        return f"{line}\n{_without_words(error)}" if error else line
 
 
-def _told(error: BaseException) -> str:
+def _without_words(error: BaseException) -> str:
     """Frames, types and harmless messages of an exception and its causes."""
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    before = f"{_told(cause)}\nwhich led to\n" if cause else ""
+    before = f"{_without_words(cause)}\nwhich led to\n" if cause else ""
     message = "…" if isinstance(error, QUOTING_ERRORS) else QUOTED.sub("[…]", str(error))
     frames = "".join(traceback.format_tb(error.__traceback__))
     return f"{before}{frames}{type(error).__qualname__}: {message}"
@@ -110,11 +101,11 @@ def _loguru_to(handler: logging.Handler) -> Iterator[None]:
 
 
 @contextmanager
-def redirected_output(home: Home) -> Iterator[TerminalStreams]:
-    """Point file descriptors 1 and 2 at the home's native log; yields the real streams.
+def redirected_output(home: Home) -> Iterator[TextIO]:
+    """Point file descriptors 1 and 2 at the home's native log; yields the real standard output.
 
     Output of Python libraries and child processes ends up in that log too. Until the block ends,
-    only the yielded streams reach the terminal.
+    only the yielded stream reaches the terminal.
 
     Raises:
         StoreError: the home can't be written.
@@ -124,19 +115,18 @@ def redirected_output(home: Home) -> Iterator[TerminalStreams]:
     with ExitStack() as stack:
         log = _open_native_log(home)
         stack.callback(os.close, log)
-        streams = []
-        for number, stream in ((1, sys.stdout), (2, sys.stderr)):
-            real = os.dup(number)
-            stack.callback(os.close, real)
-            stack.callback(os.dup2, real, number)
+        real = {number: os.dup(number) for number in (1, 2)}
+        for number, copy in real.items():
+            stack.callback(os.close, copy)
+            stack.callback(os.dup2, copy, number)
             os.dup2(log, number)
-            streams.append(stack.enter_context(_writer(real, stream)))
+        out = stack.enter_context(_writer(real[1], sys.stdout))
         stack.callback(_flush)
         # Python's own streams may use other descriptors (in an IDE, or a test).
         native = stack.enter_context(_writer(log, sys.stdout))
         stack.enter_context(redirect_stdout(native))
         stack.enter_context(redirect_stderr(native))
-        yield TerminalStreams(*streams)
+        yield out
 
 
 def ensure_standard_streams() -> None:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
+from assistant.compose import SessionPlan
 from assistant.errors import AssistantError, StoreError
-from assistant.ipc import Request, Row, event_from_json, send_request
+from assistant.ipc import RemoteError, Request, Row, event_from_json, send_request
 from assistant.paths import Home
 from assistant.settings import Settings
-from ui.process.unexpected import UnexpectedError
-from ui.session.session import Ended, Heard, SessionPlan, Unlock
+from ui.process.console import UnexpectedError
+from ui.session.session import Ended, Heard, Unlock
 
 if TYPE_CHECKING:
     from assistant.encryption import Vault
@@ -36,14 +37,6 @@ class StartRequest(BaseModel):
     settings: Settings
     key: str | None
     plan: SessionPlan
-
-
-class AssistantFailed(AssistantError):
-    """The assistant ended; says why."""
-
-    def __init__(self, message: str, mend: str | None, exit_code: int) -> None:
-        super().__init__(message, mend=mend)
-        self.exit_code = exit_code
 
 
 class AssistantProcess:
@@ -171,7 +164,7 @@ class AssistantProcess:
             self._process = None
             sentence = f"The assistant's process ended unexpectedly (code {code})."
             mend = f"See the log: {self._home.log}"
-            ended(failed or AssistantFailed(sentence, mend, 70))
+            ended(failed or RemoteError(sentence, mend, 70))
 
 
 async def _events(process: asyncio.subprocess.Process, hear: Heard) -> AssistantError | None:
@@ -183,5 +176,5 @@ async def _events(process: asyncio.subprocess.Process, hear: Heard) -> Assistant
         if "event" in row:
             hear(event_from_json(row["event"]), datetime.fromisoformat(row["at"]))
         else:
-            failed = AssistantFailed(**row["failed"])
+            failed = RemoteError(**row["failed"])
     return failed

@@ -25,9 +25,9 @@ from assistant.errors import AssistantError
 from assistant.events import Event, EventBus, MicrophoneLevel, Notice, Severity, UserSensed
 from assistant.ipc import Row, event_to_json
 from assistant.paths import Home
+from ui.process.console import UnexpectedError
 from ui.process.logs import logs_in, redirected_output
 from ui.process.scheduling import use_default_scheduling
-from ui.process.unexpected import UnexpectedError
 from ui.session.assistant_process import StartRequest
 
 if TYPE_CHECKING:
@@ -82,8 +82,8 @@ def main() -> None:
     use_default_scheduling()
     order = StartRequest.model_validate_json(sys.stdin.buffer.readline())
     home = Home(order.home)
-    with logs_in(home), redirected_output(home) as streams:
-        asyncio.run(_run(order, home, EventWriter(streams.out)))
+    with logs_in(home), redirected_output(home) as out:
+        asyncio.run(_run(order, home, EventWriter(out)))
 
 
 async def _run(order: StartRequest, home: Home, outbox: EventWriter) -> NoReturn:
@@ -133,18 +133,13 @@ async def _serve(order: StartRequest, home: Home, outbox: EventWriter) -> None:
 async def _session(
     order: StartRequest, home: Home, bus: EventBus, commands: Commands, imported: threading.Event
 ) -> None:
-    # These bring pipecat, which logs when it is imported.
+    # This brings pipecat, which logs when it is imported.
     from assistant.app import open_assistant
-    from assistant.compose import AudioPlan
 
     imported.set()
     key = MasterKey(bytes.fromhex(order.key)) if order.key is not None else None
     vault = Vault(key, HomeLock(home, alone=False))
-    plan = order.plan
-    audio = AudioPlan(plan.recordings, plan.output, plan.typed, plan.speak)
-    async with open_assistant(home, order.settings, audio, bus, vault) as assistant:
-        if plan.record is not None:
-            await assistant.record(plan.record if plan.record.name else None)
+    async with open_assistant(home, order.settings, order.plan, bus, vault) as assistant:
         playing = asyncio.create_task(assistant.recordings_ended())
         try:
             while (row := await commands.get()) is not None:

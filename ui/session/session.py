@@ -2,9 +2,7 @@
 (`Replay`)."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from assistant.errors import AssistantError
@@ -19,18 +17,6 @@ Heard = Callable[[Event, datetime], None]
 """Receives an event and when it happened."""
 Ended = Callable[[AssistantError | None], None]
 Unlock = Callable[[], Awaitable["Vault"]]
-
-
-@dataclass(frozen=True, slots=True)
-class SessionPlan:
-    """Where the assistant listens and speaks; default: the machine's own devices."""
-
-    recordings: tuple[Path, ...] = ()
-    output: Path | None = None
-    typed: bool = False
-    speak: bool = True
-    record: Path | None = None
-    """Where to record the conversation; an empty name: in the home."""
 
 
 class Session(Protocol):

@@ -1,6 +1,5 @@
 """Reads and changes the settings file."""
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import Table
 
 from assistant.errors import SettingsError, StoreError
-from assistant.paths import Home
+from assistant.paths import Home, replacing
 from assistant.settings import Loaded, Settings, load
 
 SECRET = frozenset({"llm.api_key"})
@@ -105,12 +104,9 @@ def _write(home: Home, document: tomlkit.TOMLDocument) -> None:
     """Replace the file atomically; only its owner may read it, since it may contain a key."""
     home.create()
     file = home.settings_file
-    new = file.with_suffix(".new")
     try:
-        new.unlink(missing_ok=True)
-        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
+        with replacing(file) as out:
             out.write(tomlkit.dumps(document).encode())
-        new.replace(file)
     except OSError as error:
         raise StoreError(f"The settings file {file} can't be written: {error.strerror}.") from error
 

@@ -1,13 +1,14 @@
-"""What `assistant memory forget`, `undo` and `pending` print for people."""
+"""What `assistant memory forget`, `undo`, `pending` and `receipts` print for people."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
 from assistant.ipc import Row
+from models.download import size_text
 from ui.process.console import runnable_hint
 
-EVENTS = frozenset({"preview", "forgetting", "forgotten", "undone", "pending", "pendings"})
+Receipt = Mapping[str, Any]
 HEADINGS = {
     "going": "This would be forgotten:",
     "changing": "These would stay, without the parts that came from what you are forgetting:",
@@ -19,7 +20,7 @@ STAYING = (
 
 
 def lines(row: Row) -> Iterator[str]:
-    """For one of `EVENTS`."""
+    """For a row of an answer about forgetting; none for any other."""
     match row["event"]:
         case "preview":
             yield from _preview(row)
@@ -96,11 +97,49 @@ def _staying(row: Row) -> Iterator[str]:
         yield STAYING
 
 
-def _receipt(receipt: Row) -> Iterator[str]:
+def _receipt(receipt: Receipt) -> Iterator[str]:
     looked = f"Searched {receipt['files']:,} files ({receipt['bytes'] / 1e6:.1f} MB)"
-    found = [each["name"] for each in receipt["searched"] if each["found"]]
-    yield f"{looked}: still found in {', '.join(found)}." if found else f"{looked}: nothing found."
+    yield f"{looked}: {_found(receipt) or 'nothing found'}."
     yield from receipt["unprovable"]
+
+
+def receipt_summary(receipt: Receipt) -> str:
+    """One line: when, what, and whether anything was found."""
+    at = datetime.fromisoformat(receipt["at"]).astimezone()
+    what = f"{memories(receipt['memories'])}, {exchanges(receipt['exchanges'])}"
+    nothing = "nothing found"
+    if receipt["unprovable"]:
+        nothing += ", but not everything can be proven"
+    return f"{at:%Y-%m-%d %H:%M}  {what:<28}  {_found(receipt) or nothing}"
+
+
+def receipt_details(receipt: Receipt) -> Iterator[str]:
+    """Store by store."""
+    at = datetime.fromisoformat(receipt["at"]).astimezone()
+    yield f"Gone for good at {at:%Y-%m-%d %H:%M:%S}:"
+    yield f"{memories(receipt['memories'])} and {exchanges(receipt['exchanges'])}."
+    yield ""
+    yield "Searched:"
+    for each in receipt["searched"]:
+        counts = ((each["files"], "file"), (each["versions"], "version"))
+        looked = [f"{count:,} {name}{'s'[: count > 1]}" for count, name in counts if count]
+        looked.append(size_text(each["bytes"]))
+        where = f"still found in {', '.join(each['found'])}" if each["found"] else "nothing found"
+        yield f"  {each['name']:<20} {', '.join(looked)}: {where}"
+    yield ""
+    if receipt["clean"]:
+        yield "Nothing was found."
+    else:
+        yield "Traces were found. To clean up and search again:"
+        yield "assistant memory verify-forgotten --clean"
+    for sentence in receipt["unprovable"]:
+        yield f"Not proven: {sentence}"
+
+
+def _found(receipt: Receipt) -> str:
+    """Where something was found; empty if nothing was."""
+    found = [each["name"] for each in receipt["searched"] if each["found"]]
+    return f"still found in {', '.join(found)}" if found else ""
 
 
 def _moment(text: str) -> str:

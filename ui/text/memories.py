@@ -2,7 +2,7 @@
 
 import shutil
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
 from rich.cells import cell_len, set_cell_size
@@ -12,7 +12,7 @@ from assistant.language.calendar import relative_date
 from assistant.language.speakers import ASSISTANT, USER
 from assistant.memory import ADDED_BY_USER, short
 from models.download import size_text
-from ui.text import forgetting, receipts
+from ui.text import forgetting
 from ui.text.forgetting import memories
 from ui.text.terminal_safe import plain
 
@@ -20,7 +20,7 @@ LABEL = 14
 LEAST_WIDTH = 60
 
 
-def lines(rows: Iterator[Row], least_score: float = 0.0) -> Iterator[str]:
+def lines(rows: Iterable[Row], least_score: float = 0.0) -> Iterator[str]:
     """The lines for an answer.
 
     Args:
@@ -58,8 +58,6 @@ class _View:
                 yield self._marked(row)
             case "going" | "changing" | "exchange":
                 yield from self._in_preview(row)
-            case event if event in forgetting.EVENTS:
-                yield from forgetting.lines(row)
             case "split":
                 yield f"{memories(row['count'])} are separate now."
             case "imported":
@@ -71,21 +69,20 @@ class _View:
             case "user":
                 yield f"{plain(row['user']):<24}  {memories(row['memories'])}"
             case "receipt":
-                yield receipts.summary(row["receipt"])
+                yield forgetting.receipt_summary(row["receipt"])
             case "counted" if row["of"] == "receipts" and not row["count"]:
                 yield "Nothing has been forgotten for good yet."
             case "stats":
                 yield from _stats(row)
             case "verified":
                 yield from _verified(row)
+            case _:
+                yield from forgetting.lines(row)
 
     def _line(self, row: Row) -> str:
         head = f"{plain(row['short']):<10}  {self._when(row):<17}  {_kind(row):<10}  "
-        marks = "".join(
-            f"[{word}] "
-            for name, word in (("pinned", "pinned"), ("never_recall", "never recalled"))
-            if row.get(name)
-        )
+        marks = "[pinned] " if row.get("pinned") else ""
+        marks += "[never recalled] " if row.get("never_recall") else ""
         return head + _cut(marks + " ".join(plain(row["text"]).split()), self._width - len(head))
 
     def _in_preview(self, row: Row) -> Iterator[str]:

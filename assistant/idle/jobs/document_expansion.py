@@ -19,7 +19,7 @@ from assistant.idle.jobs.expansion_prompt import ABOUT, QUESTIONS, Made, SpokenL
 from assistant.idle.jobs.model_job import ModelJob, utc_now
 from assistant.idle.jobs.structured_output import FewShotPrompt
 from assistant.memory import Transcript, UserMemory
-from assistant.memory.curation import DerivedOutput, document_expansion, exchange_rows, fingerprint
+from assistant.memory.curation import DerivedOutput, document_expansion, fingerprint
 from models.interfaces import LanguageModel
 
 USER, ASSISTANT = "User", "Assistant"
@@ -99,9 +99,7 @@ class DocumentExpansionJob(ModelJob[ExpansionInput, document_expansion.Expansion
     # -- internals ------------------------------------------------------------------------------
 
     def _seen(self, exchange: Exchange) -> ExpansionInput:
-        before = exchange_rows.before(
-            self._transcript, self._user, exchange, expansion_prompt.SHOWN_BEFORE
-        )
+        before = self._transcript.before(self._user, exchange, expansion_prompt.SHOWN_BEFORE)
         lines = [
             (each.id, SpokenLine(speaker, text))
             for each in before

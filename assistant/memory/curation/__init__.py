@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from assistant.memory.retrieval import document_expansion
     from assistant.memory.retrieval.document_expansion import fingerprint
     from assistant.memory.store.maintenance import rewrite
-    from assistant.memory.transcript import exchange_rows, fact_rows, span_summaries
+    from assistant.memory.transcript import fact_rows, span_summaries
     from assistant.memory.transcript.derived_outputs import DerivedOutput, DerivedOutputs
     from assistant.memory.transcript.fact_rows import EXTRACTED, Fact, memories_of_facts
     from assistant.memory.transcript.span_summaries import SUMMARISED, Span
@@ -61,7 +61,6 @@ __all__ = [
     "comparable",
     "document_expansion",
     "exchange_of",
-    "exchange_rows",
     "extract_sentences",
     "fact_id",
     "fact_rows",

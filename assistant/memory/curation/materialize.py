@@ -13,7 +13,6 @@ from assistant.language.name_introduction import name_told
 from assistant.language.speakers import ASSISTANT, USER
 from assistant.language.third_person import third_person
 from assistant.memory.curation.statements import statements
-from assistant.memory.records import serialization
 from assistant.memory.records.ids import WISH, merged_ids, telling
 from assistant.memory.records.memory import MARKS, Memory, MemoryKind
 from assistant.memory.retrieval.user_profile import TEXTS
@@ -145,7 +144,7 @@ def rebuild_rows(table: MemoryTable, user_id: str, made: Sequence[Memory]) -> se
         table.delete(user_id, twice)
     rows = list((twice | {key: fresh[key] for key in twice if key in fresh} | changed).values())
     for start in range(0, len(rows), SAVED_AT_ONCE):
-        table.import_(map(serialization.to_json, rows[start : start + SAVED_AT_ONCE]))
+        table.put(rows[start : start + SAVED_AT_ONCE])
     table.compact()
     return set(fresh) - set(before)
 

@@ -20,8 +20,7 @@ from assistant.memory.forgetting.verify import verify_gone, what_cannot_be_prove
 from assistant.memory.store.open_table import folder_of
 from assistant.memory.store.rewrite import Layout
 from assistant.memory.store.table import MemoryTable
-from assistant.memory.transcript.database import Transcript
-from assistant.memory.transcript.vacuum import FreePages
+from assistant.memory.transcript.database import FreePages, Transcript
 from assistant.paths import Home
 
 

@@ -21,7 +21,6 @@ from assistant.memory.forgetting.cascade import Cascade, cascade
 from assistant.memory.forgetting.receipts import PurgeResult, Receipt
 from assistant.memory.forgetting.redaction import Redaction
 from assistant.memory.forgetting.verify import patterns_of, verify_gone
-from assistant.memory.records import serialization
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.store.maintenance import in_order, rewrite
 from assistant.memory.store.table import MemoryTable
@@ -161,6 +160,6 @@ def _delete(user: str, plan: Cascade, table: MemoryTable, memory: UserMemory | N
         memory.delete(plan.deleted)
         memory.index.purge()
     else:
-        table.import_(map(serialization.to_json, plan.changed))
+        table.put(plan.changed)
         table.delete(user, [each.id for each in plan.deleted])
     rewrite(table)

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import os
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 from assistant.errors import StoreError
 from assistant.events import Searched
-from assistant.paths import Home
+from assistant.paths import Home, replacing
 
 logger = logging.getLogger(__name__)
 
@@ -77,13 +76,9 @@ def keep(root: Path, receipt: Receipt) -> None:
     """Add a receipt to those of a home. Raises StoreError."""
     path = Home(root).receipts
     rows = [*read(root)[-MOST + 1 :], receipt.as_json()]
-    new = path.with_suffix(".new")
     try:
-        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            file.writelines(f"{json.dumps(row)}\n" for row in rows)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(path)
+        with replacing(path) as file:
+            file.writelines(f"{json.dumps(row)}\n".encode() for row in rows)
     except OSError as error:
         raise StoreError(
             f"The receipt of what was forgotten can't be written to {path}: {error.strerror}.",

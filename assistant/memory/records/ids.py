@@ -11,10 +11,28 @@ from assistant.memory.records.memory import Memory, MemoryKind
 
 WISH = "wish"
 """Suffix of memories made from lasting wishes."""
-
+ADDED_BY_USER = "you"
+"""In `sources`, instead of an exchange's id, for what the user wrote."""
+FACT = "fact"
+"""Suffix of facts; a number follows."""
+SUMMARY = "summary"
+"""Suffix of summaries; the number of the first turn follows."""
+LEAST_PREFIX = 6
+"""Characters of an id needed to name a memory."""
+NAMED_AT_ONCE = 4
+"""How many of the matching ids a message lists."""
 
 OURS = re.compile(r"[0-9a-f]{32}")
 """Ids made by this program: random, so they reveal nothing."""
+FACT_ID = re.compile(rf"(?P<exchange>.+)-{FACT}(?P<number>\d+)")
+SUMMARY_ID = re.compile(rf"(?P<conversation>.+)-{SUMMARY}(?P<first>\d+)")
+PART = re.compile(
+    rf"(?P<of>.+)(?P<which>-(?:{USER}|{ASSISTANT}|{NAME}|{ADDRESS}|\d{{1,6}}-{WISH}"
+    rf"|(?:{FACT}|{SUMMARY})\d{{1,6}}))",
+    re.DOTALL,
+)
+"""Derived ids begin with the id of an exchange or a conversation; a suffix gives the speaker, or
+the kind and a number."""
 
 
 def telling(exchange: str, speaker: str) -> str:
@@ -39,18 +57,6 @@ def repeated(memory: Memory) -> tuple[str, ...]:
 def merged_ids(memories: Iterable[Memory]) -> set[str]:
     """Ids of turns without a memory of their own, because another one stands for them."""
     return {telling(each, memory.speaker) for memory in memories for each in repeated(memory)}
-
-
-ADDED_BY_USER = "you"
-"""In `sources`, instead of an exchange's id, for what the user wrote."""
-FACT = "fact"
-"""Suffix of facts; a number follows."""
-SUMMARY = "summary"
-"""Suffix of summaries; the number of the first turn follows."""
-LEAST_PREFIX = 6
-"""Characters of an id needed to name a memory."""
-NAMED_AT_ONCE = 4
-"""How many of the matching ids a message lists."""
 
 
 def short(key: str, length: int = 8) -> str:
@@ -99,9 +105,6 @@ def no_such_memory(named: str) -> StoreError:
     return StoreError(f"There is no memory {named[:40]!r}.", mend="assistant memory list")
 
 
-FACT_ID = re.compile(rf"(?P<exchange>.+)-{FACT}(?P<number>\d+)")
-
-
 def fact_id(exchange: str, number: int) -> str:
     return f"{exchange}-{FACT}{number}"
 
@@ -110,15 +113,6 @@ def exchange_of(memory_id: str) -> tuple[str, int] | None:
     """The exchange and the number of a fact; None for other memories."""
     match = FACT_ID.fullmatch(memory_id)
     return (match["exchange"], int(match["number"])) if match is not None else None
-
-
-PART = re.compile(
-    rf"(?P<of>.+)(?P<which>-(?:{USER}|{ASSISTANT}|{NAME}|{ADDRESS}|\d{{1,6}}-{WISH}"
-    rf"|(?:{FACT}|{SUMMARY})\d{{1,6}}))",
-    re.DOTALL,
-)
-"""Derived ids begin with the id of an exchange or a conversation; a suffix gives the speaker, or
-the kind and a number."""
 
 
 def renamed(memory: Memory, name: Callable[[str], str]) -> Memory:
@@ -144,9 +138,6 @@ def renamed(memory: Memory, name: Callable[[str], str]) -> Memory:
         supersedes=tuple(map(anew, memory.supersedes)),
         superseded_by=anew(by) if by is not None else None,
     )
-
-
-SUMMARY_ID = re.compile(rf"(?P<conversation>.+)-{SUMMARY}(?P<first>\d+)")
 
 
 def subject_of(conversation: str, first: int) -> str:

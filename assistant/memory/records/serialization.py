@@ -1,11 +1,10 @@
 """Memories as JSON, for exports and imports."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from typing import Any
 
-from assistant.errors import StoreError
 from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.records.stored_values import microseconds
 
@@ -39,20 +38,6 @@ def from_json(row: Mapping[str, Any]) -> Memory:
     if missing := [name for name in NEEDED if name not in row]:
         raise ValueError(f"the field `{missing[0]}` is missing")
     return Memory(**{name: _imported(name, value) for name, value in row.items()})
-
-
-def all_imported(rows: Iterable[Mapping[str, Any]]) -> list[Memory]:
-    """`from_json` for each row. Raises StoreError, naming the invalid row."""
-    memories = []
-    for number, row in enumerate(rows, start=1):
-        try:
-            memories.append(from_json(row))
-        except (TypeError, ValueError) as error:
-            raise StoreError(
-                f"Memory {number} can't be imported: {error}.",
-                mend="Correct it in the file, and import the file again.",
-            ) from error
-    return memories
 
 
 def _imported(name: str, value: Any) -> Any:

@@ -21,9 +21,8 @@ from assistant.language.speakers import USER
 from assistant.memory.records.arrays import Rows, Vector, Vectors
 from assistant.memory.records.ids import telling
 from assistant.memory.retrieval.vectors.vector_index import VectorIndex
-from assistant.memory.transcript import derived_rows
-from assistant.memory.transcript.exchange_rows import Read
-from assistant.memory.transcript.hidden_rows import LOOKED_UP
+from assistant.memory.transcript.database import Transcript
+from assistant.memory.transcript.rows import LOOKED_UP, derived, places
 from assistant.settings import Idle
 
 DESCRIBED = "describe"
@@ -117,7 +116,7 @@ def expansion(content: Mapping[str, Any], sources: Sequence[str] = ()) -> Expans
 
 
 def expansions(
-    transcript: Read, user: str, encoder: str, exchanges: Collection[str] | None = None
+    transcript: Transcript, user: str, encoder: str, exchanges: Collection[str] | None = None
 ) -> dict[str, Expansion]:
     """What was derived from these exchanges, or from all, by the ids of the memories; includes
     hidden ones. Only with vectors of this encoder.
@@ -126,7 +125,7 @@ def expansions(
         StoreError: the transcript can't be read.
     """
     with transcript.reading() as db:
-        rows = derived_rows.contents(db, user, DESCRIBED, exchanges)
+        rows = derived(db, user, DESCRIBED, exchanges)
         sources = _sources(db, [number for number, _, _ in rows], user)
     found = {}
     for number, subject, content in rows:
@@ -142,8 +141,7 @@ def _sources(db: sqlite3.Connection, numbers: Sequence[int], user: str) -> dict[
     found: dict[int, list[str]] = {number: [] for number in numbers}
     query = "SELECT derived, exchange FROM derived_source"
     if len(numbers) <= LOOKED_UP:
-        places = ", ".join("?" * len(numbers))
-        rows = db.execute(f"{query} WHERE derived IN ({places})", numbers)
+        rows = db.execute(f"{query} WHERE derived IN ({places(numbers)})", numbers)
     else:
         rows = db.execute(
             f"{query} JOIN derived ON number = derived WHERE user = ? AND kind = ?",

@@ -1,11 +1,13 @@
 """The results of a recall."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
 from assistant.events import MemoryUsed
+from assistant.language.speakers import USER
+from assistant.memory.records.ids import exchange_of
 from assistant.memory.records.memory import MemoryKind
 from assistant.memory.retrieval.vectors.tiers import Tier
 
@@ -52,3 +54,22 @@ class RecalledForTurn(NamedTuple):
     missed: bool = False
     stand_in: bool = False
     brief: bool = False
+
+
+def without_redundant(found: Iterable[RecalledMemory]) -> Iterator[RecalledMemory]:
+    """Memories that add something, in the same order: of a fact and the words it was taken from,
+    only the one ranked higher."""
+    said: set[str] = set()
+    quoted: set[str] = set()
+    for each in found:
+        if not each.adds:
+            continue
+        if exchange_of(each.id) is not None:
+            if not said.isdisjoint(each.sources):
+                continue
+            quoted.update(each.sources)
+        elif each.kind is MemoryKind.EXCHANGE and each.speaker == USER:
+            if not quoted.isdisjoint(each.sources):
+                continue
+            said.update(each.sources)
+        yield each

@@ -29,12 +29,11 @@ from assistant.memory.retrieval.ranking import (
     rank_in_brief,
 )
 from assistant.memory.retrieval.recap import rows_in_scope, with_recap_bonus
-from assistant.memory.retrieval.results import RecalledMemory
+from assistant.memory.retrieval.results import RecalledMemory, without_redundant
 from assistant.memory.retrieval.row_metadata import RowMetadata
 from assistant.memory.retrieval.time_index import TimeAsked, time_asked
 from assistant.memory.retrieval.vectors.dense_index import DenseIndex, QueryVectors
 from assistant.memory.retrieval.vectors.tiers import Tier
-from assistant.memory.transcript.fact_rows import without_redundant
 
 CANDIDATES = 80
 """Candidates by words and by meaning each; their neighbours in the conversation are added. With

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from assistant.events import Event, MemoriesRead, Notice, Severity, TurnEnded
@@ -28,37 +29,30 @@ class CapacityWarnings:
         self._folder = folder
         self._count = count
         self._emit = emit
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
 
     def watch(self, event: Event) -> None:
-        if isinstance(event, MemoriesRead | TurnEnded):
-            self._look_at_disk()
-            self._look_at_count()
-
-    def _look_at_disk(self) -> None:
-        try:
-            free = shutil.disk_usage(self._folder).free
-        except OSError:  # a broken folder is reported when it is written
+        if not isinstance(event, MemoriesRead | TurnEnded):
             return
-        if free < LEAST_FREE:
-            self._tell(
-                "disk",
-                f"The disk is nearly full ({free // 2**20:,} MB free): soon nothing more can be"
-                " remembered.",
-                "Free some space.",
-            )
-
-    def _look_at_count(self) -> None:
+        with suppress(OSError):  # a broken folder is reported when it is written
+            free = shutil.disk_usage(self._folder).free
+            if free < LEAST_FREE:
+                self._warn(
+                    "disk",
+                    f"The disk is nearly full ({free // 2**20:,} MB free): soon nothing more can be"
+                    " remembered.",
+                    "Free some space.",
+                )
         count = self._count()
         if count >= NEAR * MOST_MEMORIES:
-            self._tell(
+            self._warn(
                 "count",
                 f"There are {count:,} memories; beyond {MOST_MEMORIES:,}, recall may be too slow"
                 " and fall back to a word search.",
                 "assistant memory forget ID…",
             )
 
-    def _tell(self, what: str, text: str, mend: str) -> None:
-        if what not in self._told:
-            self._told.add(what)
+    def _warn(self, what: str, text: str, mend: str) -> None:
+        if what not in self._warned:
+            self._warned.add(what)
             self._emit(Notice(text, Severity.WARNING, mend))

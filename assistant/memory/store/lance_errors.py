@@ -15,22 +15,52 @@ from assistant.errors import StoreDamaged, StoreError
 _FROM_THE_STORE = re.compile(r"lance error|LanceError|Generic \w+ error|^Invalid input,")
 _PANIC = "RustPanic"
 """The class has no public name; it is raised for unforeseen problems in a damaged file."""
-_FULL = re.compile(r"os error (27|28|122)\b|\[Errno (27|28|122)\]|No space left|QuotaExceeded")
-_TWICE = re.compile(r"Ambiguous merge")
-_READ_ONLY = re.compile(r"os error (1|13|30)\b|\[Errno (1|13|30)\]")
-_NO_BUCKET = re.compile(r"NoSuchBucket|ContainerNotFound")
-_REFUSED = re.compile(
-    r"AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch|status: 40[13]|40[13] Forbidden"
-    r"|40[13] Unauthorized|redentials"
-)
-_UNREACHABLE = re.compile(
-    r"kind: Connect|error sending request|dns error|timed out|Connection (refused|reset)"
-    r"|status: 5\d\d|after \d+ retries"
-)
 _DAMAGED = re.compile(
     r"Not found:|failed to fill whole buffer|file size is too small|Invalid range|os error 20\b"
     r"|Unable to walk dir|orrupt|magic|ecod|rotobuf|ncoding|LanceError\((Arrow|Schema)\)"
     r"|Invalid input,|panicked|outside"
+)
+
+_EVERYWHERE = (
+    (
+        re.compile(r"os error (27|28|122)\b|\[Errno (27|28|122)\]|No space left|QuotaExceeded"),
+        "The disk is full: nothing can be stored in the memory store {uri}.",
+        "Free some space; what was said meanwhile will be stored then.",
+    ),
+    (
+        re.compile(r"Ambiguous merge"),
+        "The memory store {uri} contains a duplicate entry.",
+        "assistant memory rebuild",
+    ),
+    (
+        re.compile(r"os error (1|13|30)\b|\[Errno (1|13|30)\]"),
+        "The memory store {uri} can't be written.",
+        "Make its folder writable, or choose another with --home DIR.",
+    ),
+)
+"""What a message means, in a sentence, and what to do."""
+_IN_AN_OBJECT_STORE = (
+    (
+        re.compile(r"NoSuchBucket|ContainerNotFound"),
+        "There is no bucket for the memory store {uri}.",
+        "Create the bucket, or correct the address in the settings.",
+    ),
+    (
+        re.compile(
+            r"AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch|status: 40[13]|40[13] Forbidden"
+            r"|40[13] Unauthorized|redentials"
+        ),
+        "The memory store {uri} refuses these credentials.",
+        "Correct the store's credentials.",
+    ),
+    (
+        re.compile(
+            r"kind: Connect|error sending request|dns error|timed out|Connection (refused|reset)"
+            r"|status: 5\d\d|after \d+ retries"
+        ),
+        "The memory store {uri} can't be reached.",
+        "Check the network; what was said meanwhile will be stored then.",
+    ),
 )
 
 _SECRET_NAME = re.compile(r"(AWS|AZURE|GOOGLE)_\w*(KEY|TOKEN|SECRET|PASSWORD|SAS|CREDENTIAL)")
@@ -77,43 +107,12 @@ def damaged(uri: str) -> StoreError:
 
 
 def _sentence(words: str, uri: str) -> StoreError:
-    if _FULL.search(words):
-        return StoreError(
-            f"The disk is full: nothing can be stored in the memory store {uri}.",
-            mend="Free some space; what was said meanwhile will be stored then.",
-        )
-    if _TWICE.search(words):
-        return StoreError(
-            f"The memory store {uri} contains a duplicate entry.", mend="assistant memory rebuild"
-        )
-    if _READ_ONLY.search(words):
-        return StoreError(
-            f"The memory store {uri} can't be written.",
-            mend="Make its folder writable, or choose another with --home DIR.",
-        )
-    if "://" in uri and (found := _of_an_object_store(words, uri)):
-        return found
+    known = (*_EVERYWHERE, *_IN_AN_OBJECT_STORE) if "://" in uri else _EVERYWHERE
+    for pattern, sentence, mend in known:
+        if pattern.search(words):
+            return StoreError(sentence.format(uri=uri), mend=mend)
     if _DAMAGED.search(words):
         return damaged(uri)
     # Any further text names places in the library's source.
     reason = discreet(words).split(", /")[0].splitlines()[0] if words else "no reason given"
     return StoreError(f"The memory store {uri} failed: {reason[:200].rstrip('.')}.")
-
-
-def _of_an_object_store(words: str, uri: str) -> StoreError | None:
-    if _NO_BUCKET.search(words):
-        return StoreError(
-            f"There is no bucket for the memory store {uri}.",
-            mend="Create the bucket, or correct the address in the settings.",
-        )
-    if _REFUSED.search(words):
-        return StoreError(
-            f"The memory store {uri} refuses these credentials.",
-            mend="Correct the store's credentials.",
-        )
-    if _UNREACHABLE.search(words):
-        return StoreError(
-            f"The memory store {uri} can't be reached.",
-            mend="Check the network; what was said meanwhile will be stored then.",
-        )
-    return None

@@ -22,6 +22,7 @@ from pathlib import Path
 from assistant.errors import StoreDamaged, StoreError
 from assistant.events import Notice, Severity
 from assistant.ipc import Row
+from assistant.memory.records.memory import Memory
 from assistant.memory.records.serialization import from_json
 from assistant.memory.store.location import StoreLocation
 from assistant.memory.store.salvage import DAMAGED_EXIT, MARKED
@@ -93,34 +94,26 @@ def _bring_over(place: StoreLocation, table: MemoryTable, tell: Callable[[Notice
         aside = place.folder.parent / name
         if name.startswith(f"{place.folder.name}.{ASIDE}") and aside.is_dir():
             count = _saved(replace(place, uri=str(aside)), table)
-            tell(_told(place, aside, count))
+            tell(_notice(place, aside, count))
     saving.unlink()
 
 
 def _saved(aside: StoreLocation, table: MemoryTable) -> int:
     """Recover one folder; returns how many memories could be read."""
-    rows: list[Row] = []
+    memories: list[Memory] = []
     for row in _read_in_child(aside, "save"):
         if isinstance(row.get(MARKED), list):
             marks = [(user, mark, said) for user, mark, said in row[MARKED]]
             table.forgotten.write(marks, finished=True)
-        elif _is_memory(row):
-            rows.append(row)
-    for start in range(0, len(rows), SAVED_AT_ONCE):
-        table.import_(rows[start : start + SAVED_AT_ONCE])
-    return len(rows)
+        else:
+            with suppress(TypeError, ValueError):  # damage must not block recovery
+                memories.append(from_json(row))
+    for start in range(0, len(memories), SAVED_AT_ONCE):
+        table.put(memories[start : start + SAVED_AT_ONCE])
+    return len(memories)
 
 
-def _is_memory(row: Row) -> bool:
-    """Whether a row is a memory; damage may leave others, which must not block recovery."""
-    try:
-        from_json(row)
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
-def _told(place: StoreLocation, aside: Path, saved: int) -> Notice:
+def _notice(place: StoreLocation, aside: Path, saved: int) -> Notice:
     could = f"{saved:,} memories could be recovered" if saved else "nothing could be recovered"
     return Notice(
         f"The memory store {place.uri} was damaged and has been set aside as {aside.name}: {could}."

@@ -20,9 +20,9 @@ import base64
 import binascii
 import hmac
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,17 +93,7 @@ class EncryptedRows(PlainRows):
 
     def close(self, rows: "pa.Table") -> "pa.Table":
         """Rows with encrypted texts. Their vectors are already rotated."""
-        users, ids = rows.column("user_id").to_pylist(), rows.column("id").to_pylist()
-        for name in COLUMNS:
-            values = rows.column(name).to_pylist()
-            sealed = [
-                value
-                if value in PLAIN and (name == "speaker" or not value)
-                else self._close(value, _place(user, key, name))
-                for value, user, key in zip(values, users, ids, strict=True)
-            ]
-            rows = _with(rows, name, sealed)
-        return rows
+        return self._texts(rows, rows.column("user_id").to_pylist(), self._close)
 
     def open(self, rows: "Rows", user_id: str) -> "Rows":
         """Decrypt a user's rows; all columns but `id` may be missing.
@@ -112,18 +102,24 @@ class EncryptedRows(PlainRows):
             RuntimeError: a value is damaged or has been moved; the table reports it like other
                 damage.
         """
-        names = [name for name in COLUMNS if name in rows.schema.names]
-        if not names or not rows.num_rows:
-            return rows
+        return self._texts(rows, [user_id] * rows.num_rows, self._open)
+
+    def _texts(self, rows: "Rows", users: Sequence[str], do: Callable[[str, bytes], str]) -> "Rows":
+        """Rows with each text encrypted or decrypted, except those that reveal nothing."""
+        import pyarrow as pa
+
         ids = rows.column("id").to_pylist()
-        for name in names:
-            opened = [
+        for name in COLUMNS:
+            if name not in rows.schema.names:
+                continue
+            values = [
                 value
                 if value in PLAIN and (name == "speaker" or not value)
-                else self._open(value, _place(user_id, key, name))
-                for value, key in zip(rows.column(name).to_pylist(), ids, strict=True)
+                else do(value, _place(user, key, name))
+                for value, user, key in zip(rows.column(name).to_pylist(), users, ids, strict=True)
             ]
-            rows = _with(rows, name, opened)
+            at = rows.schema.get_field_index(name)
+            rows = rows.set_column(at, rows.schema.field(at), pa.array(values, pa.string()))
         return rows
 
     def named(self, memories: Sequence[Memory]) -> list[Memory]:
@@ -207,10 +203,3 @@ def _gaussians(key: bytes, count: int) -> NDArray[np.float64]:
 def _place(user_id: str, key: str, name: str) -> bytes:
     """The length separates the user's name from the id."""
     return f"{len(user_id)}\0{user_id}\0{key}\0{name}".encode()
-
-
-def _with(rows: Any, name: str, values: list[Any]) -> Any:
-    import pyarrow as pa
-
-    at = rows.schema.get_field_index(name)
-    return rows.set_column(at, rows.schema.field(at), pa.array(values, pa.string()))

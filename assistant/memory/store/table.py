@@ -15,13 +15,11 @@ from typing import Any
 
 from assistant.encryption import MasterKey
 from assistant.errors import StoreError, StoreInUse
-from assistant.memory.records import serialization
 from assistant.memory.records.arrays import Vectors
 from assistant.memory.records.memory import Memory
 from assistant.memory.records.serialization import FIELDS
 from assistant.memory.store import lance_queries, lance_schema, open_table
 from assistant.memory.store import rewrite as table_rewrite
-from assistant.memory.store.fragments import Pieces
 from assistant.memory.store.lance_errors import explained
 from assistant.memory.store.lance_queries import IDS_AT_ONCE, SAID, by_user, chunks, condition
 from assistant.memory.store.lance_schema import Batch
@@ -56,7 +54,7 @@ class MemoryTable:
         self._table = table
         self._lock = lock
         self.uri = uri
-        self._pieces = Pieces(table)
+        self._fragments = table_rewrite.Fragments(table)
         self._seal = seal
         self._closed = False
         self._gate = SharedLock()
@@ -179,6 +177,12 @@ class MemoryTable:
             self._replace(user, those, insert=False) for user, those in by_user(memories).items()
         )
 
+    def put(self, memories: Sequence[Memory]) -> int:
+        """Like `update`, but adds those that don't exist. Returns how many were written."""
+        return sum(
+            self._replace(user, those, insert=True) for user, those in by_user(memories).items()
+        )
+
     def set_vectors(self, user_id: str, encoder: str, ids: Sequence[str], array: Vectors) -> int:
         """Set the vectors of rows in one transaction; returns how many rows existed.
 
@@ -279,7 +283,7 @@ class MemoryTable:
 
     def wants_compaction(self, *, in_silence: bool = False) -> bool:
         """Whether writes have piled up enough to compact; fewer suffice `in_silence`."""
-        return self._pieces.many(in_silence=in_silence)
+        return self._fragments.many(in_silence=in_silence)
 
     def compact(self) -> bool:
         """Merge what many small writes left, and drop old versions of the table.
@@ -288,7 +292,7 @@ class MemoryTable:
         are dropped. Returns False if those had to stay because someone was reading all the time.
         """
         with self._changing() as table:
-            self._pieces.joined(table)
+            self._fragments.merged(table)
             table.optimize(cleanup_older_than=timedelta(days=36_500))
         with self._rewriting, self._gate.alone(PATIENCE_S) as alone, explained(self.uri):
             if alone:
@@ -308,7 +312,7 @@ class MemoryTable:
                 if not quiet:
                     return False
                 table_rewrite.copy_over(table)
-                self._pieces.joined(table)
+                self._fragments.merged(table)
             with self._gate.alone(PATIENCE_S) as alone:
                 if not alone:
                     return False
@@ -338,15 +342,6 @@ class MemoryTable:
     def distrust(self) -> None:
         """Mark the table as damaged: whoever opens it next checks it first."""
         self.proved = lambda: None
-
-    def import_(self, rows: Iterable[Mapping[str, Any]]) -> int:
-        """Write exported rows, replacing those with the same ids. Returns how many.
-
-        Raises:
-            StoreError: a row is invalid; nothing was written.
-        """
-        users = by_user(serialization.all_imported(rows))
-        return sum(self._replace(user, those, insert=True) for user, those in users.items())
 
     # -- inside ---------------------------------------------------------------------------------
 
@@ -389,7 +384,7 @@ class MemoryTable:
         """Adding disturbs nobody, except while the table is being rewritten."""
         with self._adders.shared(), self._reading() as table:
             self._lock.check()
-            self._pieces.one_more()
+            self._fragments.one_more()
             yield table
 
     @contextmanager

@@ -83,10 +83,7 @@ class TombstoneTable:
 
     def kept(self, memories: Iterable[Memory]) -> list[Memory]:
         """Those that may be written: see `Tombstones.kept`."""
-        if not self._known:
-            return list(memories)
-        found = (self.of(memory.user_id).kept(memory) for memory in memories)
-        return [memory for memory in found if memory is not None]
+        return list(self.kept_rows(list(memories), None)[0])
 
     def kept_rows(
         self, memories: Sequence[Memory], vectors: Mapping[str, Vectors] | None

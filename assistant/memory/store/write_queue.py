@@ -7,14 +7,11 @@ but `wait` run on the writing thread.
 
 import logging
 import threading
-from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Collection, Iterable
 
 from assistant.errors import AssistantError, StoreDamaged, StoreError, StoreInUse
 from assistant.events import Notice, Severity
-from assistant.memory.records import serialization
 from assistant.memory.records.memory import Memory
-from assistant.memory.store.lance_schema import Batch
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.store.tombstone_table import TombstoneTable
 
@@ -23,31 +20,6 @@ logger = logging.getLogger(__name__)
 FIRST_RETRY_S = 2.0
 LONGEST_RETRY_S = 60.0
 """The pause doubles with each attempt, up to this."""
-
-
-class ReadsRows(Protocol):
-    """An index of one user's memories that can be filled from the store."""
-
-    @property
-    def user_id(self) -> str: ...
-
-    def __contains__(self, memory: str) -> bool:
-        """Whether it has the memory with this id."""
-
-    def load(self, batches: Iterable[Batch], encoder: str | None) -> None:
-        """Load a scan of the table, with vectors of this encoder or none."""
-
-    def add(self, memories: Sequence[Memory]) -> None:
-        """Add memories that are not in the table yet."""
-
-    def outlines(self) -> dict[str, Memory]:
-        """All memories by id."""
-
-    def remove(self, ids: Iterable[str]) -> None:
-        """Hide memories; `purge` removes their words."""
-
-    def purge(self) -> None:
-        """Remove every word of hidden memories."""
 
 
 class WriteQueue:
@@ -123,34 +95,37 @@ class WriteQueue:
             self.failed(table.refused)
         return True
 
-    def read(self, index: ReadsRows, encoder: str, dimensions: int) -> bool:
-        """Load the store and the unwritten memories into a new index; returns whether all of it
-        could be read."""
+    def read(
+        self, load: Callable[[MemoryTable], None], has: Callable[[str], bool]
+    ) -> list[Memory] | None:
+        """Read the store. Returns the memories still to be written to it; None if not all of it
+        could be read.
+
+        Args:
+            load: reads the table; may raise StoreError.
+            has: whether the memory with an id was read.
+        """
         table = self.table
         if table is None:
-            return False
+            return None
         try:
-            if table.refused is None:
-                table.add_encoder(encoder, dimensions)
-            vectors = (encoder,) if encoder in table.encoders() else ()
-            index.load(table.scan(index.user_id, vectors=vectors), encoder if vectors else None)
-            _drop_marked(index, table)
+            load(table)
         except StoreError as error:
             self._half_read(table, error)
-            return False
+            return None
         except Exception:
             logger.exception("the memories can't be read")
-            told = StoreError("The memories can't be read; the log has the reason.")
-            self._half_read(table, told)
-            return False
+            failure = StoreError("The memories can't be read; the log has the reason.")
+            self._half_read(table, failure)
+            return None
         table.proved()
         self._read = True
         with self._lock:
-            waiting = [each for key, each in self._unwritten.items() if key not in index]
+            waiting = [each for key, each in self._unwritten.items() if not has(key)]
             self._unwritten = {memory.id: memory for memory in self.kept(waiting)}
-            index.add(list(self._unwritten.values()))
+            left = list(self._unwritten.values())
         self._recovered()
-        return True
+        return left
 
     def kept(self, memories: Iterable[Memory]) -> list[Memory]:
         """Those not forgotten, as far as the store has been read. Quick; any thread."""
@@ -173,7 +148,7 @@ class WriteQueue:
 
         def act(table: MemoryTable) -> None:
             if merging:
-                table.import_(map(serialization.to_json, waiting))
+                table.put(waiting)
             else:
                 table.add(waiting)
             self.discard([memory.id for memory in waiting])
@@ -265,11 +240,3 @@ class WriteQueue:
         self._read = False
         if table is not None:
             self._close_table(table)
-
-
-def _drop_marked(index: ReadsRows, table: MemoryTable) -> None:
-    """Drop what another machine is removing, or could not finish removing."""
-    marks = table.forgotten.of(index.user_id)
-    if marks.unfinished:
-        index.remove([key for key, each in index.outlines().items() if marks.covers(each)])
-        index.purge()

@@ -11,7 +11,6 @@ recording in progress too. Lines are complete; only the last may be cut off afte
 import json
 import os
 import secrets
-import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -26,24 +25,11 @@ from assistant.errors import StoreError, StoreLocked
 from assistant.events import Searched
 from assistant.ipc import Row
 from assistant.memory.records.data_location import FindsWords, RemovesWords
-
-FIXED = frozenset({"type", "phase", "severity"})
-"""Fields whose values are fixed words of the program."""
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for name, each in value.items():
-            if name not in FIXED:
-                yield from _texts(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _texts(each)
-
+from assistant.paths import replacing
 
 VERSION = 1
+FIXED = frozenset({"type", "phase", "severity"})
+"""Fields whose values are fixed words of the program."""
 LOCK_S = 10.0
 """Seconds to wait for the lock; purging long recordings takes a while."""
 LONGEST_HEADER = 10_000
@@ -86,7 +72,7 @@ class Recordings:
         self.folder = folder
         self._key = key
         self._elsewhere: set[Path] = set()
-        self.settle: Callable[[], None] = _nothing_waits
+        self.settle: Callable[[], None] = lambda: None
         """Returns once everything so far is written; set by the writer."""
 
     # -- writing --------------------------------------------------------------------------------
@@ -132,7 +118,7 @@ class Recordings:
     def delete_turns(self, path: Path, turns: Collection[int]) -> None:
         """Remove the events of these turns. Raises StoreError."""
         with self._locked():
-            found = self._read(path)
+            found = self.read(path)
             rows = [row for row in found.rows if row["event"].get("turn") not in turns]
             self._write_anew(path, replace(found, rows=tuple(rows)), self._key)
 
@@ -145,7 +131,24 @@ class Recordings:
             StoreLocked: it is encrypted, and the key is missing or wrong.
             StoreError: it can't be read, or is not a recording.
         """
-        return self._read(path)
+        with _explained(path):
+            content = path.read_bytes()
+        first, *lines = content.split(b"\n")
+        header = _header(first, path)
+        if header.key and (self._key is None or header.key != self._key.id):
+            what = "and there is no key" if self._key is None else "with another key"
+            comma = "," if self._key is None else ""
+            raise StoreLocked(
+                f"The recording {path} is encrypted{comma} {what}.",
+                mend="Give the data folder it was made in: --home DIR",
+            )
+        seal = LineCipher(header.id, self._key if header.key else None)
+        last = lines.pop() if lines else b""  # empty where the file is whole
+        rows = [seal.open(line) for line in lines]
+        tail = seal.open(last) if last else None
+        good = tuple(row for row in (*rows, tail) if row is not None)
+        cut = bool(last) or not content.endswith(b"\n")
+        return Recording(header, good, sum(row is None for row in rows), cut)
 
     def paths(self) -> list[Path]:
         """The home's recordings, oldest first."""
@@ -184,7 +187,15 @@ class Recordings:
 
     def foreign(self) -> int:
         """The number of recordings encrypted with another key."""
-        return sum(1 for path in self.paths() if self._is_locked(path))
+        found = 0
+        for path in self.paths():
+            try:
+                self.read(path)
+            except StoreLocked:
+                found += 1
+            except NotARecording:
+                continue
+        return found
 
     def purge(self, gone: RemovesWords) -> int:
         """Remove what is forgotten; returns how many files were rewritten. A killed process leaves
@@ -241,60 +252,19 @@ class Recordings:
         """None if the file is not a recording, or has another key: it is then searched like any
         other file."""
         try:
-            return self._read(path)
-        except StoreLocked:
+            return self.read(path)
+        except (StoreLocked, NotARecording):
             return None
-        except NotARecording:
-            return None
-
-    def _is_locked(self, path: Path) -> bool:
-        try:
-            self._read(path)
-        except StoreLocked:
-            return True
-        except NotARecording:
-            return False
-        return False
-
-    def _read(self, path: Path) -> Recording:
-        with _explained(path):
-            content = path.read_bytes()
-        if not content.strip():
-            raise NotARecording(f"The recording {path} is empty.", mend=LISTED)
-        first, *lines = content.split(b"\n")
-        header = _header(first, path)
-        if header.key and (self._key is None or header.key != self._key.id):
-            what = "and there is no key" if self._key is None else "with another key"
-            comma = "," if self._key is None else ""
-            raise StoreLocked(
-                f"The recording {path} is encrypted{comma} {what}.",
-                mend="Give the data folder it was made in: --home DIR",
-            )
-        seal = LineCipher(header.id, self._key if header.key else None)
-        last = lines.pop() if lines else b""  # empty where the file is whole
-        rows = [seal.open(line) for line in lines]
-        tail = seal.open(last) if last else None
-        good = tuple(row for row in (*rows, tail) if row is not None)
-        cut = bool(last) or not content.endswith(b"\n")
-        return Recording(header, good, sum(row is None for row in rows), cut)
 
     def _write_anew(self, path: Path, recording: Recording, key: MasterKey | None) -> None:
-        """Replace the file atomically and sync it. The temporary name is unique, since a folder
+        """Replace the file. The new one's name is unique, since a folder
         outside the home holds the user's files."""
         seal = LineCipher(recording.header.id, key if recording.header.key else None)
-        with _explained(path):
-            descriptor, name = tempfile.mkstemp(".new", f"{path.stem[:40]}-", path.parent)
-            try:
-                with os.fdopen(descriptor, "wb") as file:
-                    file.write(f"{recording.header.line()}\n".encode())
-                    for row in recording.rows:
-                        file.write(f"{seal.close(row)}\n".encode("utf-8", "replace"))
-                    file.flush()
-                    os.fsync(file.fileno())
-                Path(name).replace(path)
-            except BaseException:
-                Path(name).unlink(missing_ok=True)
-                raise
+        fresh = path.with_name(f"{path.stem[:40]}-{secrets.token_hex(4)}.new")
+        with _explained(path), replacing(path, fresh) as file:
+            file.write(f"{recording.header.line()}\n".encode())
+            for row in recording.rows:
+                file.write(f"{seal.close(row)}\n".encode("utf-8", "replace"))
 
     def _free(self, now: datetime) -> Path:
         """An unused file name."""
@@ -328,8 +298,6 @@ def is_sealed(path: Path) -> bool:
     """
     with _explained(path), path.open("rb") as file:
         first = file.readline(LONGEST_HEADER)
-    if not first.strip():
-        raise NotARecording(f"The recording {path} is empty.", mend=LISTED)
     return bool(_header(first, path).key)
 
 
@@ -337,11 +305,9 @@ class NotARecording(StoreError):
     """The file is not a recording."""
 
 
-def _nothing_waits() -> None:
-    """Nothing is being recorded."""
-
-
 def _header(line: bytes, path: Path) -> Header:
+    if not line.strip():
+        raise NotARecording(f"The recording {path} is empty.", mend=LISTED)
     try:
         row = json.loads(line)
         version = row["recording"]
@@ -377,3 +343,15 @@ def _explained(path: Path) -> Iterator[None]:
 def texts_of(row: Row) -> list[str]:
     """Every text in an event, except the program's fixed words."""
     return list(_texts(row["event"]))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            if name not in FIXED:
+                yield from _texts(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts(each)

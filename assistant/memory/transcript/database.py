@@ -14,7 +14,7 @@ import sqlite3
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -25,10 +25,19 @@ from assistant.events import Latency, MemoryUsed
 from assistant.memory.records.data_location import DataLocation
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.stored_values import microseconds, storable, time_of
-from assistant.memory.transcript import hidden_rows, suppressions, vacuum
 from assistant.memory.transcript.conversation_recordings import Recordings
-from assistant.memory.transcript.exchange_rows import EXCHANGE, exchange_of
 from assistant.memory.transcript.migrations import migrate
+from assistant.memory.transcript.rows import (
+    EXCHANGE,
+    LOOKED_UP,
+    exchange_of,
+    held,
+    hidden_exchanges,
+    parts,
+    places,
+    stored_conversation,
+    suppress,
+)
 from assistant.memory.transcript.sqlite_errors import explained
 from assistant.paths import Home
 
@@ -37,12 +46,24 @@ AT_ONCE = 100
 have to wait."""
 
 
+@dataclass(frozen=True, slots=True)
+class FreePages:
+    """`free` counts unused pages of the file; `log` is the length of its log in bytes."""
+
+    free: int
+    log: int
+
+
 class Transcript:
-    """One file with any number of users. Every query names the user."""
+    """One file with any number of users. Every query names the user.
+
+    Every method may raise StoreError: the file can't be read or written. Nothing has changed then,
+    unless stated otherwise.
+    """
 
     def __init__(self, db: sqlite3.Connection, path: Path, key: MasterKey | None = None) -> None:
         self._db = db
-        self._path = path
+        self.path = path
         self.recordings = Recordings(Home(path.parent).recordings, key)
         self.locations: list[DataLocation] = [self.recordings]
         """Other places that hold words of exchanges; a store that keeps such words adds itself."""
@@ -74,9 +95,31 @@ class Transcript:
             raise
         return cls(db, path, key)
 
-    def begin_conversation(self, user: str) -> Conversation:
-        """A new conversation. It is stored with its first exchange."""
-        return Conversation.begin(user)
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Access for modules with their own tables in this file."""
+        with self._lock, explained(self.path):
+            yield self._db
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """Like `reading`, in one transaction: all or nothing."""
+        with self.reading() as db:
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                yield db
+                db.execute("COMMIT")
+            except BaseException:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+                raise
+
+    def close(self) -> None:
+        """Idempotent. Moves what was stored from the log into the file."""
+        with self._lock:
+            self._db.close()
+
+    # -- conversations --------------------------------------------------------------------------
 
     def resume(
         self, user: str, within: timedelta, now: datetime | None = None
@@ -84,19 +127,16 @@ class Transcript:
         """The user's last conversation, if it ended less than `within` ago.
 
         Only the distance counts, so a clock that was set back does no harm.
-
-        Raises:
-            StoreError: the file can't be read.
         """
-        with self._lock, explained(self._path):
-            row = self._db.execute(
+        with self.reading() as db:
+            row = db.execute(
                 "SELECT conversation, ended FROM exchange WHERE user = ?"
                 " ORDER BY ended DESC, rowid DESC LIMIT 1",
                 (user,),
             ).fetchone()
             if row is None or abs((now or datetime.now(UTC)) - time_of(row[1])) > within:
                 return None
-            return self._load(user, row[0])
+            return stored_conversation(db, user, row[0])
 
     def store(
         self,
@@ -109,17 +149,17 @@ class Transcript:
         forgotten, and so must not be kept.
 
         Raises:
-            StoreError: it could not be written; nothing was.
             ValueError: the exchange is still open.
         """
         if exchange.ended is None:
             raise ValueError("an open exchange can't be stored")
         times: Mapping[str, float | None] = asdict(latency) if latency is not None else {}
-        with self.writing():
-            if hidden_rows.is_forgotten(self._db, exchange.id):
+        with self.writing() as db:
+            query = "SELECT 1 FROM forgotten WHERE exchange = ?"
+            if db.execute(query, (exchange.id,)).fetchone() is not None:
                 return False
-            self._name(conversation, exchange.started)
-            self._db.execute(
+            _name(db, conversation, exchange.started)
+            db.execute(
                 "INSERT OR IGNORE INTO exchange VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     exchange.id,
@@ -138,15 +178,12 @@ class Transcript:
         return True
 
     def store_summary(self, conversation: Conversation, summary: Summary) -> None:
-        """Store a summary, replacing the conversation's earlier ones.
-
-        Raises:
-            StoreError: it could not be written; nothing was.
-        """
-        with self.writing():
-            self._name(conversation, summary.created)
-            self._drop_summaries(conversation)
-            self._db.execute(
+        """Store a summary, replacing the conversation's earlier ones."""
+        talk = (conversation.user, conversation.id)
+        with self.writing() as db:
+            _name(db, conversation, summary.created)
+            db.execute("DELETE FROM summary WHERE user = ? AND conversation = ?", talk)
+            db.execute(
                 "INSERT INTO summary VALUES (?, ?, ?, ?, ?, ?)",
                 (
                     summary.id,
@@ -158,238 +195,196 @@ class Transcript:
                 ),
             )
 
-    def conversation(self, user: str, conversation: str) -> Conversation:
-        """A conversation as stored, without what is hidden.
-
-        Raises:
-            StoreError: the file can't be read.
-        """
-        with self._lock, explained(self._path):
-            return self._load(user, conversation)
+    # -- exchanges ------------------------------------------------------------------------------
 
     def exchange_ids(self, user: str) -> set[str]:
-        """The ids of all stored exchanges of a user that are not hidden.
-
-        Raises:
-            StoreError: the file can't be read.
-        """
-        with self._lock, explained(self._path):
-            rows = self._db.execute("SELECT id FROM exchange WHERE user = ?", (user,)).fetchall()
-            hidden = hidden_rows.hidden_exchanges(self._db, user)
-        return {row[0] for row in rows} - hidden
-
-    def hide(self, hidden: HiddenItems) -> None:
-        """Record what the user wants forgotten. From now on nothing is derived from it.
-
-        Raises:
-            StoreError: it could not be written; nothing was.
-        """
-        with self.writing():
-            asked, due = microseconds(hidden.asked), microseconds(hidden.due)
-            hidden_rows.hide(self._db, hidden, asked, due)
-
-    def unhide(self, user: str, key: str) -> None:
-        """Undo `hide`. Raises as `hide`."""
-        with self.writing():
-            hidden_rows.unhide(self._db, user, key)
-
-    def hidden(self, user: str) -> list[HiddenItems]:
-        """All that is hidden, oldest first.
-
-        Raises:
-            StoreError: the file can't be read.
-        """
-        with self._lock, explained(self._path):
-            rows = hidden_rows.all_hidden(self._db, user)
-        return [
-            HiddenItems(key, user, time_of(asked), time_of(due), tuple(exchanges), tuple(memories))
-            for key, asked, due, exchanges, memories in rows
-        ]
-
-    def hiding(self) -> list[str]:
-        """The users who have something hidden. Raises as `hidden`."""
-        with self._lock, explained(self._path):
-            return hidden_rows.users(self._db)
+        """The ids of all stored exchanges of a user that are not hidden."""
+        with self.reading() as db:
+            found = db.execute("SELECT id FROM exchange WHERE user = ?", (user,))
+            return {row[0] for row in found} - hidden_exchanges(db, user)
 
     def held(self, user: str, ids: Collection[str]) -> set[str]:
-        """Those of these ids that are stored exchanges of the user, even if hidden. Raises as
-        `hidden`."""
-        with self._lock, explained(self._path):
-            return hidden_rows.held(self._db, user, ids)
+        """Those of these ids that are stored exchanges of the user, even if hidden."""
+        with self.reading() as db:
+            return held(db, user, ids)
 
     def exchanges(self, user: str, ids: Collection[str]) -> Iterator[tuple[str, Exchange]]:
-        """The user's exchanges with these ids, oldest first, each with its conversation's id.
-
-        Raises:
-            StoreError: the file can't be read.
-        """
-        few = tuple(ids) if len(ids) <= hidden_rows.LOOKED_UP else None
-        those = f" AND id IN ({', '.join('?' * len(few))})" if few is not None else ""
-        with self._lock, explained(self._path):
-            rows = self._db.execute(
+        """The user's exchanges with these ids, oldest first, each with its conversation's id."""
+        few = tuple(ids) if len(ids) <= LOOKED_UP else None
+        those = f" AND id IN ({places(few)})" if few is not None else ""
+        with self.reading() as db:
+            found = db.execute(
                 f"SELECT {EXCHANGE}, conversation FROM exchange WHERE user = ?{those}"
                 " ORDER BY started, rowid",
                 (user, *(few or ())),
             ).fetchall()
-        for *columns, conversation in rows:
+        for *columns, conversation in found:
             if columns[0] in ids:
                 yield conversation, exchange_of(columns)
 
-    def note_expired(self, user: str, tellings: Iterable[tuple[str, str]], at: datetime) -> None:
-        """Record expired memories, as pairs of an exchange and a memory made from it.
+    def before(self, user: str, exchange: Exchange, count: int) -> list[Exchange]:
+        """The exchanges just before this one in its conversation, oldest first, without hidden
+        ones."""
+        with self.reading() as db:
+            hidden = hidden_exchanges(db, user)
+            found = db.execute(
+                f"SELECT {EXCHANGE} FROM exchange WHERE user = ?1 AND started < ?2 AND conversation"
+                " = (SELECT conversation FROM exchange WHERE id = ?3)"
+                " ORDER BY started DESC, rowid DESC LIMIT ?4",
+                (user, microseconds(exchange.started), exchange.id, count + len(hidden)),
+            ).fetchall()
+        shown = [exchange_of(row) for row in found if row[0] not in hidden]
+        return shown[:count][::-1]
 
-        Raises:
-            StoreError: it could not be written; nothing was.
-        """
-        with self.writing():
-            suppressions.note(self._db, user, tellings, microseconds(at))
+    # -- forgetting -----------------------------------------------------------------------------
+
+    def hide(self, hidden: HiddenItems) -> None:
+        """Record what the user wants forgotten. From now on nothing is derived from it."""
+        row = (
+            hidden.id,
+            hidden.user,
+            microseconds(hidden.asked),
+            microseconds(hidden.due),
+            json.dumps(hidden.exchanges),
+            json.dumps(hidden.memories),
+        )
+        with self.writing() as db:
+            db.execute("INSERT OR REPLACE INTO hidden VALUES (?, ?, ?, ?, ?, ?)", row)
+
+    def unhide(self, user: str, key: str) -> None:
+        """Undo `hide`."""
+        with self.writing() as db:
+            db.execute("DELETE FROM hidden WHERE user = ? AND id = ?", (user, key))
+
+    def hidden(self, user: str) -> list[HiddenItems]:
+        """All that is hidden, oldest first."""
+        with self.reading() as db:
+            found = db.execute(
+                "SELECT id, asked, due, exchanges, memories FROM hidden WHERE user = ?"
+                " ORDER BY asked, rowid",
+                (user,),
+            ).fetchall()
+        return [
+            HiddenItems(
+                *(key, user, time_of(asked), time_of(due)),
+                *(tuple(json.loads(ids)) for ids in (exchanges, memories)),
+            )
+            for key, asked, due, exchanges, memories in found
+        ]
+
+    def hiding(self) -> list[str]:
+        """The users who have something hidden."""
+        with self.reading() as db:
+            found = db.execute("SELECT DISTINCT user FROM hidden ORDER BY user").fetchall()
+        return [row[0] for row in found]
+
+    def note_expired(self, user: str, tellings: Iterable[tuple[str, str]], at: datetime) -> None:
+        """Record expired memories, as pairs of an exchange and a memory made from it."""
+        with self.writing() as db:
+            suppress(db, user, tellings, microseconds(at))
 
     def expired(self, user: str, now: datetime) -> set[str]:
-        """Ids of memories that expired before `now`.
-
-        Raises:
-            StoreError: the file can't be read.
-        """
-        with self._lock, explained(self._path):
-            return suppressions.noted(self._db, user, microseconds(now))
+        """Ids of memories that expired before `now`. Records dated in the future come from a wrong
+        clock: ignored."""
+        query = "SELECT memory FROM expired WHERE user = ? AND at <= ?"
+        with self.reading() as db:
+            return {row[0] for row in db.execute(query, (user, microseconds(now)))}
 
     def delete_exchanges(self, user: str, exchange_ids: Collection[str]) -> int:
         """Delete these exchanges of the user, and the summaries that cover one of them; returns how
         many existed. Their words leave the file and its log.
 
         Raises:
-            StoreError: the file can't be written, and nothing was deleted; or everything was, but
-                another program keeps the log from being emptied: call it again later.
+            StoreError: nothing was deleted; or everything was, but another program keeps the log
+                from being emptied: call it again later.
         """
-        ids = list(exchange_ids)
-        with self.writing():
-            hidden_rows.mark_forgotten(self._db, user, ids, microseconds(datetime.now(UTC)))
-            step = hidden_rows.LOOKED_UP
-            gone = sum(self._delete(user, ids[i : i + step]) for i in range(0, len(ids), step))
-            self._drop_covering(user, frozenset(ids))
+        now = microseconds(datetime.now(UTC))
+        with self.writing() as db:
+            db.executemany(
+                "INSERT OR IGNORE INTO forgotten VALUES (?, ?, ?)",
+                [(key, user, now) for key in exchange_ids],
+            )
+            gone = _delete(db, user, exchange_ids)
         self.rewrite()
         return gone
 
     def expire(self, user: str, before: datetime, limit: int, but: str = "") -> int:
         """Delete up to `limit` exchanges of conversations that ended before a moment, except the
         conversation `but`; returns how many. Raises as `delete_exchanges`."""
-        with self.writing():
-            rows = self._db.execute(
+        with self.writing() as db:
+            found = db.execute(
                 "SELECT id FROM exchange WHERE user = ?1 AND conversation != ?2 AND conversation IN"
                 " (SELECT conversation FROM exchange WHERE user = ?1 GROUP BY conversation"
                 " HAVING max(ended) < ?3) ORDER BY started LIMIT ?4",
                 (user, but, microseconds(before), limit),
             ).fetchall()
-            gone = self._delete(user, [row[0] for row in rows]) if rows else 0
-            self._drop_covering(user, frozenset(row[0] for row in rows))
+            gone = _delete(db, user, [row[0] for row in found])
         if gone == limit:
             self._empty_log()
         elif gone or self.pages().free:
             self.rewrite()
         return gone
 
+    # -- the file -------------------------------------------------------------------------------
+
     def rewrite(self) -> None:
-        """Rewrite the file, so that it contains nothing deleted, and empty its log. Storing waits
-        meanwhile: about 60 ms for ten thousand exchanges. Raises as `delete_exchanges`."""
-        with self._lock, explained(self._path):
-            vacuum.write_anew(self._db)
+        """Rewrite the file, so that it contains nothing deleted, and empty its log.
+
+        `secure_delete` overwrites deleted rows, but not copies left behind when rows moved between
+        pages. `connect_sqlite` makes sure that no temporary file is used. Storing waits meanwhile:
+        about 60 ms for ten thousand exchanges. Raises as `delete_exchanges`.
+        """
+        with self.reading() as db:
+            db.execute("VACUUM")
         self._empty_log()
 
-    @property
-    def path(self) -> Path:
-        return self._path
-
-    def pages(self) -> vacuum.FreePages:
-        """Raises StoreError: the file can't be read."""
-        with self._lock, explained(self._path):
-            return vacuum.pages(self._db, self._path)
+    def pages(self) -> FreePages:
+        log = self.path.with_name(f"{self.path.name}-wal")
+        with self.reading() as db:
+            (free,) = db.execute("PRAGMA freelist_count").fetchone()
+            return FreePages(int(free), log.stat().st_size if log.exists() else 0)
 
     def texts(self) -> list[str]:
-        """All texts of all users. Raises StoreError: the file can't be read."""
-        with self._lock, explained(self._path):
-            return list(vacuum.texts(self._db))
+        """All texts in all rows of all tables, of all users."""
+        query = "SELECT name FROM sqlite_master WHERE type = 'table'"
+        with self.reading() as db:
+            names = [row[0].replace('"', '""') for row in db.execute(query)]
+            rows = (row for name in names for row in db.execute(f'SELECT * FROM "{name}"'))
+            return [value for row in rows for value in row if isinstance(value, str)]
 
     def _empty_log(self) -> None:
-        with self._lock, explained(self._path):
-            (busy, *_) = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        with self.reading() as db:
+            (busy, *_) = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         if busy:
             raise StoreError(
-                f"The log of the transcript {self._path} still contains forgotten words: another"
+                f"The log of the transcript {self.path} still contains forgotten words: another"
                 " program is reading it.",
                 mend="Close the other program, and forget them again.",
             )
 
-    def close(self) -> None:
-        """Idempotent. Moves what was stored from the log into the file."""
-        with self._lock:
-            self._db.close()
 
-    # -- inside ---------------------------------------------------------------------------------
+# -- inside -------------------------------------------------------------------------------------
 
-    def _name(self, conversation: Conversation, started: datetime) -> None:
-        self._db.execute(
-            "INSERT OR IGNORE INTO conversation VALUES (?, ?, ?)",
-            (conversation.id, conversation.user, microseconds(started)),
-        )
 
-    def _drop_summaries(self, conversation: Conversation) -> None:
-        self._db.execute(
-            "DELETE FROM summary WHERE user = ? AND conversation = ?",
-            (conversation.user, conversation.id),
-        )
+def _name(db: sqlite3.Connection, conversation: Conversation, started: datetime) -> None:
+    db.execute(
+        "INSERT OR IGNORE INTO conversation VALUES (?, ?, ?)",
+        (conversation.id, conversation.user, microseconds(started)),
+    )
 
-    def _delete(self, user: str, exchange_ids: Sequence[str]) -> int:
-        marks = ", ".join("?" * len(exchange_ids))
-        where = f"WHERE user = ? AND id IN ({marks})"
-        return self._db.execute(f"DELETE FROM exchange {where}", (user, *exchange_ids)).rowcount
 
-    def _drop_covering(self, user: str, exchange_ids: frozenset[str]) -> None:
-        """Delete the summaries of these exchanges, and conversations that are now empty."""
-        rows = self._db.execute("SELECT id, covers FROM summary WHERE user = ?", (user,)).fetchall()
-        for key, covers in rows:
-            if not exchange_ids.isdisjoint(json.loads(covers)):
-                self._db.execute("DELETE FROM summary WHERE user = ? AND id = ?", (user, key))
-        empty = "NOT IN (SELECT conversation FROM exchange)"
-        self._db.execute(f"DELETE FROM summary WHERE user = ? AND conversation {empty}", (user,))
-        self._db.execute(f"DELETE FROM conversation WHERE user = ? AND id {empty}", (user,))
-
-    def _load(self, user: str, conversation: str) -> Conversation:
-        rows = self._db.execute(
-            f"SELECT {EXCHANGE} FROM exchange"
-            " WHERE user = ? AND conversation = ? ORDER BY turn, started, rowid",
-            (user, conversation),
-        ).fetchall()
-        hidden = hidden_rows.hidden_exchanges(self._db, user)
-        exchanges = [exchange_of(row) for row in rows if row[0] not in hidden]
-        last = self._db.execute(
-            "SELECT id, text, covers, created FROM summary WHERE user = ? AND conversation = ?"
-            " ORDER BY created DESC, rowid DESC LIMIT 1",
-            (user, conversation),
-        ).fetchone()
-        summary = (
-            Summary(last[0], last[1], tuple(json.loads(last[2])), time_of(last[3]))
-            if last
-            else None
-        )
-        if summary is not None and not hidden.isdisjoint(summary.covers):
-            summary = None
-        return Conversation(conversation, user, exchanges, summary)
-
-    @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
-        """Access for modules with their own tables in this file."""
-        with self._lock, explained(self._path):
-            yield self._db
-
-    @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """Like `reading`, in one transaction: all or nothing."""
-        with self._lock, explained(self._path):
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._db
-                self._db.execute("COMMIT")
-            except BaseException:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
+def _delete(db: sqlite3.Connection, user: str, exchange_ids: Collection[str]) -> int:
+    """Delete exchanges, their summaries, and conversations that are now empty; returns how many
+    exchanges there were."""
+    gone, ids = 0, frozenset(exchange_ids)
+    for part in parts(ids):
+        query = f"DELETE FROM exchange WHERE user = ? AND id IN ({places(part)})"
+        gone += db.execute(query, (user, *part)).rowcount
+    query = "SELECT id, covers FROM summary WHERE user = ?"
+    for key, covers in db.execute(query, (user,)).fetchall():
+        if not ids.isdisjoint(json.loads(covers)):
+            db.execute("DELETE FROM summary WHERE user = ? AND id = ?", (user, key))
+    empty = "NOT IN (SELECT conversation FROM exchange)"
+    db.execute(f"DELETE FROM summary WHERE user = ? AND conversation {empty}", (user,))
+    db.execute(f"DELETE FROM conversation WHERE user = ? AND id {empty}", (user,))
+    return gone

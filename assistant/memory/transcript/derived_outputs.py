@@ -7,6 +7,7 @@ left.
 """
 
 import json
+import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,9 +15,8 @@ from typing import Any
 
 from assistant.context import Exchange
 from assistant.memory.records.stored_values import microseconds
-from assistant.memory.transcript import derived_rows
+from assistant.memory.transcript import rows
 from assistant.memory.transcript.database import Transcript
-from assistant.memory.transcript.hidden_rows import held, hidden_exchanges
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +50,8 @@ class DerivedOutputs:
         """
         if not output.sources:
             raise ValueError("what is derived rests on something")
-        sources = tuple(dict.fromkeys(output.sources))
         with self._transcript.writing() as db:
-            if not hidden_exchanges(db, self._user).isdisjoint(sources):
-                return False
-            if len(held(db, self._user, sources)) < len(sources):
+            if not self._readable(db, output.sources):
                 return False
             key = (self._user, kind, output.subject)
             db.execute("DELETE FROM derived WHERE user = ? AND kind = ? AND subject = ?", key)
@@ -65,33 +62,31 @@ class DerivedOutputs:
                 (*key, version, model, microseconds(now), content),
             ).lastrowid
             db.executemany(
-                "INSERT INTO derived_source VALUES (?, ?)", [(number, each) for each in sources]
+                "INSERT INTO derived_source VALUES (?, ?)",
+                [(number, each) for each in dict.fromkeys(output.sources)],
             )
         return True
 
     def missing(self, kind: str, version: int, limit: int) -> list[str]:
         """Exchanges without an output of this version, newest first; hidden ones are left out."""
         with self._transcript.reading() as db:
-            hidden = hidden_exchanges(db, self._user)
-            rows = db.execute(
+            hidden = rows.hidden_exchanges(db, self._user)
+            found = db.execute(
                 "SELECT id FROM exchange WHERE user = ?1 AND NOT EXISTS"
                 " (SELECT 1 FROM derived WHERE user = ?1 AND kind = ?2 AND subject = exchange.id"
                 " AND version = ?3) ORDER BY started DESC, rowid DESC LIMIT ?4",
                 (self._user, kind, version, limit + len(hidden)),
             ).fetchall()
-        return [row[0] for row in rows if row[0] not in hidden][:limit]
-
-    def made(self, kind: str, version: int, subjects: Collection[str]) -> set[str]:
-        """Those of these subjects that have an output of this version."""
-        with self._transcript.reading() as db:
-            return derived_rows.made(db, self._user, kind, version, subjects)
+        return [row[0] for row in found if row[0] not in hidden][:limit]
 
     def lacking(
         self, kind: str, version: int, exchanges: Sequence[str]
     ) -> list[tuple[str, Exchange]]:
         """Those of these exchanges that lack such an output and are not hidden, in the same order,
         each with its conversation's id."""
-        made, hidden = self.made(kind, version, exchanges), self._hidden()
+        with self._transcript.reading() as db:
+            hidden = rows.hidden_exchanges(db, self._user)
+            made = rows.derived_subjects(db, self._user, kind, version, exchanges)
         ids = [each for each in exchanges if each not in hidden and each not in made]
         found = {
             each.id: (talk, each) for talk, each in self._transcript.exchanges(self._user, ids)
@@ -100,31 +95,22 @@ class DerivedOutputs:
 
     def readable(self, exchanges: Collection[str]) -> bool:
         """Whether all of these exist and none is hidden."""
-        wanted = set(exchanges)
-        return (
-            self._hidden().isdisjoint(wanted)
-            and self._transcript.held(self._user, wanted) == wanted
-        )
-
-    def _hidden(self) -> set[str]:
         with self._transcript.reading() as db:
-            return hidden_exchanges(db, self._user)
+            return self._readable(db, exchanges)
 
     def of(self, kind: str, subjects: Collection[str] | None = None) -> Mapping[str, Any]:
         """Contents by subject, of any version; for these subjects, or all. Leaves out what is based
         on hidden exchanges."""
         with self._transcript.reading() as db:
-            hidden = hidden_exchanges(db, self._user)
-            rows = derived_rows.contents(db, self._user, kind, subjects)
-            resting = derived_rows.resting_on(db, hidden)
+            found = rows.derived(db, self._user, kind, subjects)
+            hidden = rows.derived_from(db, rows.hidden_exchanges(db, self._user))
         return {
             subject: json.loads(content)
-            for number, subject, content in rows
-            if number not in resting
+            for number, subject, content in found
+            if number not in hidden
         }
 
-    def counts(self) -> dict[str, int]:
-        """Number of outputs by kind."""
-        query = "SELECT kind, count(*) FROM derived WHERE user = ? GROUP BY kind ORDER BY kind"
-        with self._transcript.reading() as db:
-            return dict(db.execute(query, (self._user,)).fetchall())
+    def _readable(self, db: sqlite3.Connection, exchanges: Collection[str]) -> bool:
+        wanted = set(exchanges)
+        hidden = rows.hidden_exchanges(db, self._user)
+        return hidden.isdisjoint(wanted) and rows.held(db, self._user, wanted) == wanted

@@ -7,18 +7,17 @@ created again without a model, and the user's corrections last.
 
 import json
 import operator
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from assistant.context import Exchange
 from assistant.language.calendar import day_words
-from assistant.language.speakers import USER
 from assistant.memory.records import ids
 from assistant.memory.records.ids import exchange_of, fact_id
 from assistant.memory.records.memory import Memory, MemoryKind
-from assistant.memory.transcript import derived_rows, span_summaries
-from assistant.memory.transcript.exchange_rows import Read, Written
+from assistant.memory.transcript import rows, span_summaries
+from assistant.memory.transcript.database import Transcript
 
 EXTRACTED = "extract"
 """The kind of derived output."""
@@ -34,26 +33,6 @@ class Fact:
     quote: str
     importance: float
     confidence: float
-
-
-class Recalled(Protocol):
-    @property
-    def id(self) -> str: ...
-
-    @property
-    def kind(self) -> MemoryKind: ...
-
-    @property
-    def speaker(self) -> str: ...
-
-    @property
-    def sources(self) -> tuple[str, ...]: ...
-
-    @property
-    def adds(self) -> bool: ...
-
-
-SomeRecalled = TypeVar("SomeRecalled", bound=Recalled)
 
 
 def content_of(facts: Iterable[Fact]) -> list[dict[str, Any] | None]:
@@ -85,16 +64,16 @@ def memories_of_facts(
 
 
 def read(
-    transcript: Read, user: str, exchanges: Collection[str]
+    transcript: Transcript, user: str, exchanges: Collection[str]
 ) -> dict[str, list[dict[str, Any] | None]]:
     """What was derived from these exchanges. Raises StoreError."""
     with transcript.reading() as db:
-        rows = derived_rows.contents(db, user, EXTRACTED, exchanges)
-    return {subject: json.loads(content) for _, subject, content in rows}
+        found = rows.derived(db, user, EXTRACTED, exchanges)
+    return {subject: json.loads(content) for _, subject, content in found}
 
 
 def suppress(
-    transcript: Written,
+    transcript: Transcript,
     user: str,
     memories: Collection[Memory],
     same: Callable[[str, str], bool] = operator.eq,
@@ -114,12 +93,12 @@ def suppress(
         if exchange_of(each.id) is not None:
             for source in each.sources:
                 wanted.setdefault(source, []).append(each)
-    told = [each.id for each in memories if ids.is_summary(each.id)]
-    if not wanted and not told:
+    summaries = [each.id for each in memories if ids.is_summary(each.id)]
+    if not wanted and not summaries:
         return
     with transcript.writing() as db:
-        changed = span_summaries.suppress(db, user, told)
-        for number, subject, content in derived_rows.contents(db, user, EXTRACTED, wanted):
+        changed = span_summaries.suppress(db, user, summaries)
+        for number, subject, content in rows.derived(db, user, EXTRACTED, wanted):
             facts = json.loads(content)
             left = [
                 None if _is_one(subject, n, fact, wanted[subject], same) else fact
@@ -148,7 +127,7 @@ def _is_one(
     )
 
 
-def delete_derived(transcript: Written, user: str, exchanges: Collection[str]) -> None:
+def delete_derived(transcript: Transcript, user: str, exchanges: Collection[str]) -> None:
     """Delete what was derived from these exchanges, so that it is derived again: a fact that stood
     for theirs is gone.
 
@@ -158,7 +137,7 @@ def delete_derived(transcript: Written, user: str, exchanges: Collection[str]) -
     if not exchanges:
         return
     with transcript.writing() as db:
-        for number, _, _ in derived_rows.contents(db, user, EXTRACTED, exchanges):
+        for number, _, _ in rows.derived(db, user, EXTRACTED, exchanges):
             db.execute("DELETE FROM derived WHERE number = ?", (number,))
 
 
@@ -179,22 +158,3 @@ def tellings(memories: Iterable[tuple[str, Collection[str]]]) -> list[tuple[str,
         if exchange_of(key) is not None or ids.is_summary(key)
         for exchange in sources
     ]
-
-
-def without_redundant(found: Iterable[SomeRecalled]) -> Iterator[SomeRecalled]:
-    """Memories that add something, in the same order: of a fact and the words it was taken from,
-    only the one ranked higher."""
-    told: set[str] = set()
-    quoted: set[str] = set()
-    for each in found:
-        if not each.adds:
-            continue
-        if exchange_of(each.id) is not None:
-            if not told.isdisjoint(each.sources):
-                continue
-            quoted.update(each.sources)
-        elif each.kind is MemoryKind.EXCHANGE and each.speaker == USER:
-            if not quoted.isdisjoint(each.sources):
-                continue
-            told.update(each.sources)
-        yield each

@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from assistant.memory.records.stored_values import microseconds, time_of
-from assistant.memory.transcript.exchange_rows import Written
-from assistant.memory.transcript.hidden_rows import hidden_exchanges
+from assistant.memory.transcript.database import Transcript
+from assistant.memory.transcript.rows import places
 
 State = Literal["waiting", "running", "dead"]
 
@@ -24,6 +24,9 @@ CRASHED_ERROR = "Crashed"
 
 _ANEW = "state = 'waiting', attempts = 0, not_before = 0, error = ''"
 _ONE = "user = ? AND kind = ? AND subject = ?"
+_SHOWN = (
+    "subject NOT IN (SELECT value FROM hidden, json_each(hidden.exchanges) WHERE hidden.user = ?1)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,34 +54,6 @@ class FailedJob:
     error: str
 
 
-def add_tables(db: sqlite3.Connection) -> None:
-    """A migration. Times are microseconds since 1970, UTC."""
-    db.execute(
-        """CREATE TABLE job (
-            number INTEGER PRIMARY KEY,
-            user TEXT NOT NULL,
-            kind TEXT NOT NULL,
-            subject TEXT NOT NULL,
-            version INTEGER NOT NULL,
-            state TEXT NOT NULL CHECK (state IN ('waiting', 'running', 'dead')),
-            attempts INTEGER NOT NULL,
-            not_before INTEGER NOT NULL,
-            error TEXT NOT NULL,
-            enqueued INTEGER NOT NULL,
-            UNIQUE (user, kind, subject)
-        ) STRICT"""
-    )
-    db.execute("CREATE INDEX job_in_turn ON job (user, kind, state, attempts, number)")
-    db.execute("CREATE INDEX job_by_subject ON job (user, subject)")
-    # A subject may be either, so no foreign key is possible.
-    for table in ("exchange", "conversation"):
-        db.execute(
-            f"CREATE TRIGGER job_of_{table} AFTER DELETE ON {table} BEGIN"
-            " DELETE FROM job WHERE user = OLD.user AND subject = OLD.id; END"
-        )
-    db.execute("CREATE TABLE idle_pause (user TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT")
-
-
 class JobQueue:
     """One user's queue, used by one process at a time.
 
@@ -86,7 +61,7 @@ class JobQueue:
     All may raise StoreError; nothing has changed then.
     """
 
-    def __init__(self, transcript: Written, user: str) -> None:
+    def __init__(self, transcript: Transcript, user: str) -> None:
         self._transcript = transcript
         self._user = user
 
@@ -104,10 +79,10 @@ class JobQueue:
 
     def keep_only(self, kinds: Sequence[str]) -> None:
         """Drop jobs of all other kinds."""
-        places = ", ".join("?" * len(kinds))
         with self._transcript.writing() as db:
             db.execute(
-                f"DELETE FROM job WHERE user = ? AND kind NOT IN ({places})", (self._user, *kinds)
+                f"DELETE FROM job WHERE user = ? AND kind NOT IN ({places(kinds)})",
+                (self._user, *kinds),
             )
 
     # -- filling --------------------------------------------------------------------------------
@@ -158,8 +133,7 @@ class JobQueue:
         """
         with self._transcript.reading() as db:
             for kind, limit in limits.items():
-                found = _fresh(db, self._user, kind, limit) or _again(db, self._user, kind, now)
-                if found:
+                if found := _next(db, self._user, kind, limit, now):
                     break
             else:
                 return None
@@ -202,28 +176,20 @@ class JobQueue:
 
     def counts(self) -> list[Count]:
         """By kind and state, without hidden subjects."""
-        every = "SELECT kind, state, count(*) FROM job WHERE user = ?1"
+        query = f"SELECT kind, state, count(*) FROM job WHERE user = ?1 AND {_SHOWN}"
         with self._transcript.reading() as db:
-            found = db.execute(f"{every} GROUP BY kind, state", (self._user,)).fetchall()
-            hidden = db.execute(
-                f"{every} AND subject IN (SELECT value FROM hidden, json_each(hidden.exchanges)"
-                " WHERE hidden.user = ?1) GROUP BY kind, state",
-                (self._user,),
-            ).fetchall()
-        less = {(kind, state): number for kind, state, number in hidden}
-        shown = [Count(kind, state, n - less.get((kind, state), 0)) for kind, state, n in found]
-        return [each for each in shown if each.count]
+            found = db.execute(f"{query} GROUP BY kind, state", (self._user,)).fetchall()
+        return [Count(*row) for row in found]
 
     def dead(self, limit: int) -> list[FailedJob]:
         """Jobs that were given up, newest first, without hidden subjects."""
         with self._transcript.reading() as db:
-            hidden = hidden_exchanges(db, self._user)
-            rows = db.execute(
-                "SELECT kind, subject, attempts, error FROM job WHERE user = ? AND state = 'dead'"
-                " ORDER BY number DESC LIMIT ?",
-                (self._user, limit + len(hidden)),
+            found = db.execute(
+                "SELECT kind, subject, attempts, error FROM job WHERE user = ?1 AND state = 'dead'"
+                f" AND {_SHOWN} ORDER BY number DESC LIMIT ?2",
+                (self._user, limit),
             ).fetchall()
-        return [FailedJob(*row) for row in rows if row[1] not in hidden][:limit]
+        return [FailedJob(*row) for row in found]
 
     def retry(self, kind: str | None = None) -> int:
         """Retry what was given up; returns how many."""
@@ -282,35 +248,19 @@ def _fail(
     return dead
 
 
-def _fresh(db: sqlite3.Connection, user: str, kind: str, limit: int) -> list[str]:
-    """Subjects never tried, in the order they were queued, without hidden ones."""
-    return _shown(
-        db,
-        user,
-        limit,
-        "SELECT subject FROM job WHERE user = ? AND kind = ? AND state = 'waiting'"
-        " AND attempts = 0 ORDER BY number",
-        (user, kind),
+def _next(db: sqlite3.Connection, user: str, kind: str, limit: int, now: datetime) -> list[str]:
+    """Subjects never tried, in the order they were queued; if there are none, the failed one that
+    has been due longest. A date further away than any pause comes from a clock that has since been
+    set back: it counts as due."""
+    waiting = (
+        f"SELECT subject FROM job WHERE user = ?1 AND kind = ?2 AND state = 'waiting' AND {_SHOWN}"
     )
-
-
-def _again(db: sqlite3.Connection, user: str, kind: str, now: datetime) -> list[str]:
-    """The failed subject that has been due longest, if any. A date further away than any pause
-    comes from a clock that has since been set back: it counts as due."""
-    return _shown(
-        db,
-        user,
-        1,
-        "SELECT subject FROM job WHERE user = ? AND kind = ? AND state = 'waiting'"
-        " AND attempts > 0 AND NOT not_before BETWEEN ? AND ? ORDER BY not_before, number",
-        (user, kind, microseconds(now) + 1, microseconds(now + BACKOFF[-1])),
+    fresh = f"{waiting} AND attempts = 0 ORDER BY number LIMIT ?3"
+    again = (
+        f"{waiting} AND attempts > 0 AND NOT not_before BETWEEN ?3 AND ?4"
+        " ORDER BY not_before, number LIMIT 1"
     )
-
-
-def _shown(
-    db: sqlite3.Connection, user: str, limit: int, query: str, values: tuple[object, ...]
-) -> list[str]:
-    """The first subjects of a query that are not hidden."""
-    hidden = hidden_exchanges(db, user)
-    rows = db.execute(f"{query} LIMIT ?", (*values, limit + len(hidden)))
-    return [row[0] for row in rows if row[0] not in hidden][:limit]
+    times = (microseconds(now) + 1, microseconds(now + BACKOFF[-1]))
+    found = db.execute(fresh, (user, kind, limit)).fetchall()
+    found = found or db.execute(again, (user, kind, *times)).fetchall()
+    return [row[0] for row in found]

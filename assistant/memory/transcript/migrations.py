@@ -1,58 +1,121 @@
-"""The transcript's tables, and the migrations of older files."""
+"""The transcript's tables, and the migrations of older files.
+
+Times are microseconds since 1970, UTC. `covers`, `latency`, `memories`, `exchanges` and `content`
+are JSON. The tables `hidden`, `forgotten`, `expired` and `job` hold ids and times, no words.
+"""
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from assistant.errors import StoreError
-from assistant.memory.transcript import derived_rows, hidden_rows, job_queue, suppressions
 
+FIRST = (
+    """CREATE TABLE conversation (
+        id TEXT PRIMARY KEY, user TEXT NOT NULL, started INTEGER NOT NULL
+    ) STRICT""",
+    """CREATE TABLE exchange (
+        id TEXT PRIMARY KEY,
+        conversation TEXT NOT NULL REFERENCES conversation (id),
+        turn INTEGER NOT NULL,
+        user TEXT NOT NULL,
+        started INTEGER NOT NULL,
+        ended INTEGER NOT NULL,
+        user_text TEXT NOT NULL,
+        assistant_text TEXT NOT NULL,
+        interrupted INTEGER NOT NULL,
+        latency TEXT NOT NULL
+    ) STRICT""",
+    "CREATE INDEX exchange_by_conversation ON exchange (user, conversation, started)",
+    "CREATE INDEX exchange_by_time ON exchange (user, ended)",
+    """CREATE TABLE summary (
+        id TEXT PRIMARY KEY,
+        conversation TEXT NOT NULL REFERENCES conversation (id),
+        user TEXT NOT NULL,
+        created INTEGER NOT NULL,
+        text TEXT NOT NULL,
+        covers TEXT NOT NULL
+    ) STRICT""",
+    "CREATE INDEX summary_by_conversation ON summary (user, conversation, created)",
+)
+INJECTED_MEMORIES = ("ALTER TABLE exchange ADD COLUMN memories TEXT NOT NULL DEFAULT '[]'",)
+"""[[id, score], …] of the long-term memories in the turn's prompt."""
+EXPIRED = (
+    """CREATE TABLE expired (
+        exchange TEXT NOT NULL REFERENCES exchange (id) ON DELETE CASCADE,
+        memory TEXT NOT NULL,
+        user TEXT NOT NULL,
+        at INTEGER NOT NULL,
+        PRIMARY KEY (exchange, memory)
+    ) STRICT""",
+)
+FORGETTING = (
+    """CREATE TABLE hidden (
+        id TEXT PRIMARY KEY,
+        user TEXT NOT NULL,
+        asked INTEGER NOT NULL,
+        due INTEGER NOT NULL,
+        exchanges TEXT NOT NULL,
+        memories TEXT NOT NULL
+    ) STRICT""",
+    """CREATE TABLE forgotten (
+        exchange TEXT PRIMARY KEY,
+        user TEXT NOT NULL,
+        at INTEGER NOT NULL
+    ) STRICT""",
+)
+JOBS = (
+    """CREATE TABLE job (
+        number INTEGER PRIMARY KEY,
+        user TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        subject TEXT NOT NULL,
+        version INTEGER NOT NULL,
+        state TEXT NOT NULL CHECK (state IN ('waiting', 'running', 'dead')),
+        attempts INTEGER NOT NULL,
+        not_before INTEGER NOT NULL,
+        error TEXT NOT NULL,
+        enqueued INTEGER NOT NULL,
+        UNIQUE (user, kind, subject)
+    ) STRICT""",
+    "CREATE INDEX job_in_turn ON job (user, kind, state, attempts, number)",
+    "CREATE INDEX job_by_subject ON job (user, subject)",
+    # A subject may be either, so no foreign key is possible.
+    "CREATE TRIGGER job_of_exchange AFTER DELETE ON exchange BEGIN"
+    " DELETE FROM job WHERE user = OLD.user AND subject = OLD.id; END",
+    "CREATE TRIGGER job_of_conversation AFTER DELETE ON conversation BEGIN"
+    " DELETE FROM job WHERE user = OLD.user AND subject = OLD.id; END",
+    "CREATE TABLE idle_pause (user TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT",
+)
+DERIVED = (
+    """CREATE TABLE derived (
+        number INTEGER PRIMARY KEY,
+        user TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        subject TEXT NOT NULL,
+        version INTEGER NOT NULL,
+        model TEXT NOT NULL,
+        made INTEGER NOT NULL,
+        content TEXT NOT NULL,
+        UNIQUE (user, kind, subject)
+    ) STRICT""",
+    """CREATE TABLE derived_source (
+        derived INTEGER NOT NULL REFERENCES derived (number) ON DELETE CASCADE,
+        exchange TEXT NOT NULL REFERENCES exchange (id) ON DELETE CASCADE,
+        PRIMARY KEY (derived, exchange)
+    ) STRICT""",
+    "CREATE INDEX derived_by_source ON derived_source (exchange)",
+    "CREATE TRIGGER derived_without_source AFTER DELETE ON derived_source BEGIN"
+    " DELETE FROM derived WHERE number = OLD.derived; END",
+)
 
-def _first_tables(db: sqlite3.Connection) -> None:
-    # Times are microseconds since 1970, UTC. `covers` and `latency` are JSON.
-    for statement in (
-        """CREATE TABLE conversation (
-            id TEXT PRIMARY KEY, user TEXT NOT NULL, started INTEGER NOT NULL
-        ) STRICT""",
-        """CREATE TABLE exchange (
-            id TEXT PRIMARY KEY,
-            conversation TEXT NOT NULL REFERENCES conversation (id),
-            turn INTEGER NOT NULL,
-            user TEXT NOT NULL,
-            started INTEGER NOT NULL,
-            ended INTEGER NOT NULL,
-            user_text TEXT NOT NULL,
-            assistant_text TEXT NOT NULL,
-            interrupted INTEGER NOT NULL,
-            latency TEXT NOT NULL
-        ) STRICT""",
-        "CREATE INDEX exchange_by_conversation ON exchange (user, conversation, started)",
-        "CREATE INDEX exchange_by_time ON exchange (user, ended)",
-        """CREATE TABLE summary (
-            id TEXT PRIMARY KEY,
-            conversation TEXT NOT NULL REFERENCES conversation (id),
-            user TEXT NOT NULL,
-            created INTEGER NOT NULL,
-            text TEXT NOT NULL,
-            covers TEXT NOT NULL
-        ) STRICT""",
-        "CREATE INDEX summary_by_conversation ON summary (user, conversation, created)",
-    ):
-        db.execute(statement)
-
-
-def _injected_memories(db: sqlite3.Connection) -> None:
-    # JSON: [[id, score], …] of the long-term memories in the turn's prompt; ids, not text.
-    db.execute("ALTER TABLE exchange ADD COLUMN memories TEXT NOT NULL DEFAULT '[]'")
-
-
-MIGRATIONS: Sequence[Callable[[sqlite3.Connection], None]] = (
-    _first_tables,
-    _injected_memories,
-    suppressions.add_table,
-    hidden_rows.add_tables,
-    job_queue.add_tables,
-    derived_rows.add_tables,
+MIGRATIONS: Sequence[Sequence[str]] = (
+    FIRST,
+    INJECTED_MEMORIES,
+    EXPIRED,
+    FORGETTING,
+    JOBS,
+    DERIVED,
 )
 """Each migrates the schema from its position in this list to the next; `user_version` counts."""
 
@@ -64,10 +127,11 @@ def migrate(db: sqlite3.Connection, path: Path) -> None:
             f"The transcript {path} was written by a newer version of this program.",
             mend="Update the program, or choose another folder with --home DIR.",
         )
-    for number, migration in enumerate(MIGRATIONS[version:], start=version + 1):
+    for number, statements in enumerate(MIGRATIONS[version:], start=version + 1):
         db.execute("BEGIN IMMEDIATE")
         try:
-            migration(db)
+            for statement in statements:
+                db.execute(statement)
             db.execute(f"PRAGMA user_version = {number}")
             db.execute("COMMIT")
         except BaseException:

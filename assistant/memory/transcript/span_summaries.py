@@ -17,9 +17,8 @@ from assistant.memory.records.ids import SUMMARY, is_summary
 from assistant.memory.records.ids import SUMMARY_ID as _ID
 from assistant.memory.records.memory import DERIVED_CONFIDENCE, Memory, MemoryKind
 from assistant.memory.records.stored_values import microseconds
-from assistant.memory.transcript import derived_rows, suppressions
-from assistant.memory.transcript.exchange_rows import Written
-from assistant.memory.transcript.hidden_rows import hidden_exchanges
+from assistant.memory.transcript import rows
+from assistant.memory.transcript.database import Transcript
 
 SUMMARISED = "summarise"
 """The kind of derived output; its content is a text, or None if there is nothing to tell or the
@@ -71,9 +70,9 @@ def stored_summaries(
 ) -> list[Memory]:
     """The summaries based only on these exchanges, as memories, without a model."""
     made: list[Memory] = []
-    for number, subject, content in derived_rows.contents(db, user, SUMMARISED, None):
+    for number, subject, content in rows.derived(db, user, SUMMARISED, None):
         text = json.loads(content)
-        sources = derived_rows.sources(db, number)
+        sources = rows.sources(db, number)
         if text is not None and set(sources) <= exchanges.keys():
             found = sorted((exchanges[each][1] for each in sources), key=lambda each: each.started)
             made.append(memory_of(user, exchanges[sources[0]][0], subject, text, found))
@@ -83,20 +82,20 @@ def stored_summaries(
 def suppress(db: sqlite3.Connection, user: str, subjects: Collection[str]) -> bool:
     """The user deleted or changed these summaries: delete their words here, and never create
     others in their place. Returns whether there were any."""
-    rows = derived_rows.contents(db, user, SUMMARISED, subjects) if subjects else []
+    found = rows.derived(db, user, SUMMARISED, subjects)
     now = microseconds(datetime.now(UTC))
-    for number, subject, _ in rows:
+    for number, subject, _ in found:
         db.execute("UPDATE derived SET content = 'null' WHERE number = ?", (number,))
-        pairs = [(each, subject) for each in derived_rows.sources(db, number)]
-        suppressions.note(db, user, pairs, now)
-    return bool(rows)
+        tellings = [(each, subject) for each in rows.sources(db, number)]
+        rows.suppress(db, user, tellings, now)
+    return bool(found)
 
 
 class ConversationSpans:
     """One user's spans of a fixed number of turns. Calls block for about a millisecond, and may
     raise StoreError: nothing has changed then. Thread-safe."""
 
-    def __init__(self, transcript: Written, user: str, turns: int) -> None:
+    def __init__(self, transcript: Transcript, user: str, turns: int) -> None:
         self._transcript = transcript
         self._user = user
         self._turns = turns
@@ -105,7 +104,7 @@ class ConversationSpans:
         """Subjects of spans without a complete summary of this version, newest first. Leaves out
         spans that are still growing, or contain something that is being forgotten."""
         with self._transcript.reading() as db:
-            rows = db.execute(
+            found = db.execute(
                 "SELECT conversation || '-' || ?4 || (part * ?3 + 1) FROM ("
                 " SELECT conversation, (turn - 1) / ?3 AS part, count(*) AS size,"
                 "  max(ended) AS ended, max(turn) AS last,"
@@ -131,7 +130,7 @@ class ConversationSpans:
                     limit,
                 ),
             ).fetchall()
-        return [row[0] for row in rows]
+        return [row[0] for row in found]
 
     def span(self, subject: str) -> Span | None:
         """The span as it is now; None if it is too short, or part of it is hidden."""
@@ -140,13 +139,13 @@ class ConversationSpans:
             return None
         first = int(match["first"])
         with self._transcript.reading() as db:
-            rows = db.execute(
+            found = db.execute(
                 "SELECT id FROM exchange WHERE user = ? AND conversation = ?"
                 " AND turn BETWEEN ? AND ? ORDER BY turn, started, rowid",
                 (self._user, match["conversation"], first, first + self._turns - 1),
             ).fetchall()
-            hidden = hidden_exchanges(db, self._user)
-        ids = tuple(row[0] for row in rows)
+            hidden = rows.hidden_exchanges(db, self._user)
+        ids = tuple(row[0] for row in found)
         if len(ids) < FEWEST or not hidden.isdisjoint(ids):
             return None
         return Span(subject, match["conversation"], first, ids)
@@ -154,25 +153,26 @@ class ConversationSpans:
     def suppressed(self, span: Span) -> bool:
         """Whether the user deleted or changed a summary of these words, or it expired: it must not
         come back in any form."""
+        places = rows.places(span.exchanges)
+        query = f"SELECT memory FROM expired WHERE user = ? AND exchange IN ({places})"
         with self._transcript.reading() as db:
-            noted = suppressions.of(db, self._user, span.exchanges)
-        return any(is_summary(each) for each in noted)
+            found = db.execute(query, (self._user, *span.exchanges)).fetchall()
+        return any(is_summary(row[0]) for row in found)
 
     def has_summary(self, span: Span, version: int) -> bool:
         """Whether there is a summary of this version, of everything in the span."""
         with self._transcript.reading() as db:
-            if not derived_rows.made(db, self._user, SUMMARISED, version, [span.subject]):
+            if not rows.derived_subjects(db, self._user, SUMMARISED, version, [span.subject]):
                 return False
-            rows = derived_rows.contents(db, self._user, SUMMARISED, [span.subject])
-            return {each for row in rows for each in derived_rows.sources(db, row[0])} == {
-                *span.exchanges
-            }
+            found = rows.derived(db, self._user, SUMMARISED, [span.subject])
+            covered = {each for row in found for each in rows.sources(db, row[0])}
+        return covered == set(span.exchanges)
 
     def drop_overlapping(self, span: Span) -> list[str]:
         """Delete summaries of overlapping spans of another length; returns their subjects."""
         with self._transcript.writing() as db:
-            resting = derived_rows.resting_on(db, span.exchanges)
-            every = derived_rows.contents(db, self._user, SUMMARISED, None)
+            resting = rows.derived_from(db, span.exchanges)
+            every = rows.derived(db, self._user, SUMMARISED, None)
             others = [(n, key) for n, key, _ in every if n in resting and key != span.subject]
             db.executemany("DELETE FROM derived WHERE number = ?", [(n,) for n, _ in others])
         return [key for _, key in others]

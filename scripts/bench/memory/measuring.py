@@ -25,7 +25,6 @@ from assistant.compose.engines import build_query_encoder
 from assistant.idle.jobs.compaction import FOLDED
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.retrieval.encoding import QueryEncoder
-from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.user_memory import UserMemory
 from assistant.settings import Settings
@@ -146,7 +145,6 @@ async def measure(filled: Filled, plan: Plan, folder: Path) -> dict[str, Any]:
             lambda: MemoryTable.open(str(folder / "kept" / "memories")),
             encoder,
             TextAnalyzer("en"),
-            Ranking(),
             lambda _: None,
         )
         stack.push_async_callback(memory.close)

@@ -23,8 +23,7 @@ from textual.drivers.headless_driver import HeadlessDriver
 
 from assistant.errors import StoreError
 from assistant.events import MemoriesRead
-from assistant.ipc import client
-from assistant.ipc.messages import Request, Row
+from assistant.ipc import Request, Row, client
 from assistant.paths import Home
 from assistant.settings import Settings, load
 from ui.screen.app import AssistantScreen

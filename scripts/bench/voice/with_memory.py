@@ -12,7 +12,6 @@ from assistant.context.short_term import ShortTermMemory
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation.materialize import materialize_exchange
 from assistant.memory.records.memory import Memory
-from assistant.memory.retrieval.ranking import Ranking
 from assistant.memory.retrieval.results import RecalledForTurn
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.turn_recall import TurnRecall
@@ -42,7 +41,6 @@ class Remembering:
             lambda: MemoryTable.open(str(home.memories)),
             profile_encoder(settings),
             TextAnalyzer(settings.persona.language),
-            Ranking(),
             lambda _: None,
         )
         self.found: list[tuple[int, bool, bool]] = []

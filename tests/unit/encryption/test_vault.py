@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.compose.rekeying import build_rekeying
+from assistant.compose.memory import build_rekeying
 from assistant.encryption import conversion
 from assistant.encryption import vault as encryption
 from assistant.encryption.home_lock import HomeLock

@@ -24,7 +24,7 @@ from assistant.settings import Settings
 from models.interfaces import Generation, Lane, Message
 from models.llm.lazy import LazyLanguageModel
 from tests.support import describing, extracting, summarising
-from tests.support.desks import at_desk, talked
+from tests.support.desks import at_desk, newest, talked
 from tests.support.encoders import HashingEncoder
 from tests.support.extracting import MUCH, PEANUTS
 from tests.support.scripted_model import ScriptedModel
@@ -217,8 +217,8 @@ async def test_the_model_is_loaded_only_for_work_that_is_due(home: Home, model: 
     assert await run(home, extract="model") == 0
     assert model.loads == 1
     with at_desk(home) as desk:
-        facts = {each.text for each in desk.newest(MemoryKind.FACT).memories}
-        events = {each.text for each in desk.newest(MemoryKind.EVENT).memories}
+        facts = {each.text for each in newest(desk, MemoryKind.FACT)}
+        events = {each.text for each in newest(desk, MemoryKind.EVENT)}
         assert "The user's dog Max barks at every postman in the street." in facts | events
 
 

@@ -10,7 +10,7 @@ from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.records.serialization import to_json
 from assistant.memory.records.validation import MOST
 from assistant.paths import Home
-from tests.support.desks import at_desk
+from tests.support.desks import at_desk, newest
 from tests.support.zones import in_zone
 
 SAID = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -47,7 +47,7 @@ def test_a_row_that_can_not_be_imported_is_named_and_nothing_before_it_is_writte
     with at_desk(home) as desk:
         with pytest.raises(SettingsError) as refused:
             desk.import_([row(id="good"), row(**change)])
-        assert desk.newest().memories == ()
+        assert newest(desk) == []
     sentence = str(refused.value)
     assert sentence.startswith(f"Line 2 can't be imported: {why}")
     assert sentence.endswith(". Nothing was imported.")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.compose.engines import _tell_choice
+from assistant.compose.engines import _announce_choice
 from assistant.events import Event, EventBus, Notice
 from assistant.settings import Settings
 from models.download.cache import ModelStore
@@ -273,7 +273,7 @@ async def notices(choice: Choice, machine: Machine, **settings: object) -> list[
     bus, events = EventBus(), list[Event]()
     bus.subscribe(events.append)
     shop = ModelSelection(machine.store, LAPTOP, choice)
-    await _tell_choice(shop, Settings.model_validate(settings), bus)
+    await _announce_choice(shop, Settings.model_validate(settings), bus)
     return [event.text for event in events if isinstance(event, Notice)]
 
 

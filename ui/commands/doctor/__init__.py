@@ -1,1 +1,98 @@
-"""`assistant doctor`: finds out what is wrong on this machine, and how to fix it."""
+"""`assistant doctor`: runs all checks of this machine in turn, and says how to fix problems."""
+
+import argparse
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict
+from typing import TextIO
+
+from assistant.errors import AssistantError
+from assistant.paths import Home
+from ui.commands import ReadSettings
+from ui.commands.doctor import checks, network_checks, sound_checks
+from ui.commands.doctor.checks import CheckContext, CheckStatus, Finding, NotTried
+from ui.process.console import print_result, runnable_hint
+from ui.process.logs import redirected_output
+
+logger = logging.getLogger(__name__)
+
+Check = Callable[[CheckContext], Awaitable[Finding]]
+
+CHECKS: tuple[tuple[str, Check], ...] = (
+    ("Python", checks.check_python),
+    ("Memory", checks.check_memory),
+    ("Disk", checks.check_disk),
+    ("Encryption", checks.check_encryption),
+    ("Models", checks.check_models),
+    ("Memories", checks.check_store),
+    ("Sound devices", sound_checks.check_devices),
+    ("Microphone", sound_checks.check_microphone),
+    ("Echo", sound_checks.check_echo),
+    ("Loading", checks.check_loading),
+    ("Speaking", checks.check_voice),
+    ("Hearing", checks.check_hearing),
+    ("Thinking", checks.check_thinking),
+    ("Network", network_checks.check_network),
+)
+"""In this order: `Hearing` transcribes what `Speaking` said, and `Network` takes longest."""
+
+SIGNS = {
+    CheckStatus.GOOD: "✓",
+    CheckStatus.WARNING: "!",
+    CheckStatus.BAD: "✗",
+    CheckStatus.UNTRIED: "·",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Check Python, memory, disk, models, sound and their speed; it records a second of the "
+        "room, and plays a short sound. Exits with 1 if something needs fixing."
+    )
+
+
+def run(args: argparse.Namespace, home: Home, settings: ReadSettings) -> int:
+    """Run all checks; returns 0 if nothing is bad."""
+    context = CheckContext(home, settings().settings)
+    with redirected_output(home) as out:
+        return asyncio.run(run_checks(context, CHECKS, out, as_json=args.json))
+
+
+async def run_checks(
+    context: CheckContext, wanted: Sequence[tuple[str, Check]], out: TextIO, *, as_json: bool
+) -> int:
+    """Run checks, even after failures, and print each finding as it comes."""
+    bad = 0
+    try:
+        for name, check in wanted:
+            finding = await _finding(name, check, context)
+            bad += finding.verdict is CheckStatus.BAD
+            row = {"event": "check", "name": name, **asdict(finding)}
+            lines = [f"{SIGNS[finding.verdict]} {name}: {finding.text}"]
+            if finding.mend:
+                lines.append(f"    → {runnable_hint(finding.mend)}")
+            print_result(row, *lines, as_json=as_json, out=out)
+    finally:
+        await context.close()
+    row = {"event": "doctor", "ok": not bad, "bad": bad}
+    what = "1 thing needs" if bad == 1 else f"{bad} things need"
+    text = f"\n{what} fixing." if bad else "\nAll is well."
+    print_result(row, text, as_json=as_json, out=out)
+    return 1 if bad else 0
+
+
+async def _finding(name: str, check: Check, context: CheckContext) -> Finding:
+    try:
+        return await check(context)
+    except NotTried as error:
+        return Finding(CheckStatus.UNTRIED, str(error))
+    except AssistantError as error:
+        return Finding(CheckStatus.BAD, str(error), error.mend)
+    except Exception as error:
+        logger.exception("The check %s failed", name)
+        return Finding(
+            CheckStatus.BAD,
+            f"The check itself failed ({type(error).__name__}).",
+            f"The details are in {context.home.log}.",
+        )

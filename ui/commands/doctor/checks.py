@@ -36,8 +36,8 @@ from models.selection import (
     select_models,
     wanted_models,
 )
-from ui.commands.memory.requests import answers
-from ui.text.encryption import mend, sentence
+from ui.commands.encryption import advice, sentence
+from ui.commands.requests import ask_memory
 
 SPARE_DISK = 1 << 30
 """Bytes for transcripts, logs, and preparing a model."""
@@ -78,16 +78,16 @@ class CheckContext:
 
     home: Home
     settings: Settings
-    _workshop: ModelSelection | None = None
+    _selection: ModelSelection | None = None
     _models: ModelSet | None = None
     _failure: AssistantError | None = None
     spoken: tuple[Samples, int] | None = None
     """The speech from the check of the voice's speed, and its sample rate."""
 
-    async def workshop(self) -> ModelSelection:
-        if self._workshop is None:
-            self._workshop = await asyncio.to_thread(select_models, self.settings)
-        return self._workshop
+    async def selection(self) -> ModelSelection:
+        if self._selection is None:
+            self._selection = await asyncio.to_thread(select_models, self.settings)
+        return self._selection
 
     async def models(self) -> ModelSet:
         """Loaded at the first call. Raises ModelError, and afterwards NotTried."""
@@ -112,32 +112,38 @@ def good(text: str, **figures: float) -> Finding:
     return Finding(CheckStatus.GOOD, text, figures=figures)
 
 
+def warning(text: str, mend: str | None, **figures: float) -> Finding:
+    return Finding(CheckStatus.WARNING, text, mend, figures)
+
+
+def bad(text: str, mend: str | None, **figures: float) -> Finding:
+    return Finding(CheckStatus.BAD, text, mend, figures)
+
+
 async def check_python(_: CheckContext) -> Finding:
     version = ".".join(str(part) for part in sys.version_info[:3])
     if not (3, 11) <= sys.version_info[:2] <= (3, 14):
-        return Finding(
-            CheckStatus.WARNING, f"Python {version} is untested.", "Use Python 3.11 to 3.14."
-        )
+        return warning(f"Python {version} is untested.", "Use Python 3.11 to 3.14.")
     return good(f"Python {version}.")
 
 
-async def check_encryption(patient: CheckContext) -> Finding:
+async def check_encryption(context: CheckContext) -> Finding:
     """No encryption is a warning if it is available and has not been switched off."""
-    found = await asyncio.to_thread(encryption_status, patient.home)
+    found = await asyncio.to_thread(encryption_status, context.home)
     if found.state in ("damaged", "missing"):
-        return Finding(CheckStatus.BAD, sentence(found), mend(found))
-    could = found.keyring is not None and patient.settings.encryption.mode != "off"
+        return bad(sentence(found), advice(found))
+    could = found.keyring is not None and context.settings.encryption.mode != "off"
     if found.state == "plain" and could:
-        return Finding(CheckStatus.WARNING, sentence(found), mend(found))
+        return warning(sentence(found), advice(found))
     return good(sentence(found))
 
 
-async def check_memory(patient: CheckContext) -> Finding:
+async def check_memory(context: CheckContext) -> Finding:
     """Compares the total memory, not what is free at the moment, with the profile's models and a
     desktop."""
-    shop = await patient.workshop()
-    catalogue = shop.store.catalogue
-    names = wanted_models(patient.settings, shop)
+    selection = await context.selection()
+    catalogue = selection.store.catalogue
+    names = wanted_models(context.settings, selection)
     need = SPARE_RAM_MB + sum(catalogue.get(name).ram_mb for name in names)
     have = detect().ram_bytes / 1e6
     free = psutil.virtual_memory().available / 1e6
@@ -147,72 +153,73 @@ async def check_memory(patient: CheckContext) -> Finding:
     )
     figures = {"ram_mb": round(have), "free_mb": round(free), "wanted_mb": need}
     if have < need:
-        return Finding(CheckStatus.BAD, text, "assistant --profile small", figures)
+        return bad(text, "assistant --profile small", **figures)
     if free < need - SPARE_RAM_MB:
-        return Finding(CheckStatus.WARNING, text, "Close programs that need much memory.", figures)
+        return warning(text, "Close programs that need much memory.", **figures)
     return good(text, **figures)
 
 
-async def check_disk(patient: CheckContext) -> Finding:
-    shop = await patient.workshop()
-    missing = shop.store.missing(wanted_models(patient.settings, shop))
-    need = SPARE_DISK + sum(shop.store.catalogue.get(name).bytes for name in missing)
+async def check_disk(context: CheckContext) -> Finding:
+    selection = await context.selection()
+    missing = selection.store.missing(wanted_models(context.settings, selection))
+    need = SPARE_DISK + sum(selection.store.catalogue.get(name).bytes for name in missing)
     places = {}
-    for path in (models_cache(), patient.home.root):
+    for path in (models_cache(), context.home.root):
         there = next(folder for folder in (path, *path.parents) if folder.exists())
         places[str(path)] = shutil.disk_usage(there).free
     tightest = min(places, key=lambda place: places[place])
     text = f"{places[tightest] / 1e9:.1f} GB free for {tightest}, {need / 1e9:.1f} GB needed."
     if places[tightest] < need:
-        return Finding(CheckStatus.BAD, text, "Free some disk space.")
+        return bad(text, "Free some disk space.")
     return good(text, free_bytes=places[tightest])
 
 
-async def check_models(patient: CheckContext) -> Finding:
+async def check_models(context: CheckContext) -> Finding:
     """Verify every byte of the profile's models."""
-    shop = await patient.workshop()
-    names = wanted_models(patient.settings, shop)
-    missing = shop.store.missing(names)
-    if absent := [name for name in missing if shop.store.state(name) is not ModelState.CORRUPT]:
-        profile = patient.settings.general.profile
-        return Finding(
-            CheckStatus.BAD,
+    selection = await context.selection()
+    names = wanted_models(context.settings, selection)
+    missing = selection.store.missing(names)
+    if absent := [
+        name for name in missing if selection.store.state(name) is not ModelState.CORRUPT
+    ]:
+        profile = context.settings.general.profile
+        return bad(
             f"Not on this machine: {', '.join(absent)}.",
             f"assistant models pull --profile {profile}",
         )
     for name in names:
-        await asyncio.to_thread(shop.store.verify, name)
-    text = f"{shop.reason} Verified to the last byte: {', '.join(names)}."
-    if shop.choice.absent and chooses_model(patient.settings):
-        return Finding(CheckStatus.WARNING, text, "assistant models pull")
+        await asyncio.to_thread(selection.store.verify, name)
+    text = f"{selection.reason} Verified to the last byte: {', '.join(names)}."
+    if selection.choice.absent and chooses_model(context.settings):
+        return warning(text, "assistant models pull")
     return good(text)
 
 
-async def check_store(patient: CheckContext) -> Finding:
+async def check_store(context: CheckContext) -> Finding:
     """Find out where memories are stored, and whether they can be read; asks a running
     assistant."""
-    if not patient.settings.memory.enabled:
+    if not context.settings.memory.enabled:
         return good("Nothing is remembered beyond the conversation: memory.enabled is false.")
-    place = store_location(patient.home, patient.settings)
+    place = store_location(context.home, context.settings)
 
     def count() -> int:
-        rows = list(answers(patient.home, patient.settings, {"act": "stats"}))
+        rows = list(ask_memory(context.home, context.settings, {"act": "stats"}))
         return int(rows[0]["total"])
 
     total = await asyncio.to_thread(count)
     return good(f"{total:,} memories in {place.uri}.", memories=total)
 
 
-async def check_loading(patient: CheckContext) -> Finding:
+async def check_loading(context: CheckContext) -> Finding:
     began = time.perf_counter()
-    models = await patient.models()
+    models = await context.models()
     took = time.perf_counter() - began
     names = ", ".join((models.stt.name, models.llm.name, models.tts.name))
     return good(f"Loaded {names} in {took:.1f} s.", seconds=round(took, 2))
 
 
-async def check_voice(patient: CheckContext) -> Finding:
-    models = await patient.models()
+async def check_voice(context: CheckContext) -> Finding:
+    models = await context.models()
 
     def speak() -> tuple[Samples, float, float]:
         began, pieces, first = time.perf_counter(), [], 0.0
@@ -223,22 +230,20 @@ async def check_voice(patient: CheckContext) -> Finding:
 
     audio, first, took = await asyncio.to_thread(speak)
     seconds = len(audio) / models.tts.sample_rate
-    patient.spoken = (audio, models.tts.sample_rate)
+    context.spoken = (audio, models.tts.sample_rate)
     text = f"Speaks {seconds:.1f} s in {took:.2f} s, the first sound after {first:.2f} s."
     figures = {"first_s": round(first, 3), "ratio": round(took / seconds, 3)}
     if took > SLOW_TTS * seconds:
-        return Finding(
-            CheckStatus.WARNING, text, "Close busy programs, or use a lighter voice.", figures
-        )
+        return warning(text, "Close busy programs, or use a lighter voice.", **figures)
     return good(text, **figures)
 
 
-async def check_hearing(patient: CheckContext) -> Finding:
+async def check_hearing(context: CheckContext) -> Finding:
     """Transcribe what the voice said."""
-    models = await patient.models()
-    if patient.spoken is None:
+    models = await context.models()
+    if context.spoken is None:
         raise NotTried("Not measured, because the voice said nothing.")
-    audio, rate = patient.spoken
+    audio, rate = context.spoken
     heard = Resampler(rate, STT_SAMPLE_RATE).process(audio)
     began = time.perf_counter()
     transcription = await asyncio.to_thread(models.stt.transcribe, heard)
@@ -247,19 +252,14 @@ async def check_hearing(patient: CheckContext) -> Finding:
     text = f"Transcribes {seconds:.1f} s of speech in {took:.2f} s."
     figures = {"seconds": round(took, 3), "ratio": round(took / seconds, 3)}
     if not set(SENTENCE.lower().strip(".").split()) & set(transcription.text.lower().split()):
-        return Finding(
-            CheckStatus.BAD,
-            f'{text} It heard "{transcription.text}".',
-            "assistant models verify",
-            figures,
-        )
+        return bad(f'{text} It heard "{transcription.text}".', "assistant models verify", **figures)
     if took > SLOW_STT * seconds:
-        return Finding(CheckStatus.WARNING, text, "assistant --profile tiny", figures)
+        return warning(text, "assistant --profile tiny", **figures)
     return good(text, **figures)
 
 
-async def check_thinking(patient: CheckContext) -> Finding:
-    models = await patient.models()
+async def check_thinking(context: CheckContext) -> Finding:
+    models = await context.models()
     request = Generation((Message("user", QUESTION),), max_tokens=48, temperature=0.0)
     began, first, generated = time.perf_counter(), 0.0, 0
     async for chunk in models.llm.stream(request):
@@ -272,13 +272,13 @@ async def check_thinking(patient: CheckContext) -> Finding:
     text = f"First word after {first:.2f} s, then {speed:.0f} tokens per second."
     figures = {"first_token_s": round(first, 3), "tokens_per_s": round(speed, 1)}
     if not generated:
-        return Finding(CheckStatus.BAD, "It wrote nothing.", "assistant models verify", figures)
+        return bad("It wrote nothing.", "assistant models verify", **figures)
     # A short answer from a server may come in one piece.
     clause = first + (CLAUSE_TOKENS - 1) / speed if speed else first
     if clause > FIRST_CLAUSE_S or 0 < speed < SPEECH_TOKENS_PER_S:
-        shop = await patient.workshop()
-        mend = quicker(patient.settings, shop.profile)
-        return Finding(CheckStatus.WARNING, text, mend, figures)
+        selection = await context.selection()
+        mend = quicker(context.settings, selection.profile)
+        return warning(text, mend, **figures)
     return good(text, **figures)
 
 

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import psutil
 
-from ui.commands.doctor.checks import CheckContext, CheckStatus, Finding, NotTried, good
+from ui.commands.doctor.checks import CheckContext, CheckStatus, Finding, NotTried, bad, good
 from ui.network_audit.audit import Attempt
 from ui.network_audit.conversation import Watched, converse_under_watch
 
@@ -15,29 +15,29 @@ MOST_NAMED = 5
 REPORT = "Please report this: nothing should leave this machine."
 
 
-async def check_network(patient: CheckContext) -> Finding:
+async def check_network(context: CheckContext) -> Finding:
     """Hold a conversation in a process that may only reach this machine, and count every attempt.
 
     With a model server elsewhere that is impossible: then only the open sockets are checked.
     """
-    await patient.models()
+    await context.models()
     outside = sorted(set(await asyncio.to_thread(connections_outside)))
-    if server := _server_elsewhere(patient.settings.llm.endpoint):
+    if server := _server_elsewhere(context.settings.llm.endpoint):
         raise NotTried(
             f"The settings use the model server {server}, so no conversation without network was"
             f" tried. Sockets that reach beyond this machine now: {', '.join(outside) or 'none'}."
         )
     if outside:
         text = f"Sockets of this program reach beyond this machine: {', '.join(outside)}."
-        return Finding(CheckStatus.BAD, text, REPORT)
-    return judge(await converse_under_watch(patient.settings))
+        return bad(text, REPORT)
+    return judge(await converse_under_watch(context.settings))
 
 
 def judge(watched: Watched) -> Finding:
     """The finding; it never calls clean what was not observed."""
     figures = {"seconds": round(watched.seconds, 1), "attempts": _total(watched.attempts)}
     if watched.attempts:
-        return Finding(CheckStatus.BAD, _told(watched.attempts), REPORT, figures)
+        return bad(_summary(watched.attempts), REPORT, **figures)
     if watched.blind_spot is not None:
         text = f"{watched.blind_spot} No attempt to leave this machine was seen."
         return Finding(CheckStatus.UNTRIED, text, figures=figures)
@@ -82,7 +82,7 @@ def _total(attempts: Sequence[Attempt]) -> int:
     return sum(each.times for each in attempts)
 
 
-def _told(attempts: Sequence[Attempt]) -> str:
+def _summary(attempts: Sequence[Attempt]) -> str:
     named = [
         f"{each.library} tried to reach {each.target}"
         + (f" ({each.times} times)" if each.times > 1 else "")

@@ -19,7 +19,7 @@ from assistant.voice.audio import (
     to_int16,
 )
 from models.interfaces import Samples
-from ui.commands.doctor.checks import CheckContext, CheckStatus, Finding, good
+from ui.commands.doctor.checks import CheckContext, Finding, bad, good, warning
 
 LISTEN_S = 1.0
 FIRST_BLOCK_S = 3.0
@@ -60,18 +60,18 @@ class Recording:
         return taken
 
 
-async def check_devices(patient: CheckContext) -> Finding:
+async def check_devices(context: CheckContext) -> Finding:
     """PortAudio, and the devices that the settings name or the system prefers."""
-    audio = patient.settings.audio
+    audio = context.settings.audio
     microphone = await asyncio.to_thread(find_input, audio.input_device)
     loudspeaker = await asyncio.to_thread(find_output, audio.output_device)
     return good(f'Microphone "{microphone.name}", loudspeaker "{loudspeaker.name}".')
 
 
-async def check_microphone(patient: CheckContext) -> Finding:
+async def check_microphone(context: CheckContext) -> Finding:
     """Record the room for one second."""
     recording = Recording()
-    async with _listening(patient, recording):
+    async with _listening(context, recording):
         await asyncio.sleep(LISTEN_S)
     raw, _ = recording.take()
     level = dbfs(raw)
@@ -79,28 +79,26 @@ async def check_microphone(patient: CheckContext) -> Finding:
     clipped = float(np.mean(np.abs(raw.astype(np.int32)) >= 32_700))
     figures = {"dbfs": round(level, 1), "peak": peak, "clipped": round(clipped, 4)}
     if level < DEAD_DBFS:
-        return Finding(
-            CheckStatus.BAD,
+        return bad(
             "The microphone delivers silence.",
             "Unmute it, and allow this terminal to use it in the system's privacy settings.",
-            figures,
+            **figures,
         )
     if clipped > CLIPPED:
-        return Finding(
-            CheckStatus.WARNING,
+        return warning(
             f"The microphone is overdriven: {100 * clipped:.1f} % of the samples are clipped.",
             "Lower its level in the system's sound settings.",
-            figures,
+            **figures,
         )
     return good(f"Background noise: {level:.0f} dBFS.", **figures)
 
 
-async def check_echo(patient: CheckContext) -> Finding:
+async def check_echo(context: CheckContext) -> Finding:
     """Play a soft noise, and measure how much comes back and how much the canceller leaves."""
     canceller = WebRtcCanceller()
     recording = Recording(canceller)
-    async with _listening(patient, recording) as devices:
-        loudspeaker = devices.loudspeaker(patient.settings.audio.output_device)
+    async with _listening(context, recording) as devices:
+        loudspeaker = devices.loudspeaker(context.settings.audio.output_device)
         loudspeaker.set_reference(canceller.far)
         await loudspeaker.open(MIC_RATE)
         try:
@@ -134,11 +132,10 @@ def judge_echo(room: float, back: float, left: float) -> Finding:
         f"cancellation; background noise is {room:.0f}."
     )
     if left - room > LEFT_DB and back - left < 2 * LEFT_DB:
-        return Finding(
-            CheckStatus.BAD,
+        return bad(
             text,
             "Turn the loudspeaker down, or: assistant config set audio.echo half-duplex",
-            figures,
+            **figures,
         )
     return good(text, **figures)
 
@@ -156,10 +153,10 @@ def rustle() -> Samples:
 
 
 @asynccontextmanager
-async def _listening(patient: CheckContext, recording: Recording) -> AsyncIterator[SoundDevices]:
+async def _listening(context: CheckContext, recording: Recording) -> AsyncIterator[SoundDevices]:
     """An open microphone that delivers sound. Raises AudioError if it doesn't."""
     devices = SoundDevices()
-    microphone = devices.microphone(patient.settings.audio.input_device)
+    microphone = devices.microphone(context.settings.audio.input_device)
     await microphone.open(recording.deliver)
     try:
         await _first_block(recording, microphone.name)

@@ -61,7 +61,6 @@ def _note(event: str, arguments: tuple[object, ...]) -> None:
         return
     row = {
         "target": target,
-        "call": event,
         "library": _library(sys._getframe(1)),
         "thread": threading.get_native_id(),
         "at": time.monotonic(),

@@ -16,8 +16,7 @@ from assistant.ipc import Row
 from ui.screen.memory.columns import what as kind_of
 from ui.screen.widgets.dialogs import Dialog
 from ui.screen.widgets.lists import Listing
-from ui.text import receipts
-from ui.text.forgetting import counted, memories, what
+from ui.text.forgetting import counted, memories, receipt_details, receipt_summary, what
 from ui.text.terminal_safe import plain
 
 SHOWN = 6
@@ -110,7 +109,7 @@ class ReceiptsDialog(Dialog[None]):
         self._shown = ""
 
     def body(self) -> ComposeResult:
-        lines = (Text(plain(receipts.summary(each)), no_wrap=True) for each in self._receipts)
+        lines = (Text(plain(receipt_summary(each)), no_wrap=True) for each in self._receipts)
         yield Listing(*(Option(line) for line in lines))
         yield VerticalScroll(Static(NO_RECEIPT, markup=False), can_focus=False)
 
@@ -119,7 +118,7 @@ class ReceiptsDialog(Dialog[None]):
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         receipt = self._receipts[event.option_index]
-        self._shown = "\n".join(map(plain, receipts.details(receipt)))
+        self._shown = "\n".join(map(plain, receipt_details(receipt)))
         self.query_one(Static).update(self._shown)
 
     def action_copy(self) -> None:

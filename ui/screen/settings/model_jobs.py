@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from assistant.errors import AssistantError
 from assistant.paths import Home, models_cache
 from models.download import DownloadProgress, PullStopped
-from ui.process.unexpected import UnexpectedError
+from ui.process.console import UnexpectedError
 
 if TYPE_CHECKING:
     from models.catalogue import Model

@@ -11,7 +11,7 @@ CALLED_BY = {
     r"\.delete_exchanges\(": ("forgetting", "transcript"),
     r"\btable\.delete\(": ("forgetting", "curation", "store", "index_sync.py"),
     r"\btable\.rewrite\(": ("forgetting", "store"),
-    r"\bindex\.purge\(": ("forgetting", "store"),
+    r"\bindex\.purge\(": ("forgetting", "index_sync.py"),
 }
 
 

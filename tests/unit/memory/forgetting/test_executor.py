@@ -162,7 +162,8 @@ async def test_a_restart_neither_shows_it_nor_ends_the_grace_time(tmp_path: Path
         await here.forgetting.hide([dog.id], ())
     async with bench(tmp_path, at=START + timedelta(seconds=30)) as again:
         assert await again.recalled(WHAT) == {CAT}
-        resumed = again.transcript.conversation("ada", talk.id)
+        resumed = again.transcript.resume("ada", timedelta.max)
+        assert resumed is not None
         assert [each.user_text for each in resumed.exchanges] == [CAT]
         await again.forgetting.undo()
         assert DOG in await again.recalled(WHAT)

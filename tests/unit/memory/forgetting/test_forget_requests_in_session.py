@@ -96,7 +96,7 @@ async def test_it_leaves_window_and_recall_and_comes_back_by_request_or_voice(
         "Brought back: your dog is called Max."
     )
     assert DOG in await here.recalled(WHAT)
-    with pytest.raises(client.RequestRefused, match="nothing left to bring back"):
+    with pytest.raises(client.RemoteError, match="nothing left to bring back"):
         await running.ask("undo")
     told = [each for each in here.events if isinstance(each, ForgettingBegan | ForgettingUndone)]
     ids = [row["id"], last["id"], again["id"]]
@@ -130,7 +130,7 @@ async def test_what_can_t_be_removed_now_stays_hidden_and_is_tried_again(
     await here.tell_all(DOG)
     with monkeypatch.context() as broken:
         broken.setattr(executor, "purge", full)
-        with pytest.raises(client.RequestRefused, match="The disk is full"):
+        with pytest.raises(client.RemoteError, match="The disk is full"):
             await running.ask("forget", about="dog", now=True)
         assert not await here.forgetting.purge_due()
     assert await here.recalled(WHAT) == set()
@@ -170,6 +170,6 @@ async def test_another_user_s_is_hidden_by_their_own_notes(
     assert (await running.ask("pending"))[-1]["count"] == 0
     assert marked(tmp_path) == set(row["exchanges"])
     assert here.transcript.hiding() == []
-    with pytest.raises(client.RequestRefused, match="nothing left"):
+    with pytest.raises(client.RemoteError, match="nothing left"):
         await running.ask("undo", "kim")
     assert DOG in await here.recalled(WHAT)

@@ -21,8 +21,7 @@ from assistant.memory.forgetting.verify import patterns_of, verify_gone
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.memory import Memory
 from assistant.memory.store.table import MemoryTable
-from assistant.memory.transcript import vacuum
-from assistant.memory.transcript.database import Transcript
+from assistant.memory.transcript.database import FreePages, Transcript
 from assistant.paths import Home
 from tests.support.memories import NOW, memory
 
@@ -163,7 +162,7 @@ def test_a_dropped_row_is_found_on_free_pages_and_in_the_log(
     assert any("free pages" in sentence for sentence in house.audit().unprovable)
     house.transcript.rewrite()
     assert house.prove().clean
-    assert house.transcript.pages() == vacuum.FreePages(0, 0)
+    assert house.transcript.pages() == FreePages(0, 0)
 
 
 def test_a_line_of_a_log_a_file_in_utf16_and_a_vector_are_found(house: House) -> None:
@@ -270,7 +269,7 @@ def test_clean_leaves_one_version_no_log_and_no_free_page(house: House) -> None:
     audited = house.audit(SECRET, clean=True)
     assert audited.found == audited.unprovable == ()
     assert audited.layout.clean
-    assert audited.pages == vacuum.FreePages(0, 0)
+    assert audited.pages == FreePages(0, 0)
 
 
 def test_ordinary_changes_are_no_finding(house: House) -> None:
@@ -304,4 +303,4 @@ def test_in_a_folder_elsewhere_the_memories_are_searched_too(home: Home, tmp_pat
 
 def test_an_old_transcript_is_tidied_when_its_last_old_exchange_has_expired(house: House) -> None:
     house.transcript.expire("ada", NOW.replace(year=2100), 9)
-    assert house.transcript.pages() == vacuum.FreePages(0, 0)
+    assert house.transcript.pages() == FreePages(0, 0)

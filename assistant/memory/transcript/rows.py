@@ -1,0 +1,132 @@
+"""Queries on the transcript's tables. Each takes an open connection."""
+
+import json
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any
+
+from assistant.context import Conversation, Exchange, Summary
+from assistant.memory.records.stored_values import time_of
+
+LOOKED_UP = 500
+"""Ids in one statement. For more it is faster to read all rows: each lookup takes 4 µs."""
+EXCHANGE = "id, turn, user_text, started, assistant_text, interrupted, ended"
+
+DerivedRow = tuple[int, str, str]
+"""Number, subject, content."""
+
+
+def exchange_of(row: Sequence[Any]) -> Exchange:
+    """From the columns of `EXCHANGE`."""
+    key, turn, said, started, answer, interrupted, ended = row
+    return Exchange(key, turn, said, time_of(started), answer, bool(interrupted), time_of(ended))
+
+
+def places(values: Collection[object]) -> str:
+    """Placeholders for these values: `?, ?, …`."""
+    return ", ".join("?" * len(values))
+
+
+def parts(ids: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    """The ids, as many at a time as are looked up in one statement."""
+    every = tuple(ids)
+    return (every[at : at + LOOKED_UP] for at in range(0, len(every), LOOKED_UP))
+
+
+def stored_conversation(db: sqlite3.Connection, user: str, conversation: str) -> Conversation:
+    """A conversation as stored, without what is hidden."""
+    hidden = hidden_exchanges(db, user)
+    found = db.execute(
+        f"SELECT {EXCHANGE} FROM exchange"
+        " WHERE user = ? AND conversation = ? ORDER BY turn, started, rowid",
+        (user, conversation),
+    )
+    exchanges = [exchange_of(row) for row in found if row[0] not in hidden]
+    last = db.execute(
+        "SELECT id, text, covers, created FROM summary WHERE user = ? AND conversation = ?"
+        " ORDER BY created DESC, rowid DESC LIMIT 1",
+        (user, conversation),
+    ).fetchone()
+    if last is None:
+        return Conversation(conversation, user, exchanges)
+    key, text, covers, created = last
+    summary = Summary(key, text, tuple(json.loads(covers)), time_of(created))
+    shown = summary if hidden.isdisjoint(summary.covers) else None
+    return Conversation(conversation, user, exchanges, shown)
+
+
+# -- forgetting ------------------------------------------------------------------------------------
+
+
+def hidden_exchanges(db: sqlite3.Connection, user: str) -> set[str]:
+    query = "SELECT value FROM hidden, json_each(hidden.exchanges) WHERE hidden.user = ?"
+    return {row[0] for row in db.execute(query, (user,))}
+
+
+def held(db: sqlite3.Connection, user: str, exchanges: Collection[str]) -> set[str]:
+    """Those of these ids that are stored exchanges of this user, hidden or not."""
+    if len(exchanges) > LOOKED_UP:
+        every = db.execute("SELECT id FROM exchange WHERE user = ?", (user,))
+        return {row[0] for row in every}.intersection(exchanges)
+    query = f"SELECT id FROM exchange WHERE user = ? AND id IN ({places(exchanges)})"
+    return {row[0] for row in db.execute(query, (user, *exchanges))}
+
+
+def suppress(
+    db: sqlite3.Connection, user: str, tellings: Iterable[tuple[str, str]], at: int
+) -> None:
+    """Record that memories expired or were changed by the user, so that they are not created again.
+    A record is deleted with its exchange.
+
+    Args:
+        tellings: pairs of an exchange and a memory made from it; unknown exchanges are skipped.
+        at: microseconds since 1970, UTC.
+    """
+    db.executemany(
+        "INSERT OR REPLACE INTO expired SELECT id, ?, user, ? FROM exchange"
+        " WHERE id = ? AND user = ?",
+        [(memory, at, exchange, user) for exchange, memory in tellings],
+    )
+
+
+# -- what was derived from exchanges ---------------------------------------------------------------
+
+
+def derived(
+    db: sqlite3.Connection, user: str, kind: str, subjects: Collection[str] | None
+) -> list[DerivedRow]:
+    """The outputs about these subjects, or about all."""
+    query = "SELECT number, subject, content FROM derived WHERE user = ? AND kind = ?"
+    if subjects is None:
+        return db.execute(query, (user, kind)).fetchall()
+    rows: list[DerivedRow] = []
+    for part in parts(subjects):
+        rows += db.execute(f"{query} AND subject IN ({places(part)})", (user, kind, *part))
+    return rows
+
+
+def derived_subjects(
+    db: sqlite3.Connection, user: str, kind: str, version: int, subjects: Collection[str]
+) -> set[str]:
+    """Those of these subjects that have an output of this version."""
+    query = "SELECT subject FROM derived WHERE user = ? AND kind = ? AND version = ?"
+    found: set[str] = set()
+    for part in parts(subjects):
+        rows = db.execute(f"{query} AND subject IN ({places(part)})", (user, kind, version, *part))
+        found.update(row[0] for row in rows)
+    return found
+
+
+def derived_from(db: sqlite3.Connection, exchanges: Collection[str]) -> set[int]:
+    """The numbers of the outputs based on one of these exchanges."""
+    found: set[int] = set()
+    for part in parts(exchanges):
+        query = f"SELECT derived FROM derived_source WHERE exchange IN ({places(part)})"
+        found.update(row[0] for row in db.execute(query, part))
+    return found
+
+
+def sources(db: sqlite3.Connection, number: int) -> tuple[str, ...]:
+    """The exchanges that an output is based on."""
+    rows = db.execute("SELECT exchange FROM derived_source WHERE derived = ?", (number,))
+    return tuple(row[0] for row in rows)

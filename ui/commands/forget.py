@@ -1,0 +1,125 @@
+"""`assistant memory forget`."""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable, Iterator
+
+from assistant.errors import SettingsError
+from assistant.ipc import Request, Row
+from ui.text.forgetting import question
+
+FORMS = {
+    "ids": "ID",
+    "about": "--about",
+    "last": "--last",
+    "minutes": "--minutes",
+    "everything": "--everything",
+}
+MEND = "assistant memory forget --help"
+NOT_AGREED_EXIT = 1
+STANDARD_STREAM = "-"
+"""In place of a text: what stands on a command line is kept by the shell and the system."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Forget memories, and the words behind them: out of sight at once, and gone for good"
+        " after forget.grace_s seconds. Until then `undo` brings it back."
+    )
+    parser.add_argument(
+        "ids", nargs="*", metavar="ID", help="ids of memories, or their first characters"
+    )
+    parser.add_argument(
+        "--about", metavar="TEXT", help="everything about it; - means standard input"
+    )
+    parser.add_argument("--last", action="store_true", help="the last exchange")
+    parser.add_argument(
+        "--minutes", type=float, metavar="N", help="what was said in the last N minutes"
+    )
+    for name, what in (
+        ("everything", "everything there is"),
+        ("preview", "show what would go, and change nothing"),
+        ("now", "gone for good at once, with a receipt"),
+        ("yes", "don't ask"),
+        ("sources", "also forget the exchanges that derived memories are based on"),
+    ):
+        parser.add_argument(f"--{name}", action="store_true", help=what)
+    parser.add_argument(
+        "--limit", type=int, metavar="N", help="with --preview: show at most N; default 20"
+    )
+
+
+def request_of(args: argparse.Namespace) -> Row:
+    """What to forget.
+
+    Raises:
+        SettingsError: it says nothing, or several things at once.
+    """
+    given = {name: getattr(args, name) for name in FORMS}
+    given = {name: value for name, value in given.items() if value not in (None, False, [])}
+    if args.minutes is not None:
+        given["minutes"] = args.minutes  # 0, which equals False, is an error of its own
+    if args.about == STANDARD_STREAM:
+        given["about"] = text_of_stdin()
+    if len(given) != 1:
+        which = " and ".join(FORMS[name] for name in given)
+        raise SettingsError(
+            f"{which} can't go together: forget one after the other."
+            if given
+            else f"Say what to forget: one of {', '.join(FORMS.values())}.",
+            mend=MEND,
+        )
+    for wrong, sentence in (
+        (args.sources and not args.ids, "--sources goes with the ID of a memory."),
+        (
+            args.minutes is not None and not args.minutes > 0,
+            "--minutes takes a number, more than 0.",
+        ),
+        (
+            args.preview and (args.now or args.yes),
+            "--preview changes nothing: leave --now and --yes away.",
+        ),
+        (args.limit is not None and not args.preview, "--limit goes with --preview."),
+    ):
+        if wrong:
+            raise SettingsError(sentence, mend=MEND)
+    flags = {"with_sources": args.sources, "preview": args.preview, "now": args.now}
+    return {"act": "forget", **given, **{name: True for name, on in flags.items() if on}}
+
+
+def forget(
+    args: argparse.Namespace,
+    request: Row,
+    ask: Callable[[Request], Iterator[Row]],
+    show: Callable[[Iterable[Row]], None],
+) -> int:
+    """Carry it out, or ask first; returns the exit code.
+
+    Raises:
+        SettingsError: somebody has to agree, and there is nobody to ask.
+    """
+    if args.preview or args.yes:
+        show(ask(request))
+        return 0
+    rows = list(ask({**request, "ask": True}))
+    last = rows[-1]
+    if last["event"] == "preview":
+        if args.json or sys.stdin is None or not sys.stdin.isatty():
+            what = "everything" if args.everything else f"{last['things']:,} things"
+            raise SettingsError(
+                f"This would forget {what}. Confirm it with --yes, since there is no terminal to"
+                " ask on.",
+                mend="assistant memory forget … --preview shows what would be forgotten.",
+            )
+        show(rows)
+        print(f"{question(last)} [y/N] ", end="", file=sys.stderr, flush=True)
+        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+            print("Nothing was forgotten.")
+            return NOT_AGREED_EXIT
+        rows = list(ask({**request, "seen": last["seen"]}))
+    show(rows)
+    return 0
+
+
+def text_of_stdin() -> str:
+    return sys.stdin.buffer.read().decode("utf-8", errors="replace")

@@ -1,1 +1,0 @@
-"""`assistant memory`: browse, change and forget memories."""

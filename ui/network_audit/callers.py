@@ -1,0 +1,106 @@
+"""Which library made a system call: read from the stack of the thread that waits in it."""
+
+import bisect
+import contextlib
+import os
+import platform
+from collections.abc import Iterable
+from pathlib import Path, PurePath
+
+PYTHON = "Python"
+"""The call came from Python; its library must be found out by Python itself."""
+PACKAGES = ("site-packages", "dist-packages")
+SYSTEM = ("libc.", "libc-", "libpthread", "libresolv", "libnss_", "libdl", "ld-linux", "libgcc_s")
+INTERPRETER = ("python", "libpython", "libffi")
+BUILT_IN = "lib-dynload"
+"""Folder of the extension modules that come with Python."""
+STACK_BYTES = 1 << 16
+"""Bytes of the stack searched for callers: resolvers keep large buffers on it."""
+WORD = 8
+LONGEST_CALL = 8
+"""Bytes before a return address that are examined."""
+
+
+def library(paths: Iterable[str]) -> str | None:
+    """The library that made a system call.
+
+    Args:
+        paths: as of `callers`.
+
+    Returns:
+        The first that is neither the system's nor Python's: the folder or module of its
+        distribution, such as `onnxruntime`, or its file. `PYTHON` if there is only Python; None if
+        nothing is known.
+    """
+    python = False
+    for path in map(PurePath, paths):
+        if path.name.startswith(INTERPRETER) or BUILT_IN in path.parts:
+            python = True
+        elif not path.name.startswith(SYSTEM):
+            for packages in set(PACKAGES).intersection(path.parts):
+                after = len(path.parts) - path.parts[::-1].index(packages)
+                return path.parts[after].partition(".")[0]
+            return path.name
+    return PYTHON if python else None
+
+
+def read(thread: int, address: int, count: int) -> bytes:
+    """Read at most `count` bytes of a thread's memory; fewer at its end.
+
+    Raises:
+        OSError: the thread has ended, or access is denied.
+    """
+    descriptor = os.open(f"/proc/{thread}/mem", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.pread(descriptor, count, address)
+    finally:
+        os.close(descriptor)
+
+
+def callers(thread: int) -> list[str]:
+    """Paths of the libraries that led to the system call, innermost first.
+
+    This is no real unwinder: every word on the stack that points behind a call instruction counts
+    as a return address, so libraries that have just returned may be included.
+
+    Raises:
+        OSError: as `read`.
+    """
+    starts, ends, paths = _code(thread)
+    pointer = int(Path(f"/proc/{thread}/syscall").read_text().split()[-2], 16)
+    stack = b""
+    with contextlib.suppress(OSError):  # near the top of a stack there is less to read
+        stack = read(thread, pointer, STACK_BYTES)
+    found: list[str] = []
+    for offset in range(0, len(stack) - WORD + 1, WORD):
+        address = int.from_bytes(stack[offset : offset + WORD], "little")
+        index = bisect.bisect_right(starts, address) - 1
+        if index < 0 or not starts[index] + LONGEST_CALL <= address < ends[index]:
+            continue
+        if found[-1:] != [paths[index]] and _follows_a_call(thread, address):
+            found.append(paths[index])
+    return found
+
+
+def _code(thread: int) -> tuple[list[int], list[int], list[str]]:
+    """The files whose code the thread can run: first and last address and path, in order."""
+    starts, ends, paths = [], [], []
+    for line in Path(f"/proc/{thread}/maps").read_text("utf-8", "replace").splitlines():
+        addresses, modes, _, _, _, *path = line.split(maxsplit=5)
+        if "x" in modes and path and path[0].startswith("/"):
+            start, _, end = addresses.partition("-")
+            starts.append(int(start, 16))
+            ends.append(int(end, 16))
+            paths.append(path[0])
+    return starts, ends, paths
+
+
+def _follows_a_call(thread: int, address: int) -> bool:
+    before = read(thread, address - LONGEST_CALL, LONGEST_CALL)
+    if platform.machine() == "aarch64":
+        word = int.from_bytes(before[-4:], "little")
+        return word >> 26 == 0b100101 or word & 0xFFFFFC1F == 0xD63F0000  # BL, BLR
+    if before[-5] == 0xE8:  # CALL with a relative address
+        return True
+    # CALL through a register or memory: FF /2, two to seven bytes long.
+    return any(before[-n] == 0xFF and before[-n + 1] >> 3 & 7 == 2 for n in range(2, 8))
