@@ -21,9 +21,10 @@ DURATIONS = ROOT / "tests" / "durations.json"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Each of several processes (`-n`) has cores of its own, which what it starts inherits: the
-    threads of the models' engines wait for each other by spinning, and two such teams on the same
-    cores take more than twice the time of one."""
+    """Each of several processes (`-n`) is bound to one part of the cores, and so is what it starts:
+    the threads of the models' engines wait for each other by spinning, and two such teams on the
+    same two cores take more than twice the time of one. There are more processes than cores, since
+    many tests wait most of their time."""
     worker = getattr(config, "workerinput", None)
     if worker is not None and sys.platform == "linux":  # before libraries count them
         cores = sorted(os.sched_getaffinity(0))

@@ -24,6 +24,8 @@ FORGET = "Forget that."
 RECORDING = "recordings/today.flac"
 ANSWER_S = 120.0
 """Seconds that an answer may take on a busy machine."""
+SHORT_ANSWER_TOKENS = 24
+"""The first session lasts as long as its answer sounds."""
 LASTING_S = 25.0
 """Seconds. A library may report only after having been loaded for a while, such as onnxruntime."""
 
@@ -125,8 +127,10 @@ async def _until(events: Events, *kinds: type[Event]) -> Event:
 
 
 def _trial_settings(settings: Settings) -> Settings:
-    """The user's settings, but for where data is stored, and with idle work that starts at once."""
+    """The user's settings, but for where data is stored; answers are short, and idle work starts at
+    once."""
     values = settings.model_dump()
+    values["llm"] |= {"max_answer_tokens": SHORT_ANSWER_TOKENS}
     values["memory"] |= {"store": None, "enabled": True}
     values["encryption"] |= {"mode": "off"}
     values["context"] |= {"resume_within_h": 0}

@@ -1,1 +1,2 @@
-"""Hearing and speaking: from sound to words and back."""
+"""Hearing and speaking: from sound to words (`hearing`, which also limits an utterance) and back
+(`speaking`, clause by clause)."""
