@@ -1,5 +1,5 @@
-"""Language models: llama.cpp (`llama`, which also restarts its process), MLX, and OpenAI's interface
-over HTTP."""
+"""Language models: llama.cpp (`llama`, which also restarts its process), MLX, and OpenAI's
+interface over HTTP."""
 
 from typing import TYPE_CHECKING
 
