@@ -6,9 +6,9 @@ from pathlib import Path
 
 from assistant.events import ForgettingBegan, ForgettingUndone, RecordChanged, Remarked, TurnEnded
 from tests.support.fakes import ScriptedLlm, ScriptedStt, ToneTts, silence
+from tests.support.patience import PATIENCE_S
 from tests.support.session import Session, session
 
-PATIENCE_S = 30.0
 DOG = "My dog is called Max."
 CAT = "My cat is called Kim."
 

@@ -30,6 +30,7 @@ from models.selection.machine_records import CALM_SHARE, notes_in
 from models.selection.profiles import STRONG
 from tests.support.idling import SETTINGS, FakePolicy
 from tests.support.language import tiny_gguf
+from tests.support.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.real, pytest.mark.alone]
 
@@ -86,7 +87,7 @@ def workers() -> list[psutil.Process]:
 
 
 async def gone() -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while any(each.status() != psutil.STATUS_ZOMBIE for each in workers()):
             await asyncio.sleep(0.01)
 
@@ -136,7 +137,7 @@ async def test_its_process_is_killed_at_the_first_sign_of_somebody(
             [SpeedBenchmarkJob(tiny)], queue, quiet, FakePolicy(), SETTINGS, lambda _: None
         )
         running = asyncio.create_task(idle.run_until_empty())
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             if loaded:
                 await begun.wait()
             while not workers():

@@ -15,13 +15,13 @@ from assistant.voice.audio.echo import WebRtcCanceller
 from assistant.voice.audio.interfaces import BLOCK, Loudspeaker, Microphone, dbfs
 from assistant.voice.audio.portaudio import reinitialise
 from models.interfaces import Samples
+from tests.support.patience import PATIENCE_S
 from tests.support.pulse import PulseServer, in_environment
 from tests.support.voices import voice
 
 pytestmark = [pytest.mark.sound, pytest.mark.alone]
 
 RATE = 22_050
-PATIENCE_S = 20.0
 OFFLINE = "import sys, ui.commands.main; sys.exit(ui.commands.main.main(sys.argv[1:]))"
 
 
@@ -291,7 +291,7 @@ async def test_the_echo_of_the_loudspeaker_is_cancelled_and_a_voice_is_not(
     assert len(removed) >= 4
     assert removed[-1] > 25
     assert removed[len(removed) // 2] > 12
-    assert spoken - sorted(left)[len(left) // 2] > 15
+    assert spoken - min(left) > 15  # what the canceller leaves when it has followed
 
 
 def seconds(blocks: list[Samples]) -> list[Samples]:

@@ -21,9 +21,10 @@ from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.user_memory import UserMemory
 from tests.support.desks import forget_now
-from tests.support.forgetting import LEISURE_S, START
+from tests.support.forgetting import START
 from tests.support.memories import stored
 from tests.support.object_store import endpoint
+from tests.support.patience import LEISURE_S, PATIENCE_S
 from tests.support.user_memory import user_memory
 
 pytestmark = pytest.mark.real
@@ -31,7 +32,6 @@ pytestmark = pytest.mark.real
 URI = "s3://memories/shared"
 SECRET = "My dog Max barks at every postman."
 KEPT = "On Fridays I play the cello with dentists."
-PATIENCE_S = 60.0
 
 
 def opener(server: ThreadedMotoServer) -> "partial[MemoryTable]":

@@ -18,11 +18,11 @@ from models.hardware import detect
 from models.selection.profiles import SMALL, TINY, Choice
 from models.selection.requested import ModelSelection
 from tests.support.memories import NOW
+from tests.support.patience import LEISURE_S
 from tests.support.user_memory import user_memory
 
 pytestmark = pytest.mark.real
 
-LEISURE_S = 30.0
 SAID = [
     "Max loves fetch and long walks by the canal.",
     "It has rained since Tuesday.",

@@ -10,11 +10,12 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 from typing import Any
 
+from tests.support.patience import PATIENCE_S
+
 FORKED = multiprocessing.get_context("forkserver")
 FORKED.set_forkserver_preload(
     ["lancedb", "pytest", "tests.support.idle_home", "tests.support.forgetting"]
 )
-PATIENCE_S = 120
 Say = Callable[[Any], None]
 
 

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant.errors import ModelFailed
-
-WAIT_S = 30
+from tests.support.patience import PATIENCE_S
 
 
 class HashingEncoder:
@@ -71,7 +70,7 @@ class Held(HashingEncoder):
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if any(text.startswith("slow") for text in texts):
             self.begun.set()
-            deadline = time.monotonic() + WAIT_S
+            deadline = time.monotonic() + PATIENCE_S
             while not self.may_go_on.is_set():  # `time` may be simulated
                 assert time.monotonic() < deadline
                 time.sleep(0.005)

@@ -26,9 +26,9 @@ from assistant.skills.memory_by_voice import MemoryCommands
 from scripts.bench.hiding import Running
 from tests.support.encoders import OtherHashing
 from tests.support.memories import stored
+from tests.support.patience import LEISURE_S
 from tests.support.user_memory import user_memory
 
-LEISURE_S = 30.0
 ENRICHED = ExpansionWeights(0.5, 0.5)
 """All that was made between utterances counts."""
 START = datetime(2026, 11, 21, 10, tzinfo=UTC)

@@ -19,6 +19,7 @@ from assistant.idle.scheduler import Scheduler
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.transcript.job_queue import JobQueue
 from assistant.settings import Idle
+from tests.support.patience import PATIENCE_S
 
 NOW = datetime(2026, 11, 21, 10, tzinfo=UTC)
 SETTINGS = Idle(every_s=0.005, batch=2)
@@ -175,6 +176,6 @@ async def running(bench: Bench) -> AsyncIterator[None]:
 
 
 async def until(true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         while not true():
             await asyncio.sleep(0.001)

@@ -11,10 +11,8 @@ from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.user_memory import UserMemory
 from tests.support.encoders import SteeredEncoder
+from tests.support.patience import LEISURE_S
 from tests.support.user_memory import opened_memory
-
-LEISURE_S = 30.0
-"""A deadline that no encoder of these tests misses."""
 
 
 class Home:

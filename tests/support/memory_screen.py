@@ -19,7 +19,7 @@ from assistant.memory.admin import MemoryAdmin
 from assistant.memory.admin_requests import handle_request
 from tests.support.forgetting import Bench, bench
 from tests.support.panes import PaneApp
-from tests.support.pilots import WAIT_S
+from tests.support.patience import PATIENCE_S
 from tests.support.screens import ToldSession
 from ui.screen.memory.detail import MemoryDetail
 from ui.screen.memory.tab import MemoryTab
@@ -99,7 +99,7 @@ class Stage:
         """All that was asked for is drawn."""
         await self.pilot.pause()
         if self._busy():
-            async with asyncio.timeout(WAIT_S):
+            async with asyncio.timeout(PATIENCE_S):
                 while self._busy():
                     await asyncio.sleep(0.01)
             await self.pilot.pause()
@@ -112,7 +112,7 @@ class Stage:
 
     async def until(self, what: Callable[[], object]) -> None:
         """Wait for something that comes of what was done."""
-        async with asyncio.timeout(WAIT_S):
+        async with asyncio.timeout(PATIENCE_S):
             while not what():
                 await asyncio.sleep(0.01)
         await self.settled()

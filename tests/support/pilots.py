@@ -7,8 +7,7 @@ from typing import Any
 from textual.app import App
 from textual.pilot import Pilot
 
-WAIT_S = 30.0
-"""Far more than it takes: a machine may stand still for a while."""
+from tests.support.patience import PATIENCE_S
 
 
 async def until(pilot: Pilot[Any], happened: Callable[[], object]) -> None:
@@ -18,7 +17,7 @@ async def until(pilot: Pilot[Any], happened: Callable[[], object]) -> None:
         AssertionError: it does not happen.
     """
     try:
-        async with asyncio.timeout(WAIT_S):
+        async with asyncio.timeout(PATIENCE_S):
             while not happened():
                 await asyncio.sleep(0.01)  # a pause of the pilot's costs each widget a message
     except TimeoutError:

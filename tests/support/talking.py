@@ -15,9 +15,7 @@ from typing import Any
 import psutil
 
 from assistant.paths import models_cache
-
-PATIENCE_S = 90.0
-"""How long a busy machine may take; only a failing test waits so long."""
+from tests.support.patience import PATIENCE_S
 
 OBEY = """
 import ctypes
@@ -114,8 +112,8 @@ class Talk:
                 return row
 
     def has_come(self, event: str) -> bool:
-        """Whether a row of this kind has come that nobody has waited for yet."""
-        return any(row is not None and row["event"] == event for row in list(self._arriving.queue))
+        """Whether a row of this kind, or the end, has come that nobody has waited for yet."""
+        return any(row is None or row["event"] == event for row in list(self._arriving.queue))
 
     def settle(self, seconds: float = 3.0) -> None:
         """Wait until it listens and nothing has happened for a while."""

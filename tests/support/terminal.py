@@ -24,9 +24,8 @@ from pathlib import Path
 import psutil
 
 from assistant.paths import models_cache
+from tests.support.patience import PATIENCE_S
 
-PATIENCE_S = 90.0
-"""How long a busy machine may take; only a failing test waits so long."""
 LOOK_EVERY_S = 0.05
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGURATION = """\
@@ -105,7 +104,7 @@ class Terminal:
         for process in self._seen.values():
             if process.is_running():
                 process.kill()
-        psutil.wait_procs(list(self._seen.values()), timeout=5)
+        psutil.wait_procs(list(self._seen.values()), timeout=PATIENCE_S)
         self._exit.close()
 
     # -- in -------------------------------------------------------------------------------------

@@ -31,12 +31,11 @@ from assistant.events import (
 )
 from assistant.paths import Home
 from assistant.settings import Settings
+from tests.support.patience import PATIENCE_S
 from ui.session import assistant_process
 from ui.session.assistant_process import AssistantProcess
 from ui.session.assistant_worker import EventWriter
 
-PATIENCE_S = 60.0
-"""How long a busy machine may take; only a failing test waits so long."""
 MANY = 2000
 TYPED = SessionPlan(typed=True, speak=False)
 LIGHT = Settings.model_validate(

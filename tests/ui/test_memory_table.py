@@ -8,6 +8,7 @@ from textual import events
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
+from tests.support.patience import PATIENCE_S
 from ui.screen.memory.table import PAGE, MemoryList
 
 NOW = datetime(2026, 11, 21, 10, tzinfo=UTC)
@@ -66,7 +67,7 @@ async def drawn(pilot: Pilot[None]) -> None:
     """All that is in sight is there."""
     app = pilot.app
     assert isinstance(app, Alone)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         await pilot.pause()
         while app.table.needed() is not None:
             await pilot.pause(0.01)

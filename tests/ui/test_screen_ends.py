@@ -7,7 +7,8 @@ import signal
 import subprocess
 import sys
 
-PATIENCE_S = 60
+from tests.support.patience import PATIENCE_S
+
 FULL_AFTER_S = 2.0
 """For so long nothing more could be written."""
 BUSY = """

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
+from tests.support.patience import PATIENCE_S
 from ui.process.console import PIPE_CLOSED_EXIT
 
-PATIENCE_S = 60
 STUBBORN = """
 import asyncio, sys
 from assistant.compose import SessionPlan

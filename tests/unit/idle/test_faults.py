@@ -23,11 +23,11 @@ from assistant.memory.transcript.job_queue import BACKOFF
 from tests.support.fakes import ScriptedLlm, ScriptedStt, silence
 from tests.support.fitting_model import Fault, FaultyModel
 from tests.support.idle_home import IdleHome, finished, idle_home
+from tests.support.patience import LEISURE_S
 from tests.support.session import Session, session
 
 HANGING_S = 0.2
 """For each subject: what hangs is given up after it."""
-LEISURE_S = 60.0
 YEAR = timedelta(days=365)
 
 

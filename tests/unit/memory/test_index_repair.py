@@ -16,7 +16,8 @@ from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.retrieval.user_index import UserIndex
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.turn_recall import Archive
-from tests.support.long_term import LEISURE_S, Home, exchange, recalled
+from tests.support.long_term import Home, exchange, recalled
+from tests.support.patience import LEISURE_S
 
 
 async def test_a_failing_index_costs_one_turn_its_memories_and_is_rebuilt(

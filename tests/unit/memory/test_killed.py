@@ -19,9 +19,8 @@ from assistant.memory.user_memory import UserMemory
 from assistant.paths import Home
 from assistant.settings import Settings
 from tests.support.children import Say, child
+from tests.support.patience import LEISURE_S
 from tests.support.user_memory import user_memory
-
-LEISURE_S = 60.0
 
 
 def remembering(home: Home, emit: Callable[[Event], None]) -> UserMemory:

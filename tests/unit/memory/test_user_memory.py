@@ -13,7 +13,8 @@ from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.turn_recall import Archive, TurnRecall
 from tests.support.encoders import SteeredEncoder
-from tests.support.long_term import LEISURE_S, Home, exchange, recalled
+from tests.support.long_term import Home, exchange, recalled
+from tests.support.patience import LEISURE_S
 from tests.support.user_memory import user_memory
 
 

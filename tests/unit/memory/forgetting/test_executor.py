@@ -21,7 +21,8 @@ from assistant.memory.records.memory import Memory, MemoryKind, new_id
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.turn_recall import Archive
-from tests.support.forgetting import LEISURE_S, START, Bench, bench, kept
+from tests.support.forgetting import START, Bench, bench, kept
+from tests.support.patience import LEISURE_S
 from tests.support.remains import found, marked
 
 DOG = "My dog is called Max."

@@ -20,7 +20,8 @@ from assistant.memory.forgetting.audit import audit
 from assistant.memory.records.memory import Memory, MemoryKind, new_id
 from tests.support.children import Say, child
 from tests.support.desks import forget_now
-from tests.support.forgetting import LEISURE_S, START, Bench, bench, kept
+from tests.support.forgetting import START, Bench, bench, kept
+from tests.support.patience import LEISURE_S
 from tests.support.remains import found, marked, vectors_of
 
 GRACE_S = 61

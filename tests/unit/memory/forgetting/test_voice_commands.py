@@ -12,7 +12,8 @@ from assistant.intents.command import Command, CommandKind
 from assistant.memory.forgetting.memory_access import MemoryAccess
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.memory import Memory, MemoryKind, new_id
-from tests.support.forgetting import LEISURE_S, START, Bench, bench, kept
+from tests.support.forgetting import START, Bench, bench, kept
+from tests.support.patience import LEISURE_S
 from tests.support.zones import NEW_YORK, in_zone
 
 DOG = "My dog is called Max."

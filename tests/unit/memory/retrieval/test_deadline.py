@@ -22,12 +22,12 @@ from assistant.memory.retrieval.deadline import (
 from assistant.memory.retrieval.question import read_question
 from assistant.memory.retrieval.user_index import UserIndex
 from tests.support.memories import turn
+from tests.support.patience import PATIENCE_S
 from tests.support.user_memory import user_index
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 LOOKS = {"lock": 3, "words": 4, "meaning": 5}
 """How often a search has looked at the clock by then."""
-WAIT_S = 30
 
 
 class Clock:
@@ -267,11 +267,11 @@ def test_a_search_does_not_wait_for_changes_beyond_its_limit(index: UserIndex) -
     def change() -> None:
         with index._lock:
             begun.set()
-            assert over.wait(WAIT_S)
+            assert over.wait(PATIENCE_S)
 
     thread = threading.Thread(target=change)
     thread.start()
-    assert begun.wait(WAIT_S)
+    assert begun.wait(PATIENCE_S)
     limit = SearchDeadline(0.0)
     assert find(index, "Where do I live?", limit) == []
     assert limit.cut

@@ -17,9 +17,9 @@ from assistant.memory.retrieval.encoding import (
     RECENT,
     QueryEncoder,
 )
+from tests.support.patience import PATIENCE_S
 
 DIMENSIONS = 8
-WAIT_S = 30
 
 
 class Counting:
@@ -41,7 +41,7 @@ class Counting:
         self.threads.add(threading.get_ident())
         self.given += texts
         self.begun.set()
-        assert self.may_go_on.wait(WAIT_S)
+        assert self.may_go_on.wait(PATIENCE_S)
         if "fail" in texts:
             raise ModelFailed("The encoder failed.")
         vectors = np.array([self.vector(text) for text in texts], np.float32)
@@ -130,7 +130,7 @@ def test_equal_queries_that_wait_are_encoded_once(
     counting.may_go_on.clear()
     waiting = [encoder.submit("same") for _ in range(5)]
     counting.may_go_on.set()
-    results = [each.result(WAIT_S) for each in waiting]
+    results = [each.result(PATIENCE_S) for each in waiting]
 
     assert counting.given == ["same"]
     for one, other in pairwise(results):
@@ -171,15 +171,15 @@ def test_a_text_forgotten_while_it_is_encoded_is_not_cached(
     counting.may_go_on.clear()
     running = encoder.submit("secret")
     waiting = encoder.submit("secret too")
-    assert counting.begun.wait(WAIT_S)
+    assert counting.begun.wait(PATIENCE_S)
     if forget == "clear":
         encoder.clear()
     else:
         encoder.forget(["secret", "secret too"])
     counting.may_go_on.set()
 
-    running.result(WAIT_S)
-    waiting.result(WAIT_S)
+    running.result(PATIENCE_S)
+    waiting.result(PATIENCE_S)
     assert encoder.texts() == []
 
 
@@ -222,7 +222,7 @@ def test_many_threads_at_once(encoder: QueryEncoder) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(WAIT_S)
+        thread.join(PATIENCE_S)
     assert not any(thread.is_alive() for thread in threads)
     assert wrong == []
     assert encoder.texts() == []
@@ -231,13 +231,13 @@ def test_many_threads_at_once(encoder: QueryEncoder) -> None:
 def test_nothing_waits_for_ever_after_closing(encoder: QueryEncoder, counting: Counting) -> None:
     counting.may_go_on.clear()
     running, waiting = encoder.submit("running"), encoder.submit("waiting")
-    assert counting.begun.wait(WAIT_S)
+    assert counting.begun.wait(PATIENCE_S)
     encoder.close()
     counting.may_go_on.set()
 
-    running.result(WAIT_S)
+    running.result(PATIENCE_S)
     with pytest.raises(CancelledError):
-        waiting.result(WAIT_S)
+        waiting.result(PATIENCE_S)
     encoder.close()
     with pytest.raises(ModelFailed, match="closed"):
         encoder.encode_query("too late")
@@ -254,7 +254,7 @@ def test_if_encoding_was_fast_lately_the_caller_encodes(counting: Counting) -> N
         vector = encoder.submit(question, at_once_s=at_once_s)
         here = counting.threads == {threading.get_ident()}
         assert vector.done() or not here
-        np.testing.assert_allclose(vector.result(WAIT_S), counting.vector(question))
+        np.testing.assert_allclose(vector.result(PATIENCE_S), counting.vector(question))
         return here
 
     assert [by_caller() for _ in range(RECENT)] == [False] * RECENT
@@ -263,5 +263,5 @@ def test_if_encoding_was_fast_lately_the_caller_encodes(counting: Counting) -> N
     assert [by_caller() for _ in range(RECENT)] == [False] * RECENT
     assert by_caller()
     with pytest.raises(ModelFailed):
-        encoder.submit("fail", at_once_s=0.003).result(WAIT_S)
+        encoder.submit("fail", at_once_s=0.003).result(PATIENCE_S)
     encoder.close()

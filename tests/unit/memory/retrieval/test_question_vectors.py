@@ -18,8 +18,7 @@ from assistant.memory.retrieval.question_vectors import (
     QuestionEncoder,
 )
 from tests.support.encoders import HashingEncoder, Held
-
-WAIT_S = 30
+from tests.support.patience import PATIENCE_S
 
 
 @pytest.fixture
@@ -41,7 +40,7 @@ def asking(encoder: QueryEncoder) -> QuestionEncoder:
 
 
 def leisure() -> float:
-    return time.monotonic() + WAIT_S
+    return time.monotonic() + PATIENCE_S
 
 
 def same(one: NDArray[np.float32] | None, text: str) -> bool:
@@ -50,14 +49,14 @@ def same(one: NDArray[np.float32] | None, text: str) -> bool:
 
 
 async def encoded(held: Held, text: str) -> None:
-    async with asyncio.timeout(WAIT_S):
+    async with asyncio.timeout(PATIENCE_S):
         while text not in held.encoded:
             await asyncio.sleep(0.001)
 
 
 async def known(encoder: QueryEncoder, text: str) -> None:
     """Encoded, and its vector kept."""
-    async with asyncio.timeout(WAIT_S):
+    async with asyncio.timeout(PATIENCE_S):
         while text not in encoder.texts():
             await asyncio.sleep(0.001)
 
@@ -77,7 +76,7 @@ async def test_a_question_never_waits_for_its_beginning_and_only_the_newest_wait
     asking: QuestionEncoder, held: Held
 ) -> None:
     asking.ahead("slow where")
-    assert held.begun.wait(WAIT_S)
+    assert held.begun.wait(PATIENCE_S)
     for words in ("where is", "where is my"):  # these wait, and the newest is in their place
         asking.ahead(words)
     asked = await asking.ask("where is my bike", leisure())
@@ -93,7 +92,7 @@ async def test_the_same_words_are_not_encoded_twice_at_once(
     asking: QuestionEncoder, held: Held
 ) -> None:
     asking.ahead("slow but the same")
-    assert held.begun.wait(WAIT_S)
+    assert held.begun.wait(PATIENCE_S)
     asyncio.get_running_loop().call_later(0.01, held.may_go_on.set)
     asked = await asking.ask("slow but the same", leisure())
     assert same(asked.vector, "slow but the same")
@@ -137,7 +136,7 @@ async def test_nothing_is_kept_of_speech_that_became_no_turn(
     asking.ahead("said to somebody else")
     await encoded(held, "said to somebody else")
     asking.ahead("slow said to somebody else")
-    assert held.begun.wait(WAIT_S)
+    assert held.begun.wait(PATIENCE_S)
     asking.over(None)
     held.may_go_on.set()
     await encoded(held, "slow said to somebody else")

@@ -19,10 +19,11 @@ from assistant.memory.retrieval.question import Earlier
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.turn_recall import Archive
 from assistant.memory.user_memory import UserMemory
-from tests.support.encoders import WAIT_S, HashingEncoder, OtherHashing
-from tests.support.long_term import LEISURE_S, exchange
+from tests.support.encoders import HashingEncoder, OtherHashing
+from tests.support.long_term import exchange
 from tests.support.memories import memory as told
 from tests.support.pace import UNHURRIED_S, unhurried
+from tests.support.patience import LEISURE_S, PATIENCE_S
 from tests.support.user_memory import opened_memory
 
 ANIMAL = "My dog is called Max."
@@ -150,7 +151,7 @@ async def test_what_was_encoded_ahead_is_in_time(tmp_path: Path) -> None:
         await strengthened(memory, ANIMAL)
         home.strong.encoded.clear()
         memory.asking.ahead("animal")
-        async with asyncio.timeout(WAIT_S):
+        async with asyncio.timeout(PATIENCE_S):
             while "animal" not in home.strong.encoded:
                 await asyncio.sleep(0.001)
         assert not (await memory.recall("animal", LEISURE_S)).stand_in
@@ -162,7 +163,7 @@ async def test_a_follow_up_needs_the_stronger_vector_of_what_it_refers_to(tmp_pa
     async with home.memory() as memory:
         await strengthened(memory, ANIMAL)
         earlier = [Earlier("Where did the animal sleep?", "In the bath.")]
-        async with asyncio.timeout(WAIT_S):
+        async with asyncio.timeout(PATIENCE_S):
             asked = await memory.asking.ask("and it?", LEISURE_S + 1e9, earlier)
             assert asked.stronger is None
             assert not asked.stand_in
@@ -192,7 +193,7 @@ async def test_a_memory_deleted_while_it_is_encoded_gets_no_vector(tmp_path: Pat
         [key] = memory.index.newest(1)
         home.strong.gate = gate = Gate()
         working = asyncio.create_task(memory.strengthening.some(8))
-        await asyncio.to_thread(gate.entered.wait, WAIT_S)
+        await asyncio.to_thread(gate.entered.wait, PATIENCE_S)
         [old] = memory.table.get("ada", [key])
         await asyncio.to_thread(memory.delete, [old])
         gate.may_go_on.set()
@@ -210,7 +211,7 @@ async def test_cancelled_work_stops_the_encoder(tmp_path: Path) -> None:
         await tell(memory, ANIMAL)
         home.strong.gate = gate
         working = asyncio.create_task(memory.strengthening.some(8))
-        await asyncio.to_thread(gate.entered.wait, WAIT_S)
+        await asyncio.to_thread(gate.entered.wait, PATIENCE_S)
         working.cancel()
         await asyncio.wait([working])
         assert gate.may_go_on.is_set()
@@ -304,7 +305,7 @@ async def slow(home: Home) -> AsyncIterator[tuple[UserMemory, QueryEncoder]]:
 
 
 async def encoded(encoder: QueryEncoder, text: str) -> None:
-    async with asyncio.timeout(WAIT_S):
+    async with asyncio.timeout(PATIENCE_S):
         while text not in encoder.texts():
             await asyncio.sleep(0.001)
 
@@ -345,7 +346,7 @@ async def test_encoding_under_way_is_used_if_it_ends_in_time(tmp_path: Path) -> 
     async with slow(home) as (_, stronger):
         home.strong.gate = gate
         stronger.ahead("Max the dog")
-        assert await asyncio.to_thread(gate.entered.wait, WAIT_S)
+        assert await asyncio.to_thread(gate.entered.wait, PATIENCE_S)
         stronger.ahead("Max the cat")
         under_way = stronger.under_way("Max the cat")
         assert under_way is None, "it waits for its turn, and is begun no more"

@@ -23,10 +23,10 @@ from assistant.paths import Home
 from assistant.settings import Settings
 from tests.support.memories import memory as memory_of_somebody
 from tests.support.memories import stored
+from tests.support.patience import LEISURE_S
 from tests.support.user_memory import user_memory
 
 USER = "ada"
-LEISURE_S = 120.0
 SAID = "My dog is called Max."
 
 

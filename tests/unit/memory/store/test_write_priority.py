@@ -15,8 +15,8 @@ from assistant.memory.store.table import MemoryTable
 from assistant.memory.store.tombstones import mark_of
 from assistant.memory.store.write_priority import WriterThread, low_priority, yield_to_speech
 from tests.support.memories import rich
+from tests.support.patience import PATIENCE_S
 
-PATIENCE_S = 10.0
 A_WHILE_S = 0.3
 """Long enough for work that needn't wait."""
 

@@ -17,7 +17,8 @@ from assistant.memory.store import write_queue
 from assistant.memory.store.lance_schema import Batch
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
-from tests.support.long_term import LEISURE_S, Home, exchange, recalled
+from tests.support.long_term import Home, exchange, recalled
+from tests.support.patience import LEISURE_S
 
 AWAY = StoreError("The memory can't be reached.", mend="Check the network.")
 BACK = "Memories are being stored again."
