@@ -118,6 +118,12 @@ def test_an_event_changes_the_state(events: tuple[Event, ...], name: str, value:
     assert state.version == len(events), "each is a new version"
 
 
+def test_a_restart_is_a_line_after_the_last_turn() -> None:
+    state = folded(TurnHeard(1, "hi"), PhaseChanged(Phase.STARTING), TurnHeard(1, "hi"))
+    kinds = [type(entry) for entry in state.entries]
+    assert (kinds, state.begun) == ([Turn, RemarkLine, Turn], 3)
+
+
 def test_remarks_and_ignored_speech_are_lines() -> None:
     state = folded(
         Remarked("Good night."), SpeechIgnored("noise", ""), SpeechIgnored("noise", "uh")

@@ -297,7 +297,7 @@ def _begin(state: ScreenState) -> None:
     if state.turn is not None and not state.anew:
         state.anew = True
         state.turn.over = True
-        state.entries.append(RemarkLine("note", "The assistant was restarted."))
+        state.add(RemarkLine("note", "The assistant was restarted."))
 
 
 def _of(state: ScreenState, number: int, at: datetime) -> Turn:
