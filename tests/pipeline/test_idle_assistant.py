@@ -20,7 +20,6 @@ from models.interfaces import ModelSet
 from tests.support.encoders import HashingEncoder
 from tests.support.fakes import LoudVoice, ScriptedEnd, ScriptedLlm, ScriptedStt, ToneTts
 from tests.support.idling import FakeWork
-from tests.support.patience import PATIENCE_S
 
 SETTINGS = Settings.model_validate(
     {
@@ -60,10 +59,7 @@ async def test_it_works_between_the_turns(home: Home, work: FakeWork, tmp_path: 
     bus.subscribe(events.append)
     plan = SessionPlan(typed=True, speak=False)
     vault = Vault(None, HomeLock(home, alone=False))
-    async with (
-        asyncio.timeout(PATIENCE_S),
-        open_assistant(home, SETTINGS, plan, bus, vault) as assistant,
-    ):
+    async with open_assistant(home, SETTINGS, plan, bus, vault) as assistant:
         await work.busy.wait()
         assert (await asked(home, "status"))["running"] == "describe"
         work.busy.clear()

@@ -24,6 +24,9 @@ from assistant.memory.retrieval.deadline import SearchDeadline, SearchTimings
 STUCK_S = 60.0
 """Of real time. A thread that has worked for so long waits for something that never comes: of all
 ways to wait only `time.sleep` is simulated in threads."""
+LONGEST_S = 120.0
+"""Of real time, for one test. A timeout in simulated time would be no limit: while a thread outside
+the pools works, the clock may jump straight to it."""
 HAVE_CLOCKS = (ActivityMonitor, SearchDeadline, SearchTimings)
 """Their clock is an argument whose default was `time.monotonic` as they were imported."""
 
@@ -121,11 +124,14 @@ class _Selector(selectors.DefaultSelector):
     def __init__(self) -> None:
         super().__init__()
         self.clock: SimulatedClock | None = None
+        self._opened = time.perf_counter()
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         ready = super().select(0)
         if ready or self.clock is None or (timeout is not None and timeout <= 0):
             return ready
+        if time.perf_counter() - self._opened > LONGEST_S:
+            raise RuntimeError("the test does not end")
         if self.clock.jump(timeout):
             return []
         if not (ready := super().select(STUCK_S)):
