@@ -1,7 +1,7 @@
 """The composition root: settings in, running assistant out.
 
 The only place that builds concrete parts. User interfaces open an assistant with `open_assistant`,
-watch its event bus, and call its methods for what the user wants.
+watch its event bus, and call its methods to do what the user wants.
 """
 
 import asyncio
@@ -69,7 +69,7 @@ class Assistant:
         return self._loop.hears
 
     async def say(self, text: str) -> None:
-        """Take a typed turn."""
+        """Start a turn with typed words."""
         self._turn_over.clear()
         self._bus.emit(UserSensed())
         await self._loop.say(text)
@@ -85,7 +85,7 @@ class Assistant:
         await self._dialogue.cache.warmed()
 
     async def recordings_ended(self) -> None:
-        """Play all recordings, each once the one before is answered; return after the last."""
+        """Play all recordings, each after the previous one was answered; return after the last."""
         microphone = self._recordings
         if microphone is None:
             return
@@ -108,9 +108,9 @@ class Assistant:
     async def command(self, name: str) -> None:
         """Run one of: mute, unmute, talk, stop, sleep, wake, off-record, on-record, record.
 
-        While the microphone is muted, nothing becomes a turn or is kept. `talk` (push-to-talk)
-        opens it, or closes it and answers what was said. `record` starts a recording, or stops the
-        one under way.
+        While the microphone is muted, nothing that is said becomes a turn or is stored. `talk`
+        (push-to-talk) opens the microphone; if it is open already, `talk` closes it and answers
+        what was said. `record` starts a recording, or stops the one in progress.
 
         Raises:
             StoreError: the recording can't be written.
@@ -166,7 +166,7 @@ async def open_assistant(
     """A listening assistant; leaving the block closes it and ends all its processes.
 
     Args:
-        vault: the home's; closed with the assistant.
+        vault: the home's vault; closed with the assistant.
 
     Raises:
         AssistantError: something it needs is missing or broken.

@@ -14,7 +14,7 @@
     │   └── RecordingUnreadable  not audio, or empty
     └── StoreError             the data folder can't be read or written
         ├── StoreInUse         another process has it open
-        ├── StoreBusy          another program is holding it for a moment
+        ├── StoreBusy          another program has locked it for a moment
         ├── StoreDamaged       its files have been altered or truncated
         └── StoreLocked        encrypted, and the key is missing or wrong
 

@@ -1,4 +1,4 @@
-"""The events: everything that happens, and all that a user interface ever sees.
+"""The events. They report everything that happens, and are all that a user interface ever sees.
 
 Events are frozen and carry plain values, so that they can be folded, recorded and replayed.
 Times are milliseconds counted from the end of the user's speech unless a name says otherwise.
@@ -86,10 +86,10 @@ class TurnStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class UserSensed(Event):
-    """Somebody is there: a voice (to whomever it speaks) or typing. Not recorded.
+    """Somebody is speaking (to whomever) or typing. Not recorded.
 
-    Work that nobody is waiting for stops here. `sure` is False until the voice has lasted long
-    enough to be certain."""
+    Work that nobody is waiting for stops on this event. `sure` is False until the voice has lasted
+    long enough to be certain."""
 
     sure: bool = False
 
@@ -136,8 +136,8 @@ class MemoryUsed:
     """A memory that was recalled for a turn, and why; or one that is always in the prompt.
 
     `said` is the time in UTC. `superseded_by` is the id of the memory that now holds instead.
-    `parts` are the named terms that add up to the score. `words` are those it shares with the turn.
-    If not `near`, it is too unlike the turn to be worth its tokens.
+    `parts` are the named terms that add up to the score. `words` are the words that the memory
+    shares with the turn. If not `near`, it is too unlike the turn to be worth its tokens.
     """
 
     id: str
@@ -154,14 +154,14 @@ class MemoryUsed:
 
 @dataclass(frozen=True, slots=True)
 class MemoriesRead(Event):
-    """Long-term memory is ready to be searched. `count` leaves out what is being forgotten."""
+    """Long-term memory is ready to be searched. `count` excludes memories being forgotten."""
 
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class MemoriesCounted(Event):
-    """The number of memories has changed. `count` leaves out what is being forgotten."""
+    """The number of memories has changed. `count` excludes memories being forgotten."""
 
     count: int
 
@@ -175,12 +175,12 @@ class ProfileChanged(Event):
 
 @dataclass(frozen=True, slots=True)
 class Recalled(Event):
-    """What was recalled for a turn, best first. `TurnEnded` has those that fitted in the prompt.
+    """The memories recalled for a turn, best first. `TurnEnded` has those that fit in the prompt.
 
-    `missed`: the question's embedding missed the deadline. The search used its words, and the
-    embedding of what had been heard shortly before, if any; it found nothing if even that took too
-    long. `stand_in`: only the fast encoder was in time, not the stronger one. `brief`: there was
-    time to rank by words and meaning only."""
+    `missed`: the question's embedding missed the deadline. The search used the question's words
+    and, if there was one, the embedding of what had been heard shortly before; it found nothing if
+    even that took too long. `stand_in`: only the fast encoder was in time, not the stronger one.
+    `brief`: there was only time to rank by words and meaning."""
 
     turn: int
     memories: tuple[MemoryUsed, ...]
@@ -212,7 +212,7 @@ class PromptBuilt(Event):
 
 @dataclass(frozen=True, slots=True)
 class AnswerText(Event):
-    """A piece of the answer as it is written; may run ahead of what has been spoken."""
+    """A piece of the answer as it is written; may be ahead of the spoken answer."""
 
     turn: int
     text: str
@@ -230,8 +230,9 @@ class AnswerHeard(Event):
 class Latency:
     """Milliseconds from the end of the user's speech; None if the turn had no such step.
 
-    `turn_decided`: the turn is over; `transcript`: its words are known; `recall`: the memories are
-    there; `first_token` and `first_audio` of the answer (the first sample given to the device).
+    `turn_decided`: the turn is over; `transcript`: its words are known; `recall`: memories have
+    been recalled; `first_token` and `first_audio` of the answer (the first sample given to the
+    device).
     """
 
     turn_decided: float | None = None
@@ -247,7 +248,8 @@ class TurnEnded(Event):
 
     `assistant` holds only the words that were heard. `read_tokens` counts what the model had to
     read between the end of the turn and its first token. `tokens_per_s` is how fast it then wrote;
-    None for answers too short to tell. `exchange` is the id under which it is stored and forgotten.
+    None if the answer was too short to measure that. `exchange` is the id under which the turn is
+    stored and forgotten.
     """
 
     turn: int
@@ -293,9 +295,9 @@ class Searched:
 
 @dataclass(frozen=True, slots=True)
 class ForgettingDone(Event):
-    """It is gone for good. So many files and bytes were looked through for it, and nothing was
-    found, if `clean`. `searched` says the same store by store,
-    `unprovable` are sentences on what could not be looked through."""
+    """The purge has deleted what was forgotten. `files` and `bytes` count what was searched for
+    it; if `clean`, nothing was found. `searched` gives the same for each store; `unprovable` are
+    sentences on places that could not be searched."""
 
     id: str
     files: int = 0
@@ -307,7 +309,7 @@ class ForgettingDone(Event):
 
 @dataclass(frozen=True, slots=True)
 class RecordChanged(Event):
-    """Going off or back on the record. Off the record, nothing that is said is kept."""
+    """The session went off or back on the record. Off the record, nothing said is stored."""
 
     off: bool
 

@@ -1,12 +1,12 @@
-"""Façades: a package names what others may use of it, and imports each name on first use.
+"""Façades: a package lists the names that others may use, and imports each one on first use.
 
     if TYPE_CHECKING:
         from assistant.memory.service import MemoryService, open_memory
     else:
         __getattr__ = exports(__name__)
 
-Importing all of `assistant.memory` takes half a second; a command that needs one small function of
-it should not have to wait that long.
+Importing all of `assistant.memory` takes half a second; a command that only needs one small
+function from it should not have to wait that long.
 """
 
 import ast

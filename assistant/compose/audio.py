@@ -1,4 +1,4 @@
-"""Opens a session's audio devices, as planned, or as many of them as the machine has."""
+"""Opens the audio devices that a session's plan names, or as many of them as the machine has."""
 
 import asyncio
 from collections.abc import Callable
@@ -47,10 +47,10 @@ async def open_audio(
     recordings: FileMicrophone | None,
     on_works: Callable[[bool], None],
 ) -> AudioIO:
-    """Open what the plan needs.
+    """Open the devices or files that the plan needs.
 
     Args:
-        on_works: called when the devices are lost, and when they are back.
+        on_works: called with False when the devices are lost, with True when they are back.
 
     Raises:
         AudioError: a device named in the settings is missing.
@@ -67,7 +67,7 @@ async def open_audio(
 async def _live(
     settings: Settings, plan: SessionPlan, bus: EventBus, on_works: Callable[[bool], None]
 ) -> AudioIO:
-    """Open the machine's own devices; do without missing ones, and say so."""
+    """Open the machine's own devices; do without missing ones, and report them."""
 
     def on_state(sentence: str, ok: bool) -> None:
         on_works(ok)

@@ -1,4 +1,4 @@
-"""A session's conversation, what the language model sees of it, and its spoken commands."""
+"""Builds a session's conversation, its short-term memory and its spoken commands."""
 
 import asyncio
 from datetime import timedelta
@@ -17,7 +17,7 @@ from models.interfaces import LanguageModel
 async def open_conversation(
     memory: MemoryService | None, settings: Settings, bus: EventBus
 ) -> Conversation:
-    """Continue the last session's conversation, if it is recent; otherwise start one."""
+    """Continue the last session's conversation, if it is recent; otherwise start a new one."""
     user, resumed = settings.general.user, None
     if memory is None:
         return Conversation.begin(user)
@@ -36,7 +36,7 @@ def short_term_memory(
     memory: MemoryService | None,
     bus: EventBus,
 ) -> ShortTermMemory:
-    """The session's short-term memory. Without `memory`, what is said is stored nowhere else."""
+    """The session's short-term memory. Without `memory`, the conversation is not stored."""
     if memory is None:
         return ShortTermMemory(conversation, llm, settings, None, bus.emit)
     return ShortTermMemory(
@@ -57,7 +57,8 @@ async def build_memory_commands(
     dialogue: Dialogue,
     window: ShortTermMemory,
 ) -> MemoryCommands:
-    """Of a running assistant. What an earlier session began to forget is hidden from now on."""
+    """The spoken memory commands of a running assistant. Everything that an earlier session began
+    to forget is hidden from now on."""
     forgetting = memory.attend(dialogue, dialogue.quiet)
     await load_forgetting(forgetting, bus)
     commands = MemoryCommands(
@@ -72,7 +73,7 @@ async def build_memory_commands(
 
 
 async def load_forgetting(forgetting: ForgettingExecutor, bus: EventBus) -> None:
-    """Go on with what was begun in an earlier session."""
+    """Resume forgetting what an earlier session began to forget."""
     try:
         await forgetting.load()
     except StoreError as error:

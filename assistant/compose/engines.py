@@ -26,15 +26,17 @@ from models.selection import (
 from models.unused_memory import release_freed
 
 QUERY_THREADS = 2
-"""More threads don't make a dozen tokens faster. If other work is running, even a second thread,
-which has to be woken, makes them slower; on two cores, only one is used."""
+"""Maximum number of threads that encode a question. More don't encode a dozen tokens faster. If
+other work is running, even a second thread, which has to be woken, slows it down; on two cores,
+only one is used."""
 QUERY_TOKENS = 32
-"""Of a longer question only the end is encoded: time grows with length, and recall has 10 ms."""
+"""Maximum number of tokens of a question that are encoded. Only the end of a longer one is encoded:
+the time that encoding takes grows with the length, and recall has 10 ms."""
 
 
 def chooses_model(settings: Settings) -> bool:
-    """Whether this program chooses the language model: with the profile `default`, unless the
-    settings name one."""
+    """Whether this program chooses the language model: it does with the profile `default`, unless
+    the settings name a model or a server."""
     llm = settings.llm
     named = llm.model is not None or llm.endpoint is not None or llm.engine == "openai"
     return settings.general.profile == "default" and not named
@@ -43,11 +45,11 @@ def chooses_model(settings: Settings) -> bool:
 async def load_models(
     home: Home, settings: Settings, bus: EventBus, *, hears: bool, speaks: bool
 ) -> ModelSet:
-    """Build what a session needs, and load it in parallel.
+    """Build the models that a session needs, and load them in parallel.
 
     Args:
-        hears: load the recogniser; a typed session does without.
-        speaks: load the voice.
+        hears: whether to load the speech recogniser, which a typed session doesn't need.
+        speaks: whether to load the voice.
 
     Raises:
         ModelError: a model is missing, damaged, too large or fails to start.
@@ -95,17 +97,18 @@ def build_background_model(
     Blocking.
 
     Args:
-        on_restart: called, from a thread, when its process has been restarted.
+        on_restart: called from a thread when the model's process has been restarted.
 
     Raises:
-        ModelError: it is not on this machine, or too large for it. SettingsError: none is set.
+        ModelError: the model is not on this machine, or too large for it.
+        SettingsError: the settings name no model that can be used.
     """
     return _language_model(select_models(settings), settings, home, on_restart)
 
 
 def open_benchmark(home: Home, settings: Settings) -> Benchmark | None:
-    """Measures the model whose speed decides the choice; None if this program does not choose.
-    Blocking."""
+    """The benchmark of the model whose speed decides which one is chosen; None if this program
+    does not choose the model. Blocking."""
     if not chooses_model(settings):
         return None
     return Benchmark(
@@ -123,17 +126,17 @@ async def _load(bus: EventBus, role: str, name: str, load: Callable[[], Awaitabl
 
 
 def build_query_encoder(selection: ModelSelection, wanted: str | None = None) -> QueryEncoder:
-    """The profile's sentence encoder, or its fast one backed by a stronger one; `load` it before
-    use. Blocking.
+    """The profile's sentence encoder; if it has two, the fast one backed by the stronger one.
+    `load` it before use. Blocking.
 
     Memories are encoded in full precision, on one thread. Questions are encoded with quantised
     weights, on the threads that the language model leaves free while it is not writing.
 
     Args:
-        wanted: an encoder to use alone, in place of the profile's.
+        wanted: a single encoder to use instead of the profile's.
 
     Raises:
-        ModelMissing, ModelCorrupt: the fast one has to be pulled; the other is optional.
+        ModelMissing, ModelCorrupt: the fast encoder has to be pulled; the stronger one is optional.
         SettingsError: `wanted` is not an encoder.
     """
     from models.encoder import EncoderProcess, OnnxEncoder
@@ -163,7 +166,7 @@ def _for_queries(selection: ModelSelection, folder: Path) -> SentenceEncoder:
 
 
 async def _announce_choice(selection: ModelSelection, settings: Settings, bus: EventBus) -> None:
-    """Report which language model was chosen, if that changed since it was last reported."""
+    """Report which language model was chosen, if the choice changed since it was last reported."""
     if not chooses_model(settings):
         return
     if await asyncio.to_thread(selection.choice.is_news, selection.hardware, selection.notes):

@@ -1,4 +1,4 @@
-"""Builds the jobs of idle work and their scheduler, for a running assistant or without one."""
+"""Builds the jobs of idle work and their scheduler, with or without a running assistant."""
 
 import asyncio
 import logging
@@ -41,13 +41,13 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class JobResources:
-    """What one user's idle jobs need.
+    """The resources that one user's idle jobs need.
 
     Args:
         memory: None if nothing is remembered beyond the conversation.
         llm: None if no model is loaded.
-        measured: the benchmark of the language models' speed, for choosing one; None if the
-            settings name it.
+        measured: the benchmark of the language models' speed, used to choose one; None if the
+            settings name the model.
     """
 
     settings: Settings
@@ -58,7 +58,7 @@ class JobResources:
 
 
 def build_jobs(parts: JobResources) -> list[Job]:
-    """All jobs that the settings want and that are possible. A new kind is added here."""
+    """All jobs that the settings ask for and that are possible. Add new kinds of job here."""
     settings, memory, llm = parts.settings.idle, parts.memory, parts.llm
     jobs: list[Job] = []
     if memory is not None:
@@ -92,11 +92,11 @@ def build_jobs(parts: JobResources) -> list[Job]:
 def start_idle_jobs(
     parts: JobResources, bus: EventBus, stack: AsyncExitStack, *first: Callable[[], Awaitable[None]]
 ) -> Callable[[Request], Iterator[Row]]:
-    """Start idle work, if the settings want it. Returns what answers requests about it, called in
-    the request server's thread.
+    """Start idle work, if the settings ask for it. Returns the handler of requests about it, which
+    is to be called in the request server's thread.
 
     Args:
-        first: wait until the model's other work between utterances is done.
+        first: each waits for other work of the model between utterances, which precedes idle work.
     """
 
     async def settled() -> None:
@@ -125,7 +125,7 @@ def open_idle_admin(home: Home, settings: Settings, vault: Vault) -> Iterator[Id
     """Manage the idle work of a home in which no assistant runs. Blocking.
 
     Args:
-        vault: the home's; stays open.
+        vault: the home's vault; stays open.
 
     Raises:
         StoreError: the home can't be opened.
@@ -141,7 +141,7 @@ async def open_idle_scheduler(
     """The scheduler of a home in which no assistant runs.
 
     Args:
-        vault: the home's; stays open.
+        vault: the home's vault; stays open.
 
     Raises:
         StoreError: the home can't be opened. StoreInUse: another process has the memories open.

@@ -1,4 +1,5 @@
-"""Opens the memories of a home, with the encoder of its settings; changes its key."""
+"""Opens a home's memories with the encoder of its settings, and builds the tool that changes the
+home's key."""
 
 import logging
 from collections.abc import Callable
@@ -32,7 +33,7 @@ def open_command_memory(
     """Open the memories for a command, when no assistant has them open. Blocking.
 
     Args:
-        vault: the home's; stays open.
+        vault: the home's vault; stays open.
         tell: called with notices about a damaged store and purges.
 
     Raises:
@@ -47,7 +48,7 @@ def open_command_memory(
 
 
 def log_notice(event: Event) -> None:
-    """Log a notice, where there is no user to show it to."""
+    """Log a notice when there is no user to show it to."""
     if isinstance(event, Notice):
         logger.warning("%s", event.text)
 

@@ -18,7 +18,7 @@ class SessionPlan:
     speak: bool = True
     """If False, answers are only written."""
     record: Path | None = None
-    """File for a recording of the conversation; an empty name: one in the home."""
+    """File for a recording of the conversation; if its name is empty, a file in the home."""
 
     @property
     def speaks(self) -> bool:

@@ -1,4 +1,4 @@
-"""The memories beside a conversation: read, forgotten, and reached by commands while it goes on."""
+"""A session's memories: read, purged and made available to commands while the conversation runs."""
 
 import asyncio
 import gc
@@ -22,17 +22,18 @@ from assistant.voice import Dialogue
 logger = logging.getLogger(__name__)
 
 TRANSCRIPT_WAIT_S = 20.0
-"""Seconds to wait for a program that holds the transcript; then this session is not stored."""
+"""Seconds to wait for a program that has locked the transcript. If it is still locked after that,
+this session is not stored."""
 
 RequestHandler = Callable[[Request], Iterator[Row]]
-"""Carries a request out; in a thread of the server's. May raise AssistantError."""
+"""Carries out a request, in one of the server's threads. May raise AssistantError."""
 
 
 async def open_session_memory(
     home: Home, settings: Settings, bus: EventBus, key: MasterKey | None, stack: AsyncExitStack
 ) -> MemoryService | None:
-    """Open the memory without reading the store yet. None if the transcript can't be read: the
-    conversation goes on, but is not stored."""
+    """Open the memory without reading the store yet. Returns None if the transcript can't be read:
+    the conversation goes on, but is not stored."""
     emit = _from_any_thread(bus)
     try:
         memory = await asyncio.to_thread(_opened, home, settings, key, emit)
@@ -48,8 +49,8 @@ async def open_session_memory(
 def _opened(
     home: Home, settings: Settings, key: MasterKey | None, emit: Callable[[Event], None]
 ) -> MemoryService:
-    """Open the memory, waiting for a program that holds the transcript, such as a backup. Raises
-    StoreError."""
+    """Open the memory, waiting for a program that has locked the transcript, such as a backup.
+    Raises StoreError."""
     until, reported = time.monotonic() + TRANSCRIPT_WAIT_S, False
     while True:
         try:
@@ -75,7 +76,7 @@ def start_session_memory(
     the conversation does not wait for the import of LanceDB.
 
     Args:
-        handlers: for requests that are not about memories, by their `act`.
+        handlers: the handlers of requests that are not about memories, by the requests' `act`.
     """
 
     def follow(event: Event) -> None:
@@ -86,7 +87,7 @@ def start_session_memory(
         return handlers.get(str(request.get("act")), memory.answer)(request)
 
     async def forget_when_due() -> None:
-        """What was due at the start is already purged."""
+        """Purge whatever becomes due; what was due at the start has been purged already."""
         await load_forgetting(forgetting, bus)
         await forgetting.run()
 
@@ -95,7 +96,7 @@ def start_session_memory(
         if user is not None:
             await memory.start(dialogue)
             gc.collect()
-            # Searching 100,000 memories for garbage takes 0.17 s, during which nobody is heard.
+            # Searching 100,000 memories for garbage takes 0.17 s, during which no sound is handled.
             gc.freeze()
             # Otherwise, what is forgotten later would stay in RAM when the assistant restarts
             # within this process.
@@ -103,7 +104,7 @@ def start_session_memory(
             user.strengthening.begin()
         stack.callback(asyncio.create_task(forget_when_due()).cancel)
         if user is not None:
-            await user.writable.wait()  # before this, commands open them themselves
+            await user.writable.wait()  # until then, commands open the memories themselves
             try:
                 server = await asyncio.to_thread(RequestServer, home.door, answer)
             except StoreError as error:
@@ -116,7 +117,7 @@ def start_session_memory(
 
 
 def _from_any_thread(bus: EventBus) -> Callable[[Event], None]:
-    """Like `bus.emit`, which belongs to the event loop, but for any thread."""
+    """Like `bus.emit`, which only the event loop's thread may call, but for any thread."""
     loop, here = asyncio.get_running_loop(), threading.get_ident()
 
     def emit(event: Event) -> None:

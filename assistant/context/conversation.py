@@ -1,7 +1,7 @@
 """The conversation so far: who said what, and the summary of its older part.
 
-Exchanges are values: a change replaces one by another, so whatever was handed out stays as it was.
-Exchanges that a summary covers stay here verbatim, and are visible again if it is dropped.
+Exchanges are immutable: a change replaces one with another, so those handed out never change.
+Exchanges that a summary covers stay here verbatim, and are visible again if the summary is dropped.
 """
 
 from collections.abc import Iterable, Sequence
@@ -40,7 +40,7 @@ class Exchange:
 class Summary:
     """A short version of the conversation's older part.
 
-    `covers` are the ids of all exchanges it was written from, directly or through earlier
+    `covers` holds the ids of all exchanges that it was written from, directly or through earlier
     summaries. Forgetting any of them drops the summary.
     """
 
@@ -131,8 +131,9 @@ class Conversation:
     def apply(self, summary: Summary) -> bool:
         """Replace the exchanges that `summary` covers with it, all at once.
 
-        Returns False, changing nothing, if one of them is gone or still open, or if the summary
-        does not cover everything that the current one does: it is outdated and must be redone.
+        Returns False and changes nothing if one of these exchanges is gone or still open, or if
+        `summary` does not cover everything that the current summary covers: then it is outdated and
+        must be rewritten.
         """
         complete = {exchange.id for exchange in self._exchanges if not exchange.open}
         before = set(self._summary.covers) if self._summary is not None else set()
@@ -143,9 +144,9 @@ class Conversation:
         return True
 
     def hide(self, ids: Iterable[str]) -> frozenset[str]:
-        """Remove exchanges at once, and the summary when it rests on one of them.
+        """Remove exchanges at once, and the summary too if it covers one of them.
 
-        The others it covered become visible again. Returns the ids that were found.
+        The other exchanges that it covered become visible again. Returns the ids that were found.
         """
         wanted = frozenset(ids)
         gone = frozenset(exchange.id for exchange in self._exchanges if exchange.id in wanted)
@@ -155,7 +156,7 @@ class Conversation:
         return gone
 
     def unhide(self, exchanges: Iterable[Exchange]) -> None:
-        """Undo `hide`: those that are not there, at their places. No summary stands for them."""
+        """Undo `hide`: put the missing exchanges back in their places. No summary covers them."""
         present = {exchange.id: exchange for exchange in self._exchanges}
         every = {exchange.id: exchange for exchange in exchanges} | present
         self._exchanges = sorted(every.values(), key=lambda exchange: exchange.started)

@@ -79,13 +79,13 @@ def summary_text(summary: str) -> str:
 
 
 class ProfilePart:
-    """What is always shown about the user, at the end of the system prompt. When it changes, the
-    model must re-read everything; this is rare, and happens while nobody waits.
+    """The part of the system prompt, at its end, that is always shown about the user. When it
+    changes, the model must re-read everything; this is rare, and happens while nobody waits.
 
     Args:
-        memories: returns the same object until they change.
-        count: tokens of a text.
-        most: tokens that it may take.
+        memories: returns the memories, as the same object until they change.
+        count: counts the tokens of a text.
+        most: maximum number of tokens of the part.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class ProfilePart:
         self._text = ""
 
     def text(self) -> str:
-        """The text to append to the system prompt; empty if there is none."""
+        """The text to append to the system prompt; empty if there are no memories."""
         memories = self._memories()
         if memories != self._read:
             block = profile_block(memories, self._count, self._most)

@@ -1,6 +1,7 @@
-"""Tells from the user's words, by rules alone, what the prompt for them needs.
+"""Decides from the user's words, using only rules, what the prompt for them needs.
 
-The rules know English. What matters more than a few tokens is assumed in other languages.
+The rules only know English. In other languages, a cue that matters more than a few tokens is
+assumed to be present.
 """
 
 import re
@@ -36,12 +37,13 @@ _LOOKS_BACK = re.compile(
 class QuestionCues:
     """The user's newest words, and what they mean for the rest of the prompt.
 
-    `dated`: the answer may depend on the date. Otherwise it is left out: small models repeat a date
-    that nobody asked for, and every token delays the answer's first word. `asks`: they may ask
-    about something remembered. `exact`: they ask for a date or a length of time, so every memory
-    says when it was said, older ones by day. `past`: they look back, so superseded memories are
-    shown too, after all others. Otherwise these are left out, because small models answer from an
-    old memory as soon as it resembles the question, however it is marked.
+    `dated`: the answer may depend on the date. Otherwise the date is left out: small models repeat
+    a date that nobody asked for, and every token delays the answer's first word. `asks`: the words
+    may ask about something remembered. `exact`: the words ask for a date or a length of time, so
+    every memory is shown with its date, older ones with the exact day. `past`: the words look back,
+    so superseded memories are shown too, after all others. Otherwise superseded memories are left
+    out, because small models answer from an old memory as soon as it resembles the question,
+    however it is marked.
     """
 
     words: str = ""

@@ -1,7 +1,7 @@
 """Turns exchanges into the messages of a chat template.
 
 Some model families' templates reject two consecutive messages with the same role. So if nothing was
-heard of an answer, the user's words are joined with what the user said next.
+heard of an answer, the user's words are joined with the user's next words.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,14 +12,14 @@ from models.interfaces import Message
 
 CUT_MARK = " […] "
 LONGEST_TOKEN = 8
-"""Characters per token; ordinary text averages fewer."""
+"""Assumed maximum number of characters per token; ordinary text averages fewer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Exchanges that are rendered together, and so stay or leave together.
+    """Exchanges that are rendered together, and so stay in the window or leave it together.
 
-    Nothing was heard of the answers to all but the last.
+    Only the last exchange has an answer of which something was heard.
     """
 
     exchanges: tuple[Exchange, ...]
@@ -31,7 +31,7 @@ class Group:
     def messages(self, wording: Callable[[Exchange], str]) -> tuple[Message, ...]:
         """
         Args:
-            wording: the user's words of an exchange as the model may see them.
+            wording: returns the user's words of an exchange, as the model may see them.
         """
         words = "\n".join(wording(exchange) for exchange in self.exchanges)
         return Message("user", words), Message("assistant", self.exchanges[-1].assistant_text)
@@ -68,7 +68,7 @@ def shortened(text: str, limit: int, count: Callable[[str], int]) -> tuple[int, 
     """Where to cut `text` so that its beginning and end together fit into `limit` tokens.
 
     Returns the number of characters kept at the beginning and at the end; None if it fits as it is.
-    Cuts fall between words where possible. Being numbers, not words, they may be kept.
+    Cuts fall between words where possible. The results may be stored, as they contain no words.
     """
     if len(text.encode("utf-8", "replace")) <= limit:  # no token is shorter than a byte
         return None
@@ -88,7 +88,7 @@ def cut(text: str, kept: tuple[int, int]) -> str:
 
 
 def _between_words(text: str, size: int) -> tuple[int, int]:
-    """Move both cuts outwards to the nearest space, unless that costs more than half."""
+    """Move each cut outwards to the nearest space, unless that halves the text it keeps."""
     head = text.rfind(" ", 0, size + 1)
     tail = text.find(" ", max(0, len(text) - size - 1))
     after = len(text) - tail - 1

@@ -1,4 +1,4 @@
-"""Short-term memory: the running conversation, what of it the model sees, and how it is stored.
+"""Short-term memory: the running conversation, the part that the model sees, and its storage.
 
 The voice loop asks for one prompt per turn, and calls `keep` once at its end:
 
@@ -7,7 +7,7 @@ The voice loop asks for one prompt per turn, and calls `keep` once at its end:
     keep(turn)               once the turn is over: updates history, summary, window and disk
     summarize_if_due()       between turns, in the background
     read_ahead()             between turns: what to read into the cache
-    pause()                  when speech begins; `summarize_if_due()` again if it was nothing
+    pause()                  when speech begins; `summarize_if_due()` again if it was only noise
 
 A finished summary takes effect only in `keep`, when the prefix has to be re-read anyway.
 """
@@ -28,7 +28,8 @@ from assistant.settings import Settings
 from models.interfaces import LanguageModel, Message
 
 SUMMARY_DELAY_S = 1.0
-"""Seconds from a turn to a summary: first the cache is warmed, and the user may speak again."""
+"""Seconds between a turn and the start of a summary: the cache is warmed first, and the user may
+speak again."""
 
 
 class Store(Protocol):
@@ -60,11 +61,11 @@ class ShortTermMemory:
 
     Args:
         llm: must be loaded.
-        store: None keeps the conversation in memory only.
+        store: if None, the conversation is held only in RAM.
         emit: gets a `Notice` when storing starts to fail, and when it works again.
-        profile: what is always shown about the user.
+        profile: returns the memories that are always shown about the user.
         importance: rates exchanges.
-        now: local wall time.
+        now: returns the local wall time.
     """
 
     def __init__(
@@ -85,7 +86,7 @@ class ShortTermMemory:
         self._emit = emit
         self._unsaved: list[_Kept | Summary] = []
         self._hidden: dict[str, _Kept] = {}
-        """Forgotten before they could be stored; written only if the user takes that back."""
+        """Exchanges forgotten before they were stored; stored only if the user undoes that."""
         self._saving = asyncio.Lock()
         self._failing = False
         self._summary_task: asyncio.Task[None] | None = None
@@ -104,8 +105,8 @@ class ShortTermMemory:
         return self._window.shown(self.conversation)
 
     def read_ahead(self, user_text: str = "", answer: str = "") -> tuple[Message, ...]:
-        """The next prompt up to the user's words. An exchange still being heard may be passed; its
-        answer is included in full."""
+        """The next prompt up to the user's words. Words and answer of an exchange may be passed
+        while the answer is still being spoken; the answer is included in full."""
         return self._window.read_ahead(self.conversation, user_text, answer)
 
     def prompt(
@@ -133,9 +134,10 @@ class ShortTermMemory:
         """Add a finished turn to the history, at once, and store it before returning. Returns the
         exchange's id.
 
-        Never raises for the disk: what can't be stored is queued for the next turn.
+        Never raises because of the disk: an exchange that can't be stored is queued until the next
+        turn.
         """
-        self._highest = max(self._highest, turn.turn)  # forgetting must not free a number
+        self._highest = max(self._highest, turn.turn)  # forgetting must not free a turn's number
         self.conversation.append_user(turn.turn, turn.user, started)
         exchange = self.conversation.complete(turn.turn, turn.assistant, turn.interrupted)
         if self._unrecorded is not None:
@@ -149,7 +151,8 @@ class ShortTermMemory:
         return exchange.id
 
     def pause(self) -> None:
-        """The user is speaking: stop background work at once. What it read stays in its cache."""
+        """The user is speaking: stop background work at once. The text that the model has read for
+        it stays in the model's background cache."""
         task, self._summary_task = self._summary_task, None
         if task is not None:
             task.cancel()
@@ -169,7 +172,7 @@ class ShortTermMemory:
             await asyncio.wait({self._summary_task})
 
     def hide(self, ids: Collection[str]) -> frozenset[str]:
-        """Out of history, summary and prompt at once; of the store others take care.
+        """Remove exchanges from history, summary and prompt at once, but not from the store.
 
         Any summary in progress is stopped. The caller must then read `read_ahead()` into the
         model's cache to remove the words from it.
@@ -192,10 +195,10 @@ class ShortTermMemory:
         return gone
 
     def unhide(self, ids: Collection[str], exchanges: Sequence[Exchange]) -> list[Exchange]:
-        """Undo `hide`. Returns those that the store does not have yet.
+        """Undo `hide`. Returns the exchanges that the store does not have yet.
 
         Args:
-            exchanges: those that the store has, from this conversation.
+            exchanges: the exchanges of this conversation that the store has.
         """
         unsaved = [self._hidden.pop(key) for key in ids if key in self._hidden]
         self._unsaved += unsaved
@@ -210,7 +213,7 @@ class ShortTermMemory:
         return self._unrecorded is not None
 
     def go_off_record(self) -> None:
-        """What is said from now on is answered, but kept only in the running conversation.
+        """From now on, answer what is said, but hold it only in the running conversation.
         Idempotent."""
         if self._unrecorded is None:
             self._unrecorded = []
@@ -223,7 +226,7 @@ class ShortTermMemory:
             self.hide(unrecorded)
 
     def purged(self, ids: Collection[str]) -> None:
-        """What was hidden can't be brought back any more."""
+        """Drop hidden exchanges, so that they can't be brought back any more."""
         for key in ids:
             self._hidden.pop(key, None)
 

@@ -22,7 +22,7 @@ from assistant.settings import Settings
 from models.interfaces import Generation, Lane, LanguageModel, Message
 
 LONGEST_SUMMARY = 200
-"""Tokens; eighty words in most languages."""
+"""Maximum number of tokens; eighty words in most languages."""
 SHORTEST_SUMMARY = 48
 TIMEOUT_S = 180.0
 """Seconds per summary: a model that hangs must not block this work for ever."""

@@ -35,11 +35,11 @@ from models.interfaces import LanguageModel, Message
 MARGIN = 64
 """Tokens left free in the model's window, as templates may take a few more than counted."""
 SMALLEST_ROOM = 64
-"""Tokens besides the system prompt below which no conversation is possible."""
+"""Minimum number of tokens besides the system prompt; with fewer, no conversation is possible."""
 LARGEST_RESERVE = 1024
-"""Tokens kept free between turns for the next message and its memories."""
+"""Maximum number of tokens kept free between turns for the next message and its memories."""
 MIN_IMPORTANCE = 0.6
-"""Exchanges below this leave by age."""
+"""Importance, in [0, 1], below which exchanges leave the window by age."""
 UNKNOWN_YET = "…"
 SHORTENED = "That was too long to read in full; I used its beginning and its end."
 
@@ -88,13 +88,13 @@ class _Newest:
 
 
 class ContextWindow:
-    """Builds prompts. Of exchanges it stores only ids, counts and where to cut; of the profile the
+    """Builds prompts. Stores only the ids, token counts and cuts of exchanges, and the profile's
     current text.
 
     Args:
         llm: counts tokens; must be loaded.
-        now: local wall time, for the date line.
-        profile: what is always shown about the user; the same tuple until it changes.
+        now: returns the local wall time, for the date line.
+        profile: returns the memories always shown about the user; the same tuple until they change.
         importance: rates exchanges for `context.keep_important_tokens`.
 
     Raises:
@@ -132,9 +132,9 @@ class ContextWindow:
             )
         self._important_room = min(settings.context.keep_important_tokens, self.reserve // 2)
         self._left: set[str] = set()
-        """Exchanges that have left the window; they don't come back."""
+        """Ids of the exchanges that have left the window; they don't come back."""
         self._kept = ("", frozenset[str]())
-        """The id of a summary, and the important exchanges it covers that stay in the window."""
+        """A summary's id, and the important exchanges that stay in view though it covers them."""
         self._costs: dict[tuple[str, ...], int] = {}
         self._cuts: dict[str, tuple[int, int] | None] = {}
         self._heads: dict[tuple[str, str], int] = {}
@@ -179,7 +179,7 @@ class ContextWindow:
         return self._prompt(conversation.summary, shown, newest, notice)
 
     def settle(self, conversation: Conversation) -> bool:
-        """Between turns: move the window if the next turn might not fit. True if it moved."""
+        """Make room between turns if the next might not fit. Returns whether the window moved."""
         self._prune(conversation)
         shown = self._shown(conversation)
         head = self._head(conversation.summary)
@@ -242,8 +242,8 @@ class ContextWindow:
         return _Shown(*group_exchanges(self._in_view(conversation)))
 
     def _in_view(self, conversation: Conversation) -> list[Exchange]:
-        """The exchanges that no summary covers, plus the important ones that it does, in order,
-        without those that have left."""
+        """The exchanges that no summary covers, plus the important ones that a summary covers, in
+        order, without those that have left the window."""
         summary = conversation.summary
         covered = frozenset(summary.covers) if summary is not None else frozenset[str]()
         left = self._left
@@ -255,7 +255,7 @@ class ContextWindow:
         return [exchange for exchange in conversation.exchanges if exchange.id not in hidden]
 
     def _important(self, groups: Sequence[Group]) -> list[Group]:
-        """The most important groups that there is room for; the newer first where equal."""
+        """The most important groups that fit; of equally important ones, the newer first."""
         room = self._important_room
         if not room:
             return []
@@ -279,8 +279,8 @@ class ContextWindow:
         return self._max_turns is not None and shown.size > self._max_turns
 
     def _halved(self, head: int, shown: _Shown, room: int) -> _Shown:
-        """Remove the oldest until the history takes half of its room and everything fits into
-        `room`; remove important ones only when nothing else is left."""
+        """Remove the oldest groups until the history takes half of its room and everything fits
+        into `room`; remove important groups only when no others are left."""
         limit = min((head + self.budget) // 2, room)
         keep = max(1, self._max_turns // 2) if self._too_many(shown) and self._max_turns else None
         groups, pending = list(shown.groups), shown.pending

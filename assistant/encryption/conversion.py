@@ -1,9 +1,9 @@
 """Converts a home from plain to encrypted or back, atomically, even if the process is killed.
 
 A copy is written to a separate folder and compared with the original. Renaming that folder commits
-the conversion. If the process is killed before that, leftovers are deleted; if after it,
-`finish_or_roll_back` goes on moving the new files into place, however often it is interrupted.
-Whoever uses the home next does either.
+the conversion. If the process is killed before that, the next process that uses the home deletes
+the leftovers; if after it, the next process goes on moving the new files into place, however often
+that is interrupted.
 """
 
 import json
@@ -23,11 +23,11 @@ PLAN = "plan.json"
 
 
 class HomeStores(Protocol):
-    """A home's stores, in what concerns their key."""
+    """The operations on a home's stores that concern their key."""
 
     @property
     def outside(self) -> bool:
-        """Whether the memories are kept outside the home."""
+        """Whether the memories are stored outside the home."""
 
     def check_convertible(self) -> None:
         """Raises StoreError if something has to be repaired first."""
@@ -39,8 +39,9 @@ class HomeStores(Protocol):
     def copy(
         self, fresh: Home, old: MasterKey | None, new: MasterKey | None, tell: Callable[[str], None]
     ) -> int:
-        """Write everything to another home under another key, and compare. Returns how many
-        memories keep ids that stay readable. Raises StoreError, OSError and sqlite3.Error."""
+        """Write everything to another home under another key, and compare the two. Returns the
+        number of memories whose ids stay unencrypted, or that refer to such ids. Raises StoreError,
+        OSError and sqlite3.Error."""
 
     def damaged(self) -> Sequence[Path]:
         """Files that were set aside because they could not be read completely."""
@@ -64,8 +65,8 @@ def convert(
     locked: KeyFile | None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Rewrite everything under another key. The caller holds the home alone, with no conversion
-    pending.
+    """Rewrite everything under another key. The caller holds the home's exclusive lock, and no
+    conversion is pending.
 
     Args:
         locked: the key file for `new`.
@@ -93,13 +94,13 @@ def convert(
     finish_or_roll_back(home)
     if readable:
         tell(
-            f"{readable:,} memories have ids of another program, or refer to some; these ids stay"
-            " readable until the memories are exported and imported again."
+            f"{readable:,} memories have ids of another program, or refer to such ids; these stay"
+            " unencrypted until the memories are exported and imported again."
         )
 
 
 def finish_or_roll_back(home: Home) -> None:
-    """Complete a conversion or roll it back. The caller holds the home alone.
+    """Complete a conversion or roll it back. The caller holds the home's exclusive lock.
 
     Raises:
         StoreError: the folder can't be written.

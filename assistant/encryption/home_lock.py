@@ -1,8 +1,8 @@
-"""The lock on a home, so that nobody converts it while it is in use.
+"""The lock that prevents a home from being converted while it is in use.
 
-Many processes may use a home at once, but a conversion needs it alone. The operating system
-releases the lock however the process ends. On Windows, which lacks such locks, only the
-memories' own lock protects them.
+Many processes may use a home at once, but a conversion needs an exclusive lock. The operating
+system releases the lock no matter how the process ends. On Windows, which lacks such locks, only
+the memories are protected, by a lock of their own.
 """
 
 import os
@@ -16,7 +16,7 @@ NAME = ".in-use"
 
 
 class HomeLock:
-    """Held from construction to `release`: shared, or `alone`."""
+    """A lock held from construction to `release`: exclusive if `alone`, otherwise shared."""
 
     def __init__(self, home: Home, *, alone: bool) -> None:
         """Take the lock.

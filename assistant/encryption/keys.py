@@ -1,12 +1,12 @@
 """The master key of a home, and the file that holds it encrypted.
 
 A home has one 256-bit master key. Written out for its owner, it is the recovery key: text on paper
-that open the stores if the key file is lost or damaged, or on another machine that shares them. The
-keys that encrypt data are derived from it by HKDF-SHA256, one for each purpose.
+that opens the stores if the key file is lost or damaged, or on another machine that shares them.
+The keys that encrypt data are derived from the master key by HKDF-SHA256, one for each purpose.
 
-The key file holds the master key encrypted with AES-256-GCM. The key for that is a random one in
-the operating system's keyring, or a passphrase stretched by Argon2id (RFC 9106, second
-recommendation).
+The key file holds the master key, encrypted with AES-256-GCM. The key of this encryption is either
+a random one in the operating system's keyring, or a passphrase stretched by Argon2id (RFC 9106,
+second recommendation).
 """
 
 import base64
@@ -27,7 +27,7 @@ SALT_BYTES = 16
 VERSION = 1
 ARGON2 = {"iterations": 3, "lanes": 4, "memory_kib": 1 << 16}
 MOST_ARGON2 = {"iterations": 100, "lanes": 64, "memory_kib": 1 << 21}
-"""Limits for the values in a key file, which may be damaged."""
+"""Maximum values accepted from a key file, which may be damaged."""
 CHECK_BYTES = 3
 GROUP = 4
 """Characters between two dashes of a recovery key."""
@@ -66,7 +66,7 @@ class MasterKey:
         """Parse a recovery key.
 
         Raises:
-            StoreLocked: this is not a recovery key; something is mistyped.
+            StoreLocked: the text is not a recovery key; something is mistyped.
         """
         text = "".join(typed.split()).replace("-", "").upper()
         try:
@@ -100,7 +100,7 @@ class KeyFile:
         """Encrypt a master key.
 
         Args:
-            secret: the passphrase, or the keyring's entry.
+            secret: the passphrase, or the secret in the keyring's entry.
         """
         salt = secrets.token_bytes(SALT_BYTES) if by == "passphrase" else b""
         cost = (ARGON2["iterations"], ARGON2["lanes"], ARGON2["memory_kib"])
@@ -138,8 +138,8 @@ class KeyFile:
         """Read the key file; None if there is none.
 
         Raises:
-            StoreLocked: it is damaged, or from a newer version.
-            StoreError: it can't be read.
+            StoreLocked: the file is damaged, or from a newer version.
+            StoreError: the file can't be read.
         """
         try:
             content = path.read_text(encoding="utf-8")
@@ -166,7 +166,7 @@ class KeyFile:
         """Write the key file atomically and flush it to disk.
 
         Raises:
-            StoreError: it can't be written; the old one is still there.
+            StoreError: the file can't be written; the old one is still there.
         """
         try:
             with replacing(path) as file:

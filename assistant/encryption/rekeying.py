@@ -1,6 +1,6 @@
 """Changes a home's key: encrypting, decrypting, and replacing a lost or forgotten secret.
 
-Each operation holds the home alone and, if it fails, leaves it as it was.
+Each operation locks the home exclusively and, if it fails, leaves it unchanged.
 """
 
 from collections.abc import Callable, Iterator
@@ -57,7 +57,7 @@ class Rekeying:
     """Changes the key of one home.
 
     Args:
-        stores: the home's.
+        stores: the home's stores.
     """
 
     def __init__(self, home: Home, settings: Settings, stores: HomeStores) -> None:
@@ -75,13 +75,15 @@ class Rekeying:
         """Encrypt a home under a new key.
 
         Args:
-            by: default: as set, or the keyring if there is one.
+            by: what protects the key. If None, what `encryption.mode` says; if that leaves it open,
+                the keyring if there is one, otherwise a passphrase.
             show: called with the recovery key before anything depends on it.
-            tell: called with the progress, and at the end with what stays unencrypted.
+            tell: called with the progress, and at the end with the files that stay unencrypted.
 
         Raises:
-            SettingsError: it is already encrypted, or the memories are kept elsewhere.
-            StoreError: it failed; nothing was changed, and the recovery key shown is void.
+            SettingsError: the home is already encrypted, or its memories are stored elsewhere.
+            StoreError: encrypting failed; nothing was changed, and the recovery key that was shown
+                is void.
         """
         self._refuse_outside()
         home = self._home
@@ -110,8 +112,8 @@ class Rekeying:
         """Decrypt a home.
 
         Raises:
-            SettingsError: it is not encrypted, or the memories are kept elsewhere.
-            StoreError: it failed; nothing was changed.
+            SettingsError: the home is not encrypted, or its memories are stored elsewhere.
+            StoreError: decrypting failed; nothing was changed.
         """
         self._refuse_outside()
         with _alone(self._home):
@@ -122,11 +124,12 @@ class Rekeying:
                 system_keyring.remove(locked.id)
 
     def change_passphrase(self, ask: AskSecret) -> None:
-        """Set a new passphrase, or one in place of the keyring. The recovery key stays the same.
+        """Set a new passphrase, in place of the old one or of the keyring. The recovery key stays
+        the same.
 
         Raises:
             SettingsError: the home is not encrypted.
-            StoreError: it failed; nothing was changed.
+            StoreError: the passphrase can't be changed; nothing was changed.
         """
         with _alone(self._home):
             locked = _locked(self._home)
@@ -136,19 +139,22 @@ class Rekeying:
                 system_keyring.remove(locked.id)
 
     def recover(self, by: KeyProtection | None, ask: AskSecret) -> KeyProtection:
-        """Make a new key file from the recovery key: after losing the keyring, the passphrase or
-        the key file, or on a second machine that shares the memories, whose transcript is then
-        encrypted with it. Returns what protects the new key file.
+        """Create a new key file from the recovery key, either after losing the keyring, the
+        passphrase or the key file, or on a second machine that shares the memories. In the second
+        case, that machine's transcript is then encrypted with the key.
+
+        Returns:
+            What protects the new key file.
 
         Raises:
             SettingsError: the home is not encrypted.
-            StoreError: the key belongs to other data, or it failed; nothing was changed.
+            StoreError: the key belongs to other data, or recovery failed; nothing was changed.
         """
         home = self._home
         with _alone(home):
             try:
                 before = KeyFile.read(home.key_file)
-            except StoreLocked:  # a damaged key file is what this replaces
+            except StoreLocked:  # the key file is damaged, and is replaced here
                 before = None
             plain = before is None and header_of(home.transcript) == PLAIN_HEADER
             if plain and not self._stores.outside:
@@ -172,10 +178,10 @@ class Rekeying:
         return fresh.by
 
     def _refuse_outside(self) -> None:
-        """Raises SettingsError: memories outside the home may be in use by others."""
+        """Raises SettingsError if the memories are outside the home, as others may use them."""
         if self._stores.outside:
             raise SettingsError(
-                f"The memories are kept in {self._settings.memory.store}, outside the data"
+                f"The memories are stored in {self._settings.memory.store}, outside the data"
                 " folder, and can't be converted there.",
                 mend="assistant memory export FILE; unset `memory.store`, convert, import FILE,"
                 " and then set `memory.store` to an empty store.",
@@ -213,6 +219,6 @@ def _recovery_key(ask: AskSecret) -> MasterKey:
     if typed is None:
         raise StoreError(
             "The recovery key is needed, but there is nobody to ask for it.",
-            mend="Start it in a terminal, or pass the key on standard input.",
+            mend="Run the command in a terminal, or pass the recovery key on standard input.",
         )
     return MasterKey.from_recovery(typed)

@@ -18,7 +18,8 @@ class LineCipher:
         """Prepare for one recording.
 
         Args:
-            recording: its id; binds its lines to it, so that they can't be swapped with others'.
+            recording: the recording's id; binds the lines to it, so that they can't be swapped with
+                those of another recording.
             key: None if the lines are not encrypted.
         """
         self._place = recording.encode()

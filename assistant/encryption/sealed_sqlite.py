@@ -2,7 +2,7 @@
 
 SQLCipher encrypts every page of the file and of its log with AES-256 and an HMAC. It is given the
 key itself, so that opening needs no key stretching. Since the key is random, the salt can be a
-constant, which stands at the start of the file and tells an encrypted file from a damaged one.
+constant. It is at the start of the file and distinguishes an encrypted file from a damaged one.
 """
 
 import sqlite3
@@ -19,15 +19,15 @@ SEALED_HEADER = b"assistant sealed"
 BUSY_S = 2.0
 """Seconds to wait for another process that is writing."""
 SORTS_IN_RAM = "PRAGMA temp_store = MEMORY"
-"""Otherwise SQLite would write what it sorts to files in /var/tmp, unencrypted."""
+"""Otherwise SQLite would write the rows that it sorts to unencrypted files in /var/tmp."""
 
 
 def connect_sqlite(path: Path, key: MasterKey | None, busy_s: float) -> sqlite3.Connection:
-    """An open connection in autocommit mode; any thread may use it, one at a time. Nothing of the
-    transcript is written to any file but itself and its log.
+    """An open connection in autocommit mode; any thread may use it, one at a time. The transcript's
+    contents are written only to its own file and that file's log.
 
     Raises:
-        StoreLocked: the key is wrong, or only one of key and encryption is there.
+        StoreLocked: the key is wrong, an encrypted file has no key, or a plain file has one.
         One of `sqlite_failures`, or OSError.
     """
     header = header_of(path)
@@ -51,7 +51,7 @@ def connect_sqlite(path: Path, key: MasterKey | None, busy_s: float) -> sqlite3.
         str(path), timeout=busy_s, isolation_level=None, check_same_thread=False
     )
     try:
-        # Otherwise it logs to standard error, next to the message for the user.
+        # Otherwise SQLCipher logs to standard error, next to the message for the user.
         db.execute("PRAGMA cipher_log_level = NONE")
         db.execute(f"PRAGMA key = {key_literal(key)}")
         db.execute(SORTS_IN_RAM)
@@ -63,7 +63,7 @@ def connect_sqlite(path: Path, key: MasterKey | None, busy_s: float) -> sqlite3.
 
 
 def key_literal(key: MasterKey | None) -> str:
-    """A raw key and its salt as SQLCipher's SQL takes them; an empty string for a plain file."""
+    """A raw key and its salt as an SQL literal for SQLCipher; `''` if `key` is None."""
     return "''" if key is None else f"\"x'{(key.derive('transcript') + SEALED_HEADER).hex()}'\""
 
 
@@ -77,7 +77,7 @@ def header_of(path: Path) -> bytes:
 
 
 def sqlite_failures() -> tuple[type[Exception], ...]:
-    """What either library raises; SQLCipher is only loaded if there is a key."""
+    """The exceptions of SQLite and SQLCipher; the latter is only loaded if there is a key."""
     module: Any = sys.modules.get("sqlcipher3.dbapi2")
     return (sqlite3.Error,) if module is None else (sqlite3.Error, module.Error)
 

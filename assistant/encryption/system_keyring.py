@@ -1,5 +1,5 @@
 """The operating system's keyring: macOS Keychain, Secret Service, KWallet, Windows Credential
-Locker. It has an entry for each home that uses it, under the id of the home's key."""
+Locker. It contains an entry for each home that uses it, under the id of the home's key."""
 
 import logging
 from typing import TYPE_CHECKING
@@ -13,8 +13,8 @@ logger = logging.getLogger(__name__)
 
 SERVICE = "local-voice-assistant"
 LEAST_PRIORITY = 1
-"""Minimum priority of a backend that nobody chose; `keyring` advises against lower ones, such as
-a plain-text file."""
+"""Minimum priority of a backend that the user did not choose; `keyring` advises against lower ones,
+such as a plain-text file."""
 
 
 def find_keyring() -> "KeyringBackend | None":
@@ -43,7 +43,7 @@ def entry(key_id: str) -> str:
         StoreLocked: there is no keyring, it is locked, or it has no entry for this key.
     """
     mend = "Unlock the system's keyring and try again, or: assistant encryption recover"
-    keyring = _needed("The key of this data is in the system's keyring, and there is none here")
+    keyring = _needed("The key of this data is in a keyring, but this system has no keyring")
     from keyring.errors import KeyringError
 
     try:
@@ -85,7 +85,7 @@ def write(key_id: str, secret: str) -> None:
 
 
 def remove(key_id: str) -> None:
-    """Delete the entry, if it exists. If that fails, the secret left behind opens nothing."""
+    """Delete the entry, if it exists. If that fails, the secret left behind is of no use."""
     keyring = find_keyring()
     if keyring is None:
         return

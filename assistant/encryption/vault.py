@@ -35,7 +35,7 @@ LEAST_PASSPHRASE = 8
 
 SecretKind = Literal["passphrase", "new passphrase", "recovery key"]
 AskSecret = Callable[[SecretKind], str | None]
-"""Asks the user for it; returns None if there is nobody to ask."""
+"""Asks the user for a secret; returns None if there is nobody to ask."""
 
 
 def ask_nobody(_: SecretKind) -> None:
@@ -68,12 +68,13 @@ def open_vault(
     """Open a home and get its key, if it is encrypted. Blocking.
 
     Args:
-        create: make a key for a new home if the settings want one; then `recovery` must be shown.
+        create: create a key for a new home if the settings ask for encryption; then `recovery` must
+            be shown.
 
     Raises:
         StoreLocked: the data is encrypted, and the key is missing or wrong; or the settings ask for
             encryption, and the data is plain. Nothing was touched.
-        StoreInUse: it is being converted.
+        StoreInUse: the home is being converted.
         StoreError: an interrupted conversion can't be completed.
     """
     home.create()
@@ -89,7 +90,7 @@ def open_vault(
     if create and not home.key_file.exists() and not has_data(home) and _wanted(mode):
         return _create(home, mode, ask)
     lock = HomeLock(home, alone=False)
-    if conversion.is_unfinished(home):  # another process started one just now, and was killed
+    if conversion.is_unfinished(home):  # another process has just started one, and was killed
         lock.release()
         return open_vault(home, settings, ask, create=create)
     with ExitStack() as on_failure:
@@ -118,10 +119,11 @@ def unlock_key(locked: KeyFile, ask: AskSecret) -> MasterKey:
 
 
 def lock_key(key: MasterKey, by: KeyProtection, ask: AskSecret, *, anew: bool = False) -> KeyFile:
-    """Make a key file for the key; with the keyring, also write its entry.
+    """Create a key file for the key; with the keyring, also write its entry.
 
     Args:
-        anew: the environment's passphrase is the old one; don't use it.
+        anew: whether the passphrase is replaced: then the environment variable with the old one is
+            ignored.
 
     Raises:
         StoreLocked: there is no keyring or no passphrase.
@@ -136,7 +138,7 @@ def lock_key(key: MasterKey, by: KeyProtection, ask: AskSecret, *, anew: bool = 
 
 def check_transcript(home: Home, key: MasterKey) -> None:
     """Raises StoreLocked if the transcript is encrypted with another key, or not at all. Damage is
-    reported later, when it is opened for use."""
+    reported later, when the transcript is opened for use."""
     if not header_of(home.transcript):
         return
     try:
@@ -153,7 +155,8 @@ def _wanted(mode: str) -> bool:
 
 
 def _create(home: Home, mode: str, ask: AskSecret) -> Vault:
-    """Make a key for a new home. If the keyring fails in `auto`, leave it plain and say so."""
+    """Create a key for a new home. If the keyring fails in the mode `auto`, leave the home plain
+    and report it."""
     lock = HomeLock(home, alone=True)
     with ExitStack() as on_failure:
         on_failure.callback(lock.release)
@@ -192,7 +195,7 @@ def _secret(question: SecretKind, ask: AskSecret, *variables: str) -> str:
     if given is None:
         raise StoreLocked(
             "A passphrase is needed, but there is nobody to ask for it; nothing was touched.",
-            mend=f"Start it in a terminal, or set the environment variable {variables[-1]}.",
+            mend=f"Run the command in a terminal, or set the environment variable {variables[-1]}.",
         )
     return given
 

@@ -1,4 +1,4 @@
-"""Tells from events whether it is quiet: nobody speaks or types, and nothing is being answered."""
+"""Determines from events whether it is quiet: nobody speaks or types, no answer is in progress."""
 
 import asyncio
 import time
@@ -16,9 +16,9 @@ from assistant.events import (
 
 QUIET = frozenset({Phase.LISTENING, Phase.ASLEEP, Phase.MUTED, Phase.PAUSED})
 UNCONFIRMED_SPEECH_S = 5.0
-"""Seconds after a possible voice that turned out to be nothing: a door, a key press."""
+"""Seconds after a possible voice until it is quiet again if that was only a door or a key press."""
 LONGEST_S = 600.0
-"""Seconds after which a voice is over even if no end was reported; twice the longest turn."""
+"""Seconds after which a voice counts as over though no end was reported; twice the longest turn."""
 NEVER = float("-inf")
 
 
@@ -26,7 +26,7 @@ class ActivityMonitor:
     """Tracks whether it is quiet. Belongs to the event loop; subscribe `watch` to the event bus.
 
     Args:
-        phase: the current one. In a process that nobody talks to, it is always `LISTENING`.
+        phase: the current phase; always `LISTENING` in a process that nobody talks to.
         clock: monotonic seconds, the same clock as the event loop's.
     """
 
@@ -37,13 +37,13 @@ class ActivityMonitor:
         self._phase = phase
         self._since = clock()
         self._unconfirmed = NEVER
-        """When the last possible voice was sensed that may have been nothing."""
+        """When a possible voice that was not confirmed was last sensed."""
         self._voice = False
         self._changed = asyncio.Event()
         self._listeners: list[Callable[[], None]] = []
 
     def on_sign(self, act: Callable[[], None]) -> None:
-        """Register `act`, which is called within the event that is the first sign of somebody, and
+        """Register `act`, which is called during the event that is the first sign of a person, and
         on each change of phase. It must be quick and must not raise."""
         self._listeners.append(act)
 
@@ -72,8 +72,8 @@ class ActivityMonitor:
         """Wait until it has been quiet for `seconds`.
 
         Args:
-            after: quiet before this time, on the clock, does not count; called again whenever
-                something happens.
+            after: returns a time on the clock; quiet before that time does not count. Called again
+                whenever something happens.
         """
         while (left := self._left(seconds, after())) is None or left > 0:
             self._changed.clear()

@@ -9,10 +9,10 @@ from assistant.idle.job import Job
 from assistant.memory import AT_ONCE, Batch, JobQueue
 
 FILLED = 1_000
-"""Subjects of a kind to queue in advance, beyond those already queued."""
+"""Number of subjects of a kind to queue in advance, beyond those already queued."""
 IN_A_ROW = 5
-"""Batches of a kind that fail in succession before it rests: then its model is at fault, and no
-subject should be given up because of that."""
+"""Number of batches of a kind that fail in succession before the kind is paused: then its model is
+at fault, and no subject should be given up because of that."""
 BACKOFF_S = 60.0
 LONGEST_REST_S = 3_600.0
 
@@ -48,7 +48,7 @@ class Backlog:
         self.finished = 0
         """Subjects done in this process."""
         self.taken: Batch | None = None
-        """The batch in progress, until the queue has its outcome."""
+        """The batch in progress, until its outcome is in the queue."""
         self._jobs = {job.kind: job for job in sorted(jobs, key=lambda job: job.priority)}
         self._queue = queue
         self._limit = limit
@@ -56,11 +56,11 @@ class Backlog:
         self._clock = clock
         self._begun = False
         self._in_order = True
-        """No job is marked as running in the queue that is not."""
+        """Whether every job that the queue marks as running really is."""
         self._made = False
-        """Something was done since all kinds were last asked what is missing."""
+        """Whether a batch was done since all kinds were last asked for missing subjects."""
         self._complete: set[str] = set()
-        """Kinds whose missing subjects are all queued."""
+        """Kinds of which all missing subjects are queued."""
         self._failing: dict[str, _Failing] = {}
 
     @property
@@ -75,12 +75,12 @@ class Backlog:
         return frozenset(kind for kind, each in self._failing.items() if each.until > now)
 
     def changed(self) -> None:
-        """There may be more missing subjects than known."""
+        """Report that there may be more missing subjects than known."""
         self._complete.clear()
 
     async def begin(self) -> None:
-        """Put the queue in order: once at the start, and after a batch whose outcome it was not
-        told."""
+        """Put the queue in order. Called once at the start, and after a batch whose outcome is not
+        in the queue."""
         if not self._begun:
             await asyncio.to_thread(self._queue.recover, self._now())
             await asyncio.to_thread(self._queue.keep_only, self.kinds)
@@ -93,8 +93,8 @@ class Backlog:
         """Take the next batch; None if nothing is due.
 
         Args:
-            kind: only this kind; default: any.
-            light: only light work.
+            kind: take only this kind; if None, any.
+            light: take only light work.
         """
         resting = self.resting
         jobs = [
@@ -130,18 +130,19 @@ class Backlog:
         return given_up
 
     def rest(self, kind: str) -> None:
-        """Pause a kind whose store fails, without blaming any subject. Does not raise."""
+        """Pause a kind because its store fails, without blaming any subject. Does not raise."""
         self._one_more(kind, least=IN_A_ROW)
 
     async def release(self) -> None:
-        """Put what was begun and interrupted back in the queue."""
+        """Put an interrupted batch back in the queue."""
         self.taken = None
         if not self._in_order:
             await asyncio.to_thread(self._queue.release)
             self._in_order = True
 
     async def retry(self, kind: str | None) -> int:
-        """Requeue what was given up, and end the rest of failing kinds; returns the number."""
+        """Requeue subjects that were given up, and resume paused kinds; returns how many were
+        requeued."""
         self._failing = {each: at for each, at in self._failing.items() if kind not in (None, each)}
         return await asyncio.to_thread(self._queue.retry, kind)
 
@@ -166,7 +167,7 @@ class Backlog:
         return self.taken is not None
 
     async def _fill(self, job: Job) -> None:
-        """Queue missing subjects once less than a batch is left."""
+        """Queue missing subjects once fewer are left than a batch holds."""
         known, fresh = await asyncio.to_thread(self._queue.known, job.kind)
         if fresh >= self._limit:
             return

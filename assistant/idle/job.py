@@ -5,7 +5,8 @@ from typing import Protocol
 
 
 class Job(Protocol):
-    """Derives something from exchanges or conversations between utterances: descriptions, facts, …
+    """Between utterances, derives something (descriptions, facts, …) from exchanges or
+    conversations.
 
     Its output names its sources and can be rebuilt. Its table refers to the exchange with
     `ON DELETE CASCADE`, so that forgetting deletes the output too, and the transcript refuses a
@@ -24,7 +25,7 @@ class Job(Protocol):
 
     @property
     def light(self) -> bool:
-        """Whether it needs little of the processor, and may run on battery."""
+        """Whether it needs little processor time, and so may run on battery."""
         ...
 
     @property
@@ -35,29 +36,30 @@ class Job(Protocol):
 
     @property
     def version(self) -> int:
-        """The version of its prompt and rules. Output of another version is `missing` again."""
+        """The version of its prompt and rules. Subjects with output of another version are
+        `missing` again."""
         ...
 
     async def missing(self, limit: int) -> Sequence[str]:
-        """The first subjects that lack its output, in the order to do them: ids of exchanges or
-        conversations, no words. It has no side effects and is quick, since it is called whenever
-        the queue runs dry. Because of it, losing the queue loses nothing.
+        """The first subjects that lack its output, in the order in which to process them: ids of
+        exchanges or conversations, no words. It has no side effects and is quick, since it is
+        called whenever the queue runs dry. Because of it, nothing is lost if the queue is lost.
 
         Raises:
-            StoreError: it can't be determined.
+            StoreError: the missing subjects can't be determined.
         """
         ...
 
     async def run(self, subjects: Sequence[str]) -> None:
-        """Make the output for these subjects, in order, committing each in one transaction.
+        """Create the output for these subjects, in order, committing each in one transaction.
 
-        It may be cancelled at any `await`, and is when somebody speaks; then it is called again
-        with the same subjects. So it must skip those that have their output, are not in the
-        transcript or are hidden (`Transcript.conversation` omits these). A thread that it started
-        runs on after a cancellation, so each call in a thread may take 20 ms at most.
+        It may be cancelled at any `await`, for example because somebody speaks; then it is called
+        again with the same subjects. So it must skip those that already have their output, are not
+        in the transcript or are hidden (`Transcript.conversation` omits hidden ones). A thread that
+        it started runs on after a cancellation, so each call in a thread may take at most 20 ms.
 
         Raises:
-            ModelError: a subject can't be done now; each is retried by itself, a few times.
+            ModelError: a subject can't be processed now; each is retried by itself, a few times.
             StoreError: a store failed; no subject is to blame.
         """
         ...

@@ -1,4 +1,4 @@
-"""Decides how much idle work the machine can bear now, by its battery and its other load."""
+"""Decides from the battery and the load of other programs how much idle work may be done now."""
 
 import asyncio
 import logging
@@ -12,7 +12,7 @@ from assistant.settings import Idle
 logger = logging.getLogger(__name__)
 
 MEASURED_S = 0.5
-"""Seconds for which the processor's load is measured. The load average would not do: it includes
+"""Seconds for which the processor's load is measured. The load average is not suitable: it includes
 this program's own work of the last minute."""
 
 
@@ -31,7 +31,7 @@ class LoadPolicy:
         self._settings = settings
 
     async def allowed(self) -> WorkAllowed:
-        """What is allowed now. Takes half a second, in which this program should do no work."""
+        """The work allowed now. Takes half a second, during which this program should be idle."""
         on_battery, max_load = self._settings.on_battery, self._settings.max_load
         if on_battery != "all" and await asyncio.to_thread(runs_on_battery):
             return WorkAllowed.LIGHT if on_battery == "light" else WorkAllowed.NOTHING

@@ -1,10 +1,10 @@
 """JSON requests about idle work, and the rows they are answered with.
 
-{"act": "idle", "do": "status"}           → "idle": what is waiting, running and given up; then
+{"act": "idle", "do": "status"}           → "idle": the work waiting, running and given up; then
                                             "given-up" rows, newest first
 {"act": "idle", "do": "pause"}, "resume"  → "idle"
 {"act": "idle", "do": "retry"}            → "retried", with a count; "kind": only this kind
-{"act": "idle", "do": "run"}              → "begun": it runs beside the conversation. "kind": only
+{"act": "idle", "do": "run"}              → "begun"; the work runs in the background. "kind": only
                                             this kind; "until_empty": true runs until nothing is
                                             due, otherwise one batch
 """
@@ -30,8 +30,8 @@ class IdleAdmin:
     """Answers requests about idle work.
 
     Args:
-        scheduler: a running assistant's; then this must be created on its event loop.
-        user: for whom the scheduler works.
+        scheduler: a running assistant's scheduler; then this must be created on its event loop.
+        user: the user for whom the scheduler works.
     """
 
     def __init__(

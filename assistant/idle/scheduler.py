@@ -1,9 +1,9 @@
-"""Runs idle work: one batch after another while it is quiet, none once somebody is there.
+"""Runs idle work: one batch after another while it is quiet, none once somebody speaks or types.
 
     quiet for `idle.every_s`  →  does the load allow it?  →  what is due?  →  one batch  →  repeat
 
-A batch is a task of its own. It is cancelled within the event that reports a voice, even in the
-middle of a model's answer. What it has committed is kept; the rest is done again.
+A batch is a task of its own. It is cancelled during the event that reports a voice, even in the
+middle of a model's answer. The results that it has committed are kept; the rest is done again.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ class BatchOutcome(Enum):
     FAILED = auto()
     """The job failed; it is tried again later."""
     INTERRUPTED = auto()
-    """Somebody is there, or something is being forgotten."""
+    """Somebody speaks or types, or something is being forgotten."""
     NOTHING = auto()
     """Nothing is due."""
     HELD = auto()
@@ -62,7 +62,7 @@ class Scheduler:
         emit: gets an `IdleWork` event when a job starts or ends, and a `Notice` when a store fails.
         settled: waits until other users of the model's background lane are done, if there are any.
         now: wall time, UTC.
-        subject_s: seconds per subject; a batch that takes longer hangs, and counts as failed.
+        subject_s: maximum number of seconds per subject; a batch that takes longer has failed.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Scheduler:
         self.queue = queue
         self.backlog = Backlog(jobs, queue, settings.batch, now, quiet.clock)
         self.yields: deque[float] = deque(maxlen=1_000)
-        """Seconds that the latest batches took to stop after the first sign of somebody."""
+        """Seconds that the latest batches took to stop after the first sign of a person."""
         self._quiet = quiet
         self._policy = policy
         self._settings = settings
@@ -93,7 +93,7 @@ class Scheduler:
         self._task: asyncio.Task[BatchOutcome] | None = None
         self._batch: Batch | None = None
         self._inside = False
-        """The job itself is running, or has failed."""
+        """Whether the job itself is running, or has failed."""
         self._stopped: float | None = None
         """When the running batch was told to stop."""
         self._stop_requested = asyncio.Event()
@@ -134,7 +134,7 @@ class Scheduler:
         tell: Callable[[int], None] = lambda _: None,
     ) -> int:
         """Run batch after batch regardless of battery, load and `pause`, but never while somebody
-        speaks. Returns how many subjects were done. What fails is left for later.
+        speaks. Returns how many subjects were done. Subjects that fail are left for later.
 
         Args:
             kind: only this kind.
@@ -144,7 +144,7 @@ class Scheduler:
         Raises:
             StoreError: the queue can't be read or written, or a job's own store fails.
         """
-        self.backlog.changed()  # imports, among others, emit no event
+        self.backlog.changed()  # some changes, such as imports, emit no event
         wait, done, batches, pauses = 0.0, 0, 0, self._pause_count
         while pauses == self._pause_count and (most is None or batches < most):
             await self._quiet.lasting(wait)
@@ -171,7 +171,7 @@ class Scheduler:
         self.look_again()
 
     async def retry(self, kind: str | None = None) -> int:
-        """Requeue what was given up; returns how many. Raises StoreError."""
+        """Requeue the subjects that were given up; returns how many. Raises StoreError."""
         revived = await self.backlog.retry(kind)
         self.look_again()
         return revived
@@ -184,7 +184,7 @@ class Scheduler:
 
     def watch(self, event: Event) -> None:
         match event:
-            case ForgettingBegan():  # a job may be reading it
+            case ForgettingBegan():  # a job may be reading what is being forgotten
                 self._not_before = self._quiet.clock()
                 self._stop()
             case TurnEnded() | ForgettingUndone():
@@ -196,8 +196,8 @@ class Scheduler:
         return self._batch.kind if self._batch is not None else None
 
     async def close(self) -> None:
-        """Stop, after `run` was cancelled, and requeue what was begun. Idempotent; does not
-        raise."""
+        """Stop, after `run` was cancelled, and requeue the subjects in progress. Idempotent; does
+        not raise."""
         self._pause_count += 1
         self._stop()
         async with self._one_by_one:
@@ -241,7 +241,7 @@ class Scheduler:
                 self._abandon(task)
         if not task.done():
             return BatchOutcome.INTERRUPTED
-        # A task cancelled by nobody waited for something that was cancelled: its own mistake.
+        # If nobody cancelled the task, it waited for something that was: the job's own mistake.
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
         if error is None:
             return task.result()
@@ -259,8 +259,8 @@ class Scheduler:
         """Abandon a task that does not stop."""
         self._abandoned = task
         task.add_done_callback(lambda done: done.cancelled() or done.exception())
-        logger.warning("idle work does not stop; no more is started until it has")
-        text = "Background work is not stopping; no more is started until it has."
+        logger.warning("idle work does not stop; no more is started until it has stopped")
+        text = "Background work is not stopping; no more is started until it has stopped."
         self._emit(Notice(text, Severity.WARNING))
 
     def _record_end(self) -> bool:
@@ -302,11 +302,11 @@ class Scheduler:
         return BatchOutcome.DONE
 
     async def _failed(self, error: BaseException) -> BatchOutcome:
-        """Record a failure. If the queue can't be told now, it is told before the next batch."""
+        """Record a failure. If the queue can't store it now, that is done before the next batch."""
         name, batch = type(error).__name__, self.backlog.taken if self._inside else None
         if isinstance(error, StoreError):
             return self._broken(error, batch.kind if batch is not None else None)
-        frames = "".join(traceback.format_tb(error.__traceback__))  # no values, so no words
+        frames = "".join(traceback.format_tb(error.__traceback__))  # contains no values or words
         logger.warning("idle work (%s) failed: %s\n%s", batch and batch.kind, name, frames)
         if batch is None:
             return self._broken(StoreError(f"The work that is due can't be read ({name})."), None)
@@ -324,7 +324,7 @@ class Scheduler:
         """Suspend work because of a store error.
 
         Args:
-            kind: of the job whose store failed; None if it was the queue.
+            kind: the kind of the job whose store failed; None if it was the queue.
         """
         if kind is not None:
             self.backlog.rest(kind)
@@ -340,7 +340,7 @@ class Scheduler:
         return BatchOutcome.BROKEN
 
     def _works_again(self, kind: str | None) -> None:
-        """The queue works again or, if `kind` is given, that job's store."""
+        """Report that the queue works again or, if `kind` is given, that job's store."""
         self._queue_backoff_s, self._queue_retry_at = 0.0, float("-inf")
         if self.trouble is not None and self._troubled == kind:
             self.trouble = None

@@ -1,7 +1,7 @@
 """Decides whether the words in a command's slot can name something.
 
-After "forget everything about", nearly anything can be a name. After "forget about", only what
-surely is not a sentence: people also say that about dinner, or about their hopes.
+After "forget everything about", nearly anything can be a name. After "forget about", only words
+that are surely not a sentence can: people also say "forget about" of dinner, or of their hopes.
 """
 
 import re
@@ -11,7 +11,7 @@ from assistant.intents.command_text import CommandText, Word
 
 
 def _named(said: CommandText, words: tuple[Word, ...]) -> bool:
-    """After words that are surely about memories: nearly anything, except a second sentence."""
+    """After words that are surely about memories, accept all but a second sentence."""
     lists, first = said.language.subjects, words[0].plain
     if first in lists["unnamed_first"] or (len(words) == 1 and first in lists["pronouns"]):
         return False
@@ -20,7 +20,7 @@ def _named(said: CommandText, words: tuple[Word, ...]) -> bool:
 
 
 def _subject(said: CommandText, words: tuple[Word, ...]) -> bool:
-    """After words that can be about many things ("forget about"): a name and nothing more."""
+    """After words that can be about many things ("forget about"), accept only a name."""
     doing = words[0].plain.endswith("ing") and said.text[words[0].start].islower()
     sentence = any(word.plain in said.language.subjects["not_named"] for word in words)
     return not doing and not sentence and _one_name(said, words)
@@ -72,7 +72,7 @@ ARGUMENT_CHECKS: Mapping[str, Callable[[CommandText, tuple[Word, ...]], bool]] =
     "asking": _asking,
     "detail": _detail,
 }
-"""By slot: whether these words of an utterance can be what the user names in it."""
+"""For each slot, the function that decides whether some words of an utterance can fill it."""
 
 
 def _one_name(said: CommandText, words: tuple[Word, ...]) -> bool:

@@ -27,8 +27,8 @@ class CommandKind(StrEnum):
     UNDO = "undo"
     """Restore what was just forgotten."""
     KNOW = "know"
-    """Say what is remembered about something. The same words about Rome are a question for the
-    model, so if nothing is remembered, the turn is passed on."""
+    """Say what is remembered about something. Asked about Rome, the same words are a question for
+    the model, so if nothing is remembered, the turn is passed on to it."""
     OFF_RECORD = "off_record"
     ON_RECORD = "on_record"
 

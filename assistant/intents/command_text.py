@@ -1,9 +1,9 @@
 """Normalises an utterance to words that commands can be matched against.
 
 First the words are read: lower case, without hesitations and stutter, with usual recognition errors
-corrected. Then `readings` removes, one piece after another, what merely leads up to a command,
-follows it, makes it polite or names the assistant. It yields every stage, because only matching can
-tell what belongs to the command itself.
+corrected. Then `readings` removes, piece by piece, words that merely lead up to a command, follow
+it, make it polite or name the assistant. It yields every stage, because only matching shows which
+words belong to the command itself.
 """
 
 import re
@@ -18,12 +18,12 @@ from assistant.intents.grammar import CommandLanguage, bare, line
 
 
 def normalised(text: str) -> str:
-    """Lower case, without punctuation and double spaces: the form that commands are matched in."""
+    """Lower case, without punctuation and double spaces: the form in which commands are matched."""
     return " ".join(re.sub(r"[^\w\s']", " ", text.lower().replace("’", "'")).split())
 
 
 MOST_WORDS = 24
-"""No command is longer; length is the first thing that tells talk from commands."""
+"""Maximum number of words of a command; longer utterances are talk, and not examined further."""
 LONGEST_HEARD = 3
 """Maximum number of consecutive words that a recogniser may have written in place of others."""
 LONGEST_STUTTER = 4
@@ -51,11 +51,11 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class CommandReading:
-    """A candidate for the command, with what surrounds it removed."""
+    """A candidate for the command, with the words around it removed."""
 
     words: tuple[Word, ...]
     polite: bool
-    """It was phrased as a request, so a question mark does not make it a question."""
+    """Whether it was phrased as a request, so that a question mark doesn't make it a question."""
 
     @property
     def line(self) -> str:
@@ -63,7 +63,7 @@ class CommandReading:
 
 
 class CommandText:
-    """An utterance, read in one language. `names` are the assistant's."""
+    """An utterance, read in one language. `names` are the assistant's names."""
 
     def __init__(self, text: str, language: CommandLanguage, names: tuple[str, ...] = ()) -> None:
         self.text = text
@@ -125,7 +125,7 @@ class CommandText:
         return made
 
     def _begins_anew(self, word: Word) -> bool:
-        """Whether the same word, repeated, begins another sentence."""
+        """Whether a repetition of the word begins another sentence."""
         return bool(word.pause) and word.plain in self.language.pointers
 
     def _spelled(self, word: Word) -> Word:
@@ -153,7 +153,7 @@ class CommandText:
         return "".join(parts)
 
     def readings(self, words: tuple[Word, ...]) -> Iterator[CommandReading]:
-        """Every stage of removing what surrounds the command, shortest first."""
+        """Every stage of removing the words around the command, shortest first."""
         fronts = list(self._fronts(CommandReading(words, polite=False)))
         for front in reversed(fronts):
             yield from reversed(list(self._tails(front)))
@@ -213,14 +213,15 @@ class CommandText:
         )
 
     def _name_first(self, words: tuple[Word, ...]) -> int:
-        """How many words at the beginning are one of the assistant's names."""
+        """The number of words at the beginning that form one of the assistant's names."""
         for name in self._names:
             if len(words) > len(name) and all(map(_same_name, words, name)):
                 return len(name)
         return 0
 
     def _name_last(self, words: tuple[Word, ...]) -> int:
-        """How many at the end are one; misheard names count there only after a pause."""
+        """The number of words at the end that form one of the assistant's names. A misheard name
+        counts there only after a pause."""
         for name in self._names:
             if len(words) > len(name):
                 last, before = words[-len(name) :], words[-len(name) - 1]

@@ -12,7 +12,7 @@ from assistant.language.numbers import one_of
 SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}
 """Length of each unit; the language's data has the words for it."""
 LONGEST = 525_600
-"""Minutes in a year; anything longer must have been misheard."""
+"""Maximum number of minutes: those of a year. Anything longer must have been misheard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Durations:
         """Compile the patterns.
 
         Args:
-            numbers: number words; `data` adds what recognisers tend to write for them.
+            numbers: number words; `data` adds the words that recognisers tend to write for them.
         """
         heard = {word: int(n) for n, text in data["numbers"].items() for word in _split(text)}
         numbers = {**numbers, **heard}

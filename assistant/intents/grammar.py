@@ -18,7 +18,7 @@ from assistant.language.numbers import cardinals, scales
 from data import located
 
 LONGEST_NAME = 10
-"""Maximum number of words in what a user names; durations have fewer."""
+"""Maximum number of words that name one thing; durations have fewer."""
 LONGEST_OBJECT = 24
 """Maximum number of words in the object of forgetting: "everything that I told you about ..."."""
 OBJECTS = frozenset({"object", "memory"})
@@ -28,7 +28,7 @@ _BRACKETS = {"[": "(?:", "]": ")?", "(": "(?:", ")": ")", "|": "|", "*": "*"}
 
 
 class GrammarError(ValueError):
-    """A pattern can't be parsed: a mistake in the language's data, found while writing it."""
+    """A pattern can't be parsed: a mistake in the language's data, found while that is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Pattern:
     asked: bool
     """Whether it may be phrased as a question."""
     slot: str
-    """What kind of thing the user can name in it; empty for none."""
+    """The kind of thing that the user can name in it; empty if there is none."""
 
 
 class Notation:
@@ -94,14 +94,14 @@ class CommandLanguage:
     pointers: frozenset[str]
     please: frozenset[str]
     heard_of_requests: Mapping[tuple[str, ...], tuple[str, ...]]
-    """The same, for the first word of a request."""
+    """What a recogniser tends to write for the first word of a request → the word spoken."""
     spelled: tuple[str, ...]
     not_misspelled: frozenset[str]
     lead: re.Pattern[str]
     tail: re.Pattern[str]
     asking_tail: re.Pattern[str]
     requests: Mapping[str, re.Pattern[str]]
-    """By the form of the verb that follows: `plain`, `doing` or `did`."""
+    """How a request begins, by the form of the verb that follows: `plain`, `doing` or `did`."""
     forms: Mapping[str, str]
     """Other verb forms → the plain verb."""
     idioms: tuple[Pattern, ...]
@@ -114,12 +114,12 @@ class CommandLanguage:
     commands: tuple[tuple[str, Pattern], ...]
     """All other commands, with their kind, in the order in which they are tried."""
     undo: frozenset[str]
-    """What else means undo, right after "say undo"."""
+    """Other words that mean "undo" right after the assistant has offered to undo."""
     comment_before: re.Pattern[str]
     comment_after: re.Pattern[str]
-    """How a sentence begins that explains why something should be forgotten."""
+    """Beginnings of sentences that explain why something should be forgotten."""
     subjects: Mapping[str, frozenset[str]]
-    """Lists of words that decide what can be named, under the names that they have in the data."""
+    """Lists of words that decide what can be named, by their names in the data."""
     durations: Durations
     yes: re.Pattern[str]
     no: re.Pattern[str]

@@ -1,8 +1,9 @@
 """Recognises spoken commands, what they are about, and answers of yes or no, without a language
 model.
 
-Pure functions on the transcript; others carry the command out. The words come from `command_text`,
-the patterns from `grammar` and `data/commands`; this module finds the pattern that fits.
+Pure functions on the words heard; commands are carried out elsewhere. The words come from
+`command_text`, the patterns from `grammar` and `data/commands`; this module finds the pattern that
+fits.
 """
 
 import re
@@ -21,8 +22,8 @@ ENGLISH = "en"
 def recognise(text: str, names: tuple[str, ...] = ()) -> Command | None:
     """The command that all of `text` forms; None if it is anything else.
 
-    `names` are the assistant's name and wake phrase, which may be at either end. What continues
-    ("forget that, I meant ...") or is about others ("she forgot that") is not a command.
+    `names` are the assistant's name and wake phrase, which may be at either end. A sentence that
+    goes on ("forget that, I meant ...") or is about others ("she forgot that") is not a command.
     """
     said = CommandText(text, language(ENGLISH), names)
     return _recognised(said, said.words) or _of_two_sentences(said)
@@ -92,7 +93,8 @@ def _comments(said: CommandText, words: tuple[Word, ...], begins: re.Pattern[str
 
 
 def _forgets_that(said: CommandText, command: Command, words: tuple[Word, ...]) -> bool:
-    """Whether it forgets more than "it": after a sentence, "forget it" may just mean giving up."""
+    """Whether the command forgets more than "it": after a sentence, "forget it" may just mean
+    giving up."""
     unnamed = said.language.subjects["unnamed_first"]
     return command.kind is CommandKind.FORGET_THAT and words[-1].plain not in unnamed
 
@@ -132,7 +134,7 @@ def _first(
 
 
 def _breaks_off(before: tuple[Word, ...], named: Word) -> bool:
-    """Whether there is a pause, and no hesitation, right before what is named."""
+    """Whether there is a pause, and no hesitation, right before the words that name something."""
     return bool(before and before[-1].pause and named.place == before[-1].place + 1)
 
 

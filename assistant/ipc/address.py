@@ -33,7 +33,7 @@ def write_address(file: Path, address: Address) -> None:
 
 
 def read_address(file: Path) -> Address | None:
-    """The address; None if there is none, it can't be trusted, or it belongs to another home."""
+    """The address; None if it is missing, can't be trusted, or belongs to another home."""
     try:
         address = Address(**json.loads(file.read_text(encoding="utf-8")))
         if tuple(address.folder) != folder_identity(file.parent):
@@ -52,7 +52,7 @@ def folder_identity(folder: Path) -> tuple[int, int]:
 
 
 def _ours(folder: Path) -> bool:
-    """Whether nobody else can have put a socket in `folder`: a temporary folder that was deleted
+    """Whether only this user could put a socket in `folder`: a temporary folder that was deleted
     may since have been recreated by somebody else."""
     try:
         found = folder.lstat()
@@ -63,7 +63,7 @@ def _ours(folder: Path) -> bool:
 
 
 def clear_stale_address(folder: Path) -> None:
-    """Remove what a killed assistant left behind."""
+    """Remove the files that a killed assistant left behind."""
     left = read_address(folder / "address")
     if left is not None and left.path is not None:
         parent = Path(left.path).parent

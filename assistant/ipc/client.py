@@ -11,18 +11,18 @@ from assistant.errors import AssistantError, StoreError
 from assistant.ipc.address import Address, read_address
 
 Request = Mapping[str, Any]
-"""A request; its `act` says what is wanted."""
+"""A request; its `act` names the action requested."""
 Row = dict[str, Any]
 """One JSON object of an answer, of a recording or of a child process's output."""
 
 LISTED = 20
-"""Rows in a list if the request does not say how many."""
+"""Number of rows in a list if the request does not give one."""
 PATIENCE_S = 10.0
-"""Seconds to wait for a request to arrive, and for each piece of the answer to be taken."""
+"""Seconds to wait for a request to arrive, and for each piece of the answer to be received."""
 
 
 class RemoteError(AssistantError):
-    """An error of the assistant in another process, as it reported it."""
+    """An error that the assistant in another process reported."""
 
     def __init__(self, message: str, mend: str | None, exit_code: int) -> None:
         super().__init__(message, mend=mend)
@@ -34,7 +34,7 @@ def send_request(folder: Path, request: Request) -> Iterator[Row] | None:
 
     Raises:
         RemoteError: the assistant's error, as it would have been raised here.
-        StoreError: it ended, or stopped responding, in mid-answer.
+        StoreError: the assistant ended or stopped responding before it had answered completely.
     """
     address = read_address(folder / "address")
     connection = connect(address) if address is not None else None
@@ -69,7 +69,7 @@ def connect(address: Address) -> socket.socket | None:
         connection.settimeout(PATIENCE_S)
         place = address.path if address.path is not None else ("127.0.0.1", address.port)
         connection.connect(place)
-        connection.settimeout(None)  # a rebuild takes its time; if the assistant dies, this ends
+        connection.settimeout(None)  # a rebuild takes long; if the assistant dies, the wait ends
     except OSError:
         connection.close()
         return None

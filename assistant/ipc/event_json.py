@@ -1,4 +1,4 @@
-"""Events as JSON objects, and back: for a screen in another process, and for recorded
+"""Converts events to JSON objects and back, for a screen in another process and for recorded
 conversations.
 
     {"type": "TurnHeard", "turn": 3, "text": "what is it"}
@@ -24,7 +24,7 @@ def event_from_json(row: Row) -> Event:
     """Convert JSON to an event.
 
     Raises:
-        StoreError: it is not an event, or not one that this version knows.
+        StoreError: the JSON is not an event, or not one that this version knows.
     """
     fields = dict(row)
     name = fields.pop("type", "")
@@ -39,5 +39,5 @@ def event_from_json(row: Row) -> Event:
 
 @cache
 def _adapters() -> dict[str, TypeAdapter[Event]]:
-    """By event name."""
+    """The converters of the events, by event name."""
     return {kind.__name__: TypeAdapter(kind) for kind in Event.__subclasses__()}

@@ -2,13 +2,13 @@
 
 Only the assistant has its memories open, so other processes must ask it. A request is one JSON
 object on a line, the answer one or more. The connection is a Unix socket in a folder that only its
-owner can enter. On Windows, which has none, it is a loopback port, with a secret in a file that
-only its owner can read.
+owner can enter. On Windows, which has no such sockets, it is a loopback port, with a secret in a
+file that only its owner can read.
 
-`door/address` in the home holds the address, and identifies the folder it is in. So in a copy of
-the home made while an assistant ran, it is invalid and does not lead to the original. A socket's
-path is limited to about 100 bytes; in a deeper home, the socket is in a temporary folder of its
-own.
+`door/address` in the home holds the address, and identifies the folder that it is in. So if the
+home is copied while an assistant runs, the address in the copy is invalid and doesn't lead to the
+original. A socket's path is limited to about 100 bytes; if the home's path is longer, the socket is
+in a temporary folder of its own.
 """
 
 import asyncio
@@ -54,9 +54,9 @@ class RequestServer:
     """Listens from construction to `close`. Requests are answered one after another.
 
     Args:
-        folder: made readable by its owner alone; no other server may be running there.
-        answer: answers a request, in a thread of the server's. May raise AssistantError.
-        unix: use a Unix socket, not a port.
+        folder: made readable only by its owner; no other server may be running there.
+        answer: answers a request, in one of the server's threads. May raise AssistantError.
+        unix: whether to use a Unix socket instead of a port.
 
     Raises:
         StoreError: the folder can't be written, or no socket is available.
@@ -182,8 +182,8 @@ class RequestServer:
 
 
 def run_on_loop(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, Result]) -> Result:
-    """Run `work` on a running assistant's loop and return its result, which a request's thread
-    waits for. Blocking; not for the loop's own thread. Raises what `work` raises, and StoreError if
+    """Run `work` on a running assistant's loop, wait for it in a request's thread, and return its
+    result. Blocking; not for the loop's own thread. Raises what `work` raises, and StoreError if
     the loop has ended or ends meanwhile."""
     ending = StoreError("The assistant is shutting down.", mend="Try again in a moment.")
     try:

@@ -73,7 +73,7 @@ def _month(said: date, count: int) -> str:
 
 
 def _weekday(said: date, match: re.Match[str]) -> str:
-    """The last or the next such day. If today is that weekday, it is ambiguous and stays."""
+    """The last or the next such day. Today's weekday is ambiguous, and is left as it is."""
     way = (match["way"] or "").lower()
     wanted = [name.lower() for name in WEEKDAYS].index(match["weekday"].lower())
     past = way == "last" or (way != "next" and past_tense().search(match.string) is not None)
@@ -96,7 +96,7 @@ def _span(said: date, match: re.Match[str]) -> str:
 
 
 def _of_month(said: date, match: re.Match[str]) -> str:
-    """ "on the third": of this month, or of the nearest month in which it fits."""
+    """ "on the third": of this month, or of the nearest month that has this day."""
     number = number_of(match["nth"]) or 0
     past = past_tense().search(match.string) is not None
     for step in range(3):

@@ -11,13 +11,13 @@ MONTHS = (
 )
 """Not from `strftime`, whose names depend on the process's locale."""
 PART_OF_DAY = r"(?: (?:morning|afternoon|evening|night|lunchtime))?"
-"""A regular expression for what may follow a day."""
+"""A regular expression for the part of the day that may follow a day."""
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
-"""First of each season's three months."""
+"""The first of each season's three months."""
 
 
 def local_day(when: datetime) -> date:
-    """The date in the local time zone, as the user means "today". If converting to that zone would
+    """The date in the local time zone, as in the user's "today". If converting to that zone would
     overflow, the date as stored."""
     try:
         return when.astimezone().date()
@@ -123,10 +123,10 @@ def relative_date(said: datetime, now: datetime, *, exact: bool = False) -> str:
     "last Tuesday", "3 weeks ago", "in March 2025".
 
     Empty for a time in the future, as one of two clocks must be wrong. A month without a year is
-    the latest one of that name; the year is added once that could mislead.
+    the latest month of that name; the year is added where that could mislead.
 
     Args:
-        exact: name the day instead of counting weeks or naming the month alone.
+        exact: name the day instead of counting weeks or naming only the month.
     """
     local = said.astimezone(now.tzinfo)
     days = (now.date() - local.date()).days

@@ -7,7 +7,7 @@ from assistant.language.sentences import sentences
 from assistant.language.word_lists import words_of
 
 LONGEST_COURTESY = 6
-"""Words."""
+"""Maximum number of words of a courtesy."""
 
 _BE = (
     "am|is|are|was|were|do|does|did|have|has|had|can|could|should|will|would|may|shall|must|isn't"
@@ -38,12 +38,12 @@ WISHED = re.compile(
     r"(?!.*\b(?:that|this|it|now|today)\b))",
     re.IGNORECASE,
 )
-"""An instruction about how to answer that is meant to last: "always answer in one sentence"."""
+"""A lasting instruction about how to answer: "always answer in one sentence"."""
 
 
 def is_question(text: str) -> bool:
-    """Whether a turn ends with a question, or is little else. In English, questions are recognised
-    even without the mark, which some recognisers omit."""
+    """Whether a turn ends with a question, or consists of little else. In English, questions are
+    recognised even without the question mark, which some recognisers omit."""
     every = [each.text for each in sentences(text.replace("’", "'"))]
     if not every:
         return False
@@ -59,6 +59,6 @@ def _question(sentence: str) -> bool:
 
 
 def is_courtesy(text: str) -> bool:
-    """ "Thanks.", "OK, great.": it has no topic."""
+    """Whether a turn is a mere courtesy, which has no topic: "Thanks.", "OK, great."."""
     few = len(text.split()) <= LONGEST_COURTESY and not is_question(text)
     return few and words_of("words", "courtesy").issuperset(content_words(text))

@@ -1,7 +1,7 @@
-"""Normalises statements, so that two versions of one can be compared without a model.
+"""Normalises statements, so that two versions of a statement can be compared without a model.
 
 Contractions, fillers and numerals are handled in English only. In other languages, words are
-compared as they are, which finds less but confuses nothing.
+compared as they are, which finds fewer matches but no wrong ones.
 """
 
 import re
@@ -43,7 +43,7 @@ ASIDES = re.compile(
     r"|^\W*(?:(?:oh|well|so|yeah|yes|okay|ok|hey|right|look|listen|sure|and|but)\b\W*)+"
     r"|, (?:right|okay|ok|yeah|yes|you see|huh)\W*$"
 )
-"""Phrases about the telling, not about its content."""
+"""Phrases about saying something, not about what is said."""
 
 _BRITISH = re.compile(
     r"\b(behavi|col|endeav|fav|flav|harb|hon|hum|lab|neighb|od|rum|splend|vap)our"

@@ -18,7 +18,7 @@ from assistant.language.word_lists import words_of
 LONGEST = 12
 """Maximum number of words of a phrase that is read back."""
 LOOKED_AT = 400
-"""Characters considered: of a pasted megabyte, only the beginning is read back."""
+"""Maximum number of characters considered: only the beginning of a pasted megabyte is read back."""
 SHORTEST_CUT = 5
 """Minimum number of words left when a phrase is cut between two clauses."""
 
@@ -100,10 +100,11 @@ def second_person(text: str) -> str | None:
 
 
 def _described(text: str) -> str | None:
-    """What was derived from the user's words in theirs: "The user likes" as "I like"."""
+    """A text about the user in the user's own words: "The user likes" becomes "I like". None if in
+    doubt."""
     own = first_person(text)
     theirs = _words("theirs") & {match.group().lower() for match in _WORD.finditer(text)}
-    return None if theirs and own != text else own  # hers may be the user's, or another's
+    return None if theirs and own != text else own  # "her" may mean the user or another person
 
 
 def _turned(text: str, tokens: Sequence[_Token], place: int) -> str | None:
@@ -167,7 +168,7 @@ def _is_i(word: str) -> bool:
 
 
 def spoken_phrase(text: str, speaker: str = USER, *, english: bool = True) -> str:
-    """A short phrase for one thing that was said, to use inside a sentence of the assistant's.
+    """A short phrase for something that was said, to use inside one of the assistant's sentences.
 
     >>> spoken_phrase("Oh, by the way, my dog is called Max.")
     'your dog is called Max'

@@ -18,11 +18,13 @@ _SEMICOLON = re.compile(rf"{_END.pattern}|;(?=\s|$)")
 _OPENERS = "\"'“‘«([*_"
 _BEGINNING = re.compile(r"(?:^|[.!?…]\s)[\s\"“«(-]*$")
 _LONGEST = 12
-"""Characters before a position in which an abbreviation or the previous sentence is looked for."""
+"""Number of characters before a position that are searched for an abbreviation or for the end of
+the previous sentence."""
 
 
 class Sentence(NamedTuple):
-    """Its range in the text, [start, end), with its marks and without surrounding spaces."""
+    """A sentence and its range in the text, [start, end), with its punctuation marks and without
+    surrounding spaces."""
 
     start: int
     end: int
@@ -34,7 +36,7 @@ def sentences(text: str, *, semicolons: bool = False) -> list[Sentence]:
     megabyte without any mark.
 
     Args:
-        semicolons: whether they end a sentence too.
+        semicolons: whether semicolons end a sentence too.
     """
     found: list[Sentence] = []
     start = 0
@@ -52,8 +54,8 @@ def begins_sentence(text: str, at: int) -> bool:
 
 
 def is_abbreviation(word: str) -> bool:
-    """Whether a word in lower case, without its last full stop, is one: titles, initials (but not
-    "I."), "u.s"."""
+    """Whether a word in lower case, without its last full stop, is an abbreviation: a title,
+    initials (but not "I."), "u.s"."""
     known = any(word in words for words in _abbreviations().values())
     return (known and word != "no") or _initials(word)
 

@@ -3,4 +3,4 @@
 USER = "user"
 """The user; other people go by their names."""
 ASSISTANT = "assistant"
-"""The assistant, for what was heard of its words."""
+"""The assistant, as the speaker of those of its words that were heard."""

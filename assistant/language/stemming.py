@@ -14,10 +14,10 @@ from assistant.language.word_lists import synonyms, words_of
 from data import located
 
 LONGEST = 40
-"""Maximum number of characters of a word that count; anything longer is no word, and need not fill
+"""Maximum number of characters of a word that count; anything longer is not a word, and would fill
 memory."""
 REMEMBERED = 200_000
-"""Words whose stems are cached before the cache is emptied."""
+"""Number of words whose stems are cached before the cache is emptied."""
 
 STEMMERS = {
     "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek",
@@ -48,7 +48,7 @@ class TextAnalyzer:
 
     @cached_property
     def _stems(self) -> "_Stems":
-        """Built on first use, which is when the first text comes in."""
+        """The stems, loaded when the first text is analysed."""
         return _Stems(self.language)
 
     def content(self, text: str) -> list[str]:
@@ -125,7 +125,8 @@ class _Letters(dict[int, str]):
 
 
 def _unspaced(code: int) -> bool:
-    """Thai, Lao, Burmese, Khmer, kana, Han."""
+    """Whether a character's script has no spaces between words: Thai, Lao, Burmese, Khmer, kana,
+    Han."""
     return (
         0x0E00 <= code <= 0x0EFF
         or 0x1000 <= code <= 0x109F
@@ -138,7 +139,7 @@ def _unspaced(code: int) -> bool:
 
 
 def _stop_words(language: str) -> frozenset[str]:
-    """NLTK's lists, as in bm25s; empty for other languages."""
+    """NLTK's stop words, as in bm25s; empty for languages without a list."""
     lists = json.loads(located("languages/stop_words.json").read_text("utf-8"))
     return frozenset(lists.get(language, "").split())
 

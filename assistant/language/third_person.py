@@ -1,5 +1,5 @@
-"""What the user said of themselves, told by another: "I'm vegan" becomes "The user is vegan"; and
-back again.
+"""Turns what users say about themselves into the third person, "I'm vegan" into "The user is
+vegan", and back again.
 
 English only. Nothing is added but "the user" and verb endings.
 """
@@ -86,7 +86,7 @@ def _verb(written: str) -> str:
 
 
 def first_person(text: str) -> str:
-    """What is told of the user, as the user would say it.
+    """A text about the user in the third person, as the user would say it.
 
     >>> first_person("The user's boss likes what the user does.")
     "my boss likes what I do."

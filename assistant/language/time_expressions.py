@@ -26,11 +26,12 @@ from assistant.language.calendar import (
 from assistant.language.numbers import count_words, number_of, ordinal_words
 
 BESIDE = 30
-"""Days that "before Christmas" covers."""
+"""Number of days that "before Christmas" covers."""
 FEWEST = 3
-"""Words that a question needs besides a time, to make sense without it."""
+"""Minimum number of other words for a question to make sense without its time expressions."""
 _ANY_DAY = date(2000, 1, 1)
-"""Which words name a time hardly depends on the day; a leap year contains every date."""
+"""Used to find the words that name a time, which hardly depend on the day on which they are said.
+The year is a leap year, which contains every date."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +51,8 @@ class Seen:
 
     @cached_property
     def past(self) -> bool:
-        """Whether it is about the past, so that "in May" means the last one; otherwise it may also
-        mean the next."""
+        """Whether the text is about the past, so that "in May" means last May; otherwise it may
+        also mean next May."""
         return _past().search(self.text) is not None
 
     def nearest(self, yearly: Callable[[int], Span], way: str) -> list[Span]:
@@ -83,7 +84,7 @@ def find_time_expressions(text: str, today: date) -> TimeExpressions:
 
 
 def without_times(text: str) -> str:
-    """`text` without the words that name a time; unchanged if hardly any others are left."""
+    """`text` without the words that name a time; unchanged if hardly any other words are left."""
     rest = find_time_expressions(text, _ANY_DAY).rest
     return rest if len(_WORD.findall(rest.lower())) >= FEWEST else text
 
@@ -120,7 +121,7 @@ def _of(match: re.Match[str], group: str) -> str:
 
 
 def _number(word: str) -> int:
-    """The value of a number word. Raises ValueError if it is none."""
+    """The value of a number word. Raises ValueError if the word is not a number."""
     for some, count in (("couple", 2), ("few", 3), ("several", 4)):
         if some in word:
             return count
@@ -220,7 +221,7 @@ def _stretch(seen: Seen, match: re.Match[str]) -> list[Span]:
 
 
 def _in_month(seen: Seen, match: re.Match[str]) -> list[Span]:
-    """Needs a word that makes it a time, as months are also names and verbs."""
+    """A month only names a time together with certain words, as it may also be a name or a verb."""
     month, way = _month_number(_of(match, "month")), _of(match, "way")
     if not any(_of(match, each) for each in ("within", "way", "part", "year")):
         return []
@@ -293,7 +294,8 @@ _PARTS_OF_ALL = (
     *(" may", "january", "february", "march", "april", "june", "july", "august", "september"),
     *("october", "november", "december"),
 )
-"""A text with none of these names no time; that holds for most, and takes two microseconds."""
+"""A text that contains none of these strings names no time. This check takes two microseconds, and
+is enough for most texts."""
 _WORD = re.compile(r"[a-z]+|\d+")
 
 

@@ -1,1 +1,1 @@
-"""The kinds of idle work. A new one that uses the language model starts from `model_job.py`."""
+"""The kinds of idle work. A new kind that uses the language model is built on `model_job.py`."""

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from assistant.memory import UserMemory
 
 FOLDED = 250
-"""New memories that recall scans one by one before they are merged into the index. Merging takes
-0.1 s for 100,000 memories; during a conversation it happens only at a thousand."""
+"""Number of new memories, scanned one by one in each recall, above which they are merged into the
+index. Merging takes 0.1 s for 100,000 memories; during a conversation it happens only at a
+thousand."""
 IN_VAIN_S = 300.0
 """Seconds before another try at maintenance that had no effect."""
 ALL = "all"
@@ -16,8 +17,8 @@ ALL = "all"
 
 class CompactionJob:
     """Merges new memories into the large word index, and compacts the store's many small writes. It
-    has no output of its own: it is missing whenever maintenance is needed. It runs first, because
-    everything else is slowed by its absence and adds to its work."""
+    has no output of its own: it is "missing" whenever maintenance is needed. It runs first because
+    other work is slower until it has run, and adds to its work."""
 
     kind = "tidy"
     priority = 10

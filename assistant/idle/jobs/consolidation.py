@@ -1,9 +1,9 @@
-"""Merges or supersedes memories about the same thing that duplicate detection left undecided: said
-again in looser words, or changed without a word that says so.
+"""Merges or supersedes memories about the same thing that duplicate detection left undecided: the
+user said something again in looser words, or something changed without a word that says so.
 
-Rules first decide what the words allow; only then is a model asked to confirm it, in one word. The
-effect is what duplicate detection would have done, and is undone in the same way (`assistant memory
-split`).
+Rules first decide which verdict the words allow; only then is a model asked to confirm it, in one
+word. The effect is the same as that of duplicate detection, and is undone in the same way
+(`assistant memory split`).
 """
 
 import asyncio
@@ -43,7 +43,7 @@ SCHEMA: Mapping[str, Any] = {
 TOKENS = 16
 """Maximum number of tokens of the answer."""
 NEAR = 16
-"""How many of the nearest memories each one is compared with."""
+"""Number of nearest memories with which each memory is compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Decisions:
 
 
 def allowed(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> Verdict | None:
-    """The one verdict that the words allow; None if a model need not be asked."""
+    """The only verdict besides "both" that the words allow; None if no model needs to be asked."""
     if not comparable(older, newer):
         return None
     if may_be_same(older, newer, lexicon):
@@ -118,7 +118,7 @@ class ConsolidationJob(ModelJob[str, Decisions]):
     schema = SCHEMA
     max_tokens = TOKENS
     rules = 0
-    """It never runs without a model, so its versions count from one."""
+    """The job never runs without a model, so its versions count from one."""
     asked = 0
     """Pairs that the model was asked about in this process."""
 
@@ -137,7 +137,7 @@ class ConsolidationJob(ModelJob[str, Decisions]):
 
     async def keep(self, source: str, made: Decisions) -> None:
         if not await asyncio.to_thread(self._derived.readable, made.read):
-            return  # some of it was forgotten meanwhile
+            return  # some of these words were forgotten meanwhile
         await asyncio.to_thread(self._carry_out, made.decided)
         content = [[each.older.id, each.newer.id, each.verdict] for each in made.decided]
         await self.note(DerivedOutput(source, content, tuple(sorted(made.read))))
@@ -148,14 +148,14 @@ class ConsolidationJob(ModelJob[str, Decisions]):
         """The exchange's memories, each with older ones about the same thing, nearest first.
 
         Raises:
-            ModelFailed: one has no vector yet.
+            ModelFailed: a memory has no vector yet.
         """
         index, table = self._memory.index, self._memory.table
         ids = [key for key in index.outlines([exchange]) if _is_of(key, exchange)]
         near = {
             own: [key for key, cosine in index.alike(own, NEAR) if cosine >= NEAREST] for own in ids
         }
-        # In one query, since each takes its time.
+        # In one query, since each query takes time.
         rows = table.get(self._user, list(dict.fromkeys(chain(ids, *near.values()))))
         found = {each.id: each for each in rows}
         own = [found[key] for key in ids if key in found]
@@ -170,7 +170,7 @@ class ConsolidationJob(ModelJob[str, Decisions]):
         return pairs
 
     async def _decide(self, newer: Memory, near: Sequence[Memory], made: Decisions) -> None:
-        """Decide about `newer` and the first of `near` with a verdict; at most one."""
+        """Decide about `newer` and the first of `near` that gets a verdict other than "both"."""
         for older in near:
             if not await asyncio.to_thread(self._derived.readable, older.sources):
                 continue  # a merge based on these could not be undone
@@ -193,8 +193,8 @@ class ConsolidationJob(ModelJob[str, Decisions]):
                 self._supersede(each.older, each.newer)
 
     def _merge(self, older: Memory, newer: Memory) -> None:
-        """Merge in this order, so that after any interruption the new memory still exists, or is
-        among the sources."""
+        """Merge, then delete the new memory: after any interruption, it still exists or its sources
+        are among the older memory's."""
         [now] = self._memory.change([older.id], lambda old: _told_again(old, newer)) or [older]
         if set(newer.sources) <= set(now.sources):
             self._memory.delete([newer])

@@ -1,8 +1,8 @@
-"""Describes what the user said in other words, and in questions, for the index alone.
+"""Rephrases what the user said as a description and as questions, only for the index.
 
 Each exchange is described in its context: the model sees it with the few lines before it, and all
-exchanges it sees are sources of the output. The output is checked against them, since small models
-make things up; what passes is only ever searched, never shown.
+exchanges that it sees are sources of the output. The output is checked against them, since small
+models make things up; text that passes is only searched, never shown.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ USER, ASSISTANT = "User", "Assistant"
 
 @dataclass(frozen=True, slots=True)
 class ExpansionInput:
-    """What the model is shown of an exchange."""
+    """An exchange with the lines that the model is shown."""
 
     exchange: Exchange
     before: tuple[SpokenLine, ...]
@@ -41,7 +41,7 @@ class DocumentExpansionJob(ModelJob[ExpansionInput, document_expansion.Expansion
     """Writes descriptions and questions for the index.
 
     Args:
-        parts: which of the two to write.
+        parts: what to write: descriptions, questions or both.
     """
 
     kind = document_expansion.DESCRIBED
@@ -59,7 +59,7 @@ class DocumentExpansionJob(ModelJob[ExpansionInput, document_expansion.Expansion
         super().__init__(transcript, memory, llm, now)
         self.schema = expansion_prompt.schema(parts)
         self.max_tokens = expansion_prompt.tokens(parts)
-        # The encoder is included because its vectors are useless to another one.
+        # The encoder is included because another encoder can't use its vectors.
         made_by = [self.rules, expansion_prompt.PROMPT_VERSION, parts, str(memory.encoder)]
         self.version = zlib.crc32(json.dumps(made_by).encode())
 
@@ -117,7 +117,7 @@ class DocumentExpansionJob(ModelJob[ExpansionInput, document_expansion.Expansion
         return expansion_prompt.grounded(made, (*seen.before, seen.new), on, self._lexicon)
 
     def _made_before(self, exchange: str, key: str) -> Made | None:
-        """Output of the same model for the same words, if stored."""
+        """The stored output of the same model for the same words, if any."""
         content = self._derived.of(self.kind, [exchange]).get(exchange)
         if content is None or content["key"] != key:
             return None
@@ -128,6 +128,7 @@ class DocumentExpansionJob(ModelJob[ExpansionInput, document_expansion.Expansion
         return Made(about, stored.questions if QUESTIONS in self._parts else ())
 
     def _key(self, asked: str) -> str:
-        """Does not depend on which parts are wanted: each part's output is the same either way."""
+        """Identifies a question to a model. It does not depend on which parts are wanted, since
+        each part's output is the same with and without the other part."""
         parts = [self.model, self.rules, expansion_prompt.PROMPT_VERSION, asked]
         return sha256(json.dumps(parts).encode()).hexdigest()

@@ -6,18 +6,18 @@ from math import ceil
 from assistant.memory import UserMemory
 
 IN_A_PART = 64
-"""Memories per subject: some seconds on one core."""
+"""Number of memories per subject: some seconds of work on one core."""
 AT_ONCE = 8
-"""Memories per write."""
+"""Number of memories per write."""
 FEW = 32
-"""Up to this many memories may be done on battery."""
+"""Maximum number of memories that may be encoded on battery."""
 OUTDATED = "outdated"
 
 
 class EmbeddingJob:
     """Encodes memories that lack a vector, newest first; then drops the vectors of encoders no
-    longer in use. The subjects are part numbers, whichever memories these contain at the time:
-    memory ids may be somebody's words if they were imported."""
+    longer in use. The subjects are numbers of parts, not memory ids, since an imported memory's id
+    may contain somebody's words. A part stands for whichever memories come next when it is run."""
 
     kind = "embed"
     priority = 20

@@ -1,7 +1,8 @@
 """The prompt that makes a model describe a line of a conversation and write questions that the line
-answers, and how its answer is parsed. Pure.
+answers, and the parsing of the model's answer. Pure.
 
-One call gives either or both, since reading the lines costs a model as much as writing the answer.
+One call gives the description, the questions or both, since reading the lines costs a model as much
+as writing the answer.
 """
 
 import json
@@ -35,15 +36,16 @@ TOKENS = {ABOUT: 80, QUESTIONS: 100}
 PROMPT_VERSION = 1
 """Version of the prompt files."""
 SHOWN_BEFORE = 2
-"""Lines shown before one that refers back to them. Other lines are shown alone: small models mix up
-the context and the new line, and it costs as much to read as a description to write."""
+"""Number of lines shown before a line that refers back to them. Other lines are shown without
+context: small models mix it up with the new line, and reading it costs as much as writing a
+description."""
 LEANS = re.compile(
     r"\b(?:he|she|it|they|him|her|his|hers|its|them|theirs?|there|that|this|those|these|ones?|"
     r"same|too|both)\b",
     re.IGNORECASE,
 )
 LONGEST_BEFORE, LONGEST_NEW = 240, 600
-"""Maximum number of characters of a line."""
+"""Maximum number of characters of an earlier line, and of the new line."""
 LEAST_STATED = 4
 """Minimum number of words outside of questions for a description to make sense."""
 
@@ -68,12 +70,12 @@ class Made:
 
 
 def tells(text: str) -> bool:
-    """Whether there is anything to describe."""
+    """Whether the text contains anything to describe."""
     return stated(text) >= LEAST_STATED
 
 
 def needs_context(text: str) -> bool:
-    """Whether who or what is meant becomes clear only from the lines before it."""
+    """Whether only the lines before the text make clear who or what is meant."""
     return LEANS.search(text) is not None
 
 
@@ -81,7 +83,7 @@ def shown(before: Sequence[SpokenLine], new: SpokenLine) -> Sequence[SpokenLine]
     """The lines to show before a new one.
 
     Args:
-        before: all lines of the conversation before it.
+        before: all lines of the conversation before the new one.
     """
     return before[-SHOWN_BEFORE:] if needs_context(new.text) else ()
 
@@ -130,10 +132,10 @@ def made(answered: object) -> Made:
         ModelFailed: the answer has another form.
     """
     if not isinstance(answered, Mapping) or answered.keys().isdisjoint((ABOUT, QUESTIONS)):
-        raise ModelFailed("The model's description is not in the form it was asked for.")
+        raise ModelFailed("The model's description is not in the requested form.")
     about, questions = answered.get(ABOUT, ""), answered.get(QUESTIONS, [])
     if not isinstance(about, str) or not isinstance(questions, list):
-        raise ModelFailed("The model's description is not in the form it was asked for.")
+        raise ModelFailed("The model's description is not in the requested form.")
     asked = tuple(dict.fromkeys(each.strip() for each in questions if isinstance(each, str)))
     return Made(about.strip(), tuple(each for each in asked if each))
 

@@ -104,7 +104,7 @@ def judged(fact: Fact, answered: object) -> Fact | None:
     """
     worth = answered.get("worth") if isinstance(answered, Mapping) else None
     if not isinstance(worth, str) or worth not in IMPORTANCE_BY_WORTH:
-        raise ModelFailed("The model's judgement is not one of those it was asked for.")
+        raise ModelFailed("The model's judgement is not one of those requested.")
     importance = IMPORTANCE_BY_WORTH[worth]
     return None if importance is None else replace(fact, importance=importance)
 
@@ -168,9 +168,9 @@ class FactExtractionJob(ModelJob[tuple[str, Exchange], list[Fact]]):
     # -- internals ------------------------------------------------------------------------------
 
     def _corrected(self, exchange: str) -> bool:
-        """Whether the user has deleted or changed some of the exchange's facts, or what was said
-        has expired. Its facts then stay as they are; otherwise they would come back in other
-        words."""
+        """Whether the user has deleted or changed some of the exchange's facts, or its words or
+        facts have expired. The facts then stay as they are; otherwise deleted ones would come back
+        in other words."""
         earlier = fact_rows.read(self._transcript, self._user, [exchange]).get(exchange, [])
         expired = self._transcript.expired(self._user, self._now())
         if None not in earlier and expired.isdisjoint(
@@ -193,7 +193,7 @@ def _fact_ids(exchange: str) -> list[str]:
 
 
 def _marked(new: Memory, before: Memory | None) -> Memory:
-    """Copy what was marked on the fact that this one replaces."""
+    """Copy the marks of the fact that this one replaces."""
     if before is None:
         return new
     # If the text is new, other exchanges don't support it, so their sources are not copied.

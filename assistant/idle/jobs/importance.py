@@ -1,9 +1,9 @@
 """Updates the importance of memories by how they are used; `memory/curation/importance.py` has the
 rules.
 
-The values given are recorded beside the exchange (ids and numbers, no words), so that values set by
-hand can be told from one given here. They are recorded first: if the process is killed in between,
-the job runs again, with the same result.
+Each value that the job gives is recorded beside the exchange (ids and numbers, no words), so that
+it can be distinguished from a value set by hand. It is recorded before the memory is changed: if
+the process is killed in between, the job runs again, with the same result.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from assistant.memory.curation import (
 AGAIN = timedelta(hours=1)
 """Time between two passes over all memories."""
 AT_ONCE = 200
-"""Exchanges checked per call: five milliseconds."""
+"""Number of exchanges checked per call, which takes five milliseconds."""
 TOLERANCE = 0.01
 """Smaller differences are rounding in the store."""
 
@@ -57,7 +57,7 @@ class ImportanceJob:
         self._left: list[str] = []
         """Exchanges still to be checked in this pass."""
         self._due: list[str] = []
-        """Found but not yet returned; kept across a cancellation."""
+        """Exchanges found but not yet returned; they survive a cancellation."""
         self._next: datetime | None = None
 
     async def missing(self, limit: int) -> Sequence[str]:
@@ -85,7 +85,7 @@ class ImportanceJob:
         return [exchange for exchange, given in self._weighed(exchanges).items() if given]
 
     def _weighed(self, exchanges: Collection[str]) -> dict[str, dict[str, ImportanceRecord]]:
-        """By exchange, the new importance of those of its memories where it has changed."""
+        """For each exchange, the ids of memories whose importance changed, with the new values."""
         now, before = self._now(), self._before(exchanges)
         found: dict[str, dict[str, ImportanceRecord]] = {each: {} for each in exchanges}
         for memory in self._memory.index.outlines(exchanges).values():
@@ -108,7 +108,7 @@ class ImportanceJob:
         }
 
     def _note(self, exchanges: Sequence[str]) -> dict[str, float]:
-        """Record the new values; returns those that could be recorded, by memory."""
+        """Record the new values; returns those that could be recorded, by memory id."""
         given: dict[str, float] = {}
         for exchange, news in self._weighed(exchanges).items():
             if not news:

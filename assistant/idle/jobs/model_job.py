@@ -5,7 +5,7 @@ For each subject, one after another:
     read    load it; None if there is nothing to do
     make    ask the model and check its answer
     read    again, and skip the subject if it was forgotten or corrected meanwhile
-    keep    first change the memories, then record that it is done
+    keep    first change the memories, then record that the subject is done
 
 A job adds its `prompt`, its `schema` and these three steps; `fact_extraction.py` is an example. It
 may be cancelled at any `await`, and then starts the subject again. So `keep` must be idempotent:
@@ -36,7 +36,7 @@ class ModelJob(ABC, Generic[Source, Made]):
     """A job for one user's memories. English only; with other languages it does nothing.
 
     Args:
-        llm: None limits it to what rules can do alone.
+        llm: if None, the job is limited to what rules can do.
         now: wall time, UTC.
     """
 
@@ -76,13 +76,13 @@ class ModelJob(ABC, Generic[Source, Made]):
 
     @abstractmethod
     def read(self, subject: str) -> Source | None:
-        """Load what the subject's output is made from, without hidden parts; None if there is
-        nothing to make, or it is made already. Returns an equal value as long as nothing has
-        changed. Blocks."""
+        """Load the words from which the subject's output is derived, without hidden parts; None if
+        there is nothing to derive, or the output exists already. Returns an equal value as long as
+        nothing has changed. Blocks."""
 
     @abstractmethod
     async def make(self, source: Source) -> Made:
-        """Make the output, limited to what the words support. Has no side effects.
+        """Create the output, limited to what the words support. Has no side effects.
 
         Raises:
             ModelFailed: the model failed, or did not answer the question.
@@ -106,7 +106,7 @@ class ModelJob(ABC, Generic[Source, Made]):
         return await asyncio.to_thread(self.lacking, limit)
 
     def lacking(self, limit: int) -> Sequence[str]:
-        """The exchanges without output; a job with other subjects overrides it. Blocks."""
+        """The exchanges without output; a job with other subjects overrides this. Blocks."""
         return self._derived.missing(self.kind, self.version, limit)
 
     async def run(self, subjects: Sequence[str]) -> None:
@@ -124,15 +124,15 @@ class ModelJob(ABC, Generic[Source, Made]):
         return await ask_for_json(self._llm, self._prompt, question, self.schema, self.max_tokens)
 
     async def note(self, output: DerivedOutput, memories: Sequence[str] = ()) -> bool:
-        """Record that it is done. Returns False if some of it was forgotten meanwhile: then nothing
-        is recorded, and the memories with these ids are removed. Raises StoreError."""
+        """Record the output. Returns False if some of its sources were forgotten meanwhile: then
+        nothing is recorded, and the memories with these ids are removed. Raises StoreError."""
         if await asyncio.to_thread(self.noted, output, self.model):
             return True
         await asyncio.to_thread(self._take_back, memories)
         return False
 
     def noted(self, output: DerivedOutput, model: str) -> bool:
-        """Record the output; returns whether it was kept. Blocks; raises StoreError."""
+        """Record the output; returns whether it was recorded. Blocks; raises StoreError."""
         return self._derived.keep(self.kind, self.version, model, output, self._now())
 
     def _take_back(self, memories: Sequence[str]) -> None:

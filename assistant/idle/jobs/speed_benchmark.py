@@ -1,7 +1,7 @@
 """Measures how fast the language model is on this machine, while nobody needs it.
 
-The profile `default` chooses its model by the result. Turns are no measure of it: the recogniser,
-the voice and the user's other programs compete for the processor at the same time.
+The profile `default` chooses its model by the result. The speed during turns can't be used instead:
+then the recogniser, the voice and the user's other programs compete for the processor.
 """
 
 import asyncio
@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from models.selection import Benchmark
 
 AGAIN_S = 600.0
-"""Seconds between two measurements, even if the first failed: the machine was too busy, or the
-result could not be written."""
+"""Seconds between two measurements, even if the first failed because the machine was too busy or
+the result could not be written."""
 LOOK_S = 300.0
 """Seconds between two checks whether a measurement is due; each reads some files."""
 

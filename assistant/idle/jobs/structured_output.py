@@ -12,13 +12,13 @@ from assistant.errors import ModelFailed
 from models.interfaces import Generation, Lane, LanguageModel, Message
 
 MOST_PIECES = 4
-"""Maximum number of chunks per requested token: a server that ignores it might never stop."""
+"""Maximum number of chunks per token: a server that ignores `max_tokens` might never stop."""
 
 
 @dataclass(frozen=True, slots=True)
 class FewShotPrompt:
-    """What precedes every question: always the same bytes, so that the lane's KV cache holds them
-    from one question to the next.
+    """The messages before every question: always the same bytes, so that the lane's KV cache holds
+    them from one question to the next.
 
     Args:
         examples: pairs of a question and its answer, as JSON text.
@@ -81,8 +81,8 @@ def read(text: str) -> Any:
     """Parse a JSON answer.
 
     Raises:
-        ModelFailed: it is not JSON. The message quotes none of it, as it may contain the user's
-            words.
+        ModelFailed: the answer is not JSON. The message doesn't quote it, as it may contain the
+            user's words.
     """
     try:
         return json.loads(text)

@@ -1,9 +1,9 @@
 """Summarises a stretch of conversation in a few sentences, from what the user said in it.
 
 Rules find the points and put them in the third person. A model, if used, shortens them, and each of
-its sentences is checked against the points that it cites: it is dropped if it has a word, a name, a
-number or a `not` that they lack. If none is left, the rules' sentences are used. The assistant's
-words are never read.
+its sentences is checked against the points that it cites: the sentence is dropped if it has a word,
+a name, a number or a `not` that these points lack. If no sentence is left, the rules' sentences are
+used. The assistant's words are never read.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ from assistant.memory.curation import (
 from models.interfaces import LanguageModel
 
 OFFERED = 12
-"""Points that a model can choose from."""
+"""Maximum number of points from which a model can choose."""
 SENTENCE: Mapping[str, Any] = {
     "type": "object",
     "properties": {
@@ -70,8 +70,8 @@ TOKENS = 320
 
 @dataclass(frozen=True, slots=True)
 class WrittenSummary:
-    """A summary, empty if there is nothing to say, and how many sentences were dropped because the
-    words don't support them."""
+    """A summary, empty if there is nothing to summarise, and how many sentences were dropped
+    because the words don't support them."""
 
     text: str
     unsupported: int = 0
@@ -133,7 +133,7 @@ def _sentences(answered: object) -> list[tuple[str, list[int]]]:
             for each in listed
         ]
     except (TypeError, KeyError, ValueError):
-        raise ModelFailed("The model's summary is not in the form it was asked for.") from None
+        raise ModelFailed("The model's summary is not in the requested form.") from None
 
 
 # -- the job ------------------------------------------------------------------------------------
@@ -149,7 +149,7 @@ class SummarisationJob(ModelJob[SpanSource, WrittenSummary]):
     """Summarises by rules; a model, if there is one, shortens the result.
 
     Args:
-        turns: per span.
+        turns: number of turns per span.
     """
 
     kind = SUMMARISED
@@ -220,6 +220,6 @@ class SummarisationJob(ModelJob[SpanSource, WrittenSummary]):
         return composed(every, await self.ask(question(shown)), self._lexicon)
 
     def _before(self, span: Span) -> list[Memory]:
-        """Summaries of the same words: an earlier one, and those of spans of another length."""
+        """The summaries of the same words: an earlier one, and those of spans of other lengths."""
         others = self._spans.drop_overlapping(span)
         return self._memory.table.get(self._user, [span.subject, *others])
