@@ -76,7 +76,7 @@ class MemoryBrowser:
         self._read: tuple[int, tuple[MemoryEntry, ...]] | None = None
         """The table's version, and the entries read at that version."""
         self._chosen: tuple[str, tuple[MemoryEntry, ...]] | None = None
-        """The last filter and its result; the filter is hashed, so that no search text is stored."""
+        """The last filter and its result; the filter is hashed, so no search text is stored."""
 
     def chosen(self, which: MemoryFilter) -> tuple[MemoryEntry, ...]:
         """All matching memories, newest first."""
