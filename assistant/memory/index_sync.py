@@ -35,8 +35,7 @@ from assistant.memory.store.write_queue import WriteQueue
 from assistant.memory.transcript.database import Transcript
 
 UNMERGED = 1_000
-"""Number of new memories that are searched one by one before they are merged into the large
-index."""
+"""Number of new memories searched one by one, after which they are merged into the large index."""
 
 
 class IndexSync:
@@ -86,8 +85,7 @@ class IndexSync:
     # -- from any thread ------------------------------------------------------------------------
 
     def opened(self) -> tuple[MemoryTable, UserIndex]:
-        """The table and the index. Raises StoreError if they could not be opened, or are still
-        loading."""
+        """The table and the index. Raises StoreError if they are not open, or not loaded yet."""
         if self.store.table is None or self.index is None:
             raise self.store.why()
         return self.store.table, self.index
@@ -242,8 +240,7 @@ class IndexSync:
         return not self._quick.fill(self.index, AT_ONCE, AT_ONCE)
 
     def enrich(self, exchanges: Collection[str] | None = None) -> None:
-        """Index the texts that idle work derived from these exchanges, or from all. Doesn't
-        raise."""
+        """Index texts that idle work derived from these or all exchanges. Doesn't raise."""
         if self.index is not None and self._transcript is not None:
             self._enrich(self.index, self._transcript, exchanges)
 

@@ -75,7 +75,7 @@ def cascade(
 def _named(
     everything: Mapping[str, Memory], ids: Iterable[str], going: frozenset[str]
 ) -> list[Memory]:
-    """The memories with these ids, except those that were also said in an exchange that remains."""
+    """The memories with these ids, except quotes that were also said in a remaining exchange."""
     found = (everything[key] for key in ids if key in everything)
     return [
         memory

@@ -1,8 +1,8 @@
 """Carries out forgetting, from the request to the last byte: one executor for all callers.
 
-    hide      removes items from recall, window, summary and prompt at once; records only ids on disk
-    undo      brings everything back within the grace time, even after a restart
-    purge     deletes after the grace time while nobody speaks, or at once if somebody waits for it
+    hide      at once from recall, window, summary and prompt; records only the ids on disk
+    undo      within the grace time: brings everything back, even after a restart
+    purge     after the grace time while nobody speaks, or at once if somebody waits for it
 
 Recorded items are hidden again at the next start, before anything is recalled; an interrupted purge
 starts again from the beginning.
@@ -57,7 +57,7 @@ class HidesItems(Protocol):
         """
 
     def purged(self, items: HiddenItems, *, clean: bool) -> None:
-        """Called once the items can't be brought back. Unless `clean`, traces of them were found."""
+        """Called once items can't be brought back. Unless `clean`, traces of them were found."""
 
 
 class LiveConversation(HidesItems, Protocol):
@@ -322,7 +322,7 @@ class ForgettingExecutor:
         return result
 
     def _purge_unless_undone(self, items: HiddenItems) -> PurgeResult | None:
-        """Checks first, since another process may have undone it without reaching this one."""
+        """Another process may have undone the request, even if it could not reach this one."""
         noted = {each.id for each in self._transcript.hidden(self._user)}
         if items.id not in noted | self._unnoted:
             return None
