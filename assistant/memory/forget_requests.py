@@ -138,7 +138,7 @@ def _named(name: str | None, found: Sequence[HiddenItems], now: datetime) -> str
         return None
     left = [each.id for each in found if not each.over(now) and each.id.startswith(name)]
     if len(left) > 1 and len(name) >= LEAST_NAME:
-        raise StoreError(f"{name[:40]!r} may mean {len(left)} pending requests.", mend=PENDING)
+        raise StoreError(f"{name[:40]!r} matches {len(left)} pending deletions.", mend=PENDING)
     return left[0] if left and len(name) >= LEAST_NAME else name
 
 
