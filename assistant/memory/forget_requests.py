@@ -73,8 +73,8 @@ def forget(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
 
 
 def undo(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
-    """Bring back what was forgotten last, or by the deletion whose id begins with the requested
-    one. Raises StoreError if nothing matches, or it is too late."""
+    """Undo the last pending deletion, or the one whose id begins with the given one. Raises
+    StoreError if nothing matches, or it is too late."""
     named = request.get("id")
     if not isinstance(named, str | None):
         raise SettingsError("The `id` of an undo request must be a string.", mend=HELP)

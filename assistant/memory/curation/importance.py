@@ -1,5 +1,5 @@
-"""Computes the importance of a memory from its history, and from the memories of an exchange how
-much that exchange matters in the window. Uses no model.
+"""Computes the importance of a memory from its history, and that of an exchange in the window from
+the exchange's memories. Uses no model.
 
 The same memory at the same time always gets the same importance, whatever it had before:
 

@@ -208,7 +208,7 @@ def sources_of(
 
 
 def repetitions_of(exchange: str, everything: Everything) -> set[str]:
-    """Ids of all exchanges in which the user said the same as in this one, if repeated."""
+    """Ids of all exchanges in which the user said the same as in this one; none if not repeated."""
     return {
         source
         for memory in everything.values()

@@ -105,8 +105,8 @@ def may_have(
 
 
 def _beginnings(stem: str) -> tuple[str, ...]:
-    """Strings of which every word with this stem contains at least one: city → citi, dying → die
-    need shorter ones."""
+    """Strings, at least one of which is in every word with this stem: "cit" for citi, since the
+    stem of "city" is citi; "d" for die, since that of "dying" is die."""
     if stem in CHANGED:
         return (stem[0],)
     if stem[0] != "#":

@@ -113,7 +113,7 @@ class QuestionEncoder:
         Args:
             due: when the answer is due, on the clock of `time.monotonic`.
             earlier: the previous exchanges, newest last.
-            last: if later than `due`: until when to wait if there is no vector at all by then.
+            last: when to stop waiting if there is no vector at all by `due`.
         """
         question = read_question(text, self._speakers())
         left = max(0.0, due - time.monotonic())
