@@ -1,6 +1,6 @@
 """Long-term memory: stores what was said and learned, recalls it, and forgets it on request.
 
-Everything is opened with `open_memory`.
+`open_memory` is the entry point.
 """
 
 from typing import TYPE_CHECKING

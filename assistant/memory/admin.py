@@ -41,12 +41,13 @@ class MemoryAdmin:
 
     Args:
         open_memory: loads the user's long-term memory, for calls that need its indexes or vectors.
-        memory: the same, if it is already loaded; changes then reach RAM and disk together.
+        memory: that long-term memory, if it is already loaded; changes then reach RAM and disk
+            together.
         lifetimes: from the settings; by default a memory expires only at its own date.
         folder: where the table is stored, if it is in a folder.
-        lexicon: default: English.
-        forgetting: that of the session running for this user; by default, deletions are recorded
-            on disk with a grace time of `grace_s`.
+        lexicon: English by default.
+        forgetting: the executor of the session that runs for this user, if any; by default,
+            deletions are recorded on disk with a grace time of `grace_s`.
 
     Every method may raise StoreError; those that take an id raise it if no memory has that id.
     """
@@ -90,7 +91,8 @@ class MemoryAdmin:
         return self._table.get(self.user_id, ids)
 
     def search(self, text: str, limit: int) -> Recalled:
-        """What the assistant would recall for `text` in a conversation, without the deadline.
+        """The memories that the assistant would recall for `text` in a conversation, if it had no
+        deadline.
 
         Raises:
             SettingsError: the text is empty or too long.
@@ -121,7 +123,7 @@ class MemoryAdmin:
 
     def stats(self) -> Row:
         """Counts. `without_vector` is per encoder. `by_tier` is None unless an assistant is
-        running, since tiers live in its RAM. `bytes_on_disk` covers the store of all users; None
+        running, since only its RAM has tiers. `bytes_on_disk` covers the store of all users; None
         if unknown."""
         hidden, rows = self._hidden(), list(self._shown("kind", "pinned", "never_recall"))
         everything = max(self._table.count(self.user_id), 1)
@@ -146,7 +148,7 @@ class MemoryAdmin:
         }
 
     def users(self) -> list[tuple[str, int]]:
-        """The users who have memories here, and how many each."""
+        """The users who have memories here, each with the number of memories."""
         return [(user, self._table.count(user)) for user in self._table.users()]
 
     def receipts(self) -> list[Row]:
@@ -164,7 +166,7 @@ class MemoryAdmin:
     # -- changing -------------------------------------------------------------------------------
 
     def add(self, text: str, kind: MemoryKind = MemoryKind.FACT) -> Memory:
-        """Remember what the user wrote; returns the existing memory if one says the same.
+        """Remember a text that the user wrote; returns the existing memory if one says the same.
 
         Raises:
             SettingsError: the text is empty or can't be stored.
@@ -220,8 +222,9 @@ class MemoryAdmin:
         return self._changed(self._memory, self._named(named), how)
 
     def import_(self, rows: Iterable[Mapping[str, Any]]) -> int:
-        """Import what `export` gave, replacing memories with the same id and skipping those that
-        have been forgotten since; returns how many. In an encrypted home, foreign ids are hashed.
+        """Import memories from `export`, replacing those with the same id and skipping those that
+        have been forgotten since; returns the number imported. In an encrypted home, foreign ids
+        are hashed.
 
         Raises:
             SettingsError: a row is invalid; nothing was imported.
@@ -236,7 +239,7 @@ class MemoryAdmin:
         named = dict(zip((each.id for each in came), self._table.named(came), strict=True))
         others = [each for each in came if named[each.id] != each]
         hidden = self._hidden() if others else HiddenSet(())
-        for each in others:  # under another id it would not be hidden
+        for each in others:  # under its new id it would not be hidden
             if hidden.covers(each.id, each.sources):
                 del named[each.id]
         kept = self._table.forgotten.kept({each.id: each for each in named.values()}.values())

@@ -1,16 +1,16 @@
 """JSON requests about memories, and the rows that answer them. The command line and the socket
-of a running assistant both use them; `forget_requests` has those that forget.
+of a running assistant both use them; requests to forget are in `forget_requests`.
 
-{"act": "list", "offset": 0, "limit": 20}   → "memory" rows, newest first, then a "listed"
+{"act": "list", "offset": 0, "limit": 20}   → "memory" rows, newest first, then a "listed" row
     with "kind", "since", "before", "state" → filters; times as ISO 8601
     with "light": true                      → only a table's columns, with shortened texts
     with "around": "1f0c…"                  → the page that contains this memory
     with "ids": true                        → "ids" of all matches at once
 {"act": "grep", "text": "Max"}              → like "list", for memories containing the text
-{"act": "search", "text": "my dog"}         → "found" rows, best first, then a "searched"; takes
-                                              "limit", "light" and the filters
-{"act": "version"}                          → changes whenever something visible changes
-{"act": "users"}   {"act": "receipts"}      → rows, then a "counted"
+{"act": "search", "text": "my dog"}         → "found" rows, best first, then a "searched" row;
+                                              takes "limit", "light" and the filters
+{"act": "version"}                          → a string that changes whenever something visible does
+{"act": "users"}   {"act": "receipts"}      → rows, then a "counted" row
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -156,7 +156,7 @@ def _verify(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
 
 
 def _one(answer: Callable[[MemoryAdmin, Request], Row]) -> "_Act":
-    """An act answered by a single row."""
+    """A request handler that answers with a single row."""
 
     def act(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
         yield answer(admin, request)

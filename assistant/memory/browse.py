@@ -1,7 +1,7 @@
 """Browsing and filtering a user's memories.
 
 The columns that are read for all memories contain no text, and are cached until something
-changes. Texts are read only for the page shown. A text search reads all texts, but keeps none.
+changes. Texts are read only for the page shown. A text search reads all texts, but caches none.
 """
 
 from collections.abc import Callable, Sequence
@@ -45,7 +45,7 @@ class MemoryEntry:
     superseded_by: str | None
 
     def fits(self, which: MemoryFilter) -> bool:
-        """Whether all filters but the text match; hidden memories are not considered here."""
+        """Whether all filters except the text match; doesn't check whether the memory is hidden."""
         return (
             which.kind in (None, self.kind)
             and (which.since is None or self.created >= which.since)
@@ -76,7 +76,7 @@ class MemoryBrowser:
         self._read: tuple[int, tuple[MemoryEntry, ...]] | None = None
         """The table's version, and the entries read at that version."""
         self._chosen: tuple[str, tuple[MemoryEntry, ...]] | None = None
-        """The last filter and its result; the filter is hashed, so that no search text is kept."""
+        """The last filter and its result; the filter is hashed, so no search text is stored."""
 
     def chosen(self, which: MemoryFilter) -> tuple[MemoryEntry, ...]:
         """All matching memories, newest first."""
@@ -128,7 +128,7 @@ class MemoryBrowser:
         return self._read[1]
 
     def _having(self, text: str) -> set[str]:
-        """Ids of the memories that contain a text; reads batch by batch, and keeps no text."""
+        """Ids of the memories that contain a text; reads batch by batch, and stores no text."""
         wanted = _plain(text)
         return {
             key

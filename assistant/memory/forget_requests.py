@@ -3,14 +3,14 @@
 {"act": "forget", …}   one of "ids": […] (with "with_sources": true), "about": "my dog",
                        "minutes": 10, "last": true, "everything": true
     with "ask": true         → like "preview" if the user must confirm first ("confirm" is then
-                               true); otherwise it is done at once
+                               true); otherwise the request is carried out at once
     with "preview": true     → "going", "exchange" and "changing" rows, newest first and at most
-                               "limit" of each, then a "preview"; nothing is changed
+                               "limit" of each, then a "preview" row; nothing is changed
     with "now": true         → "forgotten", with the receipt
     otherwise                → "forgetting": hidden, and can still be brought back
-    with "seen": "1f0c…"     → refused if the selection differs from the preview of that name
-{"act": "undo", "id": "3b7e…"}  → "undone"; without an id, the latest
-{"act": "pending"}              → "pending" rows, oldest first, then a "pendings"
+    with "seen": "1f0c…"     → refused if the selection differs from the preview with this "seen"
+{"act": "undo", "id": "3b7e…"}  → "undone"; without an id, the latest deletion is undone
+{"act": "pending"}              → "pending" rows, oldest first, then a "pendings" row
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,15 +27,15 @@ from assistant.memory.records.memory import MemoryKind
 
 FORMS = ("ids", "about", "minutes", "last", "everything")
 LEAST_NAME = 4
-"""Characters needed to name a pending deletion by its id."""
+"""Minimum number of characters of an id with which a pending deletion can be named."""
 PENDING = "assistant memory pending"
 LONGEST_MINUTES = 1e8
-"""Two hundred years."""
+"""About two hundred years."""
 HELP = "assistant memory forget --help"
 
 
 def forget(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
-    """Forget what the request names, or preview it.
+    """Carry out a request to forget, or preview what it would forget.
 
     Raises:
         SettingsError: the request is malformed.
@@ -73,11 +73,11 @@ def forget(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
 
 
 def undo(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
-    """Bring back what was forgotten last, or what the id's beginning names. Raises StoreError:
-    nothing matches, or it is too late."""
+    """Undo the last pending deletion, or the one whose id begins with the given one. Raises
+    StoreError if nothing matches, or it is too late."""
     named = request.get("id")
     if not isinstance(named, str | None):
-        raise SettingsError("The `id` of an undo request must be a text.", mend=HELP)
+        raise SettingsError("The `id` of an undo request must be a string.", mend=HELP)
     executor, run = admin.forgetting, admin.forgetting.wait_for
     result = run(executor.undo(_named(named, run(executor.pending()), executor.now())))
     if result is None or not (result.exchanges or result.memories):
@@ -133,12 +133,12 @@ def forget_request_of(request: Request) -> ForgetRequest:
 
 
 def _named(name: str | None, found: Sequence[HiddenItems], now: datetime) -> str | None:
-    """The pending id that begins with `name`; `name` itself if there is none."""
+    """The id of the pending deletion that begins with `name`; `name` itself if none does."""
     if name is None:
         return None
     left = [each.id for each in found if not each.over(now) and each.id.startswith(name)]
     if len(left) > 1 and len(name) >= LEAST_NAME:
-        raise StoreError(f"{name[:40]!r} may mean {len(left)} of them.", mend=PENDING)
+        raise StoreError(f"{name[:40]!r} matches {len(left)} pending deletions.", mend=PENDING)
     return left[0] if left and len(name) >= LEAST_NAME else name
 
 
@@ -171,7 +171,7 @@ def _preview(preview: ForgetPreview, limit: int, *, gives_time: bool) -> Iterato
 
 
 def _derived(preview: ForgetPreview) -> set[str]:
-    """Ids of memories derived only from exchanges that go."""
+    """Ids of memories derived only from exchanges that are to be deleted."""
     exchanges = set(preview.plan.exchanges)
     made = (
         each for each in preview.deleted if each.kind is not MemoryKind.EXCHANGE and each.sources

@@ -79,7 +79,7 @@ def _copy_transcript(
             db.execute("PRAGMA cipher_log_level = NONE")
             if old is not None:
                 db.execute(f"PRAGMA key = {key_literal(old)}")
-            db.execute(SORTS_IN_RAM)  # the comparison sorts; no words to disk
+            db.execute(SORTS_IN_RAM)  # `_equal` sorts; no words may reach the disk
             db.execute(f"ATTACH DATABASE ? AS fresh KEY {key_literal(new)}", (str(target),))
             db.execute("SELECT sqlcipher_export('fresh')").fetchall()
             (version,) = db.execute("PRAGMA main.user_version").fetchone()
@@ -110,7 +110,7 @@ def _equal(db: sqlite3.Connection) -> bool:
 
 
 def _copy_memories(source: Path, old: MasterKey | None, target: Path, new: MasterKey | None) -> int:
-    """Returns the number of memories whose ids an import would change."""
+    """Copy all memories; returns the number of those whose ids an import would change."""
     readable = 0
     with (
         closing(MemoryTable.open(str(source), key=old)) as before,
@@ -163,7 +163,8 @@ def _prints(table: MemoryTable, user: str, encoders: Mapping[str, int]) -> list[
 
 
 def _alike(one: list[Fingerprint], other: list[Fingerprint]) -> bool:
-    """Rotating vectors and rotating them back changes the last digits in single precision."""
+    """Whether all fingerprints are equal but for rounding: encrypting rotates vectors, and rotating
+    them back changes the last digits in single precision."""
     return [digest for digest, _ in one] == [digest for digest, _ in other] and np.allclose(
         np.array([numbers for _, numbers in one]),
         np.array([numbers for _, numbers in other]),

@@ -35,11 +35,11 @@ from assistant.memory.store.write_queue import WriteQueue
 from assistant.memory.transcript.database import Transcript
 
 UNMERGED = 1_000
-"""New memories that are searched one by one before they are merged into the large index."""
+"""Number of new memories searched one by one, after which they are merged into the large index."""
 
 
 class IndexSync:
-    """Reads, writes and indexes; on one thread, except where noted.
+    """Reads, writes and indexes one user's memories; on one thread, except where noted.
 
     Args:
         tell: receives events; any thread may call it.
@@ -85,13 +85,13 @@ class IndexSync:
     # -- from any thread ------------------------------------------------------------------------
 
     def opened(self) -> tuple[MemoryTable, UserIndex]:
-        """Raises StoreError: it could not be opened, or is still loading."""
+        """The table and the index. Raises StoreError if they are not open, or not loaded yet."""
         if self.store.table is None or self.index is None:
             raise self.store.why()
         return self.store.table, self.index
 
     def take_in(self, memories: Iterable[Memory]) -> bool:
-        """Add memories that are not there yet to RAM, and queue them for the store; returns
+        """Add memories that are not in the index yet, and queue them for the store; returns
         whether there were any. Without an index, `read` gets them from the transcript later."""
         memories = self.store.kept(memories)
         with self._taking_in:
@@ -107,11 +107,11 @@ class IndexSync:
         return True
 
     def hide(self, items: HiddenItems) -> None:
-        """From now on, recall nothing of this."""
+        """Don't recall these items from now on."""
         self._set_hidden(items.id, items)
 
     def unhide(self, items: HiddenItems) -> None:
-        """Recall it again, unless something else hides it."""
+        """Recall these items again, unless something else hides them."""
         self._set_hidden(items.id, None)
 
     def _set_hidden(self, key: str, items: HiddenItems | None) -> None:
@@ -129,7 +129,7 @@ class IndexSync:
     def load(
         self, transcript: Transcript | None, first: Callable[[MemoryTable], None] = lambda _: None
     ) -> None:
-        """Errors of the store or the encoder don't raise.
+        """Load the encoder and read the store. Errors of either don't raise.
 
         Args:
             first: runs on the table before anything is read; may raise StoreError.
@@ -147,10 +147,10 @@ class IndexSync:
         self.read()
 
     def read(self) -> None:
-        """Read the store if possible, then what the transcript has beyond it."""
+        """Read the store if possible, then the exchanges that only the transcript has."""
         try:
             self._hide_noted()
-        except StoreError as error:  # recall nothing rather than what is hidden
+        except StoreError as error:  # recall nothing rather than hidden items
             self.store.failed(error)
             return
         opened = self.store.open()
@@ -159,7 +159,7 @@ class IndexSync:
             return
         if opened:
             self.store.first(self._first)
-            self._encoder.clear()  # another machine may have forgotten some of it
+            self._encoder.clear()  # another machine may have forgotten cached texts
         index = self._empty_index()
         whole = opened and self._fill(index)
         if not whole and self.index is not None:
@@ -167,7 +167,7 @@ class IndexSync:
         self._take_up(index)
 
     def replace(self, broken: UserIndex) -> None:
-        """Replace a failing index by one read from the store. Doesn't raise."""
+        """Replace a failing index with one read from the store. Doesn't raise."""
         if self.index is not broken:
             return
         index = self._empty_index()
@@ -184,7 +184,7 @@ class IndexSync:
             vectors = (name,) if name in table.encoders() else ()
             index.load(table.scan(self._user_id, vectors=vectors), name if vectors else None)
             marks = table.forgotten.of(self._user_id)
-            if marks.unfinished:  # another machine is removing these, or could not finish it
+            if marks.unfinished:  # another machine is removing these, or failed to
                 index.remove([key for key, each in index.outlines().items() if marks.covers(each)])
                 index.purge()
 
@@ -205,8 +205,8 @@ class IndexSync:
         self.stronger.attach(index)
 
     def _hide_noted(self) -> None:
-        """Hide what earlier sessions began to forget. If something is hidden or unhidden during
-        the read, which doesn't wait for the disk, read again."""
+        """Hide the items that earlier sessions began to forget. Hiding and unhiding don't wait for
+        the disk: if either happened during the read, read again."""
         while self._transcript is not None:
             before = self._hidden_changed
             noted = {hidden.id: hidden for hidden in self._transcript.hidden(self._user_id)}
@@ -240,7 +240,7 @@ class IndexSync:
         return not self._quick.fill(self.index, AT_ONCE, AT_ONCE)
 
     def enrich(self, exchanges: Collection[str] | None = None) -> None:
-        """Index what idle work derived from these exchanges, or from all. Doesn't raise."""
+        """Index texts that idle work derived from these or all exchanges. Doesn't raise."""
         if self.index is not None and self._transcript is not None:
             self._enrich(self.index, self._transcript, exchanges)
 
@@ -290,7 +290,7 @@ class IndexSync:
         """Store new memories, or replace those with the same ids; each id may occur once."""
         table, index = self.opened()
         table.put(memories)
-        memories = self.store.kept(memories)  # now, as it may have waited for silence
+        memories = self.store.kept(memories)  # only now: the write may have waited for silence
         others = [each for each in memories if index.saying([each.id], [each.text]) == []]
         for memory in memories:
             if memory.id in index:
@@ -312,7 +312,7 @@ class IndexSync:
         return self.store.kept(after)
 
     def count_use(self, ids: Sequence[str], at: datetime) -> None:
-        """Doesn't raise."""
+        """Count a use of these memories. Doesn't raise."""
         try:
             known = self.upkeep.standing(ids)
             self.change(known, lambda old: replace(old, uses=old.uses + 1, last_used=at))
@@ -326,7 +326,7 @@ class IndexSync:
         table, index = self.opened()
         try:
             table.delete(self._user_id, ids)
-        except StoreError:  # a failed change may have been made all the same
+        except StoreError:  # the deletion may have happened nonetheless
             if table.get(self._user_id, ids):
                 raise
         self.store.discard(ids)
@@ -335,8 +335,8 @@ class IndexSync:
         self._tell_changes()
 
     def rebuild(self, transcript: Transcript) -> int:
-        """Derive everything again. What is remembered meanwhile goes to the old index and the
-        write queue: call `take_in_rest` afterwards."""
+        """Derive everything again; returns the number of memories. New memories meanwhile go to the
+        old index and the write queue: call `take_in_rest` afterwards."""
         table, _ = self.opened()
         self.store.flush()
         made = self.store.kept(materialize_all(self._user_id, transcript, datetime.now(UTC)))
@@ -355,7 +355,7 @@ class IndexSync:
         return len(index)
 
     def take_in_rest(self) -> None:
-        """Index what the table has and the index doesn't. Doesn't raise."""
+        """Index the memories that are only in the table. Doesn't raise."""
         try:
             table, index = self.opened()
             rest = [each for each in in_order(table, self._user_id) if each.id not in index]
@@ -378,18 +378,18 @@ class IndexSync:
         )
 
     def _settle(self, index: UserIndex) -> None:
-        """All new memories have vectors: compare them with the older ones."""
+        """Compare new memories with older ones, as all have vectors now."""
         self.store.write(partial(self.upkeep.settle, index), proves=False)
         self._tell_changes()
 
     def _hide_in(self, index: UserIndex) -> None:
-        """Hide from an index what is to be forgotten."""
-        hidden = tuple(self._hidden.values())  # the loop may add to it
+        """Hide the items to be forgotten from an index."""
+        hidden = tuple(self._hidden.values())  # the event loop may add to it
         exchanges = {exchange for each in hidden for exchange in each.exchanges}
         index.hide(exchanges, {memory for each in hidden for memory in each.memories})
 
     def _tell_changes(self) -> None:
-        """Report a new profile, for the model to read in silence, and a new count."""
+        """Report a new profile, so that the model can read it in silence, and a new count."""
         index, before = self.index, self._profile
         self._profile = index.profile if index is not None else ()
         if self._profile != before:

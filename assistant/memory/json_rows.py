@@ -12,7 +12,7 @@ from assistant.memory.records.serialization import to_json
 from assistant.memory.retrieval.results import RecalledMemory
 
 CUT = 200
-"""Characters of text in a light row."""
+"""Maximum number of characters of text in a light row."""
 WHY = ("event", "score", "parts", "words")
 """Fields of a search result that a list row doesn't have."""
 
@@ -39,7 +39,7 @@ def light_row(entry: MemoryEntry, text: str) -> Row:
 
 
 def found_row(found: RecalledMemory, entry: MemoryEntry | None = None) -> Row:
-    """A search result's row; a light one with `entry`."""
+    """A search result's row; a light row if `entry` is given."""
     full = {
         "event": "found",
         "id": found.id,

@@ -1,4 +1,4 @@
-"""Reads a recorded conversation for display, without what is being forgotten."""
+"""Reads a recorded conversation for display, without items that are being forgotten."""
 
 from contextlib import closing
 from dataclasses import replace

@@ -1,5 +1,5 @@
-"""Curation: duplicates, conflicts, importance, expiry and facts; and the names that idle work needs
-to add to it with a language model.
+"""Curation: duplicates, conflicts, importance, expiry and facts. Also exports the names that idle
+work needs for curation with a language model.
 """
 
 from typing import TYPE_CHECKING

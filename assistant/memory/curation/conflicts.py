@@ -1,11 +1,11 @@
-"""Decides whether a newer statement of the user ends the truth of an older one: `I moved to Lisbon`
+"""Decides whether a newer statement by the user makes an older one untrue: `I moved to Lisbon`
 after `I live in Porto`.
 
 It uses patterns, for English only, and only if the newer statement itself says that something has
 changed or was wrong (now, not any more, moved, new, no, …). Superseded memories are no longer put
-into prompts: a wrong guess hides something true, while without one the newer statement still comes
-first by its date. So doubtful cases are left alone: wishes, plans, other people, or an older text
-that says more than the one thing.
+into prompts, so a wrong guess hides something true; if both memories remain, the newer one still
+comes first by its date. So doubtful cases are left alone: wishes, plans, other people, or an older
+text that says more than one thing.
 """
 
 import re
@@ -23,11 +23,11 @@ from assistant.language.word_lists import listed
 from assistant.memory.records.memory import Memory
 
 LONGEST = 400
-"""Characters of a statement that are read."""
+"""Maximum length, in characters, of a statement that is examined."""
 MOST_CONTENT = 5
-"""Maximum number of content words of an older text: one with more says other things too."""
+"""Maximum number of content words of an older text: a longer text says other things too."""
 AT_ONCE = timedelta(minutes=5)
-"""Within this time `No, her name is Hannah` means whoever was named just before."""
+"""Within this time, `No, her name is Hannah` refers to the person who was named just before."""
 SOON = timedelta(days=60)
 """After this time an appointment is over, and a new date is for another one."""
 
@@ -48,7 +48,7 @@ LOOSE = re.compile(
     r"|(?:last|this) (?:week|month|year|spring|summer|autumn|winter)"
     r"|(?:a|two|three|few) (?:weeks?|months?|years?) ago)\b"
 )
-"""Removed before a clause is read."""
+"""Words that are removed before a clause is examined."""
 CLAUSE = re.compile(
     r"\s*,\s*(?:(?:and|but|so)\s+)?|\s+(?:and|but|so|because|since)\s+(?=i\b|we\b|my\b)"
 )
@@ -57,7 +57,7 @@ ONE_HOLDER = listed(
     "boss manager girlfriend boyfriend partner wife husband fiance landlord landlady doctor"
     " dentist therapist gp supervisor flatmate roommate hairdresser"
 )
-"""A new one replaces the old; a new cat does not."""
+"""A new boss or partner replaces the old one; a new cat does not."""
 THING = r"car|telephone|phone|laptop|computer|gym|bank"
 LIKE = frozenset({"love", "like", "enjoy", "ador", "adore"})
 DISLIKE = re.compile(r"(?:i|we) (?:hate|dislike|detest|can not (?:stand|bear)) (?P<value>.+)$")
@@ -77,7 +77,7 @@ NO_FAVOURITE = (
     r"(?:i|don't|know|thinks?|thought|says?|not|never|no|nothing|neither|nobody|none|what|which|who"
     r"|that|this|it|one|or|favorite)"
 )
-"""Before "is my favourite", these name nothing."""
+"""Before "is my favourite", these words don't name anything."""
 PATTERNS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("work",), r"i (?:work|am working|do not work) (?:at|for) (?P<value>.+)"),
     (("role",), r"i (?:work|am working) as an? (?P<value>.+)"),
@@ -95,15 +95,16 @@ PATTERNS: tuple[tuple[tuple[str, ...], str], ...] = (
         r" is my (?:new )?favorite (?P<what>\w+(?: \w+)?)$",
     ),
 )
-"""Slots, to which the group `what` is added if there is one, and how their value is said."""
+"""Slots, each with a pattern for its value; the group `what`, if there is one, is added to the
+slot."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
     """What a clause says about one thing.
 
-    `slot` is the subject, `value` what is said about it, `holds` whether that is true, `change`
-    whether it says that this was different before.
+    `slot` is the subject and `value` the statement about it; `holds`: whether the statement is
+    true; `change`: whether the clause says that this was different before.
     """
 
     slot: tuple[str, ...]
@@ -113,14 +114,14 @@ class Claim:
 
 
 def changes(memory: Memory, lexicon: TextAnalyzer) -> bool:
-    """Whether the user says that something has changed; nothing else supersedes."""
+    """Whether the user says that something has changed; only such memories supersede others."""
     if memory.speaker != USER or lexicon.language != "en" or len(memory.text) > LONGEST:
         return False
     return any(claim.change for claim in read(memory.text, lexicon))
 
 
 def supersedes(newer: Memory, older: Memory, lexicon: TextAnalyzer) -> bool:
-    """Whether the newer of two statements by one speaker certainly ends the older one's truth."""
+    """Whether the newer of two statements by one speaker certainly makes the older one untrue."""
     if lexicon.language != "en" or max(len(newer.text), len(older.text)) > LONGEST:
         return False
     news = [claim for claim in read(newer.text, lexicon) if claim.change]
@@ -133,12 +134,12 @@ def supersedes(newer: Memory, older: Memory, lexicon: TextAnalyzer) -> bool:
 
 
 ONE_OF_EACH = frozenset({"home", "role", "my", "favourite", "status"})
-"""Things one has only one of; of most others, such as jobs or hobbies, there may be several."""
+"""Slots of which a person has only one; most others, such as jobs or hobbies, may be several."""
 
 
 def may_have_changed(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> bool:
-    """Whether the newer of two statements may end the older one's truth without saying that
-    something changed: both are about a thing of which there is only one. Needs confirmation."""
+    """Whether the newer of two statements may make the older one untrue without saying that
+    something changed, as both are about a thing of which there is only one. Needs confirmation."""
     if lexicon.language != "en" or max(len(newer.text), len(older.text)) > LONGEST:
         return False
     news, known = list(read(newer.text, lexicon)), list(read(older.text, lexicon))
@@ -235,7 +236,7 @@ class _Clause:
         words = found["value"].split() if found else []
         if not words or words[0] not in self._names:
             return None  # a place has a name, unlike in `I moved to the next question`
-        # `lisbon with` → `lisbon`; `new york` stays.
+        # `lisbon with` → `lisbon`; `new york` is unchanged.
         place = " ".join(word for word in words if word in self._names)
         return self._claim(("home",), place, change=moved is not None)
 

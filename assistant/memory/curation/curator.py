@@ -30,14 +30,15 @@ from assistant.memory.transcript.database import Transcript
 from assistant.settings import Memory as MemorySettings
 
 NEAR = 64
-"""Nearest memories that a new one is compared with."""
+"""Number of nearest memories that a new one is compared with."""
 LOOKED_AT_AGAIN = 32
-"""Newest memories to compare again at a start, in case the program was killed before that."""
+"""Number of newest memories that are compared again at startup, in case the program was killed
+before it had compared them."""
 MOST_COMPARED = 20_000
 """Maximum number of new memories compared at once: the newest ones. After a lost table was rebuilt,
 this takes a minute."""
 EXPIRED_AT_ONCE = 500
-"""Per write."""
+"""Expired memories that are deleted per write."""
 SWEPT_EVERY_S = 300.0
 LINKS = ("id", "kind", "speaker", "sources", "supersedes", "superseded_by", "pinned")
 """The columns of `MemoryLinks`."""
@@ -45,7 +46,7 @@ LINKS = ("id", "kind", "speaker", "sources", "supersedes", "superseded_by", "pin
 
 @dataclass(frozen=True, slots=True)
 class MemoryLinks:
-    """The fields of a memory that tell whether it is based on others."""
+    """The fields of a memory that show whether it is based on others."""
 
     id: str
     kind: MemoryKind
@@ -58,7 +59,7 @@ class MemoryLinks:
 
 @dataclass(frozen=True, slots=True)
 class CurationPolicy:
-    """What is merged and what expires; by default nothing expires."""
+    """Which memories are merged and which expire; by default none expire."""
 
     duplicate_cosine: float = DUPLICATE_COSINE
     lifetimes: Lifetimes = field(default_factory=Lifetimes)
@@ -72,7 +73,7 @@ class Curator:
     """Curates one user's memories.
 
     Args:
-        forget: drops everything cached about these texts outside table and index.
+        forget: drops everything cached about the given texts outside the table and the index.
     """
 
     def __init__(
@@ -87,11 +88,11 @@ class Curator:
         self._lexicon = lexicon
         self._forget = forget
         self._queued: dict[str, None] = {}
-        """Other threads add to it, atomically."""
+        """Ids of memories to compare. Other threads add to it, atomically."""
         self._stands: dict[str, str] = {}
         self._leaving: dict[str, str] = {}
-        """Merged memories that may be gone from the table: their ids, and those of the ones that
-        stay."""
+        """Ids of merged memories that may be gone from the table, each with the id of the memory
+        that it was merged into."""
         self._next_sweep = 0.0
 
     def told(self, ids: Iterable[str]) -> None:
@@ -99,7 +100,7 @@ class Curator:
         self._queued.update(dict.fromkeys(ids))
 
     def standing(self, ids: Iterable[str]) -> list[str]:
-        """The current ids of these: a merged memory has the id of the older one."""
+        """The current ids of these memories: a merged one has the id of the older memory."""
         return list(dict.fromkeys(self._stands.get(key, key) for key in ids))
 
     # -- repeated or changed --------------------------------------------------------------------
@@ -108,7 +109,7 @@ class Curator:
         """Compare new memories with older ones, in the order they were said.
 
         Raises:
-            StoreError: the table failed. The rest is compared another time.
+            StoreError: the table failed. The rest is compared later.
         """
         queued = list(self._queued)[-MOST_COMPARED:]
         wanted = list(dict.fromkeys([*queued, *self._leaving]))
@@ -163,13 +164,13 @@ class Curator:
         return reconcile(memory, others, self._lexicon, self._policy.duplicate_cosine)
 
     def _merge(self, old: Memory, new: Memory, index: UserIndex, table: MemoryTable) -> Memory:
-        """Merge `new` into `old`, which stays; returns its new version."""
+        """Merge `new` into `old`, and return the new version of `old`."""
         # In this order: if interrupted, the new one still exists or is among the sources.
         kept = refreshed(old, new)
         if not table.update([kept]):  # it was forgotten meanwhile, and the new one was not
             return old
         _update(index, table, [kept])
-        # A failed change may have been made all the same.
+        # A deletion that is reported as failed may have happened nonetheless.
         self._leaving[new.id] = old.id
         table.delete(self._user_id, [new.id])
         self._left(new.id, index)
@@ -178,7 +179,7 @@ class Curator:
         return kept
 
     def _left(self, key: str, index: UserIndex) -> None:
-        """The table no longer has it."""
+        """Record that a merged memory is no longer in the table."""
         self._stands[key] = self._leaving.pop(key)
         if key in index:
             index.remove([key])
@@ -194,7 +195,7 @@ class Curator:
         return True
 
     def sweep(self, index: UserIndex, transcript: Transcript | None, table: MemoryTable) -> None:
-        """Delete expired memories, and what is based on them.
+        """Delete expired memories and those based on them.
 
         Raises:
             StoreError: the table or the transcript failed; call it again later.
@@ -238,8 +239,8 @@ class Curator:
 
 
 def expiring_with(expired: Collection[str], every: Sequence[MemoryLinks]) -> set[str]:
-    """The expired ones and what depends on them: memories derived only from the user's words in
-    them, and what they had superseded, which would seem to hold again."""
+    """The expired memories and those that depend on them: memories derived only from the user's
+    words in them, and memories that they had superseded, which would otherwise seem true again."""
     gone = set(expired)
     while True:
         dead = {
@@ -270,7 +271,7 @@ def _without(memory: Memory, gone: Collection[str]) -> Memory:
 
 
 def _update(index: UserIndex, table: MemoryTable, memories: Sequence[Memory]) -> None:
-    """Update RAM with what was written, except what has been forgotten meanwhile."""
+    """Update the index in RAM with the written memories, except those forgotten meanwhile."""
     for memory in table.forgotten.kept(memories):
         if memory.id in index:
             index.update(memory)

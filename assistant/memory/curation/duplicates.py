@@ -1,13 +1,13 @@
 """Decides by cautious rules whether two texts say the same thing, and what a model may propose
 where these rules don't decide.
 
-A high cosine says that they are about the same subject; but encoders hardly notice a `not`, a 5
+A high cosine means that they are about the same subject; but encoders hardly notice a `not`, a 5
 instead of a 6, or another name. So the words decide: the newer text must not add anything but
 fillers. A missed duplicate costs a line; a wrong merge would cost a memory.
 
 Models small enough to run here say "changed" about nearly anything. So a model only chooses between
-what the words leave open: names, numbers and denials decide, and whatever the user wrote, edited,
-pinned or split stays.
+the verdicts that the words leave open: names, numbers and denials decide, and memories that the
+user wrote, edited, pinned or split are left as they are.
 """
 
 import re
@@ -32,7 +32,8 @@ DECIDING = frozenset(
         " they their who whose now instead either or"
     )
 )
-"""Words that may reverse the meaning though they carry little content: both must have the same."""
+"""Words that may reverse the meaning though they carry little content: both texts must have the
+same ones."""
 FREE = frozenset({"our", "in", "on", "at"})
 """Deciding words in which a model may overlook a difference."""
 MOMENT = re.compile(
@@ -59,12 +60,12 @@ REPLIES = frozenset(listed("see know agre understand think guess mean hope suppo
 """Stems of replies to what was said before: `I see`."""
 SELF = frozenset({"i", "my", "we", "our"})
 ENOUGH = 3
-"""Content words that make a statement understandable by itself."""
+"""Minimum number of content words that make a statement understandable by itself."""
 MOST_LEFT_OUT = 0.5
 """Share of the older text's content words that the newer one may leave out."""
 NEAREST = 0.75
-"""Cosine from which a model is asked about two memories. Beyond `duplicate_cosine` the rules have
-already been tried, and did not decide."""
+"""Minimum cosine at which a model is asked about two memories. Above `duplicate_cosine`, the rules
+have already been tried, and did not decide."""
 EDITED = 1.0
 """The confidence of a derived memory that the user has corrected."""
 
@@ -83,7 +84,7 @@ def same_telling(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> bool:
 
 
 def complete(memory: Memory, lexicon: TextAnalyzer) -> bool:
-    """Whether it states something and can be understood by itself, unlike `Yes` or `I love it`."""
+    """Whether a memory states something and is clear by itself, unlike `Yes` or `I love it`."""
     if len(memory.text) > LONGEST_READ:
         return False
     plain = ASIDES.sub(" ", memory.text.lower())
@@ -100,7 +101,7 @@ def complete(memory: Memory, lexicon: TextAnalyzer) -> bool:
 
 
 def may_be_merged(memory: Memory) -> bool:
-    """Whether a mere proposal may merge or supersede it."""
+    """Whether a model's mere proposal may merge or supersede a memory."""
     return (
         memory.speaker == USER
         and memory.kind is not MemoryKind.SUMMARY
@@ -112,20 +113,22 @@ def may_be_merged(memory: Memory) -> bool:
 
 
 def comparable(older: Memory, newer: Memory) -> bool:
-    """Whether they need comparing: the same user and kind, but different exchanges. After an
-    interrupted merge, the older one may have the newer one's exchange among its sources."""
+    """Whether two memories need comparing: they have the same user and kind, but different
+    exchanges. After an interrupted merge, the older one may have the newer one's exchange among its
+    sources."""
     return (
         (older.user_id, older.kind) == (newer.user_id, newer.kind)
         and may_be_merged(older)
         and may_be_merged(newer)
         and (older.told, older.created) <= (newer.told, newer.created)
-        and older.sources[:1] != newer.sources[:1]  # the first is its own
+        and older.sources[:1] != newer.sources[:1]  # the first is the memory's own
     )
 
 
 def may_be_same(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> bool:
-    """Whether the newer one may say the same: no content word that the older one lacks, and every
-    name, number, person and denial in its place. Other words may be in any order."""
+    """Whether the newer memory may say the same as the older one: it has no content word that the
+    older one lacks, the same names, numbers and persons in the same order, and the same other
+    deciding words, such as denials. Other words may be in any order."""
     if lexicon.language != "en" or newer.kind is not MemoryKind.EXCHANGE:
         return False  # merges of derived memories can't be undone
     if not (complete(older, lexicon) and complete(newer, lexicon)):
@@ -146,7 +149,7 @@ def may_be_same(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> bool:
 
 
 def _same_day(older: Memory, newer: Memory) -> bool:
-    """False if either text is about something temporary and they were said on different days:
+    """False if either text is about something temporary and the two were said on different days:
     `tomorrow` or a headache then means something else."""
     together = local_day(older.told) == local_day(newer.told)
     return together or not (MOMENT.search(older.text) or MOMENT.search(newer.text))
@@ -172,7 +175,7 @@ def _decides(word: str) -> bool:
 
 
 def _content(words: Sequence[str]) -> list[str]:
-    """The other words in order, each once. Not stems, which hide the tense."""
+    """The words that don't decide, in order, each once. Not their stems, which hide the tense."""
     return list(dict.fromkeys(word.removesuffix("s") for word in words if not _decides(word)))
 
 

@@ -1,8 +1,9 @@
-"""Selects what a summary of a conversation may say: what the user said, in the third person with
-days written out, and what they asked about, in their own words.
+"""Selects the sentences that a summary of a conversation may contain: the user's statements, in the
+third person with days written out, and the user's questions, word for word.
 
-Cautious rules for English, as for facts; but a summary may also contain statements about others
-("the roof leaks"), which are no facts about the user. The assistant's words are never used.
+The rules are cautious and for English, as those for facts; but a summary may also contain
+statements about other things ("the roof leaks"), which are not facts about the user. The
+assistant's words are never used.
 """
 
 import re
@@ -22,15 +23,16 @@ from assistant.memory.curation.grounding import DENYING, FRAMING, is_grounded, s
 from assistant.memory.curation.statements import declarative_sentences, must_not_be_kept, statements
 
 FEWEST = 2
-"""Content words that make a sentence worthwhile."""
+"""Minimum number of content words that make a sentence worthwhile."""
 MOST_WORDS = 60
-"""Words of a whole summary: as many as fit into a note of a prompt."""
+"""Maximum number of words of a whole summary: as many as fit into a note of a prompt."""
 MOST_ASKED = 2
-"""Questions that a summary mentions."""
+"""Maximum number of questions that a summary mentions."""
 LONGEST_ASKED = 14
 """Maximum number of words of such a question."""
 ALIKE = 0.6
-"""Share of its content words in an earlier sentence that makes a sentence redundant."""
+"""A sentence is redundant if a sentence chosen before it has at least this share of its content
+words."""
 OF_THE_USER = 1.5
 """Weight of a sentence about the user; one about others has 1."""
 QUESTION = 0.5
@@ -43,7 +45,7 @@ _FAVOUR = re.compile(
     r"did you|did i|do i|what did|what have|what do)\b",
     re.IGNORECASE,
 )
-"""Requests, or talk about the conversation itself: no topic."""
+"""Requests, or talk about the conversation itself, which are not topics."""
 _BEGINS = re.compile(
     r"(?:he|she|it|they|that|this|there|these|those|his|her|its|their)\b", re.IGNORECASE
 )
@@ -63,14 +65,14 @@ class SummarySentence:
 
 @dataclass(frozen=True, slots=True)
 class SummarySentences:
-    """The sentences in order, and how many were dropped as unsupported by the words."""
+    """The sentences in order, and how many were dropped as unsupported by the user's words."""
 
     kept: tuple[SummarySentence, ...] = ()
     unsupported: int = 0
 
 
 def extract_sentences(exchanges: Iterable[Exchange], lexicon: TextAnalyzer) -> SummarySentences:
-    """All that a summary of these may say, each thing once: its last mention."""
+    """All sentences that a summary of these exchanges may contain; of equal ones, only the last."""
     found: dict[str, SummarySentence] = {}
     dropped = 0
     for exchange in exchanges:
@@ -90,7 +92,7 @@ def extract_sentences(exchanges: Iterable[Exchange], lexicon: TextAnalyzer) -> S
 def select_sentences(
     every: Sequence[SummarySentence], most_words: int = MOST_WORDS
 ) -> list[SummarySentence]:
-    """The most informative ones that fit, in the order they were said."""
+    """The most informative sentences that fit, in the order they were said."""
     best: list[tuple[int, SummarySentence]] = []
     words = asked = 0
     for place, point in sorted(enumerate(every), key=lambda each: (-each[1].weight, each[0])):
@@ -106,17 +108,17 @@ def select_sentences(
 
 
 def written(chosen_points: Sequence[SummarySentence]) -> str:
-    """The summary made by rules alone."""
+    """The summary as the rules write it, without a model."""
     stated = " ".join(each.text for each in chosen_points if not each.asked)
     asked = " ".join(each.text for each in chosen_points if each.asked)
     return f"{stated} Asked: {asked}".strip() if asked else stated
 
 
 def borne_out(sentence: str, by: Sequence[SummarySentence], lexicon: TextAnalyzer) -> bool:
-    """Whether each clause of a sentence says what one of these says: no other content words, the
-    same order, and as many denials.
+    """Whether each clause of a sentence says the same as one of the sentences `by`: it has no other
+    content words, the same order, and the same denials.
 
-    A combination of two would be a third statement that nobody made.
+    A combination of two sentences would be a third statement that nobody made.
     """
     clauses = [each for each in CLAUSES.split(sentence) if stems_in(each, lexicon)]
     return bool(clauses) and all(

@@ -1,9 +1,9 @@
 """Derived facts: their kind, and whether two of them say the same in other words, such as `The
 user's dog is called Max` and `The user's dog's name is Max`.
 
-The user's own words stay in their exchanges, so facts may be merged more freely than those
-(`duplicates`); otherwise a fact mentioned every week would be there as often. Cautious rules for
-English only: anything the newer fact adds must be a way of phrasing it.
+The user's own words are still in the exchanges, so facts may be merged more freely than exchanges
+(`duplicates`); otherwise a fact mentioned every week would be stored every week. The rules are
+cautious and for English only: any words that the newer fact adds must be mere phrasing.
 """
 
 import re
@@ -21,7 +21,8 @@ from assistant.memory.records.ids import exchange_of
 from assistant.memory.records.memory import Memory, MemoryKind
 
 LIKE_ENOUGH = 0.5
-"""Cosine from which two facts are compared: about the same thing, in whatever words."""
+"""Minimum cosine of two facts that are compared: both are about the same thing, in whatever
+words."""
 OWNS = re.compile(rf"\b(?:has|have)(?: got)? (?:an?|the|no|some|\d+|{cardinal_words(2, 90)})\b")
 """`has a doctor` is not `is a doctor`."""
 WAYS = frozenset(
@@ -91,7 +92,7 @@ def kind_of(text: str) -> MemoryKind:
 
 
 def derived(memory: Memory) -> bool:
-    """Whether it was derived from an exchange, and can be derived again."""
+    """Whether a memory was derived from an exchange, and can be derived again."""
     return exchange_of(memory.id) is not None
 
 
@@ -122,6 +123,6 @@ def _form(text: str) -> list[str]:
 
 
 def _claim(text: str, lexicon: TextAnalyzer) -> Claim | None:
-    """What the text claims, if it is exactly one thing."""
+    """The claim that a text makes, if it makes exactly one."""
     found = list(read(text, lexicon))
     return replace(found[0], change=False) if len(found) == 1 else None

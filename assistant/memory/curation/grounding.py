@@ -1,8 +1,9 @@
-"""Decides by pure rules whether derived text is supported by what was said, whoever wrote it.
+"""Decides by rules, without a model, whether a derived text is supported by the words said, no
+matter who or what wrote it.
 
-A fact is if its quote is part of what the user said, as a statement; if every content word is in
-the quote, or is a day that follows from it; and if both deny the same. Other facts are dropped:
-missing a fact costs less than inventing one.
+A fact is supported if its quote is part of a statement by the user; if every content word is in
+the quote, or is a day that follows from it; and if both contain the same denials. Other facts are
+dropped: missing a fact costs less than inventing one.
 
 A description is only searched, never shown, so it may use other words. But small models invent
 names, and an invented name would bring up unrelated memories: so no sentence may have a name,
@@ -21,12 +22,12 @@ from assistant.language.stemming import TextAnalyzer, synonym_stems
 from assistant.memory.curation.duplicates import POINTING
 
 FRAMING = frozenset({"user", "themselv", "assist"})
-"""Stems used to phrase facts, though nobody said them. No verbs: "lives" may be all that was
-invented."""
+"""Stems used to phrase facts, though nobody said them. Verbs are excluded: "lives" may be the one
+word that was invented."""
 SAME = synonym_stems("things", "forms")
 """Stems that count as the same word."""
 FEWEST_POINTING = 3
-"""Content words needed in a quote like "I collect them"."""
+"""Minimum number of content words of a fact whose quote is like "I collect them"."""
 OWN_THING = re.compile(r"\b(?i:my|our|mine|ours)\b|\w [A-Z][a-z]")
 DENYING = re.compile(
     r"\b(?:not|no|never|none|neither|nor|nothing|nobody|without|anymore|hardly|barely|stopped|quit|"
@@ -46,7 +47,7 @@ def is_grounded(
     Args:
         text: the fact.
         quote: its alleged evidence.
-        stated: the user's `statements` there, and nobody else's.
+        stated: the user's `statements` in the same exchange, and nobody else's.
         on: the day it was said.
     """
     if not _is_in(quote, stated):
@@ -63,12 +64,12 @@ def is_grounded(
 
 
 def _points(quote: str) -> bool:
-    """Whether it refers to something said before, and names nothing itself."""
+    """Whether a quote refers to something said before, and names nothing itself."""
     return POINTING.search(quote) is not None and OWN_THING.search(quote) is None
 
 
 def _is_in(quote: str, stated: Sequence[str]) -> bool:
-    """Whether it is quoted word for word."""
+    """Whether one of the statements contains the quote word for word."""
     plain = _plain(quote)
     return bool(plain) and any(plain in _plain(each) for each in stated)
 
@@ -82,7 +83,7 @@ def _denied(text: str) -> list[str]:
 
 
 def stems_in(text: str, lexicon: TextAnalyzer) -> tuple[str, ...]:
-    """Stems in order, with one for all words of the same meaning."""
+    """The stems of a text in order; words of the same meaning have the same stem."""
     return tuple(SAME.get(stem, stem) for stem in lexicon.content(text))
 
 
@@ -105,7 +106,7 @@ def without_unsupported(
 
 
 def _names_in(sentence: str, lexicon: TextAnalyzer) -> set[str]:
-    """Stems of what may be names, and the numbers."""
+    """The numbers, and the stems of words that may be names."""
     names = filter(_may_be_name, _WORD.findall(sentence))
     stems = {stem for word in names for stem in lexicon.content(_POSSESSIVE.sub("", word))}
     every = lexicon.content_and_numbers(sentence)
@@ -113,6 +114,6 @@ def _names_in(sentence: str, lexicon: TextAnalyzer) -> set[str]:
 
 
 def _may_be_name(word: str) -> bool:
-    """The first word of a sentence may be one too: if it is a stop word, it has no stem and so is
-    known. So may words with digits or in foreign letters."""
+    """Includes the first word of a sentence: if it is only a stop word, it has no stem, so it does
+    no harm. Also includes words with digits or foreign letters."""
     return word[0].isupper() or not word.isascii() or any(letter.isdigit() for letter in word)

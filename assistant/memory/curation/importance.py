@@ -1,19 +1,20 @@
-"""Computes how important a memory is from its history, and how much an exchange matters in the
-window from its memories. No model.
+"""Computes the importance of a memory from its history, and that of an exchange in the window from
+the exchange's memories. Uses no model.
 
 The same memory at the same time always gets the same importance, whatever it had before:
 
-    base      the value it got when it was created, or by hand
+    base      the value it got when it was created, or that was set by hand
     + 0.15    for use: each doubling of the number of uses adds a third of it, up to 7 uses; half of
               it is left 180 days after the last use
-    + 0.10    for each rating as rightly recalled, minus as much for wrongly; at most two
+    + 0.10    for each rating as rightly recalled, - 0.10 for each as wrongly; at most two count
     + 0.10    for each doubling of how often it was said; at most two
     + 0.20    if it is pinned
     - 0.15    if it was never used, rated, pinned or repeated, growing with age: half of it after
               180 days; a third as much if it contains a name, a number or a day
 
-In steps of 0.05, within [0, 1]. It never falls below a value set by hand, or the base of what the
-assistant said, which is low anyway; what the user said never falls to where memories expire.
+The result is rounded to steps of 0.05, within [0, 1]. It never falls below a value set by hand. The
+assistant's words never fall below their base, which is low anyway; the user's words never fall to
+the importance at which memories expire.
 """
 
 import math
@@ -36,7 +37,7 @@ REPEATED, MOST_REPEATED = 0.10, 2
 PINNED = 0.20
 FADED = 0.15
 SPECIFIC = 1 / 3
-"""Share of that by which something with a name, a number or a day fades."""
+"""Share of `FADED` by which a text with a name, a number or a day fades."""
 HALF_DAYS = 180.0
 STEP = 0.05
 LEAST = 0.35
@@ -46,17 +47,18 @@ READ = 500
 _SPECIFIC = re.compile(r"\d|(?<=[a-z,;] )[A-Z][a-z]")
 
 WISH = 0.9
-"""Of an exchange with an instruction that is meant to last, such as how to answer."""
+"""Importance of an exchange with an instruction that is meant to last, such as how to answer."""
 AS_SAID = 0.2
-"""Of an exchange, for having been said at all."""
+"""Importance that an exchange has merely because it was said."""
 PER_USE, COUNTED_USES = 0.1, 5
-"""Added for each prompt that contained a memory of the exchange."""
+"""Importance added for each prompt that contained a memory of the exchange, and the maximum number
+of prompts that count."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportanceRecord:
     """The history of a memory's importance: the initial value (`base`), whether the user set it,
-    and what was computed here, now and the time before."""
+    and the values that were computed here, the latest (`now`) and the one before (`last`)."""
 
     base: float
     by_hand: bool
@@ -64,7 +66,7 @@ class ImportanceRecord:
     now: float
 
     def is_own(self, importance: float) -> bool:
-        """Whether this value was computed here; after a kill it may be the one before."""
+        """Whether this value was computed here; if the program was killed, it may be `last`."""
         return any(
             math.isclose(importance, each, abs_tol=STEP / 10) for each in (self.last, self.now)
         )
@@ -118,10 +120,11 @@ def _left(now: datetime, then: datetime) -> float:
 def importance_of_exchanges(
     exchanges: Sequence[Exchange], index: Callable[[], UserIndex]
 ) -> dict[str, float]:
-    """How much exchanges matter, by id, in [0, 1]; reads RAM only, a millisecond for a hundred.
+    """How much exchanges matter, by id, in [0, 1]. Reads RAM only; takes a millisecond for a
+    hundred exchanges.
 
     Args:
-        index: may raise StoreError while it is loading; then only the words count.
+        index: may raise StoreError while it is loading; then only the exchanges' words count.
     """
     found = {e.id: WISH if WISHED.match(e.user_text.strip()) else 0.0 for e in exchanges}
     try:

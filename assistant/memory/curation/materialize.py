@@ -23,16 +23,17 @@ from assistant.memory.transcript import fact_rows, span_summaries
 from assistant.memory.transcript.database import Transcript
 
 IMPORTANCE = {USER: 0.5, ASSISTANT: 0.2}
-"""What the user said matters more, since it is what they will ask for."""
+"""The user's words matter more, since they are what the user will ask for."""
 CERTAIN = 0.9
 """Importance and confidence of the user's name and wishes, which are in every prompt."""
 _FROM_NOW_ON = re.compile(r"\bfrom now on,\s*", re.IGNORECASE)
-"""The comma here separates nothing."""
+"""A phrase whose comma is removed, since no new clause begins after it."""
 
 
 def materialize_exchange(user_id: str, conversation: str, exchange: Exchange) -> list[Memory]:
     """One memory per speaker's turn, in order, then what the user said about their name and about
-    how to be answered. Their ids follow from the exchange's, so repeating this adds no doubles."""
+    how to be answered. Their ids are derived from the exchange's, so repeating this adds no
+    duplicates."""
     turns = {USER: exchange.user_text.strip(), ASSISTANT: exchange.assistant_text.strip()}
     made = [
         Memory(
@@ -82,7 +83,7 @@ def wishes(said: str) -> list[str]:
     ['The user wants the assistant to always answer in one sentence.']
     """
     plain = _FROM_NOW_ON.sub("from now on ", said.replace("’", "'"))
-    if not WISHED.search(plain):  # most of what is said
+    if not WISHED.search(plain):  # true of most utterances
         return []
     return [third_person(quote) for quote in statements(plain) if is_wish(quote)]
 
@@ -117,14 +118,14 @@ def materialize_all(
 
 
 def rebuild_rows(table: MemoryTable, user_id: str, made: Sequence[Memory]) -> set[str]:
-    """Replace the table's rows by what was derived from the transcript, keeping their marks.
+    """Replace the table's rows with those derived from the transcript, preserving their marks.
 
-    Memories based on no exchange of the transcript, and those derived by others, stay: they can't
-    be derived here. Duplicates left by a fault are removed; merged memories stay merged. Returns
-    the ids of new ones.
+    Memories that aren't based on an exchange of the transcript, or were derived by other code, are
+    left unchanged, since they can't be derived here. Duplicates left by a fault are removed; merged
+    memories are not separated again. Returns the ids of new memories.
 
     Raises:
-        StoreError: the table failed. What comes from the transcript can be derived again.
+        StoreError: the table failed. Memories from the transcript can be derived again.
     """
     before: dict[str, Memory] = {}
     twice: dict[str, Memory] = {}

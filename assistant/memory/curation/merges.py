@@ -1,4 +1,5 @@
-"""Memories that were said several times: which exchanges these were, and how to take one out.
+"""Memories that were said in several exchanges: removes some of the exchanges from a memory, or
+splits it into one memory per exchange.
 
 A memory of a turn is named after its exchange. If it was said again, the other exchanges are among
 its sources, and the transcript has their words.
@@ -33,13 +34,14 @@ def without_tellings(
 ) -> Memory | None:
     """A memory said in several exchanges, without some of them.
 
-    If its words came from one of `exchanges`, it takes those of the oldest that stays. None if the
-    transcript has none of these; also for a derived fact that the others phrase differently, since
-    it is derived again from them.
+    If its words came from one of `exchanges`, it gets the words of the oldest remaining exchange.
+    None if the transcript has none of the remaining exchanges; also for a derived fact that they
+    phrase differently, since it is derived again from them.
 
     Args:
-        by_id: the exchanges that stay.
-        derived: their facts.
+        exchanges: the exchanges to remove.
+        by_id: the remaining exchanges.
+        derived: the facts of the remaining exchanges.
     """
     sources = tuple(source for source in memory.sources if source not in exchanges)
     kept = replace(memory, sources=sources)
@@ -65,10 +67,10 @@ def _latest(memory: Memory, by_id: ExchangesById) -> datetime | None:
 
 
 def split_tellings(memory: Memory, by_id: ExchangesById) -> list[Memory]:
-    """A memory and its other instances, each by itself and never to be merged again.
+    """A memory and its repetitions, as separate memories that are never merged again.
 
     Args:
-        by_id: the exchanges of the other instances.
+        by_id: the exchanges of the repetitions.
     """
     others = [_turn_of(memory.user_id, each, memory.speaker, by_id) for each in repeated(memory)]
     made = [replace(other, separate=True) for other in others if other is not None]
@@ -79,7 +81,7 @@ def split_tellings(memory: Memory, by_id: ExchangesById) -> list[Memory]:
 
 
 def unlinked(memory: Memory, others: Collection[str]) -> Memory:
-    """A memory that neither supersedes these nor is superseded by one of them."""
+    """A memory changed so that it neither supersedes one of `others` nor is superseded by one."""
     by = memory.superseded_by
     supersedes = tuple(key for key in memory.supersedes if key not in others)
     return replace(

@@ -1,5 +1,5 @@
-"""Decides what a new memory means for the existing ones: nothing, a repetition, or a change. Pure;
-the only place where this is decided, whoever made the memory."""
+"""Decides what a new memory means for the existing ones: nothing, a repetition, or a change. This
+is the only place where this is decided, whatever created the memory. All functions are pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,38 +12,39 @@ from assistant.memory.records.ids import ADDED_BY_USER
 from assistant.memory.records.memory import Memory, MemoryKind
 
 DUPLICATE_COSINE = 0.92
-"""Cosine from which two memories may be the same."""
+"""Minimum cosine at which two memories may be the same."""
 RELATED_COSINE = 0.2
-"""Cosine from which one may supersede another: both are about the same thing."""
+"""Minimum cosine at which one memory may supersede another: both are about the same thing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """It repeats `old`."""
+    """The new memory repeats `old`."""
 
     old: Memory
 
 
 @dataclass(frozen=True, slots=True)
 class Replaces:
-    """Since it was said, `old` is no longer true."""
+    """Since the new memory was said, `old` is no longer true."""
 
     old: tuple[Memory, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ReplacedBy:
-    """It was said before `by`, and has not been true since: derived memories arrive late."""
+    """The new memory was said before `by`, and has not been true since `by` was said: derived
+    memories arrive late."""
 
     by: Memory
 
 
 Decision = Repeats | Replaces | ReplacedBy | None
-"""None: it is a memory of its own."""
+"""None: the new memory neither repeats another nor changes what holds."""
 
 
 def may_matter(new: Memory, lexicon: TextAnalyzer) -> bool:
-    """Whether it needs comparing at all: most utterances are questions."""
+    """Whether a memory needs comparing at all: most are questions, which don't."""
     if new.separate:
         return False
     if derived(new) or ADDED_BY_USER in new.sources:
@@ -55,7 +56,7 @@ def least_cosine(new: Memory, lexicon: TextAnalyzer, duplicate_cosine: float) ->
     """The cosine below which memories need not be compared with it."""
     if derived(new):
         return RELATED_COSINE
-    # What states no change may be a repetition, and is compared with few.
+    # A memory that states no change can only be a repetition, so it is compared with few.
     return -1.0 if changes(new, lexicon) else duplicate_cosine
 
 
@@ -104,7 +105,7 @@ def reconcile(
 
 def _repeats(new: Memory, old: Memory, lexicon: TextAnalyzer) -> bool:
     if new.kind is not old.kind:
-        return False  # a derived memory and its source are alike, and both wanted
+        return False  # a derived memory and its source are alike, and both are wanted
     if ADDED_BY_USER in (*new.sources, *old.sources):
         # No transcript has these words: only merging identical texts loses nothing.
         return new.text.strip().casefold() == old.text.strip().casefold()
@@ -117,8 +118,9 @@ def _repeats(new: Memory, old: Memory, lexicon: TextAnalyzer) -> bool:
 
 
 def tells_of_change(new: Memory, old: Memory, lexicon: TextAnalyzer) -> bool:
-    """Of two derived facts that say the same, whether the new one also says that it was different
-    before; then it stays and ends the older state, in whatever order they are extracted."""
+    """Whether the new one of two derived facts that say the same also says that this was different
+    before. If so, the new one remains and supersedes the earlier state, in whatever order the facts
+    are extracted."""
     return (
         derived(new)
         and old.superseded_by is None
@@ -138,7 +140,7 @@ def _may_end(new: Memory, old: Memory) -> bool:
 
 
 def refreshed(old: Memory, new: Memory) -> Memory:
-    """`old`, repeated as `new`. Its text, its id and its first date stay."""
+    """`old` with the data of its repetition `new`. Its text, id and first date don't change."""
     used = [each for each in (old.last_used, new.last_used) if each is not None]
     limits = [each for each in (old.expires, new.expires) if each is not None]
     return replace(

@@ -1,9 +1,9 @@
-"""Finds what in an utterance may become a memory: the user's statements about themselves and
-theirs, word for word.
+"""Finds what may become a memory in an utterance: the user's statements about themselves and what
+is theirs (family, pets, things), word for word.
 
-Cautious rules for English. These are no statements, whatever they look like: questions,
-suppositions, hearsay, stories, declared jokes, anything taken back or not to be kept, and whatever
-is meant to change the assistant, its rules or its memory.
+The rules are cautious and for English. The following don't count as statements, whatever they look
+like: questions, suppositions, hearsay, stories, declared jokes, anything taken back or not to be
+stored, and whatever is meant to change the assistant, its rules or its memory.
 """
 
 import re
@@ -18,16 +18,16 @@ from assistant.language.sentences import Sentence, sentences
 from assistant.memory.records.memory import LONGEST_READ
 
 MOST_WORDS = 30
-"""Of one statement."""
+"""Maximum number of words of one statement."""
 FEWEST_WORDS = 2
 MOST = 6
-"""Statements of one utterance."""
+"""Maximum number of statements of one utterance."""
 VERBLESS = 4
 """Maximum number of words of an addition like "my parrot", which continues what was said before."""
 
 _I = r"(?:i|i'm|i've|i'll|im|ive|my|mine|me|we|we're|we've|our|ours|us|myself)"
 OWN = re.compile(rf"\b{_I}\b", re.IGNORECASE)
-"""The user speaks about themselves or theirs."""
+"""Matches when the user speaks about themselves or something of theirs."""
 KIN = r"(?:mum|mom|mummy|dad|daddy|gran|granny|grandma|grandpa|grandad|nan|nana|auntie|mam)"
 _STARTS = re.compile(
     rf"(?:(?:when|since|because|cause|'cause|as) )?(?:{_I}|{KIN})\b", re.IGNORECASE
@@ -42,7 +42,7 @@ _LEADING = re.compile(
     re.IGNORECASE,
 )
 _IRONIC = re.compile(r"(?:oh )?(?:yeah|sure|of course|right),? (?:right,? )?i\b", re.IGNORECASE)
-"""Oh yeah, I'm the Queen of Sheba."""
+"""How ironic sentences begin: `Oh yeah, I'm the Queen of Sheba.`"""
 _SUBJECT = r"(?:i|i'm|i've|i'll|im|ive|my|we|we're|we've|our)"
 _CLAUSES = re.compile(
     rf"\s*[,;:–—]\s*|\s+(?=(?:and|but|so|because|cause|'cause|although|though|otherwise)\s+"
@@ -132,7 +132,7 @@ _LIKED = re.compile(
     r"can't stand)\b(?: \S+){3,}",
     re.IGNORECASE,
 )
-"""What the user likes about the assistant."""
+"""What the user likes or hates about the assistant."""
 _TAG = re.compile(
     r"^(?:isn't it|aren't (?:i|we|they)|haven't (?:i|we)|can't (?:i|we)|don't (?:i|we)|"
     r"didn't (?:i|we)|"
@@ -151,7 +151,7 @@ _CORRECTING = re.compile(
 _SILENCES = re.compile(
     f"{_COMMANDS_MEMORY.pattern}|{_SUPPOSED.pattern}|{_HEARSAY.pattern}", re.IGNORECASE
 )
-"""Nothing in the rest of the sentence is believed."""
+"""After such words, nothing in the rest of the sentence is believed."""
 _NUMBER = rf"(?:\d+|{one_of(numbers())})"
 _RECOUNTED = re.compile(rf"\b{_NUMBER}\b[^,]*, (?:the )?{_NUMBER}[\s!.,]", re.IGNORECASE)
 
@@ -164,7 +164,7 @@ _TELLS = re.compile(
     r"both|no)"
     r"(?!\w)|\w+(?:'s|s)? (?:is|are|was|were|has|have|had|at|in|from)\b|[A-Z]\w+ and\b"
 )
-"""How a clause begins that is not a command."""
+"""How a clause that is not a command begins."""
 _BROKEN_OFF = re.compile(
     r"\b(?:the|an?|my|our|and|but|or|to|of|with|for|because|so)$"
     r"|^\S+ (?:\w+ )?(?:do|does|did|can|can't|am|have|haven't|will|was|wasn't|too)$",
@@ -194,7 +194,7 @@ class _Clause:
 
 
 def statements(said: str) -> list[str]:
-    """Quotes of the user's statements in order; none if there are none.
+    """Quotes of the user's statements, in order.
 
     >>> statements("Oh, I'm vegan, what's for dinner?")
     ["I'm vegan"]
@@ -215,8 +215,8 @@ def statements(said: str) -> list[str]:
 
 
 def must_not_be_kept(said: str) -> bool:
-    """Whether nothing may be derived from it: it is not to be kept, was taken back, or can't have
-    been spoken."""
+    """Whether nothing may be derived from an utterance: the user doesn't want it stored or took it
+    back, or it can't have been spoken."""
     plain = said.replace("’", "'")
     if len(said) > LONGEST_READ or not _spoken(plain):
         return True
@@ -224,8 +224,8 @@ def must_not_be_kept(said: str) -> bool:
 
 
 def declarative_sentences(said: str) -> list[str]:
-    """Whole sentences that state anything: not enough for a fact about the user, but for the topic
-    of a conversation. Ends at the first doubtful clause.
+    """Whole sentences that state anything. That is not enough for a fact about the user, but it is
+    enough for the topic of a conversation. Each ends at its first doubtful clause.
 
     >>> declarative_sentences("The roof leaks over the back bedroom, I guess it's old")
     ['The roof leaks over the back bedroom']
@@ -248,7 +248,7 @@ def declarative_sentences(said: str) -> list[str]:
 
 
 def _spoken(text: str) -> bool:
-    """Whether it can have been said: it has no marks of a template, a list or a program."""
+    """Whether a text could have been spoken: it has no marks of a template, list or program."""
     if "   " in text:
         return False
     return _WRITTEN.search(text) is None and sanitised(text) == " ".join(text.split())
@@ -275,12 +275,12 @@ def _clauses(sentence: Sentence) -> Iterator[_Clause]:
 def _of_sentence(
     text: str, clauses: list[_Clause], ordered: bool
 ) -> tuple[list[tuple[int, int]], bool]:
-    """The spans of statements. Each begins with a clause about the user, and continues with what
-    explains it.
+    """The spans of statements. Each begins with a clause about the user, and continues with clauses
+    that explain it. The second value returned is `ordered` as it stands after these clauses.
 
     Args:
         ordered: whether an attempt to change the assistant, its rules or its memory came just
-            before. The same is returned for the end.
+            before.
     """
     spans: list[tuple[int, int]] = []
     before: _Clause | None = None
@@ -331,7 +331,7 @@ def _begins(words: str) -> bool:
 
 
 def _breaks(words: str) -> bool:
-    """Whether it is a question, a command, a doubt, something temporary, or about the assistant."""
+    """Whether a clause is a question, command or doubt, or about the assistant or the moment."""
     if _UNSURE.search(words) or _PASSING.search(words):
         return True
     if WISHED.match(words):
@@ -341,7 +341,7 @@ def _breaks(words: str) -> bool:
 
 
 def _stands(quote: str) -> bool:
-    """Whether it says one thing in enough words, and doesn't correct itself."""
+    """Whether a quote says one thing in enough words, and doesn't correct itself."""
     count = len(quote.split())
     if _POINTS.match(quote) and not (re.search(r" [A-Z][a-z]", quote) or OWN.search(quote)):
         return False

@@ -1,4 +1,4 @@
-"""Traces an answer back to what it was based on, in the running conversation and before."""
+"""Traces an answer back to its sources, in the running conversation and earlier ones."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,9 +22,10 @@ from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.retrieval.question import follows_up
 
 LONGEST_TEXT = 2000
-"""Characters of a text that are examined."""
+"""Maximum number of characters of a text that are examined."""
 FEW_SOURCES = 3
-"""A memory based on more exchanges, such as a summary, only includes those that say the same."""
+"""If a memory is based on more exchanges than this, such as a summary, only those that say the same
+are included."""
 
 Everything = Mapping[str, Memory]
 """All of the user's memories by id."""
@@ -48,7 +49,7 @@ class ToldItem:
 
 
 class AnswerTracer:
-    """Traces answers to their sources, in this conversation and before."""
+    """Traces answers to their sources, in this conversation and earlier ones."""
 
     def __init__(
         self, turns: Sequence[AnsweredTurn], everything: Everything, lexicon: TextAnalyzer
@@ -57,14 +58,14 @@ class AnswerTracer:
         self._everything = everything
         self._lexicon = lexicon
         self._words: set[str] = set()
-        """Those that identified the sources."""
+        """Words that identified the sources."""
         self._followed: dict[int, bool] = {}
         self.exchanges: set[str] = set()
         self.memories: set[str] = set()
         self.things: list[ToldItem] = []
 
     def follow(self, place: int) -> bool:
-        """Whether this turn's answer was based on anything else."""
+        """Whether this turn's answer was based on a memory or an earlier turn."""
         if place not in self._followed:
             self._followed[place] = self._follow(place)
         return self._followed[place]
@@ -97,13 +98,14 @@ class AnswerTracer:
         return bool(found)
 
     def _asked_before(self, place: int) -> set[str]:
-        """The same question, asked earlier in this conversation."""
+        """Ids of earlier exchanges of this conversation in which the same question was asked."""
         asked = content_words(self._turns[place].exchange.user_text)
         exchanges = [turn.exchange for turn in self._turns[:place]]
         return {each.id for each in exchanges if content_words(each.user_text) == asked}
 
     def _contribution(self, place: int) -> str:
-        """What an exchange adds to what is known."""
+        """The words by which an exchange adds knowledge: the answer, if the user asked, else the
+        user's words."""
         exchange = self._turns[place].exchange
         asked = is_question(exchange.user_text)
         return (exchange.assistant_text if asked else exchange.user_text)[:LONGEST_TEXT]
@@ -128,7 +130,7 @@ class AnswerTracer:
         self.things += [thing_of(each) for each in origins or [memory]]
 
     def _origins(self, answer: Memory, words: set[str]) -> list[Memory]:
-        """What the user had said before the assistant said it."""
+        """The user's earlier statements from which an answer of the assistant came."""
         named = words & distinct(answer.text, self._lexicon)
         own = stems(answer.text, self._lexicon)
         return [
@@ -143,14 +145,14 @@ class AnswerTracer:
         ]
 
     def echoes(self, gone: Collection[str]) -> set[str]:
-        """Other exchanges in which the assistant said it, but the user had not."""
+        """Ids of other exchanges in which the assistant, but not the user, said `things`."""
         texts = [thing.text for thing in self.things]
         named = {stem for text in texts for stem in distinct(text, self._lexicon)} & self._words
         said_elsewhere = (each for each in self._exchanges() if each[0] not in gone)
         return echoes(said_elsewhere, texts, named, self._lexicon)
 
     def _exchanges(self) -> Iterable[tuple[str, str, str]]:
-        """Ids, and both sides' words."""
+        """Ids of all exchanges, with both sides' words."""
         for turn in self._turns:
             yield turn.exchange.id, turn.exchange.user_text, turn.exchange.assistant_text
         for memory in self._everything.values():
@@ -191,7 +193,7 @@ def thing_of(memory: Memory) -> ToldItem:
 def sources_of(
     memory: Memory, words: Collection[str], everything: Everything, lexicon: TextAnalyzer
 ) -> set[str]:
-    """The exchanges a memory was taken from; if there are many, those that say most of `words`."""
+    """Ids of the exchanges a memory is based on; of many, only those with most of `words`."""
     sources = set(memory.sources) - {ADDED_BY_USER}
     if memory.kind is MemoryKind.EXCHANGE or len(sources) <= FEW_SOURCES:
         return sources
@@ -206,7 +208,7 @@ def sources_of(
 
 
 def repetitions_of(exchange: str, everything: Everything) -> set[str]:
-    """The other exchanges in which the user said the same."""
+    """Ids of all exchanges in which the user said the same as in this one; none if not repeated."""
     return {
         source
         for memory in everything.values()

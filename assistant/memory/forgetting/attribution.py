@@ -2,7 +2,7 @@
 
 A model doesn't say which note it used. But the answer's words that are not in the question came
 from somewhere: from a note that has these words, in any inflection. Names and numbers count more,
-since nearly every fact asked for is one.
+since nearly every fact that is asked for is a name or a number.
 """
 
 import re
@@ -20,14 +20,14 @@ from assistant.memory.retrieval.question import ASSISTANT_DID
 DISTINCT = 3.0
 """Weight of a name or a number; any other word has 1."""
 ENOUGH = 2.0
-"""Weight of the words that a note must share with an answer: two words, or one name."""
+"""Minimum weight of the words that a note shares with an answer: two words, or one name."""
 MOST_OF_IT = 0.5
-"""Share of an answer's new words, by weight, that identifies a note as its source."""
+"""Minimum share of an answer's new words, by weight, that identifies a note as its source."""
 FEWEST_FOR_SAME = 5
 """Minimum number of letters of a stem that may match a longer one: allerg, allergi."""
 LONGEST_TAIL = 3
 LEAST_ASKED = 0.5
-"""Share of a question's words that a note needs to be the source of a yes or no."""
+"""Minimum share of a question's words that the source of a yes or no contains."""
 
 SAYING = frozenset(
     listed(
@@ -35,11 +35,11 @@ SAYING = frozenset(
         " actual cours great nice love happi glad sorri help pleas thank hello welcom"
     )
 )
-"""Stems of words about the telling itself, and of courtesy."""
+"""Stems of words about saying and remembering, and of courtesies."""
 SAME = synonym_stems("things", "tellings")
 """Stems that count as equal in a question and its answer's source."""
 CHANGED = frozenset({"die", "lie", "tie"})
-"""English stems that some of their words do not begin with: die, dying."""
+"""English stems with which some of their word forms don't begin: die, dying."""
 _WORD = re.compile(r"[^\W_][\w'’.-]*\w|[^\W_]")
 _MINE = re.compile(r"\b(i|i'm|i've|i'd|my|mine|myself|we|our|ours|us|the user)\b", re.IGNORECASE)
 _FAVOUR = re.compile(
@@ -76,8 +76,8 @@ class _Fit:
 
 
 def distinct(text: str, lexicon: TextAnalyzer) -> set[str]:
-    """Stems of the names and numbers in a text: capitals within its sentences, digits, numerals. A
-    text that is just a name is missed, since it begins the sentence."""
+    """Stems of the names and numbers in a text: words capitalised within a sentence, digits and
+    numerals. A text that is just a name is missed, since the name begins the sentence."""
     found = {f"#{each}" for each in numbers_in(text)}
     for match in _WORD.finditer(text):
         word = match.group()
@@ -88,7 +88,7 @@ def distinct(text: str, lexicon: TextAnalyzer) -> set[str]:
 
 
 def stems(text: str, lexicon: TextAnalyzer) -> set[str]:
-    """What a text is about: stems of its words, and `#` with digits for its numbers."""
+    """Stems of the words that a text is about, and `#` with digits for its numbers."""
     return lexicon.content_and_numbers(text) - SAYING
 
 
@@ -105,7 +105,8 @@ def may_have(
 
 
 def _beginnings(stem: str) -> tuple[str, ...]:
-    """Letters that every word of a stem has: city → citi, dying → die."""
+    """Strings, at least one of which is in every word with this stem: "cit" for citi, since the
+    stem of "city" is citi; "d" for die, since that of "dying" is die."""
     if stem in CHANGED:
         return (stem[0],)
     if stem[0] != "#":
@@ -132,14 +133,14 @@ def attributed_sources(
 ) -> tuple[list[Source], set[str]]:
     """The sources an answer was based on, best first, and the words that identified them.
 
-    There are several if each says something that no other does, or if they say the same: forgetting
-    only one of them would change nothing. There are none if the answer says that it doesn't know,
-    or has its words from elsewhere.
+    Several sources are returned if each says something that no other does, or if they say the same,
+    since forgetting only one of them would change nothing. None are returned if the answer says
+    that it doesn't know, or if its words came from elsewhere.
 
     Args:
         sources: the likeliest first.
-        earlier: the words before, if a question with little content ("And how old is he?") refers
-            to them.
+        earlier: the user's previous words, if a question with little content ("And how old is he?")
+            refers to them.
     """
     said = answer.replace("’", "'")
     if not said.strip() or _UNKNOWING.search(said):
@@ -217,8 +218,8 @@ def _of_the_rest(fit: _Fit, left: set[str], weights: Mapping[str, float]) -> _Fi
 
 
 def _tells(fit: _Fit, whole: float, *, mine: bool) -> bool:
-    """Whether the shared words are more than chance. What isn't asked about the user is mostly
-    answered from general knowledge."""
+    """Whether the shared words are more than a coincidence. Questions that aren't about the user
+    are mostly answered from general knowledge."""
     if not fit.shared:
         return False
     if mine:
@@ -229,8 +230,8 @@ def _tells(fit: _Fit, whole: float, *, mine: bool) -> bool:
 def _by_question(
     fits: Sequence[_Fit], asked: set[str], weights: Mapping[str, float]
 ) -> _Fit | None:
-    """ "Do I like coffee?" "No.": the likeliest source about the subject of the question. An answer
-    with names or numbers of its own has them from elsewhere."""
+    """The likeliest source about the subject of the question, for answers such as the "No." to "Do
+    I like coffee?". If the answer has names or numbers of its own, they came from elsewhere."""
     if any(weight == DISTINCT for weight in weights.values()):
         return None
     least = max(1, LEAST_ASKED * len(asked))

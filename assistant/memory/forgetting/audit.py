@@ -1,10 +1,10 @@
 """Checks whether traces of forgotten things are left: the state of the stores, and texts that the
 user remembers having said.
 
-Between two purges, a table has older versions, and the transcript a log and free pages, mostly of
-what was added and changed since. So only actual evidence counts as found: a removed memory in an
-older version, an unknown file, a text. The rest is reported as unprovable; with `clean` it is
-removed first.
+Between two purges, additions and changes leave older versions in the table, and a log and free
+pages in the transcript. So only actual evidence counts as found: a removed memory in an older
+version, an unknown file, or one of the texts. Everything else is reported as unprovable; with
+`clean`, it is removed first.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ class AuditReport:
 
     `removed` counts memories of older versions that are gone from the newest, or have other words
     there; `unknown` are files that no part of the program claims; `strange` counts malformed
-    tombstones; `unfinished`: whether a purge was not finished.
+    tombstones; `unfinished` means that a purge was not finished.
     """
 
     layout: Layout

@@ -16,10 +16,10 @@ QUOTED = 8
 
 @dataclass(frozen=True, slots=True)
 class Cascade:
-    """`deleted` are to be deleted, `changed` to be written. A memory that loses its words but was
-    also said elsewhere is in both, under two ids; `ids` are those that are gone altogether. `named`
-    are the deleted ones that the request itself meant; `staying` are ids of exchanges that stay
-    although those were based on them."""
+    """`deleted` are the memories to delete, `changed` those to write. A memory that loses its words
+    but was also said elsewhere is in both, under two ids; `ids` are the ids that are gone
+    altogether. `named` are the deleted memories that the request itself meant; `staying` are the
+    ids of exchanges that are not deleted although memories in `named` were based on them."""
 
     deleted: Sequence[Memory]
     changed: Sequence[Memory]
@@ -35,7 +35,7 @@ def cascade(
     ids: Iterable[str],
     exchanges: Collection[str],
 ) -> Cascade:
-    """Determine what goes with these memories and exchanges.
+    """Determine what is deleted or changed together with these memories and exchanges.
 
     Args:
         everything: all of the user's memories by id.
@@ -75,7 +75,7 @@ def cascade(
 def _named(
     everything: Mapping[str, Memory], ids: Iterable[str], going: frozenset[str]
 ) -> list[Memory]:
-    """Those of these memories that go with the exchanges; one repeated elsewhere stays as that."""
+    """The memories with these ids, except quotes that were also said in a remaining exchange."""
     found = (everything[key] for key in ids if key in everything)
     return [
         memory
@@ -85,15 +85,16 @@ def _named(
 
 
 def _sums_up(memory: Memory, exchanges: frozenset[str]) -> bool:
-    """A summary goes with the first of its exchanges, since it is unknown which words came from
-    which. It is written again without it."""
+    """A summary is deleted with any one of its exchanges, since it is unknown which words came from
+    which exchange. It is written again without that exchange."""
     return memory.kind is MemoryKind.SUMMARY and not exchanges.isdisjoint(memory.sources)
 
 
 def _retold(
     memories: Iterable[Memory], going: frozenset[str], transcript: Transcript, user: str
 ) -> dict[str, Memory | None]:
-    """For memories said several times, once in these exchanges: what the other exchanges leave."""
+    """Memories said several times that were also said in deleted exchanges, by id: each as the
+    remaining exchanges leave it, or None."""
     hit = [
         memory
         for memory in memories
@@ -126,7 +127,7 @@ def _without(
     quoting: Collection[str],
     ids: Mapping[str, str],
 ) -> Memory:
-    """A memory that stays, without its links to those that go; `ids` are others' new ids."""
+    """A remaining memory, without its links to deleted ones; `ids` maps others' old ids to new."""
     supersedes = (ids.get(key, key) for key in memory.supersedes if key in ids or key not in gone)
     by = memory.superseded_by
     return replace(

@@ -1,4 +1,4 @@
-"""Every file of a home, with what it belongs to. In RAM, words are in the window and its summary,
+"""Lists the files of a home, with their owners. In RAM, words are in the window and its summary,
 the index, the encoder's cache, memories and events on their way to the disk, the profile, and the
 language model's cache of the prompt.
 
@@ -17,7 +17,7 @@ MEMORIES = "memories"
 ASIDE = "damaged"
 
 DATA_INVENTORY: Mapping[str, tuple[str, ...]] = {
-    # With a person's words.
+    # Files with a person's words.
     "transcript": tuple(
         f"transcript.sqlite3{ending}" for ending in ("", "-wal", "-shm", "-journal")
     ),
@@ -26,20 +26,20 @@ DATA_INVENTORY: Mapping[str, tuple[str, ...]] = {
     "settings": ("settings.toml", "settings.new"),
     "conversion": ("converting/*", "converted/*"),  # a copy, while a home is encrypted or decrypted
     "recordings": ("recordings/*.jsonl", "recordings/*.new", "recordings/.lock"),
-    # Without.
+    # Files without such words.
     "marker": ("memories/forgotten.lance/*",),  # ids of what was forgotten
     "reading": ("memories.reading",),  # says that the memories are being read
-    "saving": ("memories.saving",),  # names of stores set aside that are still to be brought over
+    "saving": ("memories.saving",),  # names of stores set aside, to recover memories from
     "key": ("encryption.json", "encryption.new"),
     "receipts": ("receipts.jsonl", "receipts.new"),
     "ledger": ("ledger.jsonl",),  # times of turns
     "logs": ("logs/assistant.log", "logs/assistant.log.[123]", "logs/native.log"),
-    "door": ("door/address", "door/address.new", "door/socket"),  # where commands reach it
-    "finder": (".DS_Store", "*/.DS_Store"),  # what macOS knows of a folder
+    "door": ("door/address", "door/address.new", "door/socket"),  # for commands to find it
+    "finder": (".DS_Store", "*/.DS_Store"),  # how macOS shows a folder
     "use": (".in-use",),  # the lock of a data folder in use
 }
-"""File patterns relative to the home, by the name of what they belong to, which receipts contain;
-`*` also matches folders."""
+"""File patterns relative to the home, by the name of their owner; `*` also matches folders.
+Receipts contain these names."""
 
 
 def set_aside(home: Home) -> list[Path]:
@@ -48,11 +48,11 @@ def set_aside(home: Home) -> list[Path]:
 
 
 def files(home: Home, folder: Path | None = None) -> Iterator[tuple[Path, str | None]]:
-    """Each file of a home, with its name in `DATA_INVENTORY`; None if it has none. Links are not
-    followed, and have no name.
+    """Each file of a home, with the name of its owner in `DATA_INVENTORY`; None if it has none.
+    Links are not followed, and have no owner.
 
     Args:
-        folder: where the memories are, if elsewhere.
+        folder: where the memories are, if not in the home's own folder.
     """
     own = folder is None or folder == home.memories
     inside = not own and folder is not None and folder.is_relative_to(home.root)
@@ -80,7 +80,7 @@ def _name_of(path: Path, relative: Path) -> str | None:
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    """Everything but folders; `rglob` follows no links."""
+    """All files and links below a folder; `rglob` doesn't follow links."""
     if folder.is_dir():
         yield from sorted(
             path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()

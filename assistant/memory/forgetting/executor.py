@@ -1,10 +1,10 @@
 """Carries out forgetting, from the request to the last byte: one executor for all callers.
 
-    hide      out of recall, window, summary and prompt at once; recorded on disk as ids only
-    undo      within the grace time, brings everything back, even after a restart
+    hide      at once from recall, window, summary and prompt; records only the ids on disk
+    undo      within the grace time: brings everything back, even after a restart
     purge     after the grace time while nobody speaks, or at once if somebody waits for it
 
-What is recorded stays hidden at the next start, before anything is recalled; an interrupted purge
+Recorded items are hidden again at the next start, before anything is recalled; an interrupted purge
 starts again from the beginning.
 """
 
@@ -42,22 +42,22 @@ SOON_S = 0.05
 
 
 class HidesItems(Protocol):
-    """Something in RAM that shows what was said or is remembered."""
+    """Something in RAM that shows exchanges or memories."""
 
     def hide(self, items: HiddenItems) -> None:
-        """Hide the items before it returns. Repeatable."""
+        """Hide the items before returning. May be called repeatedly."""
 
     def unhide(
         self, items: HiddenItems, exchanges: Sequence[tuple[str, Exchange]]
     ) -> Sequence[Exchange]:
-        """Undo `hide`. Returns exchanges that only this had kept.
+        """Undo `hide`. Returns the exchanges that only this object had stored.
 
         Args:
-            exchanges: those in the transcript, each with its conversation's id.
+            exchanges: the hidden ones in the transcript, each with its conversation's id.
         """
 
     def purged(self, items: HiddenItems, *, clean: bool) -> None:
-        """They can't be brought back any more. Unless `clean`, traces of them were found."""
+        """Called once items can't be brought back. Unless `clean`, traces of them were found."""
 
 
 class LiveConversation(HidesItems, Protocol):
@@ -69,12 +69,12 @@ class LiveConversation(HidesItems, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class UndoResult:
-    """What has been brought back."""
+    """The items that have been brought back."""
 
     items: HiddenItems
     exchanges: tuple[Exchange, ...]
     memories: tuple[Memory, ...]
-    """Those of `items` that exist; not those merely based on the exchanges."""
+    """The memories of `items` that exist; not memories merely based on the exchanges."""
 
 
 class ForgettingExecutor:
@@ -84,7 +84,7 @@ class ForgettingExecutor:
     Args:
         hides: called on the event loop; more may be added.
         quiet: waits until nobody speaks; None if no session is running.
-        live: the running conversation, of which requests may name the last exchange.
+        live: the running conversation, whose last exchange requests may name.
     """
 
     def __init__(
@@ -116,14 +116,14 @@ class ForgettingExecutor:
         self._purging: HiddenItems | None = None
         self._undoing: set[str] = set()
         self._awaited: set[str] = set()
-        """Ids that somebody is purging; `run` leaves them alone."""
+        """Ids of items that a caller of `purge_now` is purging; `run` ignores them."""
         self._unnoted: set[str] = set()
-        """Ids that are not recorded on disk."""
+        """Ids of hidden items that are not recorded on disk."""
 
     @property
     def attended(self) -> bool:
-        """Whether due items are purged automatically; otherwise the next start or command does
-        it."""
+        """Whether due items are purged automatically; otherwise the next start or command purges
+        them."""
         return self._quiet is not None
 
     @property
@@ -137,16 +137,16 @@ class ForgettingExecutor:
 
     @property
     def hidden(self) -> tuple[HiddenItems, ...]:
-        """What is not purged yet, oldest first, as far as this process knows."""
+        """The items that are not purged yet, oldest first, as far as this process knows."""
         return tuple(self._hidden)
 
     async def pending(self) -> tuple[HiddenItems, ...]:
-        """The same, including what is recorded on disk. Raises StoreError."""
+        """The items not purged yet, including all recorded on disk. Raises StoreError."""
         await self.load()
         return self.hidden
 
     async def load(self) -> None:
-        """Read what an earlier session or another process has recorded on disk. Raises
+        """Read the items that an earlier session or another process has recorded on disk. Raises
         StoreError."""
         while True:  # hiding and undoing meanwhile don't wait for the disk
             before = self._changes
@@ -170,7 +170,7 @@ class ForgettingExecutor:
         """Hide items at once; they are purged after the grace time.
 
         Raises:
-            StoreError: they are hidden but could not be recorded, so only this session knows.
+            StoreError: the items could not be recorded on disk, so only this session hides them.
         """
         items = HiddenItems.of(self._user, exchanges, memories, self._now(), self._grace)
         await self._hide(items)
@@ -180,7 +180,7 @@ class ForgettingExecutor:
         """Hide items at once and delete them for good, even if somebody speaks.
 
         Raises:
-            StoreError: they are hidden, and the next start or command will try again.
+            StoreError: the items are only hidden; the next start or command will try again.
         """
         items = HiddenItems.of(self._user, exchanges, memories, self._now())
         self._awaited.add(items.id)
@@ -191,7 +191,7 @@ class ForgettingExecutor:
             self._awaited.discard(items.id)
             self._change()
         if result is None:
-            raise StoreError("Another program has brought it back meanwhile.")
+            raise StoreError("Another program has undone this request to forget.")
         return result
 
     async def _hide(self, items: HiddenItems) -> None:
@@ -208,7 +208,7 @@ class ForgettingExecutor:
             self._emit(ForgettingBegan(items.id, items.exchanges, items.memories, items.due))
 
     async def undo(self, key: str | None = None) -> UndoResult | None:
-        """Bring back what was forgotten last, or under this id; None if it is too late.
+        """Bring back the items forgotten last, or those with this id; None if it is too late.
 
         Raises:
             StoreError: the transcript can't be read or written; nothing has changed.
@@ -241,8 +241,8 @@ class ForgettingExecutor:
         self._emit(ForgettingUndone(items.id))
         try:
             memories = await asyncio.to_thread(self._memories.some, items.memories)
-        except StoreError as error:  # they are back all the same
-            logger.warning("what was brought back can't be read yet: %s", error)
+        except StoreError as error:  # they are back nonetheless
+            logger.warning("the memories brought back can't be read yet: %s", error)
             memories = ()
         return UndoResult(items, tuple(exchanges.values()), tuple(memories))
 
@@ -262,7 +262,7 @@ class ForgettingExecutor:
         try:
             await self.load()
         except StoreError as error:
-            logger.warning("what is to be forgotten can't be read: %s", error)
+            logger.warning("the list of pending deletions can't be read: %s", error)
             return False
         for items in [each for each in self._hidden if each.over(self._now())]:
             if items.id in self._awaited:
@@ -272,9 +272,9 @@ class ForgettingExecutor:
             try:
                 await self._purge_one(items)
             except StoreError as error:
-                logger.warning("what is to be forgotten stays hidden for now: %s", error)
+                logger.warning("a purge failed; its items stay hidden: %s", error)
                 return False
-            except Exception:  # it must be tried again, whatever it was
+            except Exception:  # the purge must be retried, whatever the error
                 logger.exception("a purge failed")
                 return False
         return True
@@ -282,8 +282,8 @@ class ForgettingExecutor:
     # -- for callers on a thread; blocking --------------------------------------------------------
 
     def wait_for(self, work: Coroutine[Any, Any, Result]) -> Result:
-        """Run it on the event loop of the session, or on this thread if there is none. Not from the
-        loop's own thread. Raises as `work`, and StoreError if the session ends."""
+        """Run `work` on the event loop of the session, or on this thread if there is none. Not for
+        the loop's own thread. Raises as `work`, and StoreError if the session ends."""
         return asyncio.run(work) if self._loop is None else run_on_loop(self._loop, work)
 
     def turns(self) -> list[AnsweredTurn]:
@@ -300,7 +300,7 @@ class ForgettingExecutor:
     # -- inside ---------------------------------------------------------------------------------
 
     async def _purge_one(self, items: HiddenItems) -> PurgeResult | None:
-        """None if it was brought back. Raises what the purge does; it then stays hidden."""
+        """Purge items; None if they were brought back. Raises as `purge`; they are then hidden."""
         async with self._one_purge:
             if items not in self._hidden:
                 return None
@@ -322,7 +322,7 @@ class ForgettingExecutor:
         return result
 
     def _purge_unless_undone(self, items: HiddenItems) -> PurgeResult | None:
-        """Another process may have undone it, if this one can't be reached."""
+        """Another process may have undone the request, even if it could not reach this one."""
         noted = {each.id for each in self._transcript.hidden(self._user)}
         if items.id not in noted | self._unnoted:
             return None
@@ -342,7 +342,7 @@ class ForgettingExecutor:
         self._changed.set()
 
     def _until_next(self) -> float | None:
-        """Never long, since the clock may be changed."""
+        """Seconds until the next purge; never many, since the clock may be changed."""
         if not self._hidden:
             return None
         next_due = (min(each.due for each in self._hidden) - self._now()).total_seconds()

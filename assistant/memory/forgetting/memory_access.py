@@ -1,4 +1,4 @@
-"""One user's memories, as requests to forget find and purge them: loaded or not."""
+"""Access to one user's memories, loaded or not, for requests to forget."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -11,7 +11,8 @@ from assistant.memory.store.table import MemoryTable
 from assistant.memory.user_memory import UserMemory
 
 FOUND = 20
-"""Memories similar to a topic that are examined; those that have its words are found anyway."""
+"""Number of memories similar to a topic that are examined; memories with its words are found
+anyway."""
 
 
 @dataclass(slots=True)
@@ -21,9 +22,10 @@ class MemoryAccess:
     Args:
         memory: the long-term memory, if it is loaded.
         table: the open table, if no session is running.
-        load: in that case, loads the long-term memory, to search by meaning; may raise ModelError.
+        load: loads the long-term memory to search by meaning, if no session is running; may raise
+            ModelError.
         open_earlier: opens memories of earlier sessions, in a session that remembers nothing beyond
-            the conversation. They are only purged.
+            the conversation. These memories are only purged.
     """
 
     user: str
@@ -35,14 +37,14 @@ class MemoryAccess:
     def outlines(
         self, exchanges: Collection[str] | None = None, ids: Collection[str] = ()
     ) -> Mapping[str, Memory]:
-        """Quick but incomplete memories by id: at least those based on these exchanges, and these
-        memories; default: all."""
+        """Memories by id, quick to get but incomplete: at least those based on these exchanges and
+        those with these ids; all by default."""
         if self.memory is not None:
             return self.memory.index.outlines(exchanges, ids)
         return {each.id: each for each in self.rows()}
 
     def some(self, ids: Collection[str]) -> Collection[Memory]:
-        """Those of these that exist and are not hidden."""
+        """The memories with these ids that exist and are not hidden."""
         if self.table is not None:
             return self.table.get(self.user, list(ids))
         return self.outlines((), ids).values() if ids else ()
@@ -55,7 +57,7 @@ class MemoryAccess:
         return in_order(table, self.user) if table is not None else ()
 
     def find(self, topic: str) -> Recalled:
-        """Memories similar to a topic. Raises ModelError: there is no encoder."""
+        """Memories similar to a topic. Raises ModelError if there is no encoder."""
         memory = self.memory or (self.load() if self.load is not None else None)
         return memory.find(topic, FOUND) if memory is not None else Recalled()
 

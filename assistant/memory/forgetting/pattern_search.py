@@ -2,7 +2,7 @@
 could have on a disk, and bytes of vectors.
 
 Each form is identified by eight of its bytes. Data is read as 64-bit numbers at all eight offsets,
-and a bit table tells which may match: 20 MB take about 0.2 s, no matter how many secrets there are.
+and a bit table shows which may match: 20 MB take about 0.2 s, no matter how many secrets there are.
 """
 
 import json
@@ -15,24 +15,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 ANCHOR = 8
-"""Bytes that identify a form; shorter forms are searched for one by one."""
+"""Number of bytes that identify a form; shorter forms are searched for one by one."""
 SHORTEST_IN_BINARY = 6
-"""Bytes; shorter forms occur by chance in megabytes of vectors."""
+"""Minimum length, in bytes, of a form searched for in binary data: shorter ones occur in megabytes
+of vectors by chance."""
 SHORT_ONES = 64
 """Maximum number of short forms searched for."""
 PIECE = 20
 """Minimum number of characters of a part of a text that is searched for by itself."""
 WORDS = 6
-"""Words in a part of a text that is one long clause."""
+"""Number of words in each part of a long clause."""
 BLOB = 64
-"""Bytes of a part of a vector; three such parts, and the whole, are searched for."""
+"""Number of bytes of a part of a vector; three such parts, and the whole, are searched for."""
 FEWEST_DISTINCT = 8
-"""Minimum number of different bytes: a vector of zeros is everywhere."""
+"""Minimum number of different bytes in a part of a vector: zeros are everywhere."""
 HASH_BITS = 22
 HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 LOOKED_AT = 16
-"""Places in a form where its identifying bytes may be."""
+"""Rough number of positions in a form at which its identifying bytes may be."""
 
 CLAUSE = re.compile(r"[.!?;:,\n]+")
 
@@ -48,15 +49,15 @@ class PatternForm:
 
 @dataclass
 class SearchPatterns:
-    """The secrets to search for. `common` counts texts that also occur in what is kept, `short`
-    those too short to search for. Contains the words; never written anywhere."""
+    """The secrets to search for. `common` counts texts that also occur in texts that are kept,
+    `short` those too short to search for. Contains the words, so it is never written anywhere."""
 
     count: int
     common: int = 0
     short: int = 0
     any_case: bool = False
     texts: tuple[str, ...] = field(default=(), repr=False)
-    """Whole texts that occur in nothing that is kept."""
+    """Whole texts that don't occur in a text that is kept."""
     _anchored: dict[int, list[PatternForm]] = field(default_factory=dict, repr=False)
     _short: list[PatternForm] = field(default_factory=list, repr=False)
     _longest: int = 1
@@ -82,7 +83,7 @@ class SearchPatterns:
         Args:
             texts: each is searched for whole, and in parts that would give it away.
             blobs: vectors as they are stored.
-            kept: texts that stay; what occurs in them is no trace of what goes.
+            kept: texts that are not deleted; words that occur in them don't count as traces.
             any_case: search for them as typed, in lower case and in upper case.
         """
         texts = list(dict.fromkeys(text for text in map(str.strip, texts) if text))
@@ -174,7 +175,7 @@ def _hashes(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """The text, its clauses, and sequences of words of long ones."""
+    """The text, its clauses, and sequences of words from long clauses."""
     pieces = {text: None}
     for clause in CLAUSE.split(text):
         words = clause.split()
@@ -199,7 +200,7 @@ def _forms(text: str, *, any_case: bool) -> set[bytes]:
 
 
 def _cut(blob: bytes) -> Iterator[bytes]:
-    """The whole, its beginning, middle and end."""
+    """The whole vector, and its beginning, middle and end."""
     middle = max(0, len(blob) - BLOB) // 2
     pieces = (blob, blob[:BLOB], blob[middle : middle + BLOB], blob[-BLOB:])
     yield from {piece for piece in pieces if len(set(piece)) >= FEWEST_DISTINCT}
@@ -213,7 +214,7 @@ def _windows(content: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _standing_in(pieces: set[str], kept: list[str]) -> set[str]:
-    """Those that are part of a text that is kept."""
+    """The pieces that are part of a text that is kept."""
     if not kept:
         return set()
     known = list(pieces)

@@ -1,10 +1,11 @@
-"""The purge: deletes what is to be forgotten from every place that contains it, then searches for
-it.
+"""The purge: deletes items to be forgotten from every place that contains them, then searches for
+traces of them.
 
 The order matters. Recordings come first, while the transcript still knows which turns they contain,
 and once more at the end, since a turn in progress may have added to them. Tombstones are written
-before the first row is deleted, and finished when no file contains it: they tell whoever opens the
-store next that a purge was killed. A purge can be repeated from the beginning at any time.
+before the first row is deleted, and marked as finished once no file contains the rows: if a purge
+was killed, the unfinished tombstones show that to the next process that opens the store. A purge
+can be repeated from the beginning at any time.
 """
 
 import logging
@@ -44,11 +45,11 @@ def purge(
     table: MemoryTable | None,
     memory: UserMemory | None = None,
 ) -> PurgeResult:
-    """Purge items. Blocking, for some seconds. Items that no longer exist are fine.
+    """Purge items. Blocking, for some seconds. Items that no longer exist are ignored.
 
     Args:
         table: None if there are no memories.
-        memory: the user's, if loaded: RAM and table then change together through it.
+        memory: the user's long-term memory, if loaded; RAM and table then change together.
 
     Raises:
         StoreError: something could not be read or written; call it again later.
@@ -116,7 +117,7 @@ def purge_due_at_start(
 
 def _purge_forgotten_elsewhere(user: str, table: MemoryTable, transcript: Transcript) -> set[str]:
     """From this transcript, purge the user's exchanges for which the store has tombstones; from the
-    table, purge what a killed purge left. Returns the exchanges found in the transcript. Other
+    table, purge the rest of a killed purge. Returns the exchanges found in the transcript. Other
     users' data is never touched, even if it has a tombstone."""
     marks = table.forgotten.of(user)
     held = transcript.held(user, marks.exchanges)
@@ -137,13 +138,13 @@ def _purge_forgotten_elsewhere(user: str, table: MemoryTable, transcript: Transc
 
 
 def _purge_locations(transcript: Transcript, words: Redaction) -> None:
-    """Purge what holds words besides the transcript and the memories. Raises StoreError."""
+    """Purge the locations other than the transcript and the memories. Raises StoreError."""
     for location in transcript.locations:
         location.purge(words)
 
 
 def _suppress(transcript: Transcript, user: str, plan: Cascade, going: Collection[str]) -> None:
-    """Make sure that no deleted fact or summary is derived again from what stays."""
+    """Make sure that no deleted fact or summary is derived again from remaining exchanges."""
     lexicon = TextAnalyzer("en")  # facts are only derived in English
     fact_rows.suppress(
         transcript, user, plan.named, lambda a, b: a == b or same_words(a, b, lexicon)

@@ -16,7 +16,8 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """`exchanges` and `memories` are numbers of forgotten items; `unprovable` are sentences."""
+    """`exchanges` and `memories` are numbers of forgotten items; `unprovable` are sentences about
+    what can't be proved."""
 
     at: datetime
     exchanges: int
@@ -59,8 +60,8 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class PurgeResult:
-    """Ids of the deleted memories and exchanges, and of exchanges that stay although a deleted
-    memory was based on them; and what was searched afterwards."""
+    """Ids of the deleted memories and exchanges, and in `staying` those of exchanges that were not
+    deleted although a deleted memory was based on them; with the receipt of the search."""
 
     memories: tuple[str, ...]
     exchanges: tuple[str, ...]
@@ -69,7 +70,7 @@ class PurgeResult:
 
 
 MOST = 1_000
-"""Receipts that are kept, the newest."""
+"""Maximum number of receipts; the oldest are dropped."""
 
 
 def keep(root: Path, receipt: Receipt) -> None:
@@ -87,7 +88,7 @@ def keep(root: Path, receipt: Receipt) -> None:
 
 
 def read(root: Path) -> list[dict[str, Any]]:
-    """All receipts of a home, oldest first; none if there is no file. Raises StoreError."""
+    """All receipts of a home, oldest first; [] if there is no file. Raises StoreError."""
     path = Home(root).receipts
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()

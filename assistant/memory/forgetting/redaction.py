@@ -1,8 +1,9 @@
-"""What is removed from a recorded conversation when exchanges and memories are forgotten.
+"""Removes forgotten exchanges and memories from a recorded conversation.
 
-All events of a forgotten turn go. From other turns' events, its words are removed: whole texts are
-cut out of what quotes them, and if any of them is left, the whole value goes. Summaries rephrase,
-and the assistant's remarks quote freely, so both go if they may be based on what is forgotten.
+All events of a forgotten turn are deleted. Its words are also removed from other turns' events:
+whole texts are cut out of values that quote them; if any part of them is left, the whole value is
+replaced. Summaries rephrase, and the assistant's remarks quote freely, so both are removed if they
+may be based on forgotten items.
 """
 
 import re
@@ -24,9 +25,9 @@ WORD = re.compile(r"[^\W\d_]{3,}|\d+")
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """What is being forgotten. Contains the words; never written anywhere.
+    """The items that are being forgotten. Contains their words, so it is never written anywhere.
 
-    `exchanges` and `memories` are ids; `turns` has the numbers of the exchanges by conversation.
+    `exchanges` and `memories` are ids; `turns` has the exchanges' turn numbers by conversation.
     """
 
     user: str
@@ -44,14 +45,14 @@ class Redaction:
         memories: Collection[str],
         patterns: SearchPatterns,
     ) -> "Redaction":
-        """Call it before they are deleted from the transcript. Raises StoreError."""
+        """Call it before the exchanges are deleted from the transcript. Raises StoreError."""
         turns: dict[str, frozenset[int]] = {}
         for conversation, exchange in transcript.exchanges(user, set(exchanges)):
             turns[conversation] = turns.get(conversation, frozenset()) | {exchange.turn}
         return cls(user, frozenset(exchanges), frozenset(memories), turns, patterns)
 
     def without(self, conversation: str, rows: Sequence[Row]) -> list[Row] | None:
-        """What is left of a recording; None if nothing changes.
+        """The rows that are left of a recording; None if nothing changes.
 
         Args:
             conversation: the id of the recorded conversation; "" if unknown.
@@ -70,8 +71,9 @@ class Redaction:
     # -- inside ---------------------------------------------------------------------------------
 
     def _turns(self, conversation: str, rows: Sequence[Row]) -> set[int]:
-        """The numbers of the forgotten turns. For turns whose exchange was not recorded, because
-        the process was killed, the conversation tells; numbers may repeat across restarts."""
+        """The numbers of the forgotten turns. Turns are identified by the exchange recorded for
+        them, since numbers may repeat across restarts; if the process was killed before recording
+        one, by the conversation and the number."""
         ended = {
             row["event"]["turn"]: row["event"]["exchange"]
             for row in rows
@@ -81,7 +83,7 @@ class Redaction:
         return noted | (set(self.turns.get(conversation, ())) - set(ended))
 
     def _remarked(self, row: Row) -> bool:
-        """Whether it is a remark by the assistant that may be about this."""
+        """Whether a row is a remark by the assistant that may be about forgotten items."""
         event = row["event"]
         aloud = event.get("type") == "AnswerText" and not event.get("turn")
         if event.get("type") != "Remarked" and not aloud:
@@ -90,8 +92,8 @@ class Redaction:
         return bool(mine & _words([str(event.get("text", ""))]))
 
     def _cleaned(self, rows: Sequence[Row]) -> list[Row]:
-        """Redact events. An answer comes in pieces, any of which may give it away, so it goes as a
-        whole."""
+        """Redact events. An answer is recorded in pieces, any of which may give it away, so it is
+        removed as a whole."""
         hit = set(self._found([texts_of(row) for row in rows]))
         answers = _answers(rows)
         turns = list(answers)
@@ -106,7 +108,7 @@ class Redaction:
         ]
 
     def _found(self, texts: Sequence[list[str]], begin: int = 0) -> Iterator[int]:
-        """Which of these contain any of it, found by bisection, since few do."""
+        """Positions of the texts that contain forgotten words, found by bisection: few do."""
         if not texts or not self.patterns.found_in_text(text for some in texts for text in some):
             return
         if len(texts) == 1:
@@ -117,7 +119,7 @@ class Redaction:
         yield from self._found(texts[middle:], begin + middle)
 
     def _clean(self, value: Any) -> Any:
-        """The value without these words; field names stay."""
+        """The value without forgotten words; field names are not changed."""
         if isinstance(value, str):
             return self._cut(value)
         if isinstance(value, list):
@@ -137,8 +139,8 @@ class Redaction:
 
 
 def without_hidden(transcript: Transcript, conversation: str, rows: Sequence[Row]) -> Sequence[Row]:
-    """The rows of a recording that may be shown while something is hidden. Raises StoreError: it
-    can't be determined what is hidden."""
+    """The rows of a recording that may be shown while something is hidden. Raises StoreError if the
+    hidden items can't be determined."""
     for user in transcript.hiding():
         for hidden in transcript.hidden(user):
             patterns = patterns_of(transcript, user, hidden.exchanges)

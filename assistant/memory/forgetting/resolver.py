@@ -1,5 +1,5 @@
-"""Finds out what a request to forget means, and what goes or changes with it: one for all
-callers."""
+"""Finds out what a request to forget means, and what it would delete or change. All callers use
+this."""
 
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -27,11 +27,11 @@ MINUTE = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class ForgetRequest:
-    """What somebody wants forgotten: one of these.
+    """A request to forget: one of the fields, except that `sources` belongs to `ids`.
 
     `that` is what was just said, or what the last answer was based on; `last` the last exchange.
-    `ids` name memories; `sources` includes the exchanges that derived ones are based on. `about` is
-    a topic, `minutes` a span up to now, `today` everything since midnight.
+    `ids` name memories; `sources` includes the exchanges on which derived ones are based. `about`
+    is a topic, `minutes` a time span that ends now, `today` everything since midnight.
     """
 
     that: bool = False
@@ -47,11 +47,11 @@ class ForgetRequest:
 
 @dataclass(frozen=True, slots=True)
 class ForgetPreview:
-    """What a plan would delete. Changes nothing.
+    """What a plan would delete. Nothing is changed yet.
 
-    `deleted` are the memories that would be gone, newest first; `changed` stay, without the parts
-    that go; `exchanges` are those that go, as far as known, newest first. `staying` are ids of
-    exchanges that stay although a deleted memory was based on them.
+    `deleted` are the memories that would be deleted, newest first; `changed` would remain, without
+    the deleted parts; `exchanges` are those that would be deleted, as far as known, newest first.
+    `staying` are ids of exchanges that would remain although a deleted memory was based on them.
     """
 
     plan: ForgetPlan
@@ -62,7 +62,7 @@ class ForgetPreview:
 
     @property
     def fingerprint(self) -> str:
-        """Stays the same as long as the selection does."""
+        """A digest of the selection."""
         ids = (*sorted(self.plan.exchanges), "", *sorted(each.id for each in self.deleted))
         return hashlib.sha256(" ".join(ids).encode()).hexdigest()[:16]
 
@@ -72,7 +72,7 @@ class NothingMeant(StoreError):
 
 
 class Resolver:
-    """Resolves one user's requests. Every call blocks; StoreError comes from whatever can't be
+    """Resolves one user's requests. Every call blocks, and raises StoreError if something can't be
     read."""
 
     def __init__(
@@ -89,7 +89,7 @@ class Resolver:
         self._now = now
 
     def resolve(self, request: ForgetRequest, live: Sequence[AnsweredTurn] = ()) -> ForgetPlan:
-        """What a request means, using RAM only.
+        """The plan for a request, from data in RAM only.
 
         Args:
             live: the running conversation, stored or not, with the memories in its prompts.
@@ -102,7 +102,7 @@ class Resolver:
         return self._plan(request, self._memories.outlines(), live)
 
     def preview(self, request: ForgetRequest, live: Sequence[AnsweredTurn] = ()) -> ForgetPreview:
-        """What a request means, and what would be deleted, from the table. Raises as `resolve`."""
+        """The plan for a request and its effects, from the table. Raises as `resolve`."""
         similar = self._similar(request.about) if request.about is not None else None
         everything = {each.id: each for each in self._memories.rows()}
         hidden = HiddenSet(self._transcript.hidden(self._user))
@@ -127,7 +127,7 @@ class Resolver:
         return selection.memories_about(topic, outlines, similar, self._lexicon)
 
     def newest(self) -> list[Memory]:
-        """All, newest first."""
+        """All memories, newest first."""
         outlines = self._memories.outlines()
         return sorted(outlines.values(), key=lambda each: each.created, reverse=True)
 
@@ -174,14 +174,14 @@ class Resolver:
         return plan
 
     def _around(self, live: Sequence[AnsweredTurn]) -> Everything:
-        """What is based on these exchanges, and what their answers were based on."""
+        """The memories based on these exchanges, and those their answers were based on."""
         keys = {turn.exchange.id for turn in live}
         ids = {memory.id for turn in live for memory in turn.used}
         try:
             first = self._memories.outlines(keys, ids)
             sources = {source for memory in first.values() for source in memory.sources}
             return self._memories.outlines(keys | sources, ids)
-        except StoreError:  # not loaded; what is based on an exchange goes with it anyway
+        except StoreError:  # not loaded; memories based on an exchange go with it anyway
             return {}
 
     def _similar(self, topic: str) -> Recalled:
@@ -198,8 +198,8 @@ class Resolver:
     def _said(
         self, live: Sequence[AnsweredTurn], ids: Collection[str] | None = None
     ) -> list[Exchange]:
-        """Those of these exchanges that are in the transcript (default: all that aren't hidden),
-        and the live ones."""
+        """The exchanges with these ids in the transcript (by default, all that aren't hidden), and
+        the live ones."""
         wanted = self._transcript.exchange_ids(self._user) if ids is None else ids
         kept = {each.id: each for _, each in self._transcript.exchanges(self._user, wanted)}
         return list(({turn.exchange.id: turn.exchange for turn in live} | kept).values())

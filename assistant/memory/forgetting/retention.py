@@ -1,5 +1,5 @@
 """Deletes conversations older than a setting from the transcript, a few exchanges at a time. Their
-memories stay; they then have no source, and a rebuild keeps them."""
+memories remain, without a source, and even a rebuild doesn't delete them."""
 
 import asyncio
 import logging
@@ -12,11 +12,11 @@ from assistant.memory.transcript.database import AT_ONCE, Transcript
 logger = logging.getLogger(__name__)
 
 FIRST_S = 10.0
-"""Seconds after the start: nobody waits for it, and a clock that was wrong at boot is right by
-then."""
+"""Seconds from the start to the first deletion: nobody waits for it, and a clock that was wrong at
+boot is right by then."""
 AGAIN_S = 86_400.0
 NOT_YET_S = 60.0
-"""Seconds to wait while memories are not in their store."""
+"""Seconds to wait while memories are not in the store yet."""
 BREATH_S = 0.05
 """Seconds between two transactions."""
 
@@ -31,9 +31,9 @@ async def expire_daily(
     """Delete a user's old conversations soon after the start and then daily, until cancelled.
 
     Args:
-        running: the id of the current conversation, which stays whatever its age.
-        stored: whether all memories are in the store; until then, nothing is deleted that they
-            could be made from.
+        running: the id of the current conversation, which is not deleted, whatever its age.
+        stored: whether all memories are in the store; until then, nothing that they could be
+            derived from is deleted.
     """
     pause = FIRST_S
     while True:
@@ -51,7 +51,7 @@ async def expire_daily(
 
 
 async def expire(transcript: Transcript, user: str, before: datetime, running: str) -> int:
-    """Delete what is older; returns the number of exchanges. Raises StoreError: call it again."""
+    """Delete older conversations; returns the number of exchanges. After StoreError, call again."""
     total = 0
     while gone := await asyncio.to_thread(transcript.expire, user, before, AT_ONCE, running):
         total += gone

@@ -31,23 +31,24 @@ from assistant.memory.retrieval.results import RecalledMemory
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 LIKE = 0.6
-"""Cosine from which a memory is about a topic without having its words. Vectors of two words are
-similar to a lot: of 25 topics among 1,467 sentences of our evaluation set, with MiniLM as questions
-are encoded, this added twenty memories at 0.45, seven from 0.5, wrong ones up to 0.55, and from
-here one, correctly."""
+"""Minimum cosine at which a memory without a topic's words is still about that topic. Vectors of
+two words are similar to many others: for 25 topics and the 1,467 sentences of our evaluation set,
+encoded by MiniLM as questions are, a threshold of 0.45 added twenty memories, 0.5 added seven, up
+to 0.55 some were wrong, and 0.6 added one, a correct one."""
 COURTESIES = 2
-"""Exchanges like "Thanks." "You're welcome." that are skipped to find what was meant."""
+"""Maximum number of exchanges like "Thanks." "You're welcome." that are skipped to find the one
+that was meant."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForgetPlan:
-    """What a request to forget selects.
+    """The exchanges and memories that a request to forget selects.
 
-    `exchanges` are ids of the transcript's, newest first. `memories` are ids of those based only on
-    these, and of those meant themselves that are based on no exchange. `items` are what the user
-    would call it, newest first, each once, and `count` is their number; for `everything`, only the
-    newest is named. `by_words_alone`: no similar memories could be searched for, only those with
-    the topic's words.
+    `exchanges` are ids in the transcript, newest first. `memories` are ids of memories based only
+    on these exchanges, and of requested ones that are deleted by themselves. `items` are the things
+    to forget as the user would count them, newest first, each once, and `count` is their number;
+    for `everything`, only the newest is in `items`. `by_words_alone`: similar memories could not be
+    searched for, only those with the topic's words.
     """
 
     exchanges: tuple[str, ...]
@@ -59,7 +60,7 @@ class ForgetPlan:
 
     @property
     def needs_confirmation(self) -> bool:
-        """Whether the user must confirm first, however it was requested."""
+        """Whether the user must confirm first, whatever form the request had."""
         return self.everything or self.count > 1
 
 
@@ -69,7 +70,7 @@ class ForgetPlan:
 def that(
     last: Sequence[AnsweredTurn], everything: Everything, lexicon: TextAnalyzer
 ) -> ForgetPlan | None:
-    """What "forget that" means; None if nothing has been said.
+    """The plan for "forget that"; None if nothing has been said.
 
     Args:
         last: the turns of the running conversation that the prompt contained, oldest first.
@@ -90,7 +91,7 @@ def that(
 
 
 def _meant_turn(turns: Sequence[AnsweredTurn]) -> int:
-    """The newest turn that is more than thanks; the newest if all are."""
+    """Position of the newest turn that isn't just thanks; of the newest turn if there is none."""
     for back in range(min(COURTESIES + 1, len(turns))):
         place = len(turns) - 1 - back
         if not is_courtesy(turns[place].exchange.user_text):
@@ -107,7 +108,7 @@ def since(
     minutes: float,
     everything: Everything,
 ) -> ForgetPlan | None:
-    """Everything said or written in the last `minutes`; None if there is nothing."""
+    """The plan for everything said or written in the last `minutes`; None if there is nothing."""
     edge = now - timedelta(minutes=minutes)
     chosen = [each for each in exchanges if (each.ended or now) >= edge]
     by_hand = [
@@ -123,7 +124,7 @@ def all_of(
     everything: Everything,
     memories: Iterable[Memory] = (),
 ) -> ForgetPlan | None:
-    """These exchanges and memories, such as a conversation's."""
+    """The plan for these exchanges and memories, such as those of a conversation."""
     chosen, others = list(exchanges), list(memories)
     things = [
         ToldItem(each.user_text or each.assistant_text, USER, each.started) for each in chosen
@@ -140,11 +141,11 @@ def about(
     recalled: Iterable[RecalledMemory],
     lexicon: TextAnalyzer,
 ) -> ForgetPlan | None:
-    """Everything about a topic: what has all of its words, in any inflection, or is very similar.
-    None if there is nothing, or the text is no topic ("him").
+    """The plan for everything about a topic: texts that have all of its words, in any inflection,
+    or are very similar. None if there is nothing, or the text is not a topic ("him").
 
     Args:
-        exchanges: the whole transcript's.
+        exchanges: all exchanges of the transcript.
         recalled: results of a search for the topic, without a deadline.
     """
     wanted = stems(topic, lexicon)
@@ -188,7 +189,7 @@ def _has(text: str, wanted: set[str], lexicon: TextAnalyzer) -> bool:
 
 
 def everything(exchanges: Iterable[str], memories: Everything) -> ForgetPlan | None:
-    """Everything; None if there is nothing.
+    """The plan for everything; None if there is nothing to forget.
 
     Args:
         exchanges: ids of the whole transcript.
@@ -205,10 +206,10 @@ def everything(exchanges: Iterable[str], memories: Everything) -> ForgetPlan | N
 def named(
     memories: Sequence[Memory], everything: Everything, *, sources: bool = False
 ) -> ForgetPlan | None:
-    """These memories; a quote goes with its whole exchange.
+    """The plan for these memories; a quote is deleted with its whole exchange.
 
     Args:
-        sources: include the exchanges that derived ones are based on.
+        sources: include the exchanges on which derived memories are based.
     """
     rests_on = memories if sources else [m for m in memories if m.kind is MemoryKind.EXCHANGE]
     keys = {source for memory in rests_on for source in memory.sources} - {ADDED_BY_USER}
@@ -218,7 +219,7 @@ def named(
 
 
 def counted(exchanges: Collection[str], memories: Iterable[Memory]) -> int:
-    """Exchanges, plus memories based on none of them."""
+    """The number of these exchanges, plus that of memories not based on any of them."""
     known = set(exchanges)
     return len(known) + sum(known.isdisjoint(memory.sources) for memory in memories)
 
@@ -226,7 +227,7 @@ def counted(exchanges: Collection[str], memories: Iterable[Memory]) -> int:
 def _items(
     said: Sequence[Exchange], chosen: Sequence[Memory], keys: Collection[str]
 ) -> list[ToldItem]:
-    """What the user would count: statements; questions only if there are no statements."""
+    """The things that the user would count: statements, or questions if there are no statements."""
     things = [ToldItem(each.user_text, USER, each.started) for each in said if each.user_text]
     statements = [thing for thing in things if not is_question(thing.text)]
     rest = [thing_of(memory) for memory in chosen if set(keys).isdisjoint(memory.sources)]
@@ -266,6 +267,6 @@ def _planned(
 
 
 def _goes(memory: Memory, exchanges: Collection[str]) -> bool:
-    """A quote goes with its exchange, or stays with another that says the same; other kinds of
-    memory go by themselves."""
+    """Whether a requested memory is deleted: a quote is, unless an exchange that remains says the
+    same; other kinds of memory always are."""
     return memory.kind is not MemoryKind.EXCHANGE or not set(memory.sources) - set(exchanges)

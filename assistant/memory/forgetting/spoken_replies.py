@@ -1,6 +1,6 @@
 """What the assistant says about forgetting: before a plan is carried out, and afterwards.
 
-What was done is described by its result only: the plan that was hidden, or what an undo restored.
+Afterwards, a reply describes only results: the items that were hidden, or that an undo restored.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ NOT_NOTED = "I've forgotten that for now, but it may come back after a restart: 
 
 
 def question(plan: ForgetPlan, *, english: bool = True) -> str:
-    """The question asked before it is done."""
+    """The question that is asked before a plan is carried out."""
     if plan.everything:
         return f"That's everything I know about you: {counted(plan.count)}. Forget it all?"
     named = _named(plan.items, english=english)
@@ -37,14 +37,14 @@ def question(plan: ForgetPlan, *, english: bool = True) -> str:
 
 
 def forgotten(plan: ForgetPlan, *, undoable: bool, english: bool = True) -> str:
-    """Said when it is done."""
+    """The reply after a plan has been carried out."""
     what = _named_or_counted(plan.items, plan.count, english=english)
     it = "it" if plan.count == 1 else "them"
     return f"Forgotten: {_ended(what)}" + (f" Say undo to keep {it}." if undoable else "")
 
 
 def brought_back(result: UndoResult | None, *, english: bool = True) -> str:
-    """Said after an undo: what is back."""
+    """The reply after an undo: the items that are back."""
     if result is None:
         return NOTHING_TO_UNDO
     ids = {each.id for each in result.exchanges}
@@ -57,7 +57,7 @@ def brought_back(result: UndoResult | None, *, english: bool = True) -> str:
 
 
 def known(topic: str | None, found: Sequence[Memory], *, english: bool = True) -> str:
-    """The answer to "what do you know about my dog": how much it is, and the newest.
+    """The answer to "what do you know about my dog": the number of things, and the newest.
 
     Args:
         topic: None means the user.
@@ -81,13 +81,13 @@ def counted(count: int) -> str:
 
 
 def _named_or_counted(items: Sequence[ToldItem], count: int, *, english: bool) -> str:
-    """All of them by name if they are few, otherwise how many."""
+    """All items by name if they are few, otherwise their number."""
     phrases = _phrases(items, english=english) if count <= NAMED else []
     return "; ".join(phrases) if phrases and (count == 1 or len(phrases) > 1) else counted(count)
 
 
 def _named(items: Sequence[ToldItem], *, english: bool) -> str:
-    """All of them if they are few, otherwise the newest."""
+    """All items by name if they are few, otherwise the newest."""
     return "; ".join(_phrases(items if len(items) <= NAMED else items[:1], english=english))
 
 

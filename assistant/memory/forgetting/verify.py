@@ -1,9 +1,9 @@
-"""Searches for what was forgotten while its words are still in RAM: in every file of a home, every
-version of the table of memories, and every row of the transcript.
+"""Searches for forgotten words while they are still in RAM: in every file of a home, every version
+of the table of memories, and every row of the transcript.
 
-The table's text is encoded on disk, so its files are searched for vectors, and its text through
-LanceDB. The transcript's pages are searched directly if unencrypted, including free ones and the
-log; if encrypted, its rows are.
+The table's text is encoded on disk, so the table's files are searched for vectors, and the text is
+searched through LanceDB. If the transcript is unencrypted, its pages are searched directly,
+including free pages and the log; if it is encrypted, only its rows are searched.
 """
 
 import subprocess
@@ -37,8 +37,8 @@ COPY = "import shutil, sys; shutil.copyfileobj(open(sys.argv[1], 'rb'), sys.stdo
 TEXTS = ("id", "user_id", "text", "context", "speaker", "conversation", *sorted(LISTS))
 """Columns of the table that could contain words."""
 OTHERS = (
-    "Other machines that share this store forget it when they next open it. Whether they do, and"
-    " what copies contain, can't be known here."
+    "Other machines that share this store also forget these things when they next open it. Whether"
+    " they have done so, and what copies contain, can't be known here."
 )
 
 Yield = Callable[[], object]
@@ -52,14 +52,14 @@ def patterns_of(
     deleted: Collection[str] = (),
     changed: Collection[str] = (),
 ) -> SearchPatterns:
-    """What to search for once these exchanges and memories are gone; call it before.
+    """Patterns to search for once these exchanges and memories are deleted; call it before that.
 
-    Words that also occur in what stays are not a trace of what goes.
+    Words that also occur in remaining texts don't count as traces.
 
     Args:
         table: None if there are no memories.
-        deleted: ids of memories.
-        changed: ids of memories that stop quoting what goes.
+        deleted: ids of the memories.
+        changed: ids of memories that will no longer quote deleted texts.
 
     Raises:
         StoreError: something can't be read.
@@ -68,7 +68,7 @@ def patterns_of(
     words: list[str] = []
     kept: list[str] = []
     blobs: list[bytes] = []
-    # Those that go are mostly hidden already.
+    # The exchanges to delete are mostly hidden already, so they must be added.
     for _, exchange in transcript.exchanges(user, transcript.exchange_ids(user) | gone):
         (words if exchange.id in gone else kept).extend(
             (exchange.user_text, exchange.assistant_text)
@@ -97,8 +97,8 @@ def _deleted(
     kept: Iterable[str],
     contexts: Collection[str],
 ) -> Iterator[tuple[list[str], list[bytes]]]:
-    """Texts and vectors of memories that go. Text that also occurs in what stays has the same
-    vector there."""
+    """Texts and vectors of memories to delete. The vector of a text that also occurs in a remaining
+    memory is left out, since that memory has the same one."""
     asked, encoders, staying = list(ids), tuple(table.encoders()), {text.strip() for text in kept}
     for at in range(0, len(asked), IDS_AT_ONCE):
         some = asked[at : at + IDS_AT_ONCE]
@@ -122,11 +122,11 @@ def verify_gone(
     memories: int = 0,
     breathe: Yield = lambda: None,
 ) -> Receipt:
-    """Search everything; the home is the transcript's folder. Blocking, for some seconds.
+    """Search all stores; the home is the transcript's folder. Blocking, for some seconds.
 
     Args:
         table: None if there are no memories.
-        exchanges, memories: the numbers of forgotten ones.
+        exchanges, memories: how many were forgotten.
         breathe: called between pieces of a few milliseconds.
 
     Raises:
@@ -147,7 +147,7 @@ def verify_gone(
 def search_files(
     home: Home, patterns: SearchPatterns, folder: Path | None = None, breathe: Yield = lambda: None
 ) -> Iterator[Searched]:
-    """Search every file as it is, grouped by what it belongs to. Raises StoreError."""
+    """Search the raw bytes of every file, grouped by the files' owners. Raises StoreError."""
     by_owner: dict[str, list[Path]] = {}
     for path, owner in data_inventory.files(home, folder):
         if path.is_file() and not path.is_symlink():
@@ -222,7 +222,7 @@ def what_cannot_be_proved(
             " text can't be read."
         )
     if patterns.common:
-        yield f"{patterns.common} of the texts also occur in what is kept."
+        yield f"{patterns.common} of the texts also occur in texts that are kept."
     if patterns.short:
         yield f"{patterns.short} of the texts were too short to search for."
     for location in transcript.locations:
@@ -233,8 +233,8 @@ def _of_the_store(home: Home, table: MemoryTable) -> Iterator[str]:
     folder = folder_of(table.uri)
     if folder is None:
         yield (
-            "What the provider of the object store keeps (backups, versions of objects, aborted"
-            " uploads) can't be searched."
+            "Data that the provider of the object store keeps (backups, versions of objects,"
+            " aborted uploads) can't be searched."
         )
     if folder is None or not folder.is_relative_to(home.root):
         yield OTHERS
@@ -266,8 +266,8 @@ def _strings(values: Iterable[Any]) -> Iterator[str]:
 
 
 def _pieces(path: Path, overlap: int) -> Iterator[tuple[bytes, int]]:
-    """A file piece by piece, each beginning with the end of the one before, and how many bytes are
-    new. A file that is gone is empty."""
+    """The pieces of a file, each beginning with the end of the previous one and given with its
+    number of new bytes. A missing file has no pieces."""
     kept = b""
     try:
         for content in _read(path):

@@ -12,7 +12,7 @@ Vectors = NDArray[np.float32]
 Cosines = NDArray[np.float32]
 """Shape (n,)."""
 Values = NDArray[np.float64]
-"""One per row, candidate or memory; shape (n,)."""
+"""One value per row, candidate or memory; shape (n,)."""
 Rows = NDArray[np.int64]
 """Row numbers in a user's index."""
 Places = NDArray[np.int64]

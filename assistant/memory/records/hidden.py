@@ -1,4 +1,4 @@
-"""What is hidden from view, and can still be brought back."""
+"""Items that are hidden from view, and can still be brought back."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

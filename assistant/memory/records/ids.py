@@ -10,17 +10,17 @@ from assistant.language.speakers import ASSISTANT, USER
 from assistant.memory.records.memory import Memory, MemoryKind
 
 WISH = "wish"
-"""Suffix of memories made from lasting wishes."""
+"""Suffix of memories derived from lasting wishes."""
 ADDED_BY_USER = "you"
-"""In `sources`, instead of an exchange's id, for what the user wrote."""
+"""Replaces an exchange's id in the `sources` of a memory that the user wrote."""
 FACT = "fact"
 """Suffix of facts; a number follows."""
 SUMMARY = "summary"
 """Suffix of summaries; the number of the first turn follows."""
 LEAST_PREFIX = 6
-"""Characters of an id needed to name a memory."""
+"""Minimum number of characters of an id that name a memory."""
 NAMED_AT_ONCE = 4
-"""How many of the matching ids a message lists."""
+"""Maximum number of matching ids that a message lists."""
 
 OURS = re.compile(r"[0-9a-f]{32}")
 """Ids made by this program: random, so they reveal nothing."""

@@ -36,7 +36,8 @@ class Lifetimes:
     def end(self, memory: Memory) -> datetime | None:
         """When a memory expires; None if never.
 
-        What is pinned, rated as rightly recalled, or written by the user has no default expiry.
+        Memories that are pinned, rated as rightly recalled, or written by the user don't expire by
+        default.
         """
         if memory.pinned:
             return None

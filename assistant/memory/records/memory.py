@@ -13,9 +13,10 @@ MARKS = (
 )
 """Fields that can't be derived from the transcript."""
 LONGEST_READ = 2_000
-"""Longest text, in characters, that rules read: nobody says more, and pasted text tells nothing."""
+"""Maximum length, in characters, of a text that rules read: nobody says more at once, and pasted
+text says nothing about the user."""
 DERIVED_CONFIDENCE = 0.8
-"""Confidence of what was derived from the user's words, which may have been misunderstood."""
+"""Confidence of memories derived from the user's words, which may have been misunderstood."""
 
 
 class MemoryKind(StrEnum):
@@ -36,7 +37,7 @@ class MemoryState(StrEnum):
     NEVER_RECALLED = "never-recalled"
     SUPERSEDED = "superseded"
     FORGETTING = "being-forgotten"
-    """Hidden everywhere else; it can still be brought back."""
+    """Hidden everywhere else, but can still be brought back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Memory:
 
     The text of an `EXCHANGE` is one speaker's turn, word for word, and never changes.
     `context` helps to understand the text, such as its date in words or a description; it is
-    searched but not shown. `sources` are ids of the transcript's exchanges it is based on.
+    searched but not shown. `sources` are ids of the exchanges that the memory is based on.
     Times are in UTC. `importance` and `confidence` are in [0, 1].
     """
 
@@ -70,7 +71,7 @@ class Memory:
     pinned: bool = False
     never_recall: bool = False
     refreshed: datetime | None = None
-    """When it was last said again; that exchange is among the sources."""
+    """When it was last repeated; the exchange in which it was is among the sources."""
     separate: bool = False
     """The user said that it neither repeats nor supersedes another."""
 

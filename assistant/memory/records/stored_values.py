@@ -6,7 +6,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def microseconds(moment: datetime) -> int:
-    """Microseconds since 1970, UTC. Raises ValueError: the time has no zone."""
+    """Microseconds since 1970, UTC. Raises ValueError if the time has no zone."""
     if moment.tzinfo is None:
         raise ValueError(f"the time {moment} has no zone")
     return (moment - _EPOCH) // timedelta(microseconds=1)

@@ -1,4 +1,4 @@
-"""The main part of a full-text index: a sparse matrix of BM25 weights, and how two are merged."""
+"""The main part of a full-text index: a sparse matrix of BM25 weights, which can be merged."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,14 +27,14 @@ class Segment:
     rows: NDArray[np.int32]
     parts: NDArray[np.float32]
     documents: NDArray[np.int32]
-    """The rows it contains."""
+    """The rows that the segment contains."""
     lengths: NDArray[np.int32]
-    """The number of words in each, without stop words."""
+    """The number of words in each of these rows, without stop words."""
 
     @classmethod
     def build(cls, documents: Mapping[int, Sequence[str]]) -> "Segment":
-        """Build from the words of each row: the same as bm25s builds, but with array arithmetic in
-        a fifth of the time, which matters at a start with many memories."""
+        """Build a segment from the words of each row. bm25s would build the same, but array
+        arithmetic takes a fifth of the time, which matters at a start with many memories."""
         if not any(documents.values()):
             documents = {}  # texts without a single word have no average length
         columns: dict[str, int] = {}
@@ -72,9 +72,10 @@ class Segment:
         return counts
 
     def merged(self, dead: Iterable[int], other: "Segment") -> "Segment":
-        """This one without its `dead` rows, plus `other`: as if built from all of their words.
+        """This segment without its `dead` rows, merged with `other`: the same as if it were built
+        from all of their words.
 
-        Arithmetic on arrays: ten times as fast as counting all words again, and most of it leaves
+        Array arithmetic is ten times as fast as counting all words again, and most of it leaves
         the interpreter to other threads.
         """
         gone = np.zeros(beyond(self.documents), np.bool_)
@@ -107,7 +108,7 @@ class Segment:
 
 
 def beyond(documents: NDArray[np.int32]) -> int:
-    """The length of an array with a place for each of these rows."""
+    """The length of an array with an entry for each of these rows."""
     return int(documents.max(initial=-1)) + 1
 
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 
 class StepTimes(NamedTuple):
-    """Seconds taken by each step of a search: by words; by meaning; full ranking. `brief` is the
-    short ranking used if there is no time for the full one."""
+    """Seconds taken by each step of a search: search by words, search by meaning, and full ranking.
+    `brief` is the short ranking used if there is no time for the full one."""
 
     words: float = 0.0
     meaning: float = 0.0
@@ -19,28 +19,28 @@ class StepTimes(NamedTuple):
 
 NO_TIME = StepTimes()
 SHARES = StepTimes(0.1, 0.45, 0.45, 0.25)
-"""Initial estimate: shares of a search among 100,000."""
+"""Initial estimate: each step's share of the time of a search among 100,000 memories."""
 LAST = 8
 """Number of recent timings kept per step."""
 USUAL = 3 * LAST // 4 - 1
-"""Which of them predicts the next, counted from the fastest: the slower ones had to wait for the
-processor."""
+"""Position, counted from the fastest, of the recent timing that predicts the next one: slower
+searches had to wait for the processor."""
 TRIED_AFTER, TRIED_AT_LAST = 2, 256
-"""Searches in which a step was skipped for lack of time, before it is tried anyway: it may be fast
-again. Doubled after each try that fails."""
+"""Number of searches in which a step is skipped for lack of time before it is tried anyway, as it
+may be fast again: initially, and at most. Doubled after each try that fails."""
 LEAST_S = 0.0005
-"""Seconds of a deadline reserved for what follows a search."""
+"""Seconds of a deadline reserved for the work after a search."""
 MORE = 1.25
 MOST = 0.6
 """Largest share of a deadline for the search; the rest is for encoding the question."""
 
 
 class SearchDeadline:
-    """When a search must end. If another program takes the processor in the middle of it, what has
-    been found so far must do. Starts when created.
+    """The time when a search must end. If another program takes the processor during the search,
+    the memories found so far are used. The first step starts when this is created.
 
     Args:
-        due: on `clock`.
+        due: the time on `clock`.
         expected: usual times of the steps; by default zero.
     """
 
@@ -63,12 +63,12 @@ class SearchDeadline:
 
     @property
     def too_late(self) -> bool:
-        """There was only time for a word search, or for nothing."""
+        """Whether there was only time for a search by words, or not even for that."""
         return self.cut and not self.by_meaning
 
     @property
     def brief(self) -> bool:
-        """There was only time for words and meaning."""
+        """Whether there was only time for the searches by words and meaning."""
         return self.cut and self.by_meaning
 
     def acquire(self, lock: threading.Lock) -> bool:
@@ -97,7 +97,7 @@ class SearchDeadline:
         return self._allows(self._expected.ranking)
 
     def over(self) -> None:
-        """The search has ended."""
+        """Record that the search has ended."""
         if self.took and not self.too_late:
             self._done("brief" if self.cut else "ranking")
 
@@ -115,7 +115,7 @@ class SearchTimings:
     """Predicts search times from the last searches.
 
     Args:
-        first: seconds of a search, before any was measured.
+        first: assumed seconds of a search before any has been measured.
     """
 
     def __init__(self, first: float, clock: Callable[[], float] = time.monotonic) -> None:
@@ -149,7 +149,7 @@ class SearchTimings:
         for name, step in self._steps.items():
             if name in limit.took:
                 step.took(limit.took[name])
-            elif name != "brief":  # there is always time for it
+            elif name != "brief":  # there is always time for a brief ranking
                 step.left_out()
 
 
@@ -163,8 +163,8 @@ class _Step:
 
     @property
     def expected(self) -> float:
-        """Seconds. When a skipped step should be tried: the fastest time, less each time it
-        waits."""
+        """Seconds. If a skipped step should be tried again: the fastest recent time, divided by
+        four for each further search that skips it."""
         waiting = self._left_out - self._tried_after
         return self._usual if waiting < 0 else min(self._took) * 0.25**waiting
 

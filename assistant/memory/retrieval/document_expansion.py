@@ -1,9 +1,10 @@
-"""Document expansion: descriptions and questions that idle work derives from what was said, whose
-vectors make a memory easier to find.
+"""Document expansion: idle work derives descriptions and questions from what was said, and the
+vectors of these texts make a memory easier to find.
 
-A memory's cosine gets a share of theirs. (Taking the highest of all cosines would favour memories
-that match general questions.) None of it is ever shown. It is stored with its vectors, so that a
-start has nothing to encode: 8 bits per dimension, which is all that the index keeps.
+A memory's cosine includes a share of the cosines of these vectors. (Taking the highest of all
+cosines would favour memories that match general questions.) The texts are never shown. They are
+stored with their vectors, so that nothing has to be encoded at startup; the vectors have 8 bits per
+dimension, which is all that the index stores.
 """
 
 import base64
@@ -26,7 +27,7 @@ from assistant.memory.transcript.rows import LOOKED_UP, derived, places
 from assistant.settings import Idle
 
 DESCRIBED = "describe"
-"""The kind of derived output."""
+"""The kind of these derived outputs in the transcript."""
 STEPS = 127
 DESCRIBE_MEANING, EXPAND_MEANING = 0.2, 0.2
 DESCRIPTION, QUESTION = range(2)
@@ -34,10 +35,11 @@ DESCRIPTION, QUESTION = range(2)
 
 @dataclass(frozen=True, slots=True)
 class ExpansionWeights:
-    """Share of a description's cosine, and of that of the nearest question, in the cosine of its
-    memory; 0 means not at all.
+    """Shares of a description's cosine and of the nearest question's in the cosine of their memory;
+    0 means that they don't count.
 
-    Their words don't count: what that gains is less certain, and it costs places at the top.
+    Their words are not searched: the benefit would be less certain, and right answers would lose
+    places at the top.
     """
 
     describe_meaning: float = 0.0
@@ -56,7 +58,7 @@ class ExpansionWeights:
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """What was derived from one exchange.
+    """The texts derived from one exchange, with their vectors.
 
     `of` is the `fingerprint` of the words described. `vectors` are those of the description, if
     there is one, and of each question, in this order; empty if unknown. `sources` are the
@@ -78,7 +80,7 @@ class Expansion:
 
 
 def fingerprint(text: str) -> str:
-    """A hash of a text. What was derived from a text is useless once the text has changed."""
+    """A hash of a text, to recognise texts that were derived from an earlier version of it."""
     return sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
@@ -118,8 +120,8 @@ def expansion(content: Mapping[str, Any], sources: Sequence[str] = ()) -> Expans
 def expansions(
     transcript: Transcript, user: str, encoder: str, exchanges: Collection[str] | None = None
 ) -> dict[str, Expansion]:
-    """What was derived from these exchanges, or from all, by the ids of the memories; includes
-    hidden ones. Only with vectors of this encoder.
+    """The expansions of these exchanges, or of all, by the ids of their memories; includes hidden
+    ones. Vectors of other encoders are left out.
 
     Raises:
         StoreError: the transcript can't be read.
@@ -137,7 +139,7 @@ def expansions(
 
 
 def _sources(db: sqlite3.Connection, numbers: Sequence[int], user: str) -> dict[int, list[str]]:
-    """The sources of these outputs: looked up one by one if few, otherwise by reading all."""
+    """The sources of these outputs, looked up one by one if they are few, else by reading all."""
     found: dict[int, list[str]] = {number: [] for number in numbers}
     query = "SELECT derived, exchange FROM derived_source"
     if len(numbers) <= LOOKED_UP:
@@ -158,15 +160,15 @@ def _sources(db: sqlite3.Connection, numbers: Sequence[int], user: str) -> dict[
 
 @dataclass(frozen=True, slots=True)
 class _Expanded:
-    """The vectors' rows of one memory's expansion, and the exchanges it is based on."""
+    """The rows of the vectors of one memory's expansion, and the exchanges it is based on."""
 
     vectors: tuple[int, ...]
     sources: tuple[str, ...]
 
 
 class DocumentExpansion:
-    """The fast encoder's vectors of what was derived from the rows of a user's index; call it under
-    that index's lock."""
+    """The fast encoder's vectors of the texts derived from the rows of a user's index. Call its
+    methods only under that index's lock."""
 
     def __init__(self, dimensions: int, weights: ExpansionWeights) -> None:
         self._enabled = bool(weights)
@@ -177,9 +179,9 @@ class DocumentExpansion:
         self._kinds: list[int] = []
         """The kind of each vector: `DESCRIPTION` or `QUESTION`."""
         self._expanded: dict[int, _Expanded] = {}
-        """By memory."""
+        """Expansions by memory."""
         self._based_on: dict[str, set[int]] = {}
-        """By exchange: the memories whose expansion is based on it."""
+        """The memories whose expansion is based on an exchange, by exchange."""
         self._hidden_exchanges: frozenset[str] = frozenset()
         self._hidden: set[int] = set()
         """Memories whose expansion is based on hidden exchanges."""
@@ -217,7 +219,7 @@ class DocumentExpansion:
         self._hidden.difference_update(found)
 
     def hide(self, exchanges: Collection[str]) -> None:
-        """Ignore what is based on these exchanges, and nothing else."""
+        """Ignore the expansions based on these exchanges, and no others."""
         self._hidden_exchanges = frozenset(exchanges)
         self._find_hidden()
 
@@ -264,8 +266,8 @@ class DocumentExpansion:
 
 
 def _above_average(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Values minus their average; 0 for NaN. A question is nearer to questions than to what was
-    said, and a memory without questions must not be worse for that."""
+    """Values minus their average; 0 for NaN. A question is more similar to questions than to what
+    was said, and a memory without questions must not rank lower for that reason."""
     known = values[~np.isnan(values)]
     mean = known.mean() if len(known) else np.float32(0)
     return np.where(np.isnan(values), np.float32(0), values - mean)

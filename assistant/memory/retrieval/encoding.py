@@ -1,12 +1,12 @@
 """Encodes questions and memories, and caches their vectors.
 
-A query is encoded on its own thread, so that recall can continue without it at its deadline; a late
-result still lands in the cache for the next such question. On a busy machine waking a thread takes
-longer than the encoding, so an encoder that was fast lately runs on the caller's thread. Documents
-are encoded on the caller's thread too: a query never waits behind them.
+A query is encoded on its own thread, so that recall can continue without the vector at its
+deadline; a late vector is still cached for the next such question. On a busy machine, waking a
+thread takes longer than the encoding, so an encoder that was fast lately runs on the caller's
+thread. Documents are encoded on the caller's thread too, so that no query has to wait for them.
 
-Words that may yet change, while the user still speaks, are *drafts*. They are kept separately, and
-dropped when the turn ends; encoding ahead has its own thread.
+Words that may yet change, while the user still speaks, are *drafts*. Their vectors are cached
+separately, and dropped when the turn ends; encoding ahead has its own thread.
 """
 
 import statistics
@@ -27,18 +27,20 @@ from models.interfaces import SentenceEncoder
 
 DRAFTS_KEPT, QUERIES_KEPT, DOCUMENTS_KEPT = 4, 1_000, 500
 RECENT = LAST
-"""Recent query encodings that predict how long the next one takes."""
+"""Number of recent query encodings that predict how long the next one takes."""
 LONGEST_QUERY = LONGEST_READ
-"""Characters; from a longer text the end is used, where the question is. Two minutes of speech."""
+"""Maximum number of characters, two minutes of speech. Of a longer text, the end is used, as the
+question is there."""
 LONGEST_DOCUMENT = LONGEST_TEXT
-"""Characters; from a longer text the beginning is used. More than an encoder reads."""
+"""Maximum number of characters, more than an encoder reads. Of a longer text, the beginning is
+used."""
 
 
 class VectorCache:
     """The `size` most recently used vectors, by text. Thread-safe; the vectors are read-only.
 
-    A vector requested before something was forgotten is not added: it may belong to the very words
-    that had to go.
+    A vector requested before something was forgotten is not added: it may be that of the forgotten
+    words.
     """
 
     def __init__(self, size: int) -> None:
@@ -46,7 +48,7 @@ class VectorCache:
         self._vectors: OrderedDict[str, Vector] = OrderedDict()
         self._lock = threading.Lock()
         self.epoch = 0
-        """Note it when requesting a vector, and pass it to `put`."""
+        """Remember it when requesting a vector, and pass it to `put`."""
 
     def get(self, text: str) -> Vector | None:
         with self._lock:
@@ -81,7 +83,7 @@ class VectorCache:
             return next(reversed(self._vectors.values()), None)
 
     def texts(self) -> list[str]:
-        """The texts it holds, oldest first: forgetting searches them."""
+        """The cached texts, oldest first; forgetting searches them."""
         with self._lock:
             return list(self._vectors)
 
@@ -91,13 +93,14 @@ class QueryEncoder:
 
     Args:
         queries: encodes questions; fast.
-        documents: encodes memories into the same space; None: the same encoder.
-        stronger: an encoder that finds more but takes longer, with vectors of its own; this one is
-            fast, always available, and stands in for it. Calls about drafts and forgetting are
-            passed on to it.
-        rest: frees the memory that encoding documents takes; no more will be encoded for a while.
+        documents: encodes memories into the same space; by default the same encoder.
+        stronger: an encoder that finds more but takes longer, with vectors of its own. The one
+            created here is fast and always available, and stands in for it. Calls about drafts and
+            forgetting are passed on to the stronger one.
+        rest: frees the memory used to encode documents, when no more will be encoded for a while.
 
-    Both may be loaded already; otherwise `load` does it, but not for the stronger one.
+    `queries` and `documents` may be loaded already; otherwise `load` loads them. It doesn't load
+    `stronger`.
     """
 
     def __init__(
@@ -150,8 +153,8 @@ class QueryEncoder:
     def submit(self, text: str, *, draft: bool = False, at_once_s: float = 0.0) -> "Future[Vector]":
         """The unit vector of a query, shape (dimensions,); ready at once if cached.
 
-        Cancel it if nobody waits any more, so that it is dropped if it has not begun. The future
-        raises ModelFailed if the encoder fails.
+        Cancel the future if nobody waits for it any more: if the job has not begun, it is dropped.
+        The future raises ModelFailed if the encoder fails.
 
         Args:
             draft: the words may yet change, until `settle`.
@@ -169,8 +172,8 @@ class QueryEncoder:
         return self._submit(self._thread, query, cache)
 
     def ahead(self, text: str) -> None:
-        """Encode a draft in the background: one at a time, replacing one that has not begun.
-        `submit` and `encode_query` don't wait for it."""
+        """Encode a draft in the background, one at a time; it replaces a draft whose encoding has
+        not begun. `submit` and `encode_query` don't wait for it."""
         query = query_key(text)
         if self._ahead is None or self._ahead[0] != query:
             if self._ahead is not None:
@@ -193,7 +196,7 @@ class QueryEncoder:
         return max(0.0, statistics.median(took) - since)
 
     def under_way(self, text: str) -> "Future[Vector] | None":
-        """The job encoding this query ahead, if it has begun; otherwise it is cancelled."""
+        """The job that encodes this query ahead, if it has begun; any other is cancelled."""
         if self._ahead is None:
             return None
         query, job = self._ahead
@@ -203,8 +206,8 @@ class QueryEncoder:
         return None
 
     def settle(self, text: str | None = None) -> None:
-        """The words are final, or there are none: drop all drafts, but keep the vector of `text`,
-        if any, like that of any other query."""
+        """Call it when the words are final, or there are none: drops all drafts, but caches the
+        vector of `text`, if there is one, like that of any other query."""
         epoch = self._query_cache.epoch
         if text is not None:
             query = query_key(text)
@@ -269,7 +272,7 @@ class QueryEncoder:
         return done
 
     def _encode_one(self, query: str, cache: VectorCache, epoch: int) -> Vector:
-        # An equal query ahead in the line has just been encoded.
+        # An equal query earlier in the queue may have been encoded just now.
         vector = self._known_query(query)
         if vector is None:
             began = self._clock()
@@ -290,7 +293,7 @@ class QueryEncoder:
 
     def forget(self, texts: Iterable[str]) -> None:
         """Drop the cached vectors of these documents, and of all queries: comparing texts can't
-        tell which of them asked for what must go."""
+        show which queries asked about the forgotten words."""
         gone = [document_key(text) for text in texts]
         if gone:
             self.forget_queries()
@@ -324,7 +327,7 @@ class QueryEncoder:
 
 
 def _seen(job: "Future[Vector]") -> None:
-    """A failure ahead of time will happen again, and be reported, when it is asked for."""
+    """Ignore a failure: it will happen again, and be reported, when the vector is needed."""
     if not job.cancelled():
         job.exception()
 
@@ -345,7 +348,7 @@ def _plain(text: str) -> str:
 
 
 def _own(vector: Vector) -> Vector:
-    """A read-only copy of one row; the row itself would keep its whole batch alive."""
+    """A read-only copy of one row; the row itself would keep its whole batch in RAM."""
     copy = vector.copy()
     copy.flags.writeable = False
     return copy

@@ -6,8 +6,8 @@ from assistant.memory.retrieval.user_index import UserIndex
 
 
 class IndexRepair:
-    """Has a failing index rebuilt: once, until a search succeeds again, since the new one may fail
-    in the same way."""
+    """Has a failing index rebuilt; not again until a search has succeeded, since the new index may
+    fail in the same way."""
 
     def __init__(self, mend: Callable[[UserIndex], object]) -> None:
         self._mend = mend

@@ -1,13 +1,13 @@
 """Full-text search over one user's memories, in RAM.
 
 The score is *evidence*: BM25 (Lucene's variant, whose term-frequency part is below 1) divided by
-the sum of the query's idf. It is in [0, 1): near 1 if every word of the query is in a short text,
-small if only common words are, whatever the query's length. A word in no memory counts in the sum
-as the rarest of all: a query mostly of such words is a paraphrase, on which this index has little
-to say.
+the sum of the query's idf. It is in [0, 1), whatever the query's length: near 1 if every word of
+the query is in a short text, small if only common words are. A word that is in no memory counts in
+the sum as the rarest of all: a query that consists mostly of such words is a paraphrase, about
+which this index has little to say.
 
-The matrix can't be extended. So most rows are in a matrix, and the newest in plain dictionaries,
-where the next query finds them; both are weighted by the document frequencies of all rows. `merge`
+A matrix can't be extended. So most rows are in a matrix, and the newest in plain dictionaries,
+where the next query finds them; all are weighted by the document frequencies of all rows. `merge`
 moves the new rows into a new matrix.
 """
 
@@ -29,7 +29,7 @@ Evidence = NDArray[np.float32]
 """Shape (rows,), in [0, 1)."""
 
 BULK = 1_000
-"""Rows added at once that go straight into the matrix."""
+"""If at least this number of rows is added at once, they go straight into the matrix."""
 
 
 class Evidences(NamedTuple):
@@ -96,12 +96,12 @@ class LexicalIndex:
     def merge(self) -> None:
         """Merge new rows into the matrix, and drop removed ones with their words.
 
-        About 0.1 s for 100,000 rows; meant for when nobody speaks.
+        Takes about 0.1 s for 100,000 rows; call it while nobody speaks.
         """
         self._merge([[], []])
 
     def purge(self) -> None:
-        """Like `merge`, until no removed row's word is left anywhere, not even in the lexicon's
+        """Merge until no word of a removed row is left anywhere, not even in the lexicon's
         cache."""
         while True:
             self.merge()
@@ -111,7 +111,7 @@ class LexicalIndex:
                     return
 
     def _merge(self, more: Sequence[Sequence[Sequence[str]]]) -> None:
-        """Can also append rows: `more` has the words of each row, by field."""
+        """Merge, and append rows if `more` is not empty: the words of each row, by field."""
         with self._merging:
             with self._lock:
                 plans = [
@@ -172,7 +172,7 @@ class _Plan:
 
 
 class _Field:
-    """One field of every row. Rows without words in it are not counted in its statistics."""
+    """One field of every row. Rows in which it has no words don't count in its statistics."""
 
     def __init__(self) -> None:
         self.fresh = _Fresh()
@@ -196,7 +196,7 @@ class _Field:
         self._bury(rows)
 
     def _bury(self, rows: Iterable[int]) -> None:
-        """Take rows of the segment out of scores and statistics."""
+        """Remove rows of the segment from scores and statistics."""
         segment = self.segment
         wanted = np.array([row for row in set(rows) if row not in self.dead], np.int64)
         at = np.flatnonzero(np.isin(segment.documents, wanted))
@@ -262,13 +262,13 @@ class _Field:
         return scores
 
     def plan(self, more: Iterable[tuple[int, Sequence[str]]]) -> _Plan:
-        """Plan a merge of what is new and of `more` rows, which are not searched yet."""
+        """Plan a merge of the new rows and of `more` rows, which can't be found yet."""
         self._changed.clear()
         given = {row: words for row, words in more if words}
         return _Plan(self.segment, frozenset(self.dead), {**self.fresh.documents, **given})
 
     def adopt(self, plan: _Plan, segment: Segment) -> None:
-        """Adopt the result of a plan; later changes stay."""
+        """Adopt the result of a plan, without losing later changes."""
         for row in plan.documents:
             if row not in self._changed:
                 self.fresh.remove(row)

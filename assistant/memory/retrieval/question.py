@@ -1,10 +1,10 @@
-"""Analyses a question for the search: whose words it asks for, which words to match, and what to
-encode.
+"""Analyses a question for the search: whose words it asks for, which words to match, and which text
+to encode.
 
 Turns are in the first person. A question that names a speaker ("When did Maria join the choir?") is
 rewritten in that speaker's voice ("When did I join the choir?"): sentence vectors are dominated by
-names, and a speaker's name occurs mostly in what others say. For the same reason the name is not
-searched for; it tells whose turns to prefer.
+names, and a speaker's name occurs mostly in other speakers' turns. For the same reason, the name is
+not searched for; it only determines whose turns are preferred.
 """
 
 import re
@@ -16,8 +16,9 @@ from assistant.language.speakers import ASSISTANT, USER
 from assistant.language.time_expressions import without_times
 
 SHORTEST_NICKNAME = 3
-"""Letters. The beginning of a speaker's name, such as Mel for Melanie, means that speaker too; but
-not as the first word of a question, which is always capitalised."""
+"""Minimum number of letters of a nickname. The beginning of a speaker's name, such as Mel for
+Melanie, means that speaker too; but not as the first word of a question, which is always
+capitalised."""
 FIRST_PERSON = re.compile(r"\b(i|my|me|mine|myself|we|our|us)\b", re.IGNORECASE)
 ASSISTANT_DID = re.compile(
     r"\b(did|had|have|were) you\b"
@@ -25,11 +26,12 @@ ASSISTANT_DID = re.compile(
     re.IGNORECASE,
 )
 BARE = 1
-"""Content words of a question that means nothing by itself: "how many?", "what was the trick?"."""
+"""Maximum number of content words of a question that means nothing by itself: "how many?", "what
+was the trick?"."""
 MOST_OF_ITS_OWN = 3
-"""Maximum number of content words of a question that may still refer to the one before."""
+"""Maximum number of content words of a question that may still refer to the previous one."""
 LONGEST_EARLIER = 400
-"""Characters at the end of what was said before whose words are searched for."""
+"""Maximum number of characters, at the end of the user's previous words, that are searched for."""
 GOES_ON = re.compile(r"\W*(and|but|so|or|then|also|what about|how about)\b", re.IGNORECASE)
 POINTS_BACK = re.compile(
     r"\b(he|she|it|they|him|her|his|hers|its|them|theirs?|there|that|this|those|these|ones?|again|"
@@ -52,15 +54,15 @@ class Question:
     words: str
     """For the lexical index: without speakers' names."""
     speaker: str | None
-    """Whose turns it asks for, if it is about one speaker."""
+    """The speaker whose turns it asks for, if it is about one speaker."""
 
 
 def read_question(text: str, speakers: Iterable[str]) -> Question:
     """Analyse a question.
 
     Args:
-        speakers: everyone there are memories of; the user and the assistant are meant by pronouns,
-            others by name.
+        speakers: the speakers of all memories; pronouns mean the user and the assistant, and names
+            mean others.
     """
     mentions = _mentions(text, [name for name in speakers if name and name not in ROLES])
     named = list(dict.fromkeys(mentions.values()))
@@ -81,7 +83,7 @@ def read_question(text: str, speakers: Iterable[str]) -> Question:
 
 
 def _mentions(text: str, names: list[str]) -> dict[str, str]:
-    """Words of the text that mean a speaker, in order, and whom they mean."""
+    """Words of the text that mean a speaker, in order, with the speaker's name."""
     found = {}
     for place, word in enumerate(WORD.findall(text)):
         meant = [name for name in names if word in name.split()]
@@ -122,7 +124,7 @@ def _by_pronoun(text: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """What the conversation was about before the question: the user's words and the answer."""
+    """An exchange before the question: the user's words and the answer."""
 
     said: str
     answered: str = ""
@@ -145,6 +147,6 @@ def follows_up(text: str, content: Collection[str]) -> bool:
 
 
 def understood(question: Question, earlier: Earlier) -> Question:
-    """A follow-up that also searches for the words before it. Its meaning stays: the vectors of
-    what was said before are added to its own (`question_vectors`)."""
+    """A follow-up question that also searches for the user's previous words. Its `meaning` doesn't
+    change: `question_vectors` adds the vectors of the previous exchange to its vector."""
     return replace(question, words=f"{earlier.said[-LONGEST_EARLIER:]} {question.words}")

@@ -1,5 +1,6 @@
 """Gets a question's vector before recall's deadline: encodes ahead while the user still speaks, has
-a stand-in at the deadline, and adds what was said before if the question refers to it.
+a stand-in at the deadline, and adds the vectors of the previous exchange if the question refers to
+it.
 
 Measured on 112 follow-up questions (`scripts/eval_followup.py`), on which the weights were chosen:
 recall@5 was 0.38 with the question alone and 0.81 with the earlier exchange. Questions that begin a
@@ -31,13 +32,13 @@ from assistant.memory.retrieval.question import (
 logger = logging.getLogger(__name__)
 
 SAID_BEFORE = 0.7
-"""Weight of the vector of what the user said before; that of the follow-up itself is 1."""
+"""Weight of the vector of the user's previous words; that of the follow-up itself is 1."""
 ANSWERED_BEFORE = 0.3
-"""Weight of the vector of the answer before."""
+"""Weight of the vector of the previous answer."""
 
 MOST_EXPECTED = 0.8
-"""Share of the remaining time. A stronger encoder expected to take more is often late, and then
-only slows the search down."""
+"""Maximum share of the remaining time that the stronger encoder may be expected to take. If it is
+expected to take more, it is often late, and then only slows the search down."""
 
 HELD_S = 0.005
 """Seconds to block the event loop for a vector that is almost ready. Being notified and woken takes
@@ -46,14 +47,15 @@ half a millisecond, and during a turn nothing else is waiting."""
 MISSES_REPORTED = 5
 """Consecutive recalls without a vector after which the user is notified."""
 FURTHEST = 3
-"""Exchanges to go back when a follow-up follows a follow-up."""
+"""Maximum number of exchanges to go back when a follow-up follows a follow-up."""
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedQuestion:
     """A question ready for the search. Without any vector, only its words count. `late`: its own
-    vector was not ready in time; `vector` may be that of words heard shortly before. `stand_in`:
-    the vector was ready, but not the stronger encoder's, which had been requested too."""
+    vector was not ready in time, and `vector` may be that of words heard shortly before.
+    `stand_in`: its vector was ready, but not that of the stronger encoder, which was requested
+    too."""
 
     question: Question
     vector: Vector | None
@@ -71,7 +73,7 @@ class QuestionEncoder:
 
     Args:
         encoder: the fast encoder.
-        speakers: names of everyone there are memories of.
+        speakers: names of the speakers of all memories.
         stronger: the stronger encoder while it is available.
     """
 
@@ -90,14 +92,14 @@ class QuestionEncoder:
         self._later: str | None = None
 
     def ahead(self, text: str) -> None:
-        """The user is still speaking; these are the words so far. Returns at once."""
+        """Encode the words so far while the user is still speaking. Returns at once."""
         speakers = self._speakers()
         if speakers:
             self._encoder.ahead(read_question(text[-LONGEST_QUERY:], speakers).meaning)
 
     def over(self, text: str | None) -> None:
-        """The turn has ended with these words; None if it was no turn. Vectors of other words are
-        dropped."""
+        """Call it when the turn has ended with these words, or with None if there was no turn.
+        Vectors of other words are dropped."""
         meaning = text and read_question(text[-LONGEST_QUERY:], self._speakers()).meaning
         if meaning != self._later:
             self._later = None
@@ -110,8 +112,8 @@ class QuestionEncoder:
 
         Args:
             due: when the answer is due, on the clock of `time.monotonic`.
-            earlier: what was said before, newest last.
-            last: if later than `due`: how long to wait when there is no vector at all yet.
+            earlier: the previous exchanges, newest last.
+            last: when to stop waiting if there is no vector at all by `due`.
         """
         question = read_question(text, self._speakers())
         left = max(0.0, due - time.monotonic())
@@ -135,15 +137,15 @@ class QuestionEncoder:
             question = understood(question, topic)
             with_topic = _with(self._encoder, known, topic)
             known = known if with_topic is None else with_topic
-            # Without what was said before, it would find anything that refers back.
+            # Without the previous exchange, it would find anything that refers back.
             found = _with(stronger, found, topic) if stronger is not None else None
         return EncodedQuestion(question, known, late, found, stand_in)
 
     def _begun(
         self, stronger: QueryEncoder | None, meaning: str, left: float
     ) -> "tuple[Future[Vector] | None, bool]":
-        """Start the stronger encoder, replacing a job that has not begun. The flag says that
-        waiting is useless; there is then a job only if one is already running."""
+        """Start the stronger encoder, replacing a job that has not begun. The flag is true if
+        waiting is useless; a job is then returned only if it is already running."""
         if self._better is not None:
             self._better.cancel()
         self._better = self._later = None
@@ -155,9 +157,9 @@ class QuestionEncoder:
         return self._better, False
 
     def _begin_later(self, stronger: QueryEncoder, meaning: str) -> None:
-        """Encode after the search, which needs the processor now: the same words may be asked
-        again, and it shows how long encoding takes. Skipped if the words were dropped, or something
-        was forgotten."""
+        """Encode after the search, which needs the processor now. This is useful because the same
+        words may be asked again, and because it shows how long encoding takes. Skipped if the words
+        were dropped, or something was forgotten."""
         self._later, epoch = meaning, stronger.epoch
 
         def begin() -> None:
@@ -170,7 +172,8 @@ class QuestionEncoder:
         return follows_up(text, self._lexicon.content(text))
 
     def _topic(self, earlier: Sequence[Earlier]) -> Earlier:
-        """What was said before; if that was a follow-up too, what it followed."""
+        """The previous exchange; if the user's words in it were a follow-up too, the words that
+        they followed replace them."""
         newest = earlier[-1]
         for each in reversed(earlier[-FURTHEST:]):
             if not self._follows_up(each.said[-LONGEST_QUERY:]):
@@ -179,7 +182,7 @@ class QuestionEncoder:
 
 
 def _with(encoder: QueryEncoder, vector: Vector | None, earlier: Earlier) -> Vector | None:
-    """Adds the known vectors of what was said before; None if none is known."""
+    """Add the known vectors of the previous exchange; None if none is known."""
     texts = ((earlier.said, SAID_BEFORE), (earlier.answered, ANSWERED_BEFORE))
     known = [(encoder.known(text), weight) for text, weight in texts if text]
     before = [np.float32(weight) * each for each, weight in known if each is not None]
@@ -190,13 +193,13 @@ def _with(encoder: QueryEncoder, vector: Vector | None, earlier: Earlier) -> Vec
 
 
 def _in_time(vector: "Future[Vector] | None") -> Vector | None:
-    """Like `result`, for the stronger encoder: being late is no cause for a warning, and the job is
-    kept."""
+    """Like `result`, for the stronger encoder: if it is late, there is no warning, and the job is
+    not cancelled."""
     return None if vector is None or not vector.done() else result(vector)
 
 
 async def _done(vectors: "Sequence[Future[Vector]]", due: float, *, held: bool = False) -> None:
-    """Wait for all of them, until `due` at most.
+    """Wait for all vectors, until `due` at most.
 
     Args:
         held: if there is only one, first block the event loop for `HELD_S`.
@@ -241,7 +244,7 @@ def result(vector: "Future[Vector]", *, wait: bool = False) -> Vector | None:
         vector.cancel()
         logger.warning("the query's vector came too late")
     elif vector.cancelled():
-        logger.warning("the query was given up")
+        logger.warning("the query was cancelled")
     elif (error := vector.exception()) is not None:
         logger.warning("the query can't be encoded: %s", error)
     else:

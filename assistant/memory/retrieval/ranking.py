@@ -1,13 +1,13 @@
 """Ranks memories for a question: from evidence to an order, as arithmetic on arrays.
 
 A memory's score is a sum, so that each part can be shown. The words' part grows faster than the
-evidence, and shrinks with the number of memories with as much evidence: a memory with most of the
-question's rare words gains a lot, one of many that share a word with it hardly anything. So, with
-the same weights, conversations that repeat the question's words are found by words, and paraphrases
-by meaning.
+evidence, and shrinks with the number of memories with as much evidence: a memory that contains most
+of the question's rare words gains a lot, and one of many that contain one such word hardly
+anything. So, with the same weights, conversations that repeat the question's words are found by
+words, and paraphrases by meaning.
 
-A turn is understood from those around it: it gets a share of their evidence, most from the one just
-before, which is often the question it answers.
+A turn is understood from the turns around it: it gets a share of their evidence, most from the turn
+just before, which is often the question it answers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,13 +21,13 @@ from assistant.language.speakers import USER
 from assistant.memory.records.arrays import NONE, Places, Values, VectorsAt, places
 
 COMPARED = 64
-"""Vectors of the best candidates that are compared with each other. If more are so close together,
-it does not matter which of them come up."""
+"""Number of the best candidates whose vectors are compared with each other. If the scores of more
+candidates are so close together, it does not matter which of them come up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The weights. A cosine counts 1; a constant for all memories changes nothing.
+    """The weights. That of a cosine is 1; a part that is equal for all memories changes nothing.
 
     The weights of the evidence were tuned on two-person conversations and on paraphrased questions
     for facts, together; halving or doubling them loses little. The others separate memories that
@@ -37,20 +37,22 @@ class Ranking:
     words: float = 2.0
     """For full evidence (1) by words that no other memory has."""
     words_power: float = 2.0
-    """The evidence is raised to this power: 0.5 of it gives a quarter of the above."""
+    """The evidence is raised to this power: evidence of 0.5 gives a quarter of `words`."""
     words_common: float = 2.0
-    """How much less it counts if other memories match at least as well: it is divided by 1 plus
-    this times the logarithm of their number, including itself. Among ten: a sixth."""
+    """How much less the words' part counts if other memories match at least as well: it is divided
+    by 1 plus this times the logarithm of the number of such memories, including this one. Among
+    ten, a sixth of it is left."""
     context: float = 0.5
     """Weight of a word in a memory's context, such as its date; one in its own text counts 1."""
     words_before: float = 0.9
     """Share of the words' part that a turn gets from the turn before it."""
     words_near: float = 0.7
-    """The same from the turn after it, and from the one before the last."""
+    """Share that it gets from the turn after it, and from the one two turns before it."""
     meaning_near: float = 0.15
-    """Share of the excess over the average of the adjacent turns' cosines."""
+    """Share of the amount by which the adjacent turns' cosines exceed the average."""
     times: float = 0.4
-    """For what was said in the time that the question names, or mentions it (`time_index`)."""
+    """For a memory said in the time that the question names, or that mentions that time
+    (`time_index`)."""
     dated: float = 0.1
     """For mentioning any day, if the question asks when."""
     linked: float = 0.4
@@ -60,16 +62,16 @@ class Ranking:
     statement: float = 0.2
     """For a long turn that asks nothing; greetings, exclamations and questions say little."""
     asked: float = 0.25
-    """Penalty for a mere question of the user: it says nothing, though it resembles a question
+    """Penalty for a mere question of the user: it says nothing, but resembles other questions
     most."""
     statement_words: float = 5.0
-    """Words outside of questions with which a turn gets half of that."""
+    """Number of words outside of questions with which a turn gets half of `statement`."""
     importance: float = 0.1
-    """Over the whole range from unimportant to most important."""
+    """Difference between an unimportant memory and a most important one."""
     confidence: float = 0.1
-    """For certain knowledge compared with none."""
+    """Difference between confidence 0 and confidence 1."""
     recency: float = 0.02
-    """For what was said just now; halved every `recency_days`."""
+    """For a memory said just now; halved every `recency_days`."""
     recency_days: float = 30.0
     use: float = 0.02
     """For each doubling of the number of uses; fades like recency after the last use."""
@@ -81,19 +83,19 @@ class Ranking:
     """More ratings don't count, in either direction."""
     pinned: float = 0.05
     superseded: float = 0.1
-    """Penalty for what was superseded; if its successor is found too, it ranks below that."""
+    """Penalty for a superseded memory; if its successor is found too, it ranks below that one."""
     redundancy: float = 0.15
     """Penalty for being the same as a better result; less for being similar."""
     alike: float = 0.5
-    """Cosine from which two memories count as similar."""
+    """Minimum cosine at which two memories count as similar."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """How well each candidate matches: cosine, and evidence by words in [0, 1) (`LexicalIndex`).
 
-    All cosines are 0 if the question's vector was late. They are NaN for a memory without a
-    vector, which counts as one of average meaning.
+    All cosines are 0 if the question's vector was late. That of a memory without a vector
+    is NaN, which counts as the average cosine.
     """
 
     cosine: Values
@@ -102,15 +104,15 @@ class Evidence:
     speaker: str | None = None
     """Whom the question is about (`question.read_question`)."""
     times: Values | None = None
-    """How close each is to the time that the question names, in [0, 1], if it names one."""
+    """How close each memory is to the time that the question names, in [0, 1], if it names one."""
     dated: Values | None = None
-    """1 if a memory mentions a day, if the question asks when."""
+    """If the question asks when: 1 for a memory that mentions a day."""
     linked: Values | None = None
     """1 if a memory names a person whom the question mentions by relation."""
 
 
 class Neighbours(NamedTuple):
-    """Positions among the candidates of the turns just before and after each."""
+    """Positions among the candidates of the turns just before and after each candidate."""
 
     before: Places
     after: Places
@@ -122,7 +124,7 @@ class Features:
 
     age_days: Values
     unused_days: Values
-    """Since the last use; since creation if it was never used."""
+    """Days since the last use; since creation if the memory was never used."""
     importance: Values
     confidence: Values
     uses: Values
@@ -131,7 +133,7 @@ class Features:
     superseded: NDArray[np.bool_]
     speakers: Sequence[str] | NDArray[np.object_]
     statement: Values
-    """Number of its words that are not part of a question (`sentences.stated`)."""
+    """Number of words that are not part of a question (`sentences.stated`)."""
     successor: Places | None = None
     """Position of the candidate that supersedes it, or `NONE`."""
     lift: Values | None = None
@@ -147,7 +149,7 @@ def fuse(
 ) -> tuple[Values, Parts]:
     """The scores of all candidates, and the parts they consist of.
 
-    Their order does not matter. About 0.2 ms for 1,000 of them.
+    The order of the candidates does not matter. Takes about 0.2 ms for 1,000 of them.
     """
     cosine = _filled(evidence.cosine)
     words = _by_words(evidence.own + weights.context * evidence.context, weights)
@@ -180,8 +182,8 @@ def fuse(
 
 
 def _by_words(evidence: Values, weights: Ranking) -> Values:
-    """A word of the question that many memories contain may be rare in general, and still say
-    little about which of them is meant."""
+    """The words' part. A word of the question that many matches contain may be rare in general, and
+    still say little about which of these memories is meant."""
     words = np.zeros(len(evidence))
     matching = np.flatnonzero(evidence > 0)  # a fifth of them; powers are slow
     some = evidence[matching]
@@ -217,11 +219,11 @@ def _around(
     speakers: Sequence[str] | NDArray[np.object_],
     weights: Ranking,
 ) -> Values:
-    """What adjacent turns contribute if someone else said them: what it answers, and what answers
-    it. A speaker's next unanswered turn may be about anything.
+    """The contribution of adjacent turns by another speaker: the turn that a memory answers, and
+    the one that answers it. A speaker's next unanswered turn may be about anything.
 
-    Of their meaning only the excess over the average counts: other cosines say nothing, and having
-    no neighbour is no fault.
+    Only the amount by which their cosines exceed the average counts: lower cosines say nothing, and
+    a memory without neighbours must not rank lower for that reason.
     """
     said = np.asarray(speakers, np.object_)
     before, after = (
@@ -255,8 +257,8 @@ def _faded(days: Values, weights: Ranking) -> Values:
 
 
 def _superseded(scores: Values, features: Features, weights: Ranking) -> Values:
-    """What superseded a match is a match too, and ranks above it: someone who asks where they live
-    may use the words of an earlier address."""
+    """A memory that superseded a match is a match too, and ranks above it: someone who asks where
+    they live may use the words of an earlier address."""
     final: Values = np.where(features.superseded, scores - weights.superseded, scores)
     if features.successor is None:
         return final
@@ -281,11 +283,11 @@ def diversify(scores: Values, vectors: VectorsAt | None, k: int, weights: Rankin
     chosen before (maximal marginal relevance). Among equals, the earlier position.
 
     Args:
-        vectors: reads unit vectors at positions; NaN if missing. None: order by score alone.
+        vectors: reads unit vectors at positions; NaN if missing. None: order by score only.
     """
     if vectors is None or not weights.redundancy or len(scores) <= 1:
         return np.argsort(-scores, kind="stable")[:k]
-    # Anything further below the k-th than the greatest penalty can't come up.
+    # A candidate that is below the k-th by more than the greatest penalty can't come up.
     kth = -min(k, len(scores))
     near = np.flatnonzero(scores >= np.partition(scores, kth)[kth] - weights.redundancy)
     pool = near[np.argsort(-scores[near], kind="stable")][: max(k, COMPARED)]
@@ -302,14 +304,14 @@ def diversify(scores: Values, vectors: VectorsAt | None, k: int, weights: Rankin
 
 
 def _repeats(cosines: NDArray[np.float32], weights: Ranking) -> Values:
-    """0 for those without a vector, whose cosines are NaN."""
+    """Penalties for similarity; 0 for candidates without a vector, whose cosines are NaN."""
     alike = (cosines - weights.alike) / (1 - weights.alike)
     return np.asarray(weights.redundancy * np.fmin(np.fmax(alike, 0.0), 1.0), np.float64)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What to rank for a query; all arrays in the order of `rows`, which ascend."""
+    """The candidates to rank for a query; all arrays in the order of `rows`, which ascend."""
 
     rows: Places
     evidence: Evidence
@@ -323,7 +325,7 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A result and why. `parts` add up to the score; zeros are left out."""
+    """A result and its reasons: `parts` add up to the score; zeros are left out."""
 
     row: int
     score: float

@@ -1,10 +1,10 @@
-"""Recaps: questions that ask for no topic, only for what was said, such as "what did we talk about
-last week?". They are answered by summaries, and by the user's words of the named time; any other
-question gets no summaries, since the turns a summary is based on are the better answer. English
-only.
+"""Recaps answer questions that only ask what was said and don't name a topic, such as "what did we
+talk about last week?". They consist of summaries, and of the user's words of the named time; any
+other question gets no summaries, since the turns a summary is based on are the better answer.
+English only.
 
-That is also true of "what have I told you about the house?". As measured
-(`scripts/eval_summaries.py`), the turns about the house, found by words and meaning, tell more
+"What have I told you about the house?" gets no summaries either. As measured
+(`scripts/eval_summaries.py`), the turns about the house, found by words and meaning, say more
 about it in the same space than summaries, which are mostly about other things.
 """
 
@@ -26,11 +26,11 @@ from assistant.memory.retrieval.ranking import Features
 from assistant.memory.retrieval.row_metadata import RowMetadata
 
 MOST = 200
-"""Newest rows of a time that are considered."""
+"""Maximum number of rows of a time that are considered, the newest ones."""
 SUMMARY = 1.0
 """Bonus of a summary in a recap, where nothing else distinguishes the rows."""
 NEAR = 0.5
-"""Bonus of what belongs to the named time, whatever its words."""
+"""Bonus of a row that belongs to the named time, whatever its words."""
 NEWER = 0.2
 """Bonus of the newest row over the oldest."""
 
@@ -43,7 +43,8 @@ _SPOKEN = re.compile(
     rf" (?:\w+ ){{0,2}}?{_SAID}(?: (?:to )?you| me)?(?: so far| lately| recently)?"
     r"(?P<rest> (?:about|on|regarding|of)\b.*|.*)$"
 )
-"""What we said, told, mentioned; `rest` says about what, or when."""
+"""Matches "what did we say", "what have I told you" and the like; `rest` has the topic or the
+time."""
 _BROAD = re.compile(
     r"\b(?:sum(?:med|ming)? up|summar(?:y|i[sz]e|i[sz]ing)|recap|overview|run[ -]?down"
     r"|catch me up|bring me up to (?:date|speed)|run me through|go through everything"
@@ -89,7 +90,7 @@ class RecapQuestion:
 
 @cache
 def no_topic() -> frozenset[str]:
-    """Words of such questions; any other word is a topic."""
+    """Words of questions for a recap; any other word is a topic."""
     days = (name.lower() for name in (*WEEKDAYS, *MONTHS))
     return frozenset(_NO_TOPIC.split()).union(days, numbers())
 
@@ -115,11 +116,11 @@ def parse_recap_question(text: str, today: date) -> RecapQuestion | None:
 def rows_in_scope(
     columns: RowMetadata, rows: Rows, text: str, exclude: Collection[str], now: datetime
 ) -> tuple[Rows, bool]:
-    """The eligible rows to rank, ascending (`RowMetadata.eligible`), and whether the question asks
-    for a recap and there are rows for one.
+    """The eligible rows to rank, ascending (`RowMetadata.eligible`), and whether they are for a
+    recap: the question asks for one, and there are rows for it.
 
     Args:
-        rows: found by words and meaning.
+        rows: the rows found by words and meaning.
     """
     summaries = np.fromiter(sorted(columns.summaries), np.int64, len(columns.summaries))
     if (asked := parse_recap_question(text, now.astimezone().date())) is not None:
@@ -134,7 +135,7 @@ def rows_in_scope(
 
 
 def with_recap_bonus(columns: RowMetadata, rows: Rows, features: Features) -> Features:
-    """Adds the rows' bonuses in a recap."""
+    """Add the rows' bonuses in a recap."""
     summary = np.array([row in columns.summaries for row in rows.tolist()], np.bool_)
     age = features.age_days
     newer = 1 - (age - age.min()) / max(1e-9, float(np.ptp(age)))
@@ -142,7 +143,7 @@ def with_recap_bonus(columns: RowMetadata, rows: Rows, features: Features) -> Fe
 
 
 def _said_in(columns: RowMetadata, asked: RecapQuestion) -> Rows:
-    """What the user said at the time asked for, and summaries of it."""
+    """Rows that the user said at the requested time, and summaries of them."""
     if asked.since is None or asked.until is None:
         return np.empty(0, np.int64)
     start = datetime.combine(asked.since, time()).astimezone()

@@ -1,8 +1,8 @@
-"""Who is who: "my sister Anna", "our dog is called Max", "Ruth is my oldest daughter". English, and
-capitalised names only.
+"""Finds out who is who from texts such as "my sister Anna", "our dog is called Max", "Ruth is my
+oldest daughter". English, and capitalised names only.
 
-With this, "my sister" finds what was said about Anna. A relation may have several names: for a user
-with two sisters it finds what was said about both.
+With this index, "my sister" finds memories about Anna. A relation may have several names: for a
+user with two sisters, it finds memories about both.
 """
 
 import re
@@ -14,14 +14,14 @@ from assistant.language.calendar import MONTHS, WEEKDAYS
 from assistant.language.word_lists import words_of
 
 READ = 2_000
-"""Characters searched, from the start of a text."""
+"""Number of characters searched, from the start of a text."""
 MOST_NAMES = 8
 """Maximum number of names for one question."""
 LOOKED_AT = 32
-"""Names that are checked for being allowed."""
+"""Maximum number of names for which it is checked whether they are allowed."""
 
 PERSONS = words_of("words", "persons")
-"""After whom a name follows without more ado; others must be "called" something."""
+"""Words for persons, which a name may directly follow; anything else must be "called" something."""
 _TITLE = r"(?:(?:Mr|Mrs|Ms|Miss|Dr|Doctor|Auntie|Aunt|Uncle)\.? )?"
 _NAME = rf"{_TITLE}(?P<name>[A-Z][\w-]+)"
 _WORDS = r"(?P<role>(?:[a-z][a-z-]+ ){0,2}[a-z][a-z-]+)"
@@ -46,14 +46,14 @@ _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
 
 
 class Role(NamedTuple):
-    """What somebody is to the speaker, and their name: one word each, in lower case."""
+    """A person's relation to the speaker, and their name: one word each, in lower case."""
 
     role: str
     name: str
 
 
 def roles(text: str) -> frozenset[Role]:
-    """Who is mentioned by role and name. Most texts take a few microseconds."""
+    """The people whom a text mentions by role and name. Takes a few microseconds for most texts."""
     text = text[:READ]
     if _HINTS.isdisjoint(_WORD.findall(text.lower())):
         return frozenset()

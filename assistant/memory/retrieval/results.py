@@ -28,17 +28,18 @@ class RecalledMemory:
     sources: tuple[str, ...]
     tier: Tier = Tier.COLD
     adds: bool = True
-    """False if it is only the same question, asked before."""
+    """False if it is only an earlier occurrence of the same question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What a recall found, best first.
+    """The memories that a recall found, best first.
 
-    `missed`: the query's own vector was late, or there was no time to search by it. Words decided,
-    with the vector of what was heard shortly before if there was one; or nothing was found, because
-    the index was locked all that time. `stand_in`: the fast encoder's vector was used because the
-    stronger one's was late. `brief`: only words and meaning counted, for lack of time.
+    `missed`: the query's own vector was late, or there was no time to search by it. Then words
+    decided, with the vector of the words heard shortly before if there was one; or nothing was
+    found, because the index was locked the whole time. `stand_in`: the fast encoder's vector was
+    used because the stronger one's was late. `brief`: only words and meaning counted, for lack of
+    time.
     """
 
     memories: tuple[RecalledMemory, ...] = ()
@@ -48,7 +49,7 @@ class Recalled:
 
 
 class RecalledForTurn(NamedTuple):
-    """The same for a turn; see `events.Recalled`."""
+    """The result of a recall as a turn uses it; see `events.Recalled`."""
 
     memories: tuple[MemoryUsed, ...] = ()
     missed: bool = False

@@ -1,4 +1,4 @@
-"""What is known about each row of a user's index besides its words and vectors."""
+"""The data of each row of a user's index besides its full-text index and its vectors."""
 
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -22,8 +22,8 @@ from assistant.memory.retrieval.vectors.tiers import DAY_S, Marks
 
 CREATED, LAST_USED, IMPORTANCE, CONFIDENCE, USES, FEEDBACK, PINNED, STATEMENT = range(8)
 """Columns of numbers that are stored together, since they are used together and then share a cache
-line. `CREATED` is when it was last said; `LAST_USED` is the same if it was never used. Times are
-seconds since 1970."""
+line. `CREATED` is when the memory was last said; `LAST_USED` is the same if it was never used.
+Times are seconds since 1970."""
 
 
 class RowMetadata:
@@ -40,7 +40,7 @@ class RowMetadata:
         self.sources: list[tuple[str, ...]] = []
         self.superseded_by: dict[int, str] = {}
         self._refreshed: dict[int, tuple[datetime, datetime]] = {}
-        """For what was said several times: when first, and when last."""
+        """For rows that were said several times: when first, and when last."""
         self.summaries: set[int] = set()
         self.profile_rows: set[int] = set()
         """Rows of the profile."""
@@ -51,7 +51,7 @@ class RowMetadata:
         self._living = np.empty(0, np.bool_)
         self._never_recalled = np.empty(0, np.bool_)
         self.hidden = np.empty(0, np.bool_)
-        """Which rows are hidden: those based on these exchanges, and these memories."""
+        """Which rows are hidden: those based on the hidden exchanges, and those with hidden ids."""
         self._hidden_exchanges: frozenset[str] = frozenset()
         self._hidden_ids: frozenset[str] = frozenset()
         self._lifetimes = lifetimes
@@ -76,8 +76,8 @@ class RowMetadata:
             self.write(row, memory)
 
     def once(self, memories: Sequence[Memory]) -> list[int]:
-        """Positions of memories that are not here yet, each id once: a fault may have left it twice
-        in the table, and a row without an id could not be forgotten."""
+        """Positions of memories that are not here yet, each id once: a fault may have left one
+        twice in the table, and a row without an id could not be forgotten."""
         first = {memory.id: at for at, memory in reversed(list(enumerate(memories)))}
         return sorted(at for key, at in first.items() if key not in self.row_of)
 
@@ -112,11 +112,11 @@ class RowMetadata:
         known = (memory.importance, memory.confidence, memory.uses, memory.feedback)
         self._numbers[row] = (created, used, *known, memory.pinned, stated(memory.text))
         self.times.write(row, memory.text, memory.told)
-        if fresh and memory.speaker != ASSISTANT:  # its words don't tell who is who
+        if fresh and memory.speaker != ASSISTANT:  # its words don't show who is who
             self.roles.write(row, memory.text)
 
     def remove(self, rows: Sequence[int]) -> None:
-        """Their neighbours become adjacent."""
+        """Remove rows; their neighbours become adjacent."""
         for row in rows:
             before, after = int(self.before[row]), int(self.after[row])
             if before != NONE:
@@ -142,7 +142,7 @@ class RowMetadata:
             self.roles.clear(row)
 
     def hide(self, exchanges: Collection[str], ids: Collection[str]) -> None:
-        """Hide memories based on these exchanges, and these memories, and nothing else."""
+        """Hide memories based on these exchanges and memories with these ids, and no others."""
         self._hidden_exchanges, self._hidden_ids = frozenset(exchanges), frozenset(ids)
         self.hidden[:] = False
         self.hidden[list(self.based_on(exchanges, ids))] = True
@@ -151,7 +151,7 @@ class RowMetadata:
         self.all_speakers = frozenset(self.speakers[self.living()].tolist())
 
     def based_on(self, exchanges: Collection[str], ids: Collection[str]) -> set[int]:
-        """Rows based on these exchanges, and those of these memories."""
+        """Rows based on these exchanges, and rows of the memories with these ids."""
         rows = {self.row_of[key] for key in ids if key in self.row_of}
         return rows.union(*(self._rows_of_source.get(source, ()) for source in exchanges))
 
@@ -217,7 +217,7 @@ class RowMetadata:
         return np.array([self.row_of[key] for key in newer if key in self.row_of], np.int64)
 
     def states(self, row: int) -> bool:
-        """Whether it says anything, rather than just asking."""
+        """Whether a row says anything, rather than just asking."""
         return bool(self._numbers[row, STATEMENT] > 0)
 
     def profile(self) -> tuple[MemoryUsed, ...]:
