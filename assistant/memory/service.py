@@ -301,7 +301,7 @@ class MemoryService:
         self, kind: type[BaseException] | None, error: object, at: TracebackType | None
     ) -> None:
         if isinstance(error, StoreDamaged) and self._table is not None:
-            self._table.distrust()  # whoever opens it next rebuilds it
+            self._table.distrust()  # whoever opens it next sets it aside and rebuilds it
         self.close()
 
     # -- inside ---------------------------------------------------------------------------------

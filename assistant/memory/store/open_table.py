@@ -131,7 +131,8 @@ def _check_key(table: Table, uri: str, key_id: str, *, mark: bool) -> None:
         mark: mark an empty, unmarked table with this key.
 
     Raises:
-        StoreLocked: it is encrypted with another key, or there is no key for it, or the reverse.
+        StoreLocked: the table is encrypted and this key is wrong or missing, or it is not encrypted
+            though there is a key.
     """
     marked = (table.schema.field("id").metadata or {}).get(lance_schema.KEY_ID, b"").decode()
     if marked == key_id:
