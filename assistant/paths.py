@@ -1,7 +1,7 @@
-"""Where things live on disk.
+"""Where files are stored.
 
 One *home* holds everything that belongs to a person: settings, transcript, ledger, logs.
-Model files belong to nobody in particular; they lie in one cache that all homes share.
+Model files are not personal: they are in one cache that all homes share.
 """
 
 import os
@@ -36,7 +36,7 @@ class Home:
 
     @property
     def memories(self) -> Path:
-        """LanceDB: what is remembered beyond a conversation."""
+        """LanceDB: the long-term memories."""
         return self.root / "memories"
 
     @property
@@ -51,7 +51,7 @@ class Home:
 
     @property
     def door(self) -> Path:
-        """The address at which commands reach the assistant running in this home."""
+        """The folder that tells commands how to reach the assistant running in this home."""
         return self.root / "door"
 
     @property
@@ -74,7 +74,7 @@ class Home:
         return self.root / "logs" / "native.log"
 
     def create(self) -> "Home":
-        """Create the folders, readable by their owner alone.
+        """Create the folders, readable by their owner only.
 
         Raises:
             StoreError: the folder can't be created or written.
@@ -106,15 +106,16 @@ def default_home() -> Home:
 @contextmanager
 def replacing(path: Path, fresh: Path | None = None, *, mode: int = 0o600) -> Iterator[BinaryIO]:
     """Write a file completely or not at all: the block writes a new file beside it, which is
-    flushed to disk and takes its place when the block ends. If the block raises, the old one stays.
+    flushed to disk and replaces the old one when the block ends. If the block raises, the old one
+    remains.
 
     Args:
         fresh: the new file's name; default: `path` with the suffix `.new`. A killed process leaves
             it behind; the next write replaces it.
-        mode: its permissions.
+        mode: the new file's permissions.
 
     Raises:
-        OSError: it can't be written.
+        OSError: the file can't be written.
     """
     fresh = fresh or path.with_suffix(".new")
     fresh.unlink(missing_ok=True)
@@ -131,7 +132,7 @@ def replacing(path: Path, fresh: Path | None = None, *, mode: int = 0o600) -> It
 
 def flush_to_disk(paths: Iterable[Path]) -> None:
     """Flush files and folders to disk, so that they survive a power cut."""
-    if sys.platform == "win32":  # folders can't be opened there
+    if sys.platform == "win32":  # folders can't be opened on Windows
         return
     for path in paths:
         descriptor = os.open(path, os.O_RDONLY)

@@ -1,4 +1,4 @@
-"""All settings, with their defaults and what they mean.
+"""All settings, with their defaults and meanings.
 
 In increasing precedence, they come from the defaults below, a TOML file in the data folder
 (`settings.toml`), the environment (`ASSISTANT_SECTION__NAME`) and the command line's flags.
@@ -31,7 +31,7 @@ TAKEN = {
     "list": "a list",
     "tuple": "a list",
 }
-"""What a setting takes, by pydantic's error type without `_type` or `_parsing`."""
+"""The kind of value a setting takes, by pydantic's error type without `_type` or `_parsing`."""
 
 Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]
@@ -48,7 +48,7 @@ class General(Section):
     profile: Literal["tiny", "small", "default"] = "default"
     """Which models to use: `tiny`, `small` or `default` (chosen for this machine)."""
     user: str = "me"
-    """Whose conversation it is. One user's memories are never shown to another."""
+    """The user's name. One user's memories are never shown to another."""
     sounds: bool = True
     """Play a soft sound when the end of your turn is detected."""
 
@@ -141,20 +141,20 @@ class Context(Section):
     """Tokens above which the older conversation is summarized; lower if the model's window is
     smaller."""
     max_unsummarized_messages: Count = 20
-    """Messages above which it is summarized too, whichever limit is reached first."""
+    """Messages above which the older conversation is summarized, however few tokens it has."""
     target_context_tokens: Count = 6000
-    """Tokens that summarizing reduces the conversation to, at most."""
+    """Maximum number of tokens to which summarizing reduces the conversation."""
     keep_last_messages: Count = 4
-    """How many of the last messages a summary never replaces."""
+    """Number of newest messages that a summary never replaces."""
     keep_important_tokens: Annotated[int, Field(ge=0, le=4_000)] = 0
     """Tokens for older exchanges that stay in the prompt beside their summary because they matter:
     standing requests, what you pinned, facts, what comes up often. 0 keeps none."""
     max_turns: int | None = Field(default=None, gt=0)
-    """Maximum number of turns kept in the prompt; default: limited by tokens alone."""
+    """Maximum number of turns kept in the prompt; default: limited only by tokens."""
     summary_prompt: str = ""
     """Your own instructions for summarizing; default: the built-in ones."""
     resume_within_h: NonNegative = 4
-    """Hours within which a restarted assistant continues the conversation where it was."""
+    """Hours within which a restarted assistant continues the conversation where it stopped."""
 
 
 class Transcript(Section):
@@ -173,11 +173,11 @@ class Memory(Section):
     deadline_ms: Positive = 10
     """Milliseconds that a recall may take; after that the turn goes on with what has been found."""
     typed_deadline_ms: Positive = 30
-    """The same for typed turns, of which nothing is known before you send them; never less than
-    `deadline_ms`."""
+    """`deadline_ms` for typed turns, of which nothing is known before you send them; never less
+    than `deadline_ms` itself."""
     encoder: str | None = None
-    """Name of a sentence encoder to use alone; default: the profile's, plus a faster one for when
-    that one is late."""
+    """Name of the only sentence encoder to use; default: the profile's, plus a faster one for when
+    the profile's is late."""
     max_tokens: Count = 800
     """Maximum number of tokens of a prompt that memories may take up."""
     least_score: Annotated[float, Field(ge=0)] = 0.5
@@ -201,16 +201,16 @@ class Memory(Section):
     """Cosine similarity above which something you say again refreshes the existing memory, provided
     that it adds nothing; 1 merges nothing."""
     expire_exchange_days: Days = 365
-    """Days after which something said leaves the memory (not the transcript) if it is of little
-    importance: by default what the assistant said, never what you said. Counted from when it was
-    last said or used. 0 keeps it for ever, here and below. Pinned memories never expire."""
+    """Days after which something said is dropped from memory (not from the transcript) if it is of
+    little importance: by default, only what the assistant said. Counted from when it was last said
+    or used. 0 keeps it for ever, here and below. Pinned memories never expire."""
     expire_event_days: Days = 0
-    """The same for events extracted from what you said."""
+    """`expire_exchange_days` for events extracted from what you said."""
     expire_summary_days: Days = 0
-    """The same for summaries."""
+    """`expire_exchange_days` for summaries."""
     expire_fact_days: Days = 0
-    """The same for facts, preferences and your profile, which stay true until you say otherwise.
-    What you wrote down yourself never expires."""
+    """`expire_exchange_days` for facts, preferences and your profile, which stay true until you say
+    otherwise. Memories that you add yourself never expire."""
     expire_below_importance: Fraction = 0.3
     """Only memories below this importance expire: your words start at 0.5, the assistant's at
     0.2."""
@@ -233,29 +233,29 @@ class Idle(Section):
     on_battery: Literal["light", "all", "nothing"] = "light"
     """What runs on battery: only light work, all of it, or nothing."""
     max_load: Fraction = 0.6
-    """Share of all cores in use by other programs above which only light work runs; 1 ignores
-    them."""
+    """Share of all cores that other programs may use before only light work runs; 1 ignores other
+    programs."""
     extract: Literal["off", "rules", "model"] = "off"
     """Extract facts, preferences and events from what you say (English only): all that the rules
     find, or only those that the language model then confirms."""
     importance: Literal["off", "on"] = "off"
     """Let memories gain importance when they are used, marked or said again, and lose it when
-    nothing asks for them; never below what you set."""
+    no question needs them; it never falls below the importance you set."""
     summarise: Literal["off", "rules", "model"] = "off"
     """Summarise what you said in each stretch of a conversation (English only), for questions like
     "what did we talk about last week?": in sentences built by rules, or shortened by the language
     model."""
     summarise_turns: Annotated[int, Field(ge=4, le=100)] = 12
-    """Turns per such stretch."""
+    """Turns per stretch that is summarised."""
     consolidate: Literal["off", "on"] = "off"
     """Compare what you said with older memories about the same thing (English only). Repetitions
-    are merged and changes supersede, if the rules allow it and, in doubt, the language model
-    agrees. `assistant memory split` undoes it."""
+    are merged, and changes replace what they change, if the rules allow it and, in doubt, the
+    language model agrees. `assistant memory split` undoes it."""
     describe: Literal["off", "on"] = "off"
-    """Have the language model rephrase what you said (English only). The index is searched for its
-    words too; they appear nowhere else."""
+    """Have the language model rephrase what you said (English only). The new words
+    are searched too, but appear nowhere else."""
     expand: Literal["off", "on"] = "off"
-    """The same with questions that your words answer."""
+    """Like `describe`, but with questions that your words answer."""
 
 
 class Screen(Section):
@@ -274,7 +274,7 @@ class Encryption(Section):
 
 
 class Settings(Section):
-    """The whole tree; sections are the TOML file's tables."""
+    """All settings; the sections are the TOML file's tables."""
 
     general: General = General()
     persona: Persona = Persona()
@@ -376,7 +376,7 @@ def _explained(error: ValidationError, sources: Mapping[str, str]) -> SettingsEr
 
 
 def _wanted(error: Mapping[str, Any]) -> str:
-    """What the setting takes, as precisely as pydantic's error tells."""
+    """What the setting takes, as precisely as pydantic's error says."""
     kind, known = error["type"].removesuffix("_type").removesuffix("_parsing"), error.get("ctx", {})
     match kind:
         case "literal_error":

@@ -1,7 +1,7 @@
 """Turns off libraries' telemetry, before anything imports them.
 
-Everything runs on this machine, and that includes what libraries do by themselves. Their switches
-are environment variables, which they read when they are imported. So `switch_off` is called when
+Everything runs on this machine, and that includes what libraries do by themselves. Libraries read
+their switches, which are environment variables, on import. So `switch_off` is called when
 `assistant` or `models` is imported: by every process of ours, by scripts and tests, and by anyone
 who uses these packages as a library. Child processes inherit the variables. docs/privacy.md lists
 what each library would do.
@@ -20,7 +20,7 @@ key that is pressed."""
 
 
 def switch_off() -> None:
-    """For this process and those it starts from now on."""
+    """Turn off telemetry in this process and in those it starts from now on."""
     os.environ.update(SWITCHES)
     for variable in RECORDERS:
         os.environ.pop(variable, None)

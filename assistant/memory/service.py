@@ -1,4 +1,4 @@
-"""The memories of one home: the only place where the parts of memory are built and connected."""
+"""The memory of one home: the only module that builds and connects the parts of memory."""
 
 import asyncio
 import logging
@@ -64,7 +64,7 @@ def open_memory(
         emit: receives events the user should see; any thread may call it.
 
     Raises:
-        StoreError: the transcript can't be opened. StoreBusy: another program holds it.
+        StoreError: the transcript can't be opened. StoreBusy: another program is using it.
         SettingsError: `memory.store` is invalid.
     """
     location = store_location(home, settings, key)
@@ -112,7 +112,8 @@ class MemoryService:
         """The open table.
 
         Raises:
-            StoreError: it can't be opened, or is still loading. StoreInUse: another process has it.
+            StoreError: it can't be opened, or is still loading. StoreInUse: another process is
+                using it.
         """
         if self.session_user is not None:
             table = self.session_user.table
@@ -141,7 +142,7 @@ class MemoryService:
         return self._users[user]
 
     def admin(self, user: str) -> MemoryAdmin:
-        """What a user interface can do with a user's memories. Raises StoreError."""
+        """The operations that a user interface offers on a user's memories. Raises StoreError."""
         table = self.table
         if user not in self._admins:
             own = self.session_user is not None and user == self._user
@@ -163,7 +164,7 @@ class MemoryService:
         """Carry out a request about the memories of the user it names, and of nobody else.
 
         Raises:
-            AssistantError: as `admin_requests.handle_request`, at once or while iterating.
+            AssistantError: see `admin_requests.handle_request`; at once or while iterating.
         """
         table = self.table
         for user in self.transcript.hiding() if table.refused is None else ():
@@ -209,7 +210,7 @@ class MemoryService:
         return self.session_forgetting
 
     def session_resolver(self) -> Resolver:
-        """Resolves what requests to forget mean in the session."""
+        """Resolves the session's requests to forget."""
         return Resolver(self.transcript, self._memory_access(), self._lexicon())
 
     def forget_questions(self) -> None:
@@ -255,27 +256,27 @@ class MemoryService:
 
     @property
     def exchange_store(self) -> Archive | Transcript:
-        """Where the session stores its exchanges: the transcript, and the memories if any."""
+        """Where the session stores its exchanges: the transcript, and long-term memory if any."""
         memory = self.session_user
         return Archive(self.transcript, memory) if memory is not None else self.transcript
 
     @property
     def exchange_importance(self) -> Importance:
-        """Rates exchanges by the memories made from them."""
+        """Rates exchanges by the memories derived from them."""
         memory = self.session_user
         if memory is None:
             return no_importance
         return partial(importance_of_exchanges, index=lambda: memory.index)
 
     def profile(self) -> tuple[MemoryUsed, ...]:
-        """What is always in the prompt; the same tuple until they change."""
+        """The notes that are always in the prompt; the same tuple until one of them changes."""
         return self.session_user.profile() if self.session_user is not None else ()
 
     async def expire(self, running: str) -> None:
         """Delete old conversations as the settings say, until cancelled.
 
         Args:
-            running: the id of the current conversation, which is kept.
+            running: the id of the current conversation, which is not deleted.
         """
         days = self._settings.transcript.keep_days
         if days is not None:
@@ -300,7 +301,7 @@ class MemoryService:
         self, kind: type[BaseException] | None, error: object, at: TracebackType | None
     ) -> None:
         if isinstance(error, StoreDamaged) and self._table is not None:
-            self._table.distrust()  # the next to open it sets it aside and rebuilds it
+            self._table.distrust()  # whoever opens it next sets it aside and rebuilds it
         self.close()
 
     # -- inside ---------------------------------------------------------------------------------
@@ -348,14 +349,14 @@ class MemoryService:
             memory.shut_down()
 
     def _earlier_memories(self) -> Callable[[], MemoryTable] | None:
-        """A function that opens the store earlier sessions left; None if there is none."""
+        """A function that opens the store that earlier sessions left; None if there is none."""
         folder = self._location.folder
         if folder is not None and not folder.exists():
             return None
         return partial(open_store, self._location, _log)
 
     def _stored(self) -> bool:
-        """Whether everything is in the store, so that its source may be deleted."""
+        """Whether all memories are in the store, so that their sources may be deleted."""
         if self.session_user is None:
             return not self._settings.memory.enabled
         return self.session_user.store.settled
@@ -376,7 +377,7 @@ class MemoryService:
 def _forgotten_elsewhere(
     items: HiddenItems, live: LiveConversation, emit: Callable[[Event], None]
 ) -> None:
-    """Hide what another machine forgot; it may be part of the running conversation."""
+    """Hide exchanges forgotten on another machine; some may be in the running conversation."""
     live.hide(items)
     live.purged(items, clean=True)
     emit(ForgettingBegan(items.id, items.exchanges, (), items.due))

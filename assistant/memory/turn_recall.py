@@ -13,8 +13,8 @@ from assistant.memory.transcript.database import Transcript
 from assistant.memory.user_memory import UserMemory
 
 BRIEF_LESS = 0.1
-"""How much lower scores are in a brief search: of 141 correct ones 7 were below 0.5, none below
-0.4."""
+"""How much lower scores may be in a brief search: of 141 correct memories, 7 scored below 0.5, none
+below 0.4."""
 
 
 class Archive:
@@ -45,7 +45,7 @@ class Archive:
         """Store a summary in the transcript.
 
         Raises:
-            StoreError: it could not be written.
+            StoreError: the summary could not be written.
         """
         self._transcript.store_summary(conversation, summary)
 
@@ -54,8 +54,9 @@ class TurnRecall:
     """Recall for the voice loop.
 
     Args:
-        shown: ids of the exchanges already in the prompt.
-        exchanges: those of the running conversation, oldest first; a question may refer to them.
+        shown: returns the ids of the exchanges already in the prompt.
+        exchanges: returns those of the running conversation, oldest first; a question may refer to
+            them.
         least_score: the lowest score worth a place in the prompt.
     """
 
@@ -79,7 +80,7 @@ class TurnRecall:
         """See `voice.recalling.Recaller`."""
         earlier = self._earlier()
         recalled = await self._memory.recall(query, deadline_s, self._shown(), earlier)
-        # Scores are lower by words alone, and a little lower in a brief search.
+        # Scores are lower if only words count, and a little lower in a brief search.
         least = float("-inf") if recalled.missed else self._least_score
         least -= BRIEF_LESS if recalled.brief else 0.0
         used = tuple(_used(each, least) for each in recalled.memories)
@@ -90,7 +91,7 @@ class TurnRecall:
         return [Earlier(each.user_text.strip(), each.assistant_text.strip()) for each in over]
 
     def watch(self, event: Event) -> None:
-        """Receives every event; the vector of speech that became no turn is dropped."""
+        """Receives every event; the vector of speech that did not become a turn is dropped."""
         if isinstance(event, TurnHeard):
             self._memory.asking.over(event.text)
         elif isinstance(event, SpeechIgnored):

@@ -46,11 +46,11 @@ from assistant.memory.store.write_queue import WriteQueue
 from assistant.memory.transcript.database import Transcript
 
 MOST = 12
-"""Memories returned by one recall; the prompt takes as many as fit."""
+"""Maximum number of memories returned by one recall; the prompt takes as many as fit."""
 SEARCH_S = 0.003
 """Seconds of the deadline reserved for the search itself, to begin with."""
 RECENT = 3
-"""Newest memories to return when only a word search was possible and found nothing."""
+"""Number of newest memories to return when only a word search was possible and found nothing."""
 
 logger = logging.getLogger(__name__)
 
@@ -59,11 +59,11 @@ class UserMemory:
     """One user's memories.
 
     Args:
-        open_table: blocking; may raise StoreError.
+        open_table: opens the table; blocking, and may raise StoreError.
         emit: receives a `Notice` when storing starts to fail, and when it works again.
-        policy: what is merged and what expires; default: nothing is.
-        enrichment: how much results of idle work count; default: nothing.
-        close_table: releases what `open_table` returned.
+        policy: which memories are merged, and which expire; default: none.
+        enrichment: the weights of results of idle work; default: 0.
+        close_table: releases the table that `open_table` returned.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class UserMemory:
         strong = self._index_sync.stronger
         self.asking = QuestionEncoder(encoder, lexicon, self._speakers, lambda: strong.serving)
         self.writable = asyncio.Event()
-        """Set once the store is read and this process may write it."""
+        """Set once the store is read and this process may write to it."""
         self.strengthening = strong
         self._misses = DeadlineMisses(emit)
         self._pace = SearchTimings(SEARCH_S)
@@ -112,9 +112,10 @@ class UserMemory:
     async def load(
         self, transcript: Transcript | None, first: Callable[[MemoryTable], None] = lambda _: None
     ) -> None:
-        """Read the table, and what the transcript has beyond it. Until then, recall finds nothing.
+        """Read the table, and the exchanges that only the transcript has. Until then, recall finds
+        nothing.
 
-        Errors of the store or the encoder don't raise: memory then stays in RAM for now.
+        Errors of the store or the encoder are not raised: memories then stay in RAM for now.
         `first` runs on the table before anything is read; it may raise StoreError.
         """
         self._loop = asyncio.get_running_loop()
@@ -128,12 +129,12 @@ class UserMemory:
         exclude: Collection[str] = (),
         earlier: Sequence[Earlier] = (),
     ) -> Recalled:
-        """Memories relevant to `query`. If the deadline passes, the search uses words alone, or
-        the vector of what was heard of the question shortly before.
+        """Memories relevant to `query`. If the deadline passes, the search uses only words, or
+        the vector of the part of the question that was heard shortly before.
 
         Args:
             exclude: ids of exchanges already in the prompt.
-            earlier: what was said before, newest last; a question may refer to it.
+            earlier: the exchanges before, newest last; a question may refer to them.
         """
         index = self._index_sync.index
         if index is None:
@@ -162,7 +163,8 @@ class UserMemory:
         return recalled
 
     def profile(self) -> tuple[MemoryUsed, ...]:
-        """What is always in the prompt; the same tuple until they change. Any thread."""
+        """The notes that are always in the prompt; the same tuple until one of them changes. Any
+        thread."""
         index = self._index_sync.index
         return index.profile if index is not None else ()
 
@@ -176,7 +178,7 @@ class UserMemory:
             if self._index_sync.take_in(materialize_exchange(self.user_id, conversation, exchange)):
                 self._writing.post(self._keep)
                 self._writing.post(self._index_sync.tidy)
-        except Exception:  # a new index reads it from the transcript
+        except Exception:  # a new index reads the exchange from the transcript
             logger.exception("the memory index failed")
             self._repair.failed(self._index_sync.index)
 
@@ -186,7 +188,7 @@ class UserMemory:
             self._writing.post(self._index_sync.count_use, list(ids), at)
 
     def hide(self, items: HiddenItems) -> None:
-        """From now on, recall nothing of this. Quick; any thread."""
+        """From now on, don't recall these items. Quick; any thread."""
         self._index_sync.hide(items)
 
     def unhide(
@@ -199,7 +201,7 @@ class UserMemory:
         return ()
 
     def purged(self, items: HiddenItems, *, clean: bool) -> None:
-        """It is deleted. If traces were found, it stays hidden until the program ends."""
+        """The items are deleted. If traces were found, they stay hidden until the program ends."""
         if clean:
             self._index_sync.unhide(items)
         self.forget_questions()
@@ -228,7 +230,7 @@ class UserMemory:
         return self._index_sync.untidy(unmerged)
 
     async def tidy(self, unmerged: int) -> None:
-        """Clean that up. Work that has begun is finished even if the caller is cancelled."""
+        """Merge them. Work that has begun is finished even if the caller is cancelled."""
         tidy = partial(self._index_sync.tidy, unmerged, in_silence=True)
         await asyncio.get_running_loop().run_in_executor(self._writing, tidy)
 
@@ -251,20 +253,20 @@ class UserMemory:
 
     @property
     def table(self) -> MemoryTable:
-        """Raises StoreError: it could not be opened, or is still loading."""
+        """The open table. Raises StoreError: it could not be opened, or is still loading."""
         return self._index_sync.opened()[0]
 
     @property
     def index(self) -> UserIndex:
-        """Raises StoreError: it is still loading."""
+        """The user's index. Raises StoreError: it is still loading."""
         return self._index_sync.opened()[1]
 
     def find(self, query: str, k: int = MOST, *, both: bool = False) -> Recalled:
         """Like `recall`, without a deadline.
 
         Args:
-            both: load and use the stronger encoder too. Without it the scores are the fast
-                encoder's alone, for which limits are known.
+            both: load and use the stronger encoder too. Otherwise the scores are those of the fast
+                encoder, for which limits are known.
         """
         _, index = self._index_sync.opened()
         if both:
@@ -277,11 +279,11 @@ class UserMemory:
         return self._search(index, EncodedQuestion(question, vector, late, better), k=k)
 
     def put(self, memories: Sequence[Memory], *, told: bool = False) -> list[str]:
-        """Store new memories or replace those with the same ids, each once; on disk on return.
+        """Store each memory once, replacing those with the same ids; on disk when this returns.
 
         Args:
-            told: treat them as news: they refresh what is already known and supersede what no
-                longer holds. Returns the ids under which they are then known.
+            told: treat them as new statements, which refresh memories that say the same and
+                supersede those no longer true. Returns the ids that the memories then have.
 
         Raises:
             StoreError: writing failed; nothing has changed.
@@ -296,7 +298,7 @@ class UserMemory:
         return self._writing.submit(self._index_sync.change, ids, how).result()
 
     def delete(self, memories: Sequence[Memory]) -> None:
-        """Deleted from recall, caches and table when it returns. Raises as `put`."""
+        """Delete memories from recall, caches and table before returning. Raises as `put`."""
         self._writing.submit(self._index_sync.delete, memories).result()
 
     @property
@@ -309,7 +311,7 @@ class UserMemory:
         return self._encoder.encode_apart(texts)
 
     def enrich(self, exchanges: Collection[str]) -> None:
-        """Make what idle work derived from these searchable soon. Returns at once."""
+        """Make the results of idle work on these exchanges searchable soon. Returns at once."""
         self._writing.post(self._index_sync.enrich, exchanges)
 
     def rebuild(self, transcript: Transcript) -> int:
@@ -328,7 +330,7 @@ class UserMemory:
         k: int = MOST,
         limit: SearchDeadline | None = None,
     ) -> Recalled:
-        """Takes a few milliseconds."""
+        """Search the index, which takes a few milliseconds."""
         found = index.search(
             asked.question,
             asked.vector,
@@ -357,7 +359,7 @@ class UserMemory:
             self._index_sync.tidy()
         except Exception:
             logger.exception("the memories can't be read")
-            self.store.close()  # never write to what was only half read
+            self.store.close()  # never write to a store that was only half read
             self.store.failed(StoreError("The memories can't be read; the log has the reason."))
 
     def _replace_index(self, index: UserIndex) -> None:
@@ -368,7 +370,7 @@ class UserMemory:
         self._embed_rest()
 
     def _embed_rest(self, *, again: bool = False) -> None:
-        """On the writing thread: encode the newest now, the rest bit by bit in silence."""
+        """On the writing thread: encode the newest memories now, the rest in silence."""
         self._embedding_later = self._embedding_later and not again
         if self._index_sync.embed_some() and not self._embedding_later:
             self._embedding_later = True
@@ -376,7 +378,7 @@ class UserMemory:
                 self._writing.post(self._embed_rest, again=True)
 
     def _try_later(self, seconds: float) -> None:
-        """From the writing thread: retry later what failed."""
+        """Called on the writing thread: read the table again later, after a failure."""
         if self._loop is not None:
             self._on_loop(self._loop.call_later, seconds, self._try_again)
 
@@ -385,6 +387,6 @@ class UserMemory:
             self._writing.post(self._reading, self._index_sync.read)
 
     def _on_loop(self, do: Callable[..., object], *args: object) -> None:
-        """From a thread: call it on the loop, if that still runs."""
+        """Called from any thread: call `do` on the loop, if the loop still runs."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(do, *args)

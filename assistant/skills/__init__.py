@@ -1,4 +1,4 @@
-"""What the assistant can do on request."""
+"""Actions that the assistant carries out on request."""
 
 from typing import TYPE_CHECKING
 

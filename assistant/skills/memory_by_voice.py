@@ -1,5 +1,5 @@
-"""Spoken commands about memories: resolves what is meant, confirms it if it is more than one thing,
-carries it out, and reports the result."""
+"""Spoken commands about memories. Resolves what a command means, asks for confirmation if it
+concerns more than one thing, carries it out, and reports the result."""
 
 import asyncio
 import time
@@ -21,18 +21,18 @@ from assistant.memory import (
 )
 
 ANSWER_S = 30.0
-"""Seconds that a question waits for its yes."""
+"""Seconds that a request for confirmation waits for a yes."""
 TURNS = 50
-"""Turns whose memories are remembered, to find out what an answer was based on."""
+"""Number of turns whose recalled memories are stored, to find out what an answer was based on."""
 
 
 class MemoryCommands:
     """One user's spoken commands. Belongs to the event loop.
 
     Args:
-        conversation: the running one.
+        conversation: returns the running conversation.
         forget_questions: drops everything cached about questions.
-        english: the language is English, so replies may rephrase what was said.
+        english: whether the language is English, so that replies may rephrase what was said.
     """
 
     def __init__(
@@ -66,23 +66,23 @@ class MemoryCommands:
 
     @property
     def waits_for_yes(self) -> bool:
-        """Whether a question was asked recently."""
+        """Whether a request for confirmation was made recently."""
         return self._asked is not None and time.monotonic() - self._asked_at < ANSWER_S
 
     @property
     def may_be_undone(self) -> bool:
-        """Whether something was forgotten, and nothing said since."""
+        """Whether something was forgotten, and nothing has been said since."""
         return self._just_forgotten
 
     async def answered(self, *, yes: bool) -> str:
-        """The user has agreed, or not; returns what to say."""
+        """Carry out the confirmed command, unless the user said no; returns what to say."""
         plan, self._asked = self._asked, None
         if plan is None or not yes:
             return spoken_replies.KEPT
         return await self._forget(plan)
 
     async def carry_out(self, command: Command) -> str | None:
-        """Carry it out; returns what to say, or None if the model should answer."""
+        """Carry out a command; returns what to say, or None if the model should answer."""
         self._asked = None
         try:
             if command.kind is CommandKind.KNOW:
@@ -112,14 +112,16 @@ class MemoryCommands:
         return spoken_replies.forgotten(plan, undoable=undoable, english=self._english)
 
     async def _resolved(self, command: Command) -> ForgetPlan:
-        # This takes longer than the voice may wait; what the loop may change is copied here.
+        # Resolving takes longer than the voice may wait, so it runs in a thread, on a copy of data
+        # that the loop may change.
         used = dict(self._used)
         exchanges = self._conversation().exchanges
         live = [AnsweredTurn(each, used.get(each.turn, ())) for each in exchanges]
         return await asyncio.to_thread(self._resolver.resolve, request_of(command), live)
 
     def _known(self, topic: str | None) -> str | None:
-        """None if nothing is known, or not yet: then it is an ordinary question. Blocking."""
+        """The reply about a topic; None if nothing is known (yet), so that the model answers.
+        Blocking."""
         if topic is None:
             return spoken_replies.known(None, self._resolver.newest(), english=self._english)
         try:
@@ -130,7 +132,7 @@ class MemoryCommands:
 
 
 def request_of(command: Command) -> ForgetRequest:
-    """What a command to forget asks for."""
+    """The request that a command to forget makes."""
     match command.kind:
         case CommandKind.FORGET_THAT:
             return ForgetRequest(that=True)

@@ -1,4 +1,4 @@
-"""The spoken loop: devices, turns, and the pipeline from microphone to loudspeaker."""
+"""The voice loop: devices, turns, and the pipeline from microphone to loudspeaker."""
 
 from typing import TYPE_CHECKING
 

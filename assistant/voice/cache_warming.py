@@ -1,7 +1,7 @@
 """Cache warming: between turns the model reads the history into its cache.
 
-A turn then reads only its own words. The reading stops the moment the model is needed; what has
-been read by then stays in the cache.
+A turn then reads only its own words. Reading stops the moment the model is needed; the part
+read by then stays in the cache.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ class CacheWarmer:
             await asyncio.wait({task})
 
     async def warmed(self) -> None:
-        """Wait until what was requested has been read."""
+        """Wait until the requested messages have been read."""
         while self._task is not None and not self._task.done():
             await asyncio.wait({self._task})
 

@@ -1,5 +1,5 @@
-"""Searches a user's indexes for a question: candidates found by words, by meaning, and by the time
-or the person that the question names are ranked together."""
+"""Searches a user's indexes for a question. It finds candidates by words, by meaning, and by the
+time or person that the question names, and ranks them together."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,19 +36,22 @@ from assistant.memory.retrieval.vectors.dense_index import DenseIndex, QueryVect
 from assistant.memory.retrieval.vectors.tiers import Tier
 
 CANDIDATES = 80
-"""Candidates by words and by meaning each; their neighbours in the conversation are added. With
-200, the best twelve are no better, and ranking takes twice as long."""
+"""Number of candidates found by words, and of those found by meaning; their neighbours in the
+conversation are added. With 200, the best twelve are no better, and ranking takes twice as long."""
 CONSTRAINED = 200
-"""Candidates that satisfy a constraint (a time or a person): those nearest in meaning, no matter
-what their words."""
+"""Maximum number of candidates that satisfy a constraint (a time or a person): those nearest in
+meaning, whatever their words."""
 COMPARED = 2_000
-"""The newest rows satisfying a constraint, out of which those are chosen."""
+"""Maximum number of rows satisfying a constraint, newest first, from which `CONSTRAINED` are
+chosen."""
 READ = 1_000
-"""Characters of a memory that are checked for the question's words, to explain the result."""
+"""Number of a memory's first characters that are checked for the question's words, to explain why
+it was found."""
 NEWEST = 100
-"""Memories among which the newest statements are looked for."""
+"""Number of newest memories that are searched for the user's newest statements."""
 REPEATING = 6
-"""Ranked in addition, to replace results that only ask or say the same."""
+"""Number of additional memories ranked, to replace results that only repeat the question or another
+result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,8 @@ def searched(
 
     Args:
         exclude: exchanges whose memories are left out.
-        limit: if it passes, only words count, or words and meaning if there was time for both.
+        limit: once it has passed, only words count, or words and meaning if there was time for
+            both.
     """
     search = _Search(parts, question, k, now, exclude)
     meaning = parts.vectors.usable(meaning)
@@ -91,7 +95,7 @@ def searched(
 
 
 class _Search:
-    """One search, with what is known from the question's words."""
+    """One search, with the evidence from the question's words."""
 
     def __init__(
         self, parts: Parts, question: Question, k: int, now: datetime, exclude: Collection[str]
@@ -105,7 +109,7 @@ class _Search:
         self.linked = self._naming()
 
     def _time(self) -> TimeAsked | None:
-        """The time that the question names; without weights, none."""
+        """The time that the question names; None if it names none, or if times have no weight."""
         weights = self.parts.ranking
         if not (weights.times or weights.dated):
             return None
@@ -116,7 +120,7 @@ class _Search:
 
     def _naming(self) -> NDArray[np.bool_] | None:
         """Which rows name a person whom the question mentions by relation; None if it mentions
-        none."""
+        nobody."""
         columns, lexical = self.parts.columns, self.parts.lexical
         if not self.parts.ranking.linked:
             return None
@@ -136,7 +140,7 @@ class _Search:
         )
 
     def in_full(self, meaning: QueryVectors, near: Rows) -> list[RecalledMemory]:
-        """The k best by everything that is known.
+        """The k best results, by all evidence.
 
         Args:
             near: the nearest rows by meaning.
@@ -167,8 +171,8 @@ class _Search:
         return self._results(rank(candidates, self.parts.ranking, self.k + REPEATING))
 
     def in_brief(self, meaning: QueryVectors, near: Rows) -> list[RecalledMemory]:
-        """The k best by words and, if known, meaning alone; but a memory that supersedes a result
-        comes before it."""
+        """The k best results by words and, if known, meaning only; but a memory that supersedes a
+        result comes before it."""
         rows = np.concatenate([best_by_words(self.own, self.count), near])
         rows = np.unique(np.concatenate([rows, self.parts.columns.successors(rows)]))
         rows, features = self._in_scope(rows)
@@ -181,7 +185,7 @@ class _Search:
         )
 
     def _cosines(self, meaning: QueryVectors, rows: Rows) -> Cosines:
-        """NaN for rows without a vector."""
+        """The rows' cosines; NaN for rows without a vector."""
         own = self.parts.vectors.cosines(meaning, rows)
         return self.parts.expansions.cosines(meaning.quick, rows, own)
 
@@ -209,7 +213,7 @@ class _Search:
         return rows, with_recap_bonus(columns, rows, features) if recap else features
 
     def _results(self, ranked: Sequence[Ranked]) -> list[RecalledMemory]:
-        """The first k that say something new."""
+        """The first k results that add something to those before them."""
         parts, rows = self.parts, [each.row for each in ranked]
         asked = parts.lexicon.terms(self.question.text)
         whole = self.question.words == self.question.text
@@ -219,13 +223,13 @@ class _Search:
 
 
 def best_by_words(own: NDArray[np.floating], count: int) -> Places:
-    """The rows of the `count` best by words, unsorted; fewer if fewer match."""
+    """The `count` rows that match best by words, unsorted; fewer if fewer match."""
     matching: Places = np.flatnonzero(own > 0)
     if len(matching) > count:
         evidence = own[matching]
-        least = np.partition(evidence, -count)[-count]  # positions would take far longer
+        least = np.partition(evidence, -count)[-count]  # argpartition would take far longer
         better, level = matching[evidence > least], matching[evidence == least]
-        # Among equals at the limit, the newest.
+        # Of rows with equal scores at the limit, the newest are taken.
         matching = np.concatenate([better, level[len(better) - count :]])
     return matching
 
@@ -270,7 +274,8 @@ def _found(
 
     Args:
         asked: the question's words and their stems.
-        matches: whether it may contain any of them; unknown for summaries, which aren't indexed.
+        matches: whether the memory may contain one of these words; unknown for summaries, which
+            aren't indexed.
     """
     columns, row = parts.columns, ranked.row
     states = columns.states(row)

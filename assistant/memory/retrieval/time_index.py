@@ -1,9 +1,9 @@
 """When memories were said, and which days they mention, for questions that name a time.
 
-"What was it with the boiler in May?" means what was said in May, and what mentions a day in May.
-Such memories get a bonus, which fades with the distance from that time, since people mention a
-thing days later, and say "last month" about five weeks ago. Only if a question asks for nothing but
-a time ("What did I say yesterday?") is everything else left out.
+"What was it with the boiler in May?" asks for memories that were said in May or mention a day in
+May. Such memories get a bonus, which fades with the distance from that time, since people mention a
+thing days later, and may call a day five weeks ago "last month". All other memories are left out
+only if a question asks for nothing but a time ("What did I say yesterday?").
 """
 
 import re
@@ -23,16 +23,16 @@ Days = NDArray[np.float32]
 """Shape (rows,): days since year 1, as `date.toordinal` counts them; NaN for none."""
 
 MENTIONED = 2
-"""Spans kept per memory: whoever names more means no particular time."""
+"""Maximum number of spans stored per memory: whoever names more means no particular time."""
 LONGEST = 400
 """Longest span in days that a memory may mention; longer ones say little."""
 FADE_DAYS = 2.0
 FADE_SHARE = 0.25
-"""Outside a span, closeness is halved every `FADE_DAYS` plus this share of the span's length, or
-every `FADE_MOST` days if that is less."""
+"""Outside a span, closeness is halved every n days: `FADE_DAYS` plus this share of the span's
+length, but at most `FADE_MOST`."""
 FADE_MOST = 14.0
 NEAR = 0.5
-"""Minimum closeness of memories that are kept if only a time is asked for."""
+"""Minimum closeness of the memories found if only a time is asked for."""
 _NOTHING_ELSE = (
     "what who did do does was were have has had i we you me us my our tell told telling say said "
     "saying talk talked talking mention mentioned discuss discussed speak spoke happen happened "
@@ -47,8 +47,8 @@ _ASKS_WHEN = re.compile(r"\W*(?:(?:and|so|but|oh|hey) )*when\b|.*\bhow long ago\
 
 @dataclass(frozen=True, slots=True)
 class TimeAsked:
-    """The time that a question names. `alone`: it asks for nothing else. `when`: it asks for a
-    time."""
+    """The time that a question names. `alone`: the question asks for nothing else. `when`: it asks
+    when something happened."""
 
     spans: tuple[Span, ...]
     alone: bool
@@ -56,8 +56,8 @@ class TimeAsked:
 
 
 def time_asked(text: str, now: datetime) -> TimeAsked | None:
-    """The time that a question names; None if it has none. Takes 0.1 ms if it has, otherwise 5
-    µs."""
+    """The time that a question names; None if it names none. Takes 0.1 ms if it names one,
+    otherwise 5 µs."""
     when = _ASKS_WHEN.match(text) is not None
     found = find_time_expressions(text, now.astimezone().date())
     if not found.spans and not when:
@@ -72,7 +72,7 @@ class RowTimes:
     def __init__(self) -> None:
         self._said = np.empty(0, np.float32)
         self._mentioned = np.empty((0, MENTIONED, 2), np.float32)
-        """First and last days; NaN if it mentions none."""
+        """The first and last day of each span; NaN for unused places."""
 
     def reserve(self, room: int) -> None:
         more = room - len(self._said)
@@ -96,7 +96,7 @@ class RowTimes:
         self._said[row] = self._mentioned[row] = np.nan
 
     def within(self, asked: TimeAsked, size: int) -> Rows:
-        """Those of the first `size` rows that were said in this time, or mention it."""
+        """The rows among the first `size` that were said in this time, or mention it."""
         inside = np.zeros(size, np.bool_)
         for first, last in _ordinals(asked.spans):
             inside |= (self._said[:size] >= first) & (self._said[:size] <= last)
@@ -106,12 +106,12 @@ class RowTimes:
         return np.flatnonzero(inside)
 
     def belonging(self, rows: Rows, asked: TimeAsked) -> Rows:
-        """Those of the rows that belong to this time, or are close to it."""
+        """The given rows that belong to this time, or are close to it."""
         return rows[self._closeness(rows, asked.spans) >= NEAR]
 
     def evidence(self, rows: Rows, asked: TimeAsked | None) -> tuple[Values | None, Values | None]:
-        """How close the rows are to the named time, in [0, 1]: 1 if said in it or mentioning a day
-        in it; and if the question asks when, 1 for rows that mention any day."""
+        """Two values per row: its closeness to the named time, in [0, 1] (1 if it was said then or
+        mentions a day of it); and, if the question asks when, 1 if it mentions any day."""
         if asked is None:
             return None, None
         dated = (
@@ -137,7 +137,7 @@ def _ordinals(spans: Iterable[Span]) -> list[tuple[int, int]]:
 
 
 def _faded(starts: Days, ends: Days, first: int, last: int) -> Values:
-    """NaN if there are no days."""
+    """The closeness of days to a span; NaN for missing days."""
     apart = np.maximum(0.0, np.maximum(first - ends, starts - last))
     half = min(FADE_MOST, FADE_DAYS + FADE_SHARE * (last - first + 1))
     return np.asarray(np.exp2(-apart / half), np.float64)

@@ -38,11 +38,11 @@ from assistant.memory.retrieval.vectors.tiers import Tier, Tiers, assigned
 from assistant.memory.store.lance_schema import Batch
 
 OUTLINED_AT_ONCE = 250
-"""Takes two milliseconds."""
+"""Number of memories outlined under one lock, which takes two milliseconds."""
 ADDED_AT_ONCE = 32
-"""Takes two milliseconds."""
+"""Number of memories added under one lock, which takes two milliseconds."""
 LONG = 2_000
-"""Unmerged memories that may be left in the word index, which searches them one by one."""
+"""Maximum number of unmerged memories in the word index, which searches them one by one."""
 BREATH_S = 0.0005
 
 
@@ -51,9 +51,9 @@ class UserIndex:
     longer than its limit.
 
     Args:
-        dimensions: of the fast encoder's vectors, which are meant unless stated otherwise.
+        dimensions: of the fast encoder's vectors. "Vectors" means these unless stated otherwise.
         lifetimes: when memories without a date of their own expire; default: never.
-        enrichment: how much results of idle work count; default: nothing.
+        enrichment: the weights of results of idle work; default: 0.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class UserIndex:
         self.user_id = user_id
         self._lexical = LexicalIndex(lexicon)
         self.dense = DenseIndex(dimensions)
-        """Any thread may read its properties; the rest belongs to this index."""
+        """Any thread may read its properties; the rest is only for this index."""
         self._expansions = DocumentExpansion(dimensions, enrichment or ExpansionWeights())
         self._columns = RowMetadata(lifetimes or Lifetimes())
         rows = (self._lexical, self.dense, self._expansions, self._columns)
@@ -93,11 +93,11 @@ class UserIndex:
             return {source for each in self._columns.sources for source in each}
 
     def load(self, batches: Iterable[Batch], encoder: str | None) -> None:
-        """Load a scan of the table, in the order things were said; without an encoder, without
-        vectors.
+        """Load a scan of the table, in the order things were said; without vectors if there is no
+        encoder.
 
         Raises:
-            StoreError: the scan failed; the index has what was read before.
+            StoreError: the scan failed; the index has the memories that were read before.
         """
         given: list[tuple[str, str]] = []
         try:
@@ -128,14 +128,14 @@ class UserIndex:
             vectors: shape (len(memories), dimensions); NaN where there is none yet.
 
         Raises:
-            ValueError: a memory is another user's, or already here.
+            ValueError: a memory is another user's, or is already in the index.
         """
         for memory in memories:
             if memory.user_id != self.user_id or memory.id in self._columns.row_of:
-                raise ValueError(f"memory {memory.id} does not belong here, or is here already")
+                raise ValueError(f"memory {memory.id} is another user's, or is already indexed")
         for at in range(0, len(memories), ADDED_AT_ONCE):
             if at:
-                time.sleep(BREATH_S)  # otherwise nobody else would get the lock in between
+                time.sleep(BREATH_S)  # otherwise no other thread would get the lock
             piece = slice(at, at + ADDED_AT_ONCE)
             with self._lock:
                 self._add(memories[piece], None if vectors is None else vectors[piece])
@@ -153,19 +153,19 @@ class UserIndex:
         self.profile = self._columns.profile()
 
     def set_vectors(self, ids: Sequence[str], vectors: Vectors, *, stronger: bool = False) -> None:
-        """Set vectors; those of memories that are gone are dropped."""
+        """Set vectors; skips memories that are no longer in the index."""
         with self._lock:
             known = [at for at, key in enumerate(ids) if key in self._columns.row_of]
             rows = [self._columns.row_of[ids[at]] for at in known]
             self.dense.replace(rows, vectors[known], stronger=stronger)
 
     def attach_stronger(self, dimensions: int) -> None:
-        """Add a stronger encoder, whose vectors follow bit by bit."""
+        """Add a stronger encoder; its vectors are added little by little."""
         with self._lock:
             self.dense.attach(dimensions)
 
     def saying(self, ids: Sequence[str], texts: Sequence[str]) -> list[int]:
-        """Positions of those that are here and still have this text."""
+        """Positions of the memories that are in the index and still have this text."""
         with self._lock:
             rows, said = self._columns.row_of, self._columns.texts
             known = [at for at, key in enumerate(ids) if key in rows]
@@ -175,7 +175,7 @@ class UserIndex:
         """Replace a memory's fields. A changed text needs a new vector too.
 
         Raises:
-            KeyError: it isn't here.
+            KeyError: the memory isn't in the index.
         """
         with self._lock:
             row = self._columns.row_of[memory.id]
@@ -187,8 +187,8 @@ class UserIndex:
             self.profile = self._columns.profile()
 
     def enrich(self, expansions: Mapping[str, Expansion]) -> None:
-        """Replace the expansions of memories; skips those that are gone or have another text
-        now."""
+        """Replace the expansions of memories; skips memories that are gone or have another
+        text now."""
         with self._lock:
             row_of, texts = self._columns.row_of, self._columns.texts
             here = {row_of[key]: each for key, each in expansions.items() if key in row_of}
@@ -206,8 +206,8 @@ class UserIndex:
                 self.profile = self._columns.profile()
 
     def hide(self, exchanges: Collection[str], ids: Collection[str]) -> None:
-        """Hide what is based on these exchanges, and these memories, including later additions;
-        show everything else. Takes about 0.1 ms for a hundred."""
+        """Hide these memories and all that are based on these exchanges, even if added later; show
+        all others. Takes about 0.1 ms for a hundred."""
         with self._lock:
             self._columns.hide(exchanges, ids)
             self._expansions.hide(exchanges)
@@ -216,9 +216,9 @@ class UserIndex:
     def outlines(
         self, exchanges: Collection[str] | None = None, ids: Collection[str] = ()
     ) -> dict[str, Memory]:
-        """Memories by id, as far as RAM knows them: those based on these exchanges, and these
-        memories; default: all. Hidden ones are left out. Blocking; searches wait for one piece at
-        a time."""
+        """Memories by id, with the fields that are in RAM: those based on these exchanges, and
+        those with these ids; default: all. Hidden ones are left out. Blocking; searches wait for
+        one piece at a time."""
         with self._lock:
             columns = self._columns
             if exchanges is None:
@@ -228,7 +228,7 @@ class UserIndex:
         found: dict[str, Memory] = {}
         for at in range(0, len(rows), OUTLINED_AT_ONCE):
             if at:
-                time.sleep(BREATH_S)  # otherwise nobody else would get the lock in between
+                time.sleep(BREATH_S)  # otherwise no other thread would get the lock
             with self._lock:
                 found |= columns.outlines(self.user_id, rows[at : at + OUTLINED_AT_ONCE])
         return found
@@ -238,11 +238,11 @@ class UserIndex:
         return self._lexical.unmerged
 
     def tidy(self) -> None:
-        """Merge new rows into the large index; for times of silence."""
+        """Merge new rows into the large index; meant for times of silence."""
         self._lexical.merge()
 
     def purge(self) -> None:
-        """Remove every word that only removed memories, or their expansions, had."""
+        """Remove every word that occurred only in removed memories or their expansions."""
         with self._lock:
             self._expansions.delete_hidden()
             self._columns.forget_speakers()
@@ -254,8 +254,8 @@ class UserIndex:
         """Reassign the tiers; searches continue meanwhile.
 
         Args:
-            reads: return exact vectors by id, as far as available; may raise, and then nothing has
-                changed. First the fast encoder's, then the stronger one's, if there is one.
+            reads: functions that return exact vectors by id, as far as available: first the fast
+                encoder's, then the stronger one's, if any. If one raises, its tiers are unchanged.
         """
         with self._lock:
             living = self._columns.living()
@@ -276,14 +276,14 @@ class UserIndex:
         return np.stack([found.get(key, none) for key in ids])
 
     def tier(self, key: str) -> Tier | None:
-        """The tier of a memory; None if it isn't here."""
+        """The tier of a memory; None if it isn't in the index."""
         with self._lock:
             row = self._columns.row_of.get(key)
             return self.dense.quick.tiers([row])[0] if row is not None else None
 
     def tier_counts(self) -> dict[Tier, int]:
-        """How many memories each tier holds, without hidden ones; those without a vector are
-        cold."""
+        """How many memories each tier holds, without hidden ones; memories without a vector count
+        as cold."""
         with self._lock:
             quick = self.dense.quick
             hot, warm = len(quick.hot), len(quick.warm)
@@ -303,7 +303,7 @@ class UserIndex:
             return [columns.ids[row] for row in rows], [columns.texts[row] for row in rows]
 
     def nearest(self, vector: Vector, k: int) -> list[str]:
-        """Ids of the k nearest in meaning, regardless of anything else."""
+        """Ids of the k memories nearest in meaning, regardless of anything else."""
         with self._lock:
             rows, _ = self.dense.quick.search(vector, k)
             return [self._columns.ids[row] for row in rows]
@@ -314,8 +314,8 @@ class UserIndex:
             return row is not None and bool(self.dense.quick.has([row])[0])
 
     def alike(self, key: str, k: int) -> list[tuple[str, float]]:
-        """Ids of the k memories nearest in meaning to this one, nearest first, with cosines; none
-        if it is gone, or has no vector yet."""
+        """Ids of the k memories nearest in meaning to this one, nearest first, with cosines;
+        empty if it is gone, or has no vector yet."""
         with self._lock:
             row = self._columns.row_of.get(key)
             if row is None or not self.dense.quick.has([row])[0]:
@@ -365,10 +365,10 @@ class UserIndex:
         question.
 
         Args:
-            vector: of `question.meaning`, shape (dimensions,); None: search by words alone.
+            vector: of `question.meaning`, shape (dimensions,); None: search only by words.
             stronger: the stronger encoder's vector, if it was ready in time.
             exclude: exchanges already in the prompt; memories based on them are left out.
-            limit: after it only words count, or nothing is found; default: none.
+            limit: once it has passed, only words count, or nothing is found; default: no limit.
         """
         limit = limit or SearchDeadline(math.inf)
         if not limit.acquire(self._lock):
@@ -381,9 +381,9 @@ class UserIndex:
 
 
 def _words_of(memory: Memory) -> tuple[str, str]:
-    """Text and context for the lexical index; of a pasted megabyte only the beginning, or recall
-    would be slow for ever. Empty for a summary: it is not searched by words, and would make its
-    sources' words seem common."""
+    """Text and context for the lexical index. Only the beginning of a long text is returned, since
+    a pasted megabyte would make recall slow for ever. Both are empty for a summary, which is not
+    searched by words, and would make its sources' words seem common."""
     if memory.kind is MemoryKind.SUMMARY:
         return "", ""
     return memory.text[:LONGEST_DOCUMENT], memory.context

@@ -1,7 +1,7 @@
 """The user's profile, which is always in the prompt: their name, how to address and answer them,
 and what they pinned.
 
-A name is only taken from words of the user that leave no doubt ("My name is Anna.", "Call me
+A name is only taken from unambiguous words of the user ("My name is Anna.", "Call me
 Annie."); if one is missed, the user just has to say it again.
 """
 
@@ -16,7 +16,7 @@ TEXTS = {NAME: "The user's name is {}.", ADDRESS: "The user wants to be called {
 
 
 def belongs_to_profile(memory: Memory) -> bool:
-    """Whether it may be in every prompt."""
+    """Whether a memory may be in every prompt."""
     wish = memory.kind is MemoryKind.PREFERENCE and memory.id.endswith(f"-{WISH}")
     return memory.pinned or memory.kind is MemoryKind.PROFILE or wish
 

@@ -27,19 +27,19 @@ from assistant.memory.store.write_priority import WriterThread, yield_to_speech
 from assistant.memory.store.write_queue import WriteQueue
 
 ENCODED_AT_ONCE = 16
-"""Texts encoded at once; between two batches, low-priority work yields to speech."""
+"""Number of texts encoded at once; between two batches, low-priority work yields to speech."""
 AT_ONCE = 64
-"""Memories that get their vectors in one write."""
+"""Number of memories that get their vectors in one write."""
 BY_THE_WAY = 256
-"""Memories per write while someone waits for all of them."""
+"""Number of memories per write while a caller waits for all vectors."""
 
 
 class QuickVectors:
     """Encodes memories without a vector by the fast encoder: a few at a time, newest first. After a
-    change of encoder these are all memories; until its turn comes, one is found by its words only.
+    change of encoder, all memories lack one; until its turn comes, each is found by words only.
 
     Args:
-        taking_in: held while memories are added.
+        taking_in: the lock that is held while memories are added.
         done: called when no memory lacks a vector.
     """
 
@@ -56,11 +56,11 @@ class QuickVectors:
         self._done = done
 
     def fill(self, index: UserIndex, at_once: int, most: int | None = None) -> bool:
-        """Returns whether nothing more can be done. Doesn't raise.
+        """Encode memories; returns whether nothing more can be done. Doesn't raise.
 
         Args:
             at_once: memories per write.
-            most: about how many in all; default: all.
+            most: roughly the maximum number of memories in all; default: all.
         """
         encoded, before = 0, list[str]()
         while most is None or encoded < most:
@@ -70,7 +70,7 @@ class QuickVectors:
                 self._done(index)
                 return True
             before = ids
-            self._store.flush()  # what is not in the store can't be given its vector there
+            self._store.flush()  # only rows that are in the store can be given vectors
             try:
                 vectors = self._encoded(texts)
             except ModelError as error:
@@ -93,15 +93,16 @@ class QuickVectors:
 
 
 class StrongVectors:
-    """The stronger encoder and its vectors: loaded after everything else, made in silence, and
-    dropped once that encoder is no longer chosen. Does nothing if there is only one encoder.
+    """The stronger encoder, which is loaded after everything else, and its vectors, which are
+    computed in silence and dropped once that encoder is no longer chosen. Does nothing if there is
+    only one encoder.
 
-    A failure only costs what the stronger encoder would have found: until then the fast one is
-    used.
+    If it fails, recall uses the fast encoder, and misses only what the stronger one would have
+    found.
 
     Args:
         encoder: the fast encoder, which refers to the stronger one, if any.
-        index: the index of the memories; None until it is read.
+        index: returns the index of the memories; None until it is loaded.
         writing: the writing thread.
         tell: receives a notice, once, if the stronger encoder can't be loaded.
     """
@@ -124,7 +125,7 @@ class StrongVectors:
 
     @property
     def serving(self) -> QueryEncoder | None:
-        """The encoder, while questions use it. Any thread."""
+        """The stronger encoder, while questions use it. Any thread."""
         index, encoder = self._index(), self._encoder
         ready = encoder is not None and encoder.loaded and index is not None and index.dense.serves
         return encoder if ready else None
@@ -148,14 +149,14 @@ class StrongVectors:
             encoder.load()
         except ModelError as error:
             self._failed = True
-            text = f"{error} Recall uses {self._quick.name} alone."
+            text = f"{error} Recall uses only {self._quick.name}."
             self._tell(Notice(text, Severity.WARNING, error.mend))
             return
         self.attach(index)
 
     def attach(self, index: UserIndex) -> None:
-        """Serve a new index, which gets the stored vectors. Does nothing before `begin`. Doesn't
-        raise."""
+        """Add the encoder and its stored vectors to a new index. Does nothing before `begin`.
+        Doesn't raise."""
         if self._encoder is not None and self._encoder.loaded:
             index.attach_stronger(self._encoder.dimensions)
             self._store.first(partial(self._read, index, self._encoder))
@@ -171,7 +172,8 @@ class StrongVectors:
             index.set_vectors(ids, vectors[present], stronger=True)
 
     def anew(self) -> None:
-        """Drop all of its vectors, so that they are made again. Doesn't raise."""
+        """Drop all vectors of the stronger encoder, so that they are computed again. Doesn't
+        raise."""
         if self._encoder is not None:
             name = self._encoder.name
             self._store.write(lambda table: table.drop_encoder(name))
@@ -179,7 +181,7 @@ class StrongVectors:
     # -- for idle work, on the event loop ---------------------------------------------------------
 
     def missing(self) -> int:
-        """How many memories lack its vector. Any thread."""
+        """How many memories lack a vector of the stronger encoder. Any thread."""
         index = self._index()
         return index.dense.missing if index is not None else 0
 
@@ -188,7 +190,7 @@ class StrongVectors:
         cancelled.
 
         Raises:
-            ModelError: they can't be encoded.
+            ModelError: the memories can't be encoded.
         """
         index, encoder = self._index(), self._encoder
         if index is None or encoder is None:
@@ -212,8 +214,8 @@ class StrongVectors:
         texts: Sequence[str],
         vectors: Vectors,
     ) -> None:
-        """Store vectors made from these texts, unless a text has changed meanwhile."""
-        self._store.flush()  # what is not in the store can't be given its vector there
+        """Store the vectors of these texts, except where the text has changed meanwhile."""
+        self._store.flush()  # only rows that are in the store can be given vectors
         still = index.saying(ids, texts)
         kept, vectors = [ids[at] for at in still], vectors[still]
         index.set_vectors(kept, vectors, stronger=True)
@@ -230,14 +232,14 @@ class StrongVectors:
         return bool(await asyncio.to_thread(self._outdated))
 
     def _outdated(self) -> set[str]:
-        """None for a store shared between machines, since another may use them."""
+        """Their names; empty for a store shared between machines, since another may use them."""
         table = self._store.table
         if table is None or table.refused is not None or folder_of(table.uri) is None:
             return set()
         return set(table.encoders()) - set(self.chosen)
 
     async def drop_outdated(self) -> None:
-        """Drop those vectors, for all users. Doesn't raise."""
+        """Drop the vectors of encoders no longer chosen, for all users. Doesn't raise."""
 
         def drop(table: MemoryTable) -> None:
             for name in sorted(self._outdated()):
@@ -256,11 +258,11 @@ def _set_vectors(
 class TierRefresh:
     """Reassigns memories to tiers, after an exchange has been stored.
 
-    Without an exchange nothing is added, used or changed, so the tiers hardly change: no timer
-    wakes the machine.
+    Without an exchange nothing is added, used or changed, so the tiers hardly change, and there is
+    no timer that would wake the machine.
 
     Args:
-        clock: in seconds, never set back.
+        clock: returns seconds, and is never set back.
     """
 
     def __init__(self, tiers: Tiers, clock: Callable[[], float] = time.monotonic) -> None:
@@ -269,16 +271,19 @@ class TierRefresh:
         self._refreshed: tuple[UserIndex, float] | None = None
 
     def due(self, index: UserIndex) -> bool:
-        """Whether the index is new, or it is time again."""
+        """Whether the index is new, or its tiers are due for reassignment."""
         if self._refreshed is None or self._refreshed[0] is not index:
             return True
         return self._clock() - self._refreshed[1] >= self._tiers.ageing_s
 
     def run(self, index: UserIndex, encoders: Sequence[str], table: MemoryTable) -> None:
-        """Raises StoreError: the exact vectors can't be read; the tiers stay as they are.
+        """Reassign the tiers.
 
         Args:
             encoders: the fast one and, if there is one, the stronger one.
+
+        Raises:
+            StoreError: the exact vectors can't be read; the tiers are unchanged.
         """
         self._refreshed = (index, self._clock())
 

@@ -1,4 +1,4 @@
-"""Warns once, before it happens, that the disk or the memory index is getting too full."""
+"""Warns once when the disk or the memory index is nearly full."""
 
 import shutil
 from collections.abc import Callable
@@ -10,9 +10,10 @@ from assistant.events import Event, MemoriesRead, Notice, Severity, TurnEnded
 LEAST_FREE = 500 * 2**20
 """Free bytes below which to warn. Compacting a store writes a second copy beside the old one."""
 MOST_MEMORIES = 100_000
-"""Maximum number of memories that can be searched within the deadline, as measured; half a gigabyte
-of RAM."""
+"""Maximum number of memories that can be searched within the deadline, as measured; they take
+half a gigabyte of RAM."""
 NEAR = 0.9
+"""Fraction of `MOST_MEMORIES` from which the user is warned."""
 
 
 class CapacityWarnings:

@@ -1,8 +1,8 @@
 """Turns LanceDB's errors into our own, with a readable message.
 
 LanceDB has no error classes: failures of the disk, of an object store and of damaged files all
-arrive as RuntimeError or ValueError with a message from its Rust libraries, so the message decides
-what they mean. A ValueError for a wrong argument is passed on unchanged.
+arrive as RuntimeError or ValueError with a message from its Rust libraries, so they are told
+apart by their messages. A ValueError for a wrong argument is passed on unchanged.
 """
 
 import os
@@ -25,7 +25,7 @@ _EVERYWHERE = (
     (
         re.compile(r"os error (27|28|122)\b|\[Errno (27|28|122)\]|No space left|QuotaExceeded"),
         "The disk is full: nothing can be stored in the memory store {uri}.",
-        "Free some space; what was said meanwhile will be stored then.",
+        "Free some space; everything said in the meantime will then be stored.",
     ),
     (
         re.compile(r"Ambiguous merge"),
@@ -38,7 +38,7 @@ _EVERYWHERE = (
         "Make its folder writable, or choose another with --home DIR.",
     ),
 )
-"""What a message means, in a sentence, and what to do."""
+"""For each pattern of messages: its meaning in a sentence, and what the user can do."""
 _IN_AN_OBJECT_STORE = (
     (
         re.compile(r"NoSuchBucket|ContainerNotFound"),
@@ -59,7 +59,7 @@ _IN_AN_OBJECT_STORE = (
             r"|status: 5\d\d|after \d+ retries"
         ),
         "The memory store {uri} can't be reached.",
-        "Check the network; what was said meanwhile will be stored then.",
+        "Check the network; everything said in the meantime will then be stored.",
     ),
 )
 
@@ -87,7 +87,7 @@ def explained(uri: str) -> Iterator[None]:
 
 
 def discreet(words: str) -> str:
-    """The text without credentials from the environment, or signatures quoted by a store."""
+    """The text without credentials from the environment and signatures quoted by a store."""
     for name, value in os.environ.items():
         if value and _SECRET_NAME.match(name):
             words = words.replace(value, "•••")

@@ -22,7 +22,7 @@ SAID = [
 
 
 def condition(user_id: str, ids: Sequence[str] | None = None) -> "Expr":
-    """Built as an expression: no text is ever inserted into a query string."""
+    """Selects a user's rows. An expression, so that no text is inserted into a query string."""
     from lancedb.expr import col, lit
 
     found = col("user_id") == lit(user_id)
@@ -34,7 +34,7 @@ def chunks(items: Sequence[str], size: int) -> list[Sequence[str]]:
 
 
 def by_user(memories: Iterable[Memory]) -> dict[str, list[Memory]]:
-    """Memories grouped by user; of several with the same id, the last."""
+    """Memories grouped by user; only the last of several with the same id."""
     users: dict[str, dict[str, Memory]] = {}
     for memory in memories:
         users.setdefault(memory.user_id, {})[memory.id] = memory
@@ -42,7 +42,7 @@ def by_user(memories: Iterable[Memory]) -> dict[str, list[Memory]]:
 
 
 def rows_of(table: Table, user_id: str, ids: Sequence[str]) -> "pa.Table":
-    """The rows that exist, as they are stored."""
+    """The existing rows with these ids, as they are stored."""
     import pyarrow as pa
 
     pieces = chunks(ids, IDS_AT_ONCE) or [[]]
@@ -66,7 +66,7 @@ def with_vectors(new: "pa.Table", old: "pa.Table", kept: Sequence[int | None]) -
 
 
 def merge(table: Table, rows: "pa.Table", *, insert: bool = False) -> None:
-    """Replace rows with the same keys; insert the others, or leave them out."""
+    """Replace rows with the same keys; insert the others, or skip them."""
     merging = table.merge_insert(list(KEY)).when_matched_update_all()
     merging = merging.when_not_matched_insert_all() if insert else merging
     # LanceDB calls a missing vector a bad one.

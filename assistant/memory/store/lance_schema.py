@@ -71,8 +71,8 @@ def schema() -> "pa.Schema":
 
 
 def vector_field(encoder: str, dimensions: int, check: str = "") -> "pa.Field":
-    """The column of an encoder's vectors. Its name is simplified; the metadata has the exact
-    one."""
+    """The column of an encoder's vectors. The column's name is simplified; its metadata has
+    the encoder's exact name."""
     import pyarrow as pa
 
     plain = re.sub(r"[^a-z0-9]+", "_", encoder.lower()).strip("_")
@@ -188,7 +188,7 @@ def memories(columns: "pa.RecordBatch | pa.Table") -> list[Memory]:
         values = [_values(columns, name) for name in FIELDS]
     except (ValueError, OverflowError, TypeError) as error:
         raise StoreDamaged(
-            f"A memory on the disk is damaged: {error}.", mend="assistant memory rebuild"
+            f"A memory on disk is damaged: {error}.", mend="assistant memory rebuild"
         ) from error
     return [Memory(*row) for row in zip(*values, strict=True)]
 
@@ -202,7 +202,7 @@ def _values(columns: "pa.RecordBatch | pa.Table", name: str) -> list[Any]:
     values: list[Any]
     if name in LISTS:
         return [tuple(value) for value in column.to_pylist()]
-    # Three times as fast as to_pylist for text; where there are nulls, numbers would become floats.
+    # to_numpy is three times as fast for text, but turns integers into floats if there are nulls.
     plain = column.null_count == 0 or column.type == pa.string()
     values = column.to_numpy(zero_copy_only=False).tolist() if plain else column.to_pylist()
     if name == "kind":

@@ -16,7 +16,7 @@ class StoreLocation:
     """Where a home's memories are stored.
 
     `uri` is a folder's path, or an object store's address without credentials. The file `marker`
-    exists while the store is being read. `key` is that of an encrypted home.
+    exists while the store is being read. `key` is the key of an encrypted home.
     """
 
     uri: str
@@ -25,7 +25,7 @@ class StoreLocation:
 
     @property
     def folder(self) -> Path | None:
-        """None for an object store."""
+        """The store's folder; None for an object store."""
         return folder_of(self.uri)
 
 

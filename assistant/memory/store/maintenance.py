@@ -5,14 +5,14 @@ from assistant.memory.records.memory import Memory
 from assistant.memory.store.table import MemoryTable
 
 REWRITES = 5
-"""Attempts; each waits up to two seconds for a moment without readers."""
+"""Number of attempts; each waits up to two seconds for a moment without readers."""
 
 
 def rewrite(table: MemoryTable) -> None:
     """Leave a single version of the table, without what was deleted.
 
     Raises:
-        StoreError: it could not be written, or was being read all the time; call it again later.
+        StoreError: the table could not be written, or was read all the time; call this again later.
     """
     for _ in range(REWRITES):
         if table.rewrite():

@@ -18,7 +18,7 @@ NAME = "memories"
 
 
 def _tellings(table: Table) -> None:
-    # When a memory was last said again, and that it must not be merged.
+    # The time when a memory was last said again, and the mark that it must not be merged.
     missing = lance_schema.SINCE_2 - set(table.schema.names)
     if "refreshed" in missing:
         table.add_columns(lance_schema.schema().field("refreshed"))
@@ -27,7 +27,7 @@ def _tellings(table: Table) -> None:
 
 
 MIGRATIONS: Sequence[Callable[[Table], None]] = (_tellings,)
-"""Each migrates from its position in this list, counted from version 1, to the next. LanceDB
+"""The first migrates a table from version 1 to 2, the second from 2 to 3, and so on. LanceDB
 commits every step separately, so a migration must be repeatable after a kill."""
 
 STORAGE_OPTIONS = {
@@ -45,14 +45,14 @@ def version() -> int:
 
 
 def connect(uri: str, options: Mapping[str, str], *, or_read: bool) -> tuple[Any, WriterLock]:
-    """The database, and the right to write to it. Imports LanceDB, which takes a second.
+    """Open the database, and lock it for writing. Imports LanceDB, which takes a second.
 
     Args:
         or_read: if another process writes to the object store, open it for reading only.
 
     Raises:
-        StoreInUse: another process writes to it.
-        OSError, and what LanceDB raises: it can't be reached or written.
+        StoreInUse: another process writes to the store.
+        OSError, and LanceDB's own errors: the store can't be reached or written.
     """
     folder = folder_of(uri)
     if folder is not None:
@@ -131,7 +131,8 @@ def _check_key(table: Table, uri: str, key_id: str, *, mark: bool) -> None:
         mark: mark an empty, unmarked table with this key.
 
     Raises:
-        StoreLocked: it is encrypted with another key, or only one of the two is encrypted.
+        StoreLocked: the table is encrypted and this key is wrong or missing, or it is not encrypted
+            though there is a key.
     """
     marked = (table.schema.field("id").metadata or {}).get(lance_schema.KEY_ID, b"").decode()
     if marked == key_id:

@@ -1,11 +1,11 @@
-"""Opens the store, and recovers what can be read of a damaged one.
+"""Opens the store, and recovers the readable part of a damaged one.
 
 LanceDB may abort the whole process on a damaged file. So a marker is written before the store is
 read, and removed afterwards unless damage was found. If a marker was left behind, a separate
-process reads the store first. If that dies or finds damage, the folder is set aside under another
-name and whatever can be read is copied into a new one; the rest comes from the transcript. Until
-that is done, a second marker names the folder, so that a kill meanwhile loses nothing added by
-hand: it is read again.
+process reads the store first. If that process dies or finds damage, the folder is set aside under
+another name, and whatever can be read is copied into a new one; the rest is restored from the
+transcript. Until the copy is complete, a second marker names the folder, so that it is read again
+after a kill and nothing that was added by hand is lost.
 """
 
 import json
@@ -34,16 +34,16 @@ logger = logging.getLogger(__name__)
 CRASHES = frozenset(
     -number for number in (signal.SIGABRT, signal.SIGSEGV, signal.SIGILL, signal.SIGFPE)
 ) | {-getattr(signal, "SIGBUS", signal.SIGSEGV), -getattr(signal, "SIGTRAP", signal.SIGSEGV)}
-"""Exit codes of a process that crashed; with others it may have been killed from outside."""
+"""Exit codes of a process that crashed; one with another code may have been killed from outside."""
 UNREADABLE = CRASHES | {DAMAGED_EXIT}
 ASIDE = "damaged-"
-"""Follows the folder's name; a time follows."""
+"""Part of the name of a folder set aside: between the original name and the time."""
 SAVED_AT_ONCE = 5_000
-"""Rows per write."""
+"""Number of rows per write."""
 
 
 def open_store(place: StoreLocation, tell: Callable[[Notice], object]) -> MemoryTable:
-    """Open the store. If it killed its reader or was found damaged, check it first. Blocking.
+    """Open the store. If it crashed its last reader or was found damaged, check it first. Blocking.
 
     Args:
         tell: receives a notice if the store was set aside.
@@ -84,7 +84,7 @@ def saving_marker(folder: Path) -> Path:
 
 
 def _bring_over(place: StoreLocation, table: MemoryTable, tell: Callable[[Notice], object]) -> None:
-    """Copy what can be read from the folders set aside into the store, oldest first. Repeatable."""
+    """Copy the readable memories of the folders set aside, oldest first. Repeatable."""
     if place.folder is None:
         return
     saving = saving_marker(place.folder)
@@ -117,16 +117,16 @@ def _notice(place: StoreLocation, aside: Path, saved: int) -> Notice:
     could = f"{saved:,} memories could be recovered" if saved else "nothing could be recovered"
     return Notice(
         f"The memory store {place.uri} was damaged and has been set aside as {aside.name}: {could}."
-        " What was said comes back from the transcript at the next start; other things you added,"
-        " changed, pinned or rated are lost.",
+        " What was said is restored from the transcript at the next start; everything else that you"
+        " added, changed, pinned or rated is lost.",
         Severity.WARNING,
         mend="assistant memory rebuild, or assistant memory import FILE, if you have an export.",
     )
 
 
 def _bears_reading(place: StoreLocation) -> bool:
-    """Whether a process can read all of it without crashing. If it can't even open it, whoever
-    opens it next reports that."""
+    """Whether a process can read the whole store without crashing or finding damage. A store that
+    can't even be opened counts as readable: whoever opens it next reports the error."""
     started = _child(place, "check")
     try:
         return started.wait() not in UNREADABLE
@@ -135,7 +135,7 @@ def _bears_reading(place: StoreLocation) -> bool:
 
 
 def _read_in_child(place: StoreLocation, how: str) -> Iterator[Row]:
-    """What a process read before it died. Raises StoreError: someone killed it."""
+    """The rows that a process read before it ended. Raises StoreError if someone killed it."""
     started = _child(place, how)
     try:
         for line in started.stdout or ():

@@ -1,5 +1,5 @@
-"""Rewrites a table so that no file contains what was deleted or changed, and counts what small
-writes leave to be merged.
+"""Rewrites a table so that no file contains deleted or replaced values, and counts the fragments
+that small writes leave.
 
 Compaction skips fragments with less than a tenth of their rows deleted, and so keeps the deleted
 bytes. Therefore all rows are copied into a new version in a single commit, and then every file that
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ROWS_AT_ONCE = 8_192
-"""Rows in a batch of a scan: 12 MB with vectors of 384 dimensions."""
+"""Number of rows in a batch of a scan: 12 MB with vectors of 384 dimensions."""
 SUFFIX = ".lance"
 UNFINISHED = ".tmp"
 """Prefix of files that a killed write left unfinished."""
@@ -40,16 +40,16 @@ IN_SILENCE = 16
 """Number of fragments worth merging between utterances in a small table. Merging takes longer the
 more rows there are: 0.1 s with 2,000, seconds with 100,000."""
 TINY = timedelta(milliseconds=1)
-"""LanceDB warns about anything smaller."""
+"""Age from which old versions are removed; LanceDB warns about anything smaller."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The parts of a table.
+    """What the files of a table contain.
 
-    `versions` counts those that can be opened, `marked` the deleted or replaced rows whose bytes
-    may remain, `spare` the data files of no current version; None on an object store, where files
-    aren't listed.
+    `versions` counts the versions that can be opened, `marked` the deleted or replaced rows whose
+    bytes may remain, and `spare` the data files that the current version does not use (None on an
+    object store, where files aren't listed).
     """
 
     versions: int
@@ -74,7 +74,7 @@ class Fragments:
         self._count += 1
 
     def merged(self, table: Table) -> None:
-        """They are about to be merged into one."""
+        """Reset the count, since all fragments are about to be merged into one."""
         self._count = 0
         self._rows = int(table.count_rows())
 
@@ -112,7 +112,7 @@ def drop_old(table: Table, uri: str) -> None:
             path.unlink()
     table.optimize(cleanup_older_than=TINY, delete_unverified=True)
     if folder is not None and len(table.list_versions()) > 1:
-        # After a clock was set back, LanceDB finds them too young; so delete their manifests.
+        # After a clock was set back, LanceDB takes old versions for new: delete their manifests.
         newest = folder / "_versions" / f"{2**64 - 1 - int(table.version):020}.manifest"
         for path in newest.parent.glob("*.manifest") if newest.exists() else ():
             if path != newest:
@@ -146,7 +146,7 @@ def versions(table: Table) -> Iterator[tuple[int, "pa.RecordBatch"]]:
         except (OSError, RuntimeError, ValueError) as error:
             if number == numbers[0]:
                 raise
-            # A killed clean-up deleted its files, but not its manifest.
+            # A killed clean-up deleted the version's files, but not its manifest.
             logger.info("version %d of the memories can't be read: %s", number, type(error))
 
 

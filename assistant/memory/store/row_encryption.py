@@ -1,7 +1,7 @@
 """Encrypts memories on disk: texts with AES-256-GCM, vectors with a secret rotation.
 
 Each value has its own random nonce and is bound to its user, row and column, so that values can't
-be swapped. A rotation preserves lengths and angles: nearest neighbours stay the same, and the
+be exchanged. A rotation preserves lengths and angles: nearest neighbours stay the same, and the
 table's own vector search still works. It also leaks something: whoever has the file sees which
 memories are similar, and whoever knows the texts of as many memories as a vector has dimensions can
 undo the rotation.
@@ -42,11 +42,11 @@ Rows = TypeVar("Rows", "pa.Table", "pa.RecordBatch")
 COLUMNS = ("text", "context", "speaker")
 """All columns that contain text."""
 PLAIN = frozenset({"", USER, ASSISTANT})
-"""Values that reveal nothing; the table sorts by speaker."""
+"""Values left unencrypted: they reveal nothing, and the table sorts by speaker."""
 ID_CHARACTERS = 32
-"""Length of a hashed id, the same as of the program's own."""
+"""Length of a hashed id: the same as that of the program's own ids."""
 CHECKED = 4
-"""Numbers in a check value."""
+"""How many numbers a check value has."""
 CHECK_TOLERANCE = 1e-4
 
 
@@ -201,5 +201,5 @@ def _gaussians(key: bytes, count: int) -> NDArray[np.float64]:
 
 
 def _place(user_id: str, key: str, name: str) -> bytes:
-    """The length separates the user's name from the id."""
+    """Identifies a value. The length separates the user's name from the id."""
     return f"{len(user_id)}\0{user_id}\0{key}\0{name}".encode()

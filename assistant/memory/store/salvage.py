@@ -26,7 +26,7 @@ MARKED = "forgotten"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Returns the exit code; if the store crashes its reader, there is none."""
+    """Returns the exit code, unless the store crashes this process."""
     how, uri = arguments
     secret = sys.stdin.buffer.read()
     try:
@@ -52,7 +52,7 @@ def read_everything(table: MemoryTable) -> None:
 
 
 def dump(table: MemoryTable) -> None:
-    """Print all memories, user by user; the parent keeps what was printed before a crash."""
+    """Print all memories, user by user; the parent process uses those printed before a crash."""
     sys.stdout.write(f"{json.dumps({MARKED: table.forgotten.rows()})}\n")
     sys.stdout.flush()
     for user in table.users():

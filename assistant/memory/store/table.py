@@ -47,7 +47,7 @@ class MemoryTable:
         on_proved: Callable[[], None],
     ) -> None:
         self.proved = on_proved
-        """Call it once everything has been read without harm."""
+        """Call it once everything has been read without a crash."""
         self.named = seal.named
         """Replaces foreign ids of imported memories: see `row_encryption`."""
         self._db = db
@@ -61,7 +61,7 @@ class MemoryTable:
         self._adders = SharedLock()
         self._rewriting = threading.Lock()
         self.forgotten = TombstoneTable(db, uri, self._changing)
-        """What may never be written again."""
+        """Forgotten exchanges and memories, which must never be written again."""
 
     @classmethod
     def open(
@@ -82,11 +82,11 @@ class MemoryTable:
             storage_options: for the object store: endpoint, region, keys…
             or_read: open an object store even if another assistant writes to it; see `refused`.
             on_begun: called before the first byte of the table is read.
-            on_proved: called when everything was read, or the attempt ended in an orderly way.
+            on_proved: called once everything was read, or the attempt failed without a crash.
 
         Raises:
-            StoreError: it can't be reached, read or written, is damaged, is in use by another
-                assistant, or has a newer version.
+            StoreError: the store can't be reached, read or written, is damaged, is in use by
+                another assistant, or has a newer version.
         """
         with ExitStack() as on_failure, explained(uri):
             db, lock = open_table.connect(uri, storage_options or {}, or_read=or_read)
@@ -108,7 +108,7 @@ class MemoryTable:
 
     @property
     def refused(self) -> StoreInUse | None:
-        """Why it is read-only: another assistant writes to it."""
+        """Why the table is read-only (another assistant writes to it); None if it is not."""
         return self._lock.refused if isinstance(self._lock, OnlyReading) else None
 
     def encoders(self) -> dict[str, int]:
@@ -118,12 +118,12 @@ class MemoryTable:
         return {name: field.type.list_size for name, field in found.items()}
 
     def add_encoder(self, name: str, dimensions: int) -> None:
-        """Create its column, empty in every row; `without_vectors` then lists what to fill. Does
-        nothing if the column exists.
+        """Create an encoder's column, empty in every row; `without_vectors` then lists the memories
+        to encode. Does nothing if the column exists.
 
         Raises:
-            ValueError: a column with other dimensions exists, or its name differs from another's
-                only in punctuation.
+            ValueError: the column exists with other dimensions, or the encoder's name differs from
+                another's only in punctuation.
         """
         check = self._seal.check(name, dimensions)
         field = lance_schema.vector_field(name, dimensions, check)
@@ -138,7 +138,7 @@ class MemoryTable:
             table.add_columns(field)
 
     def drop_encoder(self, name: str) -> None:
-        """Drop its column for all users, if there is one."""
+        """Drop an encoder's column for all users, if there is one."""
         with self._changing() as table:
             if (field := lance_schema.vector_fields(table.schema).get(name)) is not None:
                 table.drop_columns([field.name])
@@ -147,7 +147,7 @@ class MemoryTable:
 
     def add(self, memories: Sequence[Memory], vectors: Mapping[str, Vectors] | None = None) -> None:
         """Write new memories, all or none. Their ids must be new; this is not checked. As in every
-        write, what was forgotten is left out.
+        write, forgotten memories are left out.
 
         Args:
             vectors: by encoder, shape (len(memories), dimensions).
@@ -237,8 +237,8 @@ class MemoryTable:
         vectors: Sequence[str] = (),
         ids: Sequence[str] | None = None,
     ) -> Iterator[Batch]:
-        """All rows of a user as of now, in the order they were said; the user's come first when
-        times are equal. Close the iterator if you leave early: it keeps old versions alive.
+        """All current rows of a user, in the order they were said; of those with equal times, the
+        user's come first. Close the iterator if you stop early: it keeps old versions alive.
 
         Args:
             columns: the fields to read.
@@ -282,14 +282,15 @@ class MemoryTable:
     # -- upkeep ---------------------------------------------------------------------------------
 
     def wants_compaction(self, *, in_silence: bool = False) -> bool:
-        """Whether writes have piled up enough to compact; fewer suffice `in_silence`."""
+        """Whether enough writes have piled up to compact; fewer suffice if `in_silence`."""
         return self._fragments.many(in_silence=in_silence)
 
     def compact(self) -> bool:
-        """Merge what many small writes left, and drop old versions of the table.
+        """Merge the fragments of many small writes, and drop old versions of the table.
 
         Others may read and add meanwhile; they wait only for the milliseconds in which old versions
-        are dropped. Returns False if those had to stay because someone was reading all the time.
+        are dropped. Returns False if they could not be dropped because someone was reading all the
+        time.
         """
         with self._changing() as table:
             self._fragments.merged(table)
@@ -297,15 +298,15 @@ class MemoryTable:
         with self._rewriting, self._gate.alone(PATIENCE_S) as alone, explained(self.uri):
             if alone:
                 self._check()
-                # A folder has no other writer, so a killed write's files can go too.
+                # A folder has no other writer, so a killed write's files can be deleted too.
                 left = folder_of(self.uri) is not None
                 table.optimize(cleanup_older_than=table_rewrite.TINY, delete_unverified=left)
             return alone
 
     def rewrite(self) -> bool:
-        """Make sure no file contains what was deleted or changed: see `rewrite`. Recall continues
-        meanwhile; adding waits. Returns False, to be called again, if old versions had to stay
-        because someone was reading or adding all the time."""
+        """Make sure no file contains deleted or replaced values: see `rewrite`. Recall continues
+        meanwhile; adding waits. Returns False, and must be called again, if old versions could not
+        be dropped because someone was reading or adding all the time."""
         with self._rewriting, explained(self.uri):
             with self._adders.alone(PATIENCE_S) as quiet, self._reading() as table:
                 self._lock.check()
@@ -389,7 +390,7 @@ class MemoryTable:
 
     @contextmanager
     def _changing(self) -> Iterator[Table]:
-        """One change at a time: LanceDB would have to repeat one of two concurrent ones."""
+        """One change at a time: LanceDB would have to repeat one of two concurrent changes."""
         yield_to_speech()
         with self._rewriting, self._adding() as table:
             yield table

@@ -1,15 +1,17 @@
-"""The tombstones: what was forgotten in a store, as a small table beside the memories.
+"""The tombstones: the ids of everything forgotten in a store, in a small table beside the memories.
 
 A machine that shares the store may have the same exchange in its own transcript or its write queue,
 and would create its memories again. So a purge writes the ids here before it removes a row, and
-records here when it is done. Whoever opens the store reads them first: what has a tombstone is
-never written again (see `MemoryTable`), is forgotten in that machine's transcript too (see
-`forgetting.purge`), and a purge that was killed half-way is finished by the next writer.
+records here when it is done. Whoever opens the store reads the tombstones first: an
+exchange or memory with a tombstone is never written again (see `MemoryTable`), and is forgotten in
+that machine's transcript too (see `forgetting.purge`). A purge that was killed half-way is finished
+by the next writer.
 
-A folder used by one machine has it too: one mechanism is simpler than two. A start takes 0.4 ms
-longer without tombstones, 3 to 6 ms with 1,000, and 15 ms with 10,000. It is a separate table
-because the metadata of the memories' table is rewritten with every change. It holds nothing secret
-and so is not encrypted. It only grows; each purge drops its old versions, which contain only ids.
+A folder used by only one machine has this table too: one mechanism is simpler than two. A start
+takes 0.4 ms longer without tombstones, 3 to 6 ms with 1,000, and 15 ms with 10,000. It is a
+separate table because the metadata of the memories' table is rewritten with every change. It holds
+nothing secret and so is not encrypted. It only grows; each purge drops its old versions, which
+contain only ids.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -31,20 +33,20 @@ if TYPE_CHECKING:
 
 NAME = "forgotten"
 TRIES = 3
-"""Attempts at reading, since a writer may drop a version meanwhile."""
+"""Number of attempts to read the table, since a writer may drop a version meanwhile."""
 
 Row = tuple[str, str, bool]
-"""User, mark, and whether it is an exchange's."""
+"""User, mark, and whether the mark is an exchange's (or else a memory's)."""
 
 
 class TombstoneTable:
-    """The tombstones of a store. Thread-safe; what has been read or written needs no disk access.
+    """The tombstones of a store. Thread-safe; those that have been read or written are in RAM.
 
     Args:
-        changing: the right to write to the store, held by one thread at a time.
+        changing: gives one thread at a time the right to write to the store, for a block.
 
     Raises:
-        StoreError: it can't be read.
+        StoreError: the table can't be read.
     """
 
     def __init__(
@@ -82,7 +84,7 @@ class TombstoneTable:
         ]
 
     def kept(self, memories: Iterable[Memory]) -> list[Memory]:
-        """Those that may be written: see `Tombstones.kept`."""
+        """The memories that may be written: see `Tombstones.kept`."""
         return list(self.kept_rows(list(memories), None)[0])
 
     def kept_rows(
@@ -105,18 +107,18 @@ class TombstoneTable:
     def during(
         self, user: str, exchanges: Collection[str], gone: Iterable[Memory]
     ) -> Iterator[None]:
-        """Mark these before the block, which must remove them, and as finished after it. If it is
-        interrupted, they stay unfinished."""
+        """Write tombstones before the block, which must remove the exchanges and memories, and
+        finish them after it. If the block is interrupted, they remain unfinished."""
         said, others = to_mark(exchanges, gone)
         self.write([*((user, mark, True) for mark in said), *((user, m, False) for m in others)])
         yield
         self.finish(user, said | others)
 
     def write(self, rows: Iterable[Row], *, finished: bool = False) -> None:
-        """Mark these; existing marks stay as they are.
+        """Add tombstones; existing ones are left unchanged.
 
         Args:
-            finished: the table contains none of them.
+            finished: the store contains none of their rows.
         """
         new = [row for row in dict.fromkeys(rows) if not self._has(row)]
         if not new:
@@ -135,7 +137,7 @@ class TombstoneTable:
             self._known = known
 
     def take(self, other: "TombstoneTable") -> None:
-        """Copy all marks of another table."""
+        """Copy all tombstones of another table."""
         left = {(user, mark) for user in other.users() for mark in other.of(user).unfinished}
         self.write((row for row in other.rows() if row[:2] not in left), finished=True)
         self.write(row for row in other.rows() if row[:2] in left)
@@ -171,7 +173,7 @@ class TombstoneTable:
                 yield list(zip(rows["user_id"].to_pylist(), rows["mark"].to_pylist(), strict=True))
 
     def strange(self) -> int:
-        """Marks in any version that are malformed, and so might contain words."""
+        """Number of marks, in all versions, that are malformed and so might contain words."""
         every = (mark for rows in self.versions() for _, mark in rows)
         return sum(1 for mark in every if MARK.fullmatch(mark) is None)
 
@@ -194,7 +196,7 @@ class TombstoneTable:
         raise AssertionError("unreachable")
 
     def _open(self) -> Table | None:
-        """None if nothing has been forgotten yet."""
+        """The table; None if nothing has been forgotten yet."""
         try:
             return self._db.open_table(NAME)
         except ValueError as error:
@@ -207,10 +209,10 @@ class TombstoneTable:
 
     def _damaged(self) -> StoreDamaged:
         return StoreDamaged(
-            f"The list of what was forgotten in the memory store {self._uri} is damaged. Nothing is"
-            " read, since forgotten things might come back.",
-            mend=f"Restore {NAME}.lance there from a backup, or remove it: things you forgot that"
-            " other machines still hold may then come back.",
+            f"The list of what was forgotten in the memory store {self._uri} is damaged, so the"
+            " store is not read: forgotten things might come back.",
+            mend=f"Restore {NAME}.lance there from a backup, or remove it; without it, forgotten"
+            " things may come back from other machines that still have them.",
         )
 
 

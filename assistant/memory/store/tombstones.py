@@ -1,5 +1,5 @@
-"""The ids of forgotten exchanges and memories, which must not come back; no words. Pure;
-`tombstone_table` stores them."""
+"""The ids of forgotten exchanges and memories, which must not come back. They contain no words.
+`tombstone_table` stores them; this module is pure."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -16,15 +16,15 @@ MARK = re.compile(r"[0-9a-f]{32}|[0-9a-f]{64}")
 
 
 def mark_of(key: str) -> str:
-    """An id in a form that may be kept for ever: imported ids, which could hold words, are
+    """An id in a form that may be stored for ever: imported ids, which could hold words, are
     hashed."""
     return key if OURS.fullmatch(key) else sha256(key.encode("utf-8", "replace")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Tombstones:
-    """One user's marks. `unfinished` are those whose rows may still be in the table, because the
-    purge has not recorded its end."""
+    """One user's marks. `unfinished` contains those whose rows may still be in the table, because
+    the purge has not recorded its end."""
 
     exchanges: frozenset[str] = frozenset()
     memories: frozenset[str] = frozenset()
@@ -34,8 +34,8 @@ class Tombstones:
         return len(self.exchanges) + len(self.memories)
 
     def covers(self, memory: Memory) -> bool:
-        """Whether a memory was forgotten: itself, what it quotes, or all its sources; for a
-        summary, any of its sources."""
+        """Whether a memory is forgotten, because it was forgotten itself, or the exchange that it
+        quotes, or all of its sources; of a summary's sources, one is enough."""
         own = own_exchange(memory)
         if own is not None and self._was_said(own):
             return True
@@ -47,7 +47,7 @@ class Tombstones:
     def kept(self, memory: Memory) -> Memory | None:
         """The memory without forgotten sources; None if nothing is left.
 
-        If the same words were also said elsewhere, they have a memory of their own there.
+        If the same words were also said in another exchange, that one has its own memory.
         """
         if self.covers(memory):
             return None

@@ -1,8 +1,9 @@
 """Writes to the store yield to speech.
 
 Storing a statement found between utterances takes several operations, each using all cores for some
-milliseconds. If someone starts to speak, the rest waits: between two operations nothing is half
-written. Writes of the conversation itself never wait, and neither does anything queued before them.
+milliseconds. If someone starts to speak, the remaining operations wait: between two of them
+nothing is half written. Writes of the conversation itself never wait, and neither does anything
+queued before them.
 """
 
 import logging
@@ -44,12 +45,12 @@ def yield_to_speech() -> None:
 
 
 class WriterThread(ThreadPoolExecutor):
-    """One thread that does one thing after another."""
+    """A thread that runs one task after another."""
 
     def __init__(self, name: str) -> None:
         super().__init__(1, thread_name_prefix=name)
         self.somebody: Callable[[], bool] = lambda: False
-        """Whether someone may be speaking; called in the thread."""
+        """Returns whether someone may be speaking; called in this thread."""
         self._wanted = 0
         self._changed = threading.Condition()
 
@@ -79,7 +80,7 @@ class WriterThread(ThreadPoolExecutor):
         super().shutdown(wait, cancel_futures=cancel_futures)
 
     def wait(self) -> None:
-        """In the thread: wait until it is quiet, or high-priority work is waiting."""
+        """Wait until it is quiet, or high-priority work is waiting. Called in this thread."""
         with self._changed:
             while not self._wanted and self.somebody():
                 self._changed.wait(LOOKS_EVERY_S)

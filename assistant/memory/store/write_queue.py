@@ -1,6 +1,6 @@
 """Queues memories for the store, and retries while it can't be written.
 
-A store that can't be reached, is full or is held by another assistant only delays things: new
+A store that can't be reached, is full or is in use by another assistant only delays things: new
 memories wait here (and are in the transcript), and are written when the store is back. All methods
 but `wait` run on the writing thread.
 """
@@ -19,14 +19,14 @@ logger = logging.getLogger(__name__)
 
 FIRST_RETRY_S = 2.0
 LONGEST_RETRY_S = 60.0
-"""The pause doubles with each attempt, up to this."""
+"""Longest pause between two attempts, in seconds; the pause doubles with each attempt."""
 
 
 class WriteQueue:
     """The queue between RAM and the store.
 
     Args:
-        open_table: blocking; may raise StoreError.
+        open_table: opens the table; blocking, and may raise StoreError.
         close_table: releases the table; closes it unless others use it too.
         tell: receives a notice when storing begins to fail, and when it works again.
         try_later: schedules another attempt after a number of seconds.
@@ -58,7 +58,7 @@ class WriteQueue:
 
     @property
     def writes(self) -> bool:
-        """Whether the store has been read, and this process may write it."""
+        """Whether the store has been read, and this process may write to it."""
         return self._read and self.table is not None and self.table.refused is None
 
     @property
@@ -67,14 +67,14 @@ class WriteQueue:
         return self.writes and not self._unwritten
 
     def why(self) -> StoreError:
-        """The reason why there is no table."""
+        """The error that explains why the table is not open."""
         if self._error is not None:
             return StoreError(str(self._error), mend=self._error.mend)
         return StoreError("The memories are still loading.", mend="Try again in a moment.")
 
     def open(self) -> bool:
         """Open the store, or become its writer if it was read-only; returns whether the table must
-        be read again, also because another machine forgot something."""
+        be read again, for instance because another machine forgot something."""
         self._retrying = False
         if self.table is not None and self.table.refused is None:
             return False
@@ -98,12 +98,12 @@ class WriteQueue:
     def read(
         self, load: Callable[[MemoryTable], None], has: Callable[[str], bool]
     ) -> list[Memory] | None:
-        """Read the store. Returns the memories still to be written to it; None if not all of it
-        could be read.
+        """Read the store. Returns the memories that are still to be written to it; None if it could
+        not be read completely.
 
         Args:
             load: reads the table; may raise StoreError.
-            has: whether the memory with an id was read.
+            has: returns whether the memory with an id was read.
         """
         table = self.table
         if table is None:
@@ -128,7 +128,7 @@ class WriteQueue:
         return left
 
     def kept(self, memories: Iterable[Memory]) -> list[Memory]:
-        """Those not forgotten, as far as the store has been read. Quick; any thread."""
+        """The memories not forgotten, as far as the store has been read. Quick; any thread."""
         marker = self._forgotten
         return marker.kept(memories) if marker is not None else list(memories)
 
@@ -138,12 +138,12 @@ class WriteQueue:
             self._unwritten |= {memory.id: memory for memory in memories}
 
     def flush(self) -> None:
-        """Write what is queued, if possible."""
+        """Write the queued memories, if possible."""
         with self._lock:
             waiting = list(self._unwritten.values())
         if not waiting:
             return
-        # A failed write may have arrived all the same.
+        # A failed write may have reached the store all the same.
         merging, self._may_be_there = self._may_be_there, True
 
         def act(table: MemoryTable) -> None:
@@ -157,8 +157,8 @@ class WriteQueue:
         self.write(act)
 
     def may_have(self, ids: Iterable[str]) -> None:
-        """These were written to the store some other way, and the queue may contain them too: write
-        the queue without duplicates."""
+        """Note that these memories were written to the store in another way: drop them from the
+        queue, and write the rest without duplicates."""
         self.discard(list(ids))
         self._may_be_there = True
 
@@ -173,7 +173,7 @@ class WriteQueue:
         self._do(act, proves=False)
 
     def write(self, act: Callable[[MemoryTable], object], *, proves: bool = True) -> None:
-        """Change the table, if it can be changed.
+        """Change the table, if it is open for writing.
 
         Args:
             proves: success means that storing works again.
@@ -189,7 +189,7 @@ class WriteQueue:
         except StoreError as error:
             self.failed(error)
             if isinstance(error, StoreInUse):
-                self._lose()  # another took over while this machine slept
+                self._lose()  # another writer took over while this machine slept
         else:
             if proves:
                 self._recovered()
@@ -199,7 +199,7 @@ class WriteQueue:
         self._error = error
         self.tell(error)
         if isinstance(error, StoreDamaged):
-            if self._damaged:  # it could not be set aside
+            if self._damaged:  # the store could not be set aside
                 return
             self._damaged = True
         if self._retrying:
@@ -216,7 +216,7 @@ class WriteQueue:
             self._tell_user(Notice(str(error), Severity.WARNING, error.mend))
 
     def close(self) -> None:
-        """Idempotent. What is still queued is in the transcript."""
+        """Idempotent. Memories that are still queued are in the transcript."""
         self._lose()
 
     # -- inside ---------------------------------------------------------------------------------

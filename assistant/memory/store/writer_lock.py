@@ -1,15 +1,16 @@
 """Ensures a single writer per store.
 
-A folder is held by a file lock, which the operating system releases whatever happens to the
-process. An object store has no locks: there the writer takes a lease, one row that names it and an
-expiry time, renews it while it lives, and gives it back. The row changes hands by an update that
-names its previous contents; the store's conditional put lets only one of two such updates through.
+A folder is protected by a file lock, which the operating system releases whatever happens to the
+process. An object store has no locks: there the writer takes a lease (a row with its name and an
+expiry time), renews it while it runs, and gives it back at the end. A writer takes over the row by
+an update that names the previous contents; of two such updates, the store's conditional put lets
+only one through.
 
 Limits of a lease: a killed writer keeps others out until its lease expires; a writer suspended in
 the middle of a write for longer than the lease may still finish that write after another took over
-(the table stays intact, since every write is a transaction, but the other's indexes miss it); if
-two machines' clocks differ by more than the lease, one may take over too early; and if a store
-ignores conditions on a put, two may win at once.
+(the table stays intact, since every write is a transaction, but the other's indexes miss that
+write); if two machines' clocks differ by more than the lease, one may take over too early; and if a
+store ignores conditions on a put, two writers may win at once.
 """
 
 import logging
@@ -34,7 +35,8 @@ logger = logging.getLogger(__name__)
 LEASE_S = 30.0
 """Seconds a lease lasts without renewal; it is renewed three times as often."""
 RENEWALS_KEPT = 60
-"""Each renewal adds a version to the lease's table; old ones are dropped after this many."""
+"""Number of renewals, each of which adds a version to the lease's table, before old versions are
+dropped."""
 LEASE_TABLE = "writer"
 
 
@@ -49,7 +51,7 @@ class WriterLock(Protocol):
 
 
 class SharedLock:
-    """A lock that many can share, or one can hold alone."""
+    """A lock that many threads can share, or one can hold exclusively."""
 
     def __init__(self) -> None:
         self._inside = 0
@@ -70,7 +72,8 @@ class SharedLock:
 
     @contextmanager
     def alone(self, patience_s: float) -> Iterator[bool]:
-        """Yields whether nobody else is inside; others may still enter while it waits for that."""
+        """Yields whether the lock is held exclusively. While this waits, others may still share
+        it."""
         with self._changed:
             free = self._changed.wait_for(lambda: not (self._inside or self._taken), patience_s)
             self._taken = self._taken or free
@@ -112,7 +115,7 @@ class FolderLock:
         self._lock.release()
 
     def _read_holder(self) -> str:
-        """For the message only; the process may be about to write it."""
+        """The process that holds the lock, for a message; it may not have written its id yet."""
         try:
             return self._holder.read_text(encoding="ascii") or "unknown"
         except (OSError, UnicodeDecodeError):
@@ -138,7 +141,7 @@ class Lease:
         """Become the writer.
 
         Raises:
-            StoreError: another holds the lease.
+            StoreError: another writer holds the lease.
             LanceDB's own errors: the store can't be reached or written.
         """
         import pyarrow as pa
@@ -163,7 +166,7 @@ class Lease:
             self._renew()
 
     def release(self) -> None:
-        """Give it back if possible; otherwise it expires."""
+        """Give the lease back if possible; otherwise it expires."""
         if self._stop.is_set():
             return
         self._stop.set()
@@ -233,12 +236,12 @@ class Lease:
         return _in_use(
             self._uri,
             f"process {seen['process']} on {seen['host']}",
-            "Nothing to do: what is said here will be stored there once the other one closes.",
+            "Nothing to do: what is said here will be stored once the other assistant closes.",
         )
 
 
 class OnlyReading:
-    """The lock of a reader of a store that another process writes to.
+    """The lock of a process that only reads a store, because another process writes to it.
 
     Args:
         refused: names the writer.
@@ -258,7 +261,7 @@ class OnlyReading:
 def _in_use(
     where: str,
     holder: str,
-    mend: str = "Close the other one, or choose another folder with --home DIR.",
+    mend: str = "Close the other assistant, or choose another folder with --home DIR.",
 ) -> StoreInUse:
     return StoreInUse(
         f"The memory store {where} is in use by another assistant ({holder}).", mend=mend

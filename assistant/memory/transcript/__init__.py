@@ -1,1 +1,1 @@
-"""What was said, in SQLite: conversations, what was derived of them, recordings, jobs."""
+"""The transcript in SQLite: conversations, outputs derived from them, recordings, and jobs."""

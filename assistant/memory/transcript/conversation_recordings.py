@@ -38,8 +38,8 @@ LISTED = "assistant replay"
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The first line; never encrypted, and without the user's words. `key` is the id of the
-    encryption key, "" if unencrypted; `conversation` is the id of what was recorded."""
+    """The first line of a recording: never encrypted, and without the user's words. `key` is the id
+    of the encryption key, "" if there is none; `conversation` is the recorded conversation's id."""
 
     id: str
     began: str
@@ -73,7 +73,7 @@ class Recordings:
         self._key = key
         self._elsewhere: set[Path] = set()
         self.settle: Callable[[], None] = lambda: None
-        """Returns once everything so far is written; set by the writer."""
+        """Waits until all events so far are written; set by the writer."""
 
     # -- writing --------------------------------------------------------------------------------
 
@@ -84,7 +84,7 @@ class Recordings:
             path: default: a file in the home, named by the time.
 
         Raises:
-            StoreError: it exists, or can't be written.
+            StoreError: the file exists already, or can't be written.
         """
         now = datetime.now(UTC)
         key = self._key.id if self._key is not None else ""
@@ -102,17 +102,17 @@ class Recordings:
         """Append rows to a recording.
 
         Raises:
-            StoreError: it can't be written, or no longer exists.
+            StoreError: the file can't be written, or no longer exists.
         """
         with self._locked(), _explained(path), path.open("r+b") as file:
             header = _header(file.readline(), path)
             seal = LineCipher(header.id, self._key if header.key else None)
             file.seek(0, os.SEEK_END)
-            # In one call: a process that is killed leaves whole lines, or cuts the last one.
+            # Written in one call: a killed process leaves whole lines, or cuts off only the last.
             file.write("".join(f"{seal.close(row)}\n" for row in rows).encode("utf-8", "replace"))
 
     def end(self, path: Path) -> None:
-        """Recording has ended. A file outside the home now belongs to the user."""
+        """Note that a recording has ended. A file outside the home now belongs to the user."""
         self._elsewhere.discard(path)
 
     def delete_turns(self, path: Path, turns: Collection[int]) -> None:
@@ -128,8 +128,8 @@ class Recordings:
         """Read a recording.
 
         Raises:
-            StoreLocked: it is encrypted, and the key is missing or wrong.
-            StoreError: it can't be read, or is not a recording.
+            StoreLocked: the file is encrypted, and the key is missing or wrong.
+            StoreError: the file can't be read, or is not a recording.
         """
         with _explained(path):
             content = path.read_bytes()
@@ -140,10 +140,10 @@ class Recordings:
             comma = "," if self._key is None else ""
             raise StoreLocked(
                 f"The recording {path} is encrypted{comma} {what}.",
-                mend="Give the data folder it was made in: --home DIR",
+                mend="Name the data folder in which it was recorded: --home DIR",
             )
         seal = LineCipher(header.id, self._key if header.key else None)
-        last = lines.pop() if lines else b""  # empty where the file is whole
+        last = lines.pop() if lines else b""  # empty if the file is complete
         rows = [seal.open(line) for line in lines]
         tail = seal.open(last) if last else None
         good = tuple(row for row in (*rows, tail) if row is not None)
@@ -157,7 +157,7 @@ class Recordings:
     # -- as a `DataLocation` --------------------------------------------------------------------
 
     def words(self, user: str, exchanges: Collection[str]) -> tuple[list[str], list[str]]:
-        """Nothing: the transcript and the memories have the same words."""
+        """Nothing, since the transcript and the memories contain the same words."""
         del user, exchanges
         return [], []
 
@@ -198,8 +198,8 @@ class Recordings:
         return found
 
     def purge(self, gone: RemovesWords) -> int:
-        """Remove what is forgotten; returns how many files were rewritten. A killed process leaves
-        each file either old or new. Repeatable.
+        """Remove forgotten events and words; returns how many files were rewritten. A killed
+        process leaves each file either unchanged or rewritten. Repeatable.
 
         Raises:
             StoreError: a file can't be read or written.
@@ -249,16 +249,16 @@ class Recordings:
         return [*self.paths(), *sorted(path for path in self._elsewhere if path.exists())]
 
     def _readable(self, path: Path) -> Recording | None:
-        """None if the file is not a recording, or has another key: it is then searched like any
-        other file."""
+        """The recording; None if the file is not one, or is encrypted with another key: it is then
+        searched like any other file."""
         try:
             return self.read(path)
         except (StoreLocked, NotARecording):
             return None
 
     def _write_anew(self, path: Path, recording: Recording, key: MasterKey | None) -> None:
-        """Replace the file. The new one's name is unique, since a folder
-        outside the home holds the user's files."""
+        """Replace the file. The new one has a unique name at first, since a folder outside the home
+        contains the user's files."""
         seal = LineCipher(recording.header.id, key if recording.header.key else None)
         fresh = path.with_name(f"{path.stem[:40]}-{secrets.token_hex(4)}.new")
         with _explained(path), replacing(path, fresh) as file:
@@ -276,7 +276,7 @@ class Recordings:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Raises StoreError: another process holds the lock for too long."""
+        """Hold the lock. Raises StoreError if another process holds it for too long."""
         with _explained(self.folder):
             self.folder.mkdir(mode=0o700, exist_ok=True)
             lock = FileLock(self.folder / ".lock", LOCK_S, mode=0o600)
@@ -286,7 +286,7 @@ class Recordings:
         except Timeout as error:
             raise StoreError(
                 f"The recordings in {self.folder} are in use by another program.",
-                mend="Close the other one, and try again.",
+                mend="Close the other program, and try again.",
             ) from error
 
 
@@ -294,7 +294,7 @@ def is_sealed(path: Path) -> bool:
     """Whether reading a recording needs a key.
 
     Raises:
-        StoreError: it can't be read, or is not a recording.
+        StoreError: the file can't be read, or is not a recording.
     """
     with _explained(path), path.open("rb") as file:
         first = file.readline(LONGEST_HEADER)

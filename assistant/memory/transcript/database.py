@@ -42,13 +42,14 @@ from assistant.memory.transcript.sqlite_errors import explained
 from assistant.paths import Home
 
 AT_ONCE = 100
-"""Rows per transaction for work that can wait: a few milliseconds, which storing an exchange may
-have to wait."""
+"""Rows per transaction of work that can wait. The transaction takes a few milliseconds, which may
+delay the storing of an exchange."""
 
 
 @dataclass(frozen=True, slots=True)
 class FreePages:
-    """`free` counts unused pages of the file; `log` is the length of its log in bytes."""
+    """`free` counts unused pages of the file; `log` is the length of the write-ahead log in
+    bytes."""
 
     free: int
     log: int
@@ -66,7 +67,7 @@ class Transcript:
         self.path = path
         self.recordings = Recordings(Home(path.parent).recordings, key)
         self.locations: list[DataLocation] = [self.recordings]
-        """Other places that hold words of exchanges; a store that keeps such words adds itself."""
+        """Other places that contain words of exchanges; each adds itself to this list."""
         self._lock = threading.Lock()
 
     @classmethod
@@ -77,7 +78,7 @@ class Transcript:
             key: the key of an encrypted transcript.
 
         Raises:
-            StoreError: it can't be opened or written, is damaged, or has a newer version.
+            StoreError: the file can't be opened or written, is damaged, or has a newer version.
         """
         with explained(path):
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
@@ -126,7 +127,7 @@ class Transcript:
     ) -> Conversation | None:
         """The user's last conversation, if it ended less than `within` ago.
 
-        Only the distance counts, so a clock that was set back does no harm.
+        Only the distance in time counts, so a clock that was set back does no harm.
         """
         with self.reading() as db:
             row = db.execute(
@@ -146,7 +147,7 @@ class Transcript:
         memories: Sequence[MemoryUsed] = (),
     ) -> bool:
         """Store a complete exchange; storing it again changes nothing. Returns False if it has been
-        forgotten, and so must not be kept.
+        forgotten, and so must not be stored.
 
         Raises:
             ValueError: the exchange is still open.
@@ -204,7 +205,7 @@ class Transcript:
             return {row[0] for row in found} - hidden_exchanges(db, user)
 
     def held(self, user: str, ids: Collection[str]) -> set[str]:
-        """Those of these ids that are stored exchanges of the user, even if hidden."""
+        """Those of the given ids that belong to stored exchanges of the user, even hidden ones."""
         with self.reading() as db:
             return held(db, user, ids)
 
@@ -257,7 +258,7 @@ class Transcript:
             db.execute("DELETE FROM hidden WHERE user = ? AND id = ?", (user, key))
 
     def hidden(self, user: str) -> list[HiddenItems]:
-        """All that is hidden, oldest first."""
+        """All that the user has hidden, oldest first."""
         with self.reading() as db:
             found = db.execute(
                 "SELECT id, asked, due, exchanges, memories FROM hidden WHERE user = ?"
@@ -273,30 +274,30 @@ class Transcript:
         ]
 
     def hiding(self) -> list[str]:
-        """The users who have something hidden."""
+        """The users who have hidden items."""
         with self.reading() as db:
             found = db.execute("SELECT DISTINCT user FROM hidden ORDER BY user").fetchall()
         return [row[0] for row in found]
 
     def note_expired(self, user: str, tellings: Iterable[tuple[str, str]], at: datetime) -> None:
-        """Record expired memories, as pairs of an exchange and a memory made from it."""
+        """Record expired memories, as pairs of an exchange and a memory derived from it."""
         with self.writing() as db:
             suppress(db, user, tellings, microseconds(at))
 
     def expired(self, user: str, now: datetime) -> set[str]:
         """Ids of memories that expired before `now`. Records dated in the future come from a wrong
-        clock: ignored."""
+        clock, and are ignored."""
         query = "SELECT memory FROM expired WHERE user = ? AND at <= ?"
         with self.reading() as db:
             return {row[0] for row in db.execute(query, (user, microseconds(now)))}
 
     def delete_exchanges(self, user: str, exchange_ids: Collection[str]) -> int:
         """Delete these exchanges of the user, and the summaries that cover one of them; returns how
-        many existed. Their words leave the file and its log.
+        many existed. Their words are removed from the file and its log.
 
         Raises:
-            StoreError: nothing was deleted; or everything was, but another program keeps the log
-                from being emptied: call it again later.
+            StoreError: either nothing was deleted, or all was, but another program keeps the log
+                from being emptied; in that case, call this again later.
         """
         now = microseconds(datetime.now(UTC))
         with self.writing() as db:

@@ -1,9 +1,9 @@
-"""What models derive from exchanges between utterances: descriptions, questions, facts. It is
-stored beside the exchanges, only adds to them, and can be derived again.
+"""The outputs that models derive from exchanges while nobody speaks: descriptions, questions,
+facts. They are stored beside the exchanges, never change them, and can be derived again.
 
 Each output names every exchange whose words the model saw, and is deleted in the same transaction
-as the first of them. Its subject then lacks an output again, and a new one is made from what is
-left.
+as the first of these exchanges. Its subject then lacks an output again, and a new output is derived
+from the remaining exchanges.
 """
 
 import json
@@ -21,7 +21,7 @@ from assistant.memory.transcript.database import Transcript
 
 @dataclass(frozen=True, slots=True)
 class DerivedOutput:
-    """An output about one subject: the id of an exchange or a conversation.
+    """An output about one subject, which is the id of an exchange or a conversation.
 
     `content` is JSON-compatible. `sources` are the ids of all exchanges that went into it.
     """
@@ -46,10 +46,10 @@ class DerivedOutputs:
         source has been deleted or hidden meanwhile.
 
         Raises:
-            ValueError: it has no source.
+            ValueError: the output has no source.
         """
         if not output.sources:
-            raise ValueError("what is derived rests on something")
+            raise ValueError("a derived output needs at least one source")
         with self._transcript.writing() as db:
             if not self._readable(db, output.sources):
                 return False
@@ -82,8 +82,8 @@ class DerivedOutputs:
     def lacking(
         self, kind: str, version: int, exchanges: Sequence[str]
     ) -> list[tuple[str, Exchange]]:
-        """Those of these exchanges that lack such an output and are not hidden, in the same order,
-        each with its conversation's id."""
+        """The given exchanges that lack an output of this version and are not hidden, in the same
+        order, each with its conversation's id."""
         with self._transcript.reading() as db:
             hidden = rows.hidden_exchanges(db, self._user)
             made = rows.derived_subjects(db, self._user, kind, version, exchanges)
@@ -94,13 +94,13 @@ class DerivedOutputs:
         return [found[each] for each in ids if each in found]
 
     def readable(self, exchanges: Collection[str]) -> bool:
-        """Whether all of these exist and none is hidden."""
+        """Whether all of these exchanges exist and none is hidden."""
         with self._transcript.reading() as db:
             return self._readable(db, exchanges)
 
     def of(self, kind: str, subjects: Collection[str] | None = None) -> Mapping[str, Any]:
-        """Contents by subject, of any version; for these subjects, or all. Leaves out what is based
-        on hidden exchanges."""
+        """Contents by subject, of outputs of any version, about these subjects or all. Leaves out
+        outputs based on hidden exchanges."""
         with self._transcript.reading() as db:
             found = rows.derived(db, self._user, kind, subjects)
             hidden = rows.derived_from(db, rows.hidden_exchanges(db, self._user))

@@ -1,7 +1,7 @@
 """Facts derived from exchanges, converted to memories and back.
 
 The derived output is stored beside the exchange (`DerivedOutput`, of kind `EXTRACTED`): a list of
-facts, with None for one that the user deleted or edited, or that expired. So the memories can be
+facts, with None for each that the user deleted or edited, or that expired. So the memories can be
 created again without a model, and the user's corrections last.
 """
 
@@ -43,8 +43,8 @@ def content_of(facts: Iterable[Fact]) -> list[dict[str, Any] | None]:
 def memories_of_facts(
     user_id: str, conversation: str, exchange: Exchange, content: Sequence[Mapping[str, Any] | None]
 ) -> list[Memory]:
-    """Memories of facts. Their ids follow from the exchange's, so repeating this adds no
-    doubles."""
+    """Memories of facts. Their ids are derived from the exchange's, so repeating this adds no
+    duplicates."""
     return [
         Memory(
             id=fact_id(exchange.id, number),
@@ -66,7 +66,7 @@ def memories_of_facts(
 def read(
     transcript: Transcript, user: str, exchanges: Collection[str]
 ) -> dict[str, list[dict[str, Any] | None]]:
-    """What was derived from these exchanges. Raises StoreError."""
+    """The facts derived from each of these exchanges. Raises StoreError."""
     with transcript.reading() as db:
         found = rows.derived(db, user, EXTRACTED, exchanges)
     return {subject: json.loads(content) for _, subject, content in found}
@@ -78,15 +78,16 @@ def suppress(
     memories: Collection[Memory],
     same: Callable[[str, str], bool] = operator.eq,
 ) -> None:
-    """Hand these facts and summaries over to the user: they, and the same facts in other
-    exchanges, are never derived again, and their words are deleted here. Other memories are
+    """Never derive these facts and summaries again, nor the same facts from other exchanges, and
+    delete their words here, because the user has deleted or changed them. Other memories are
     ignored.
 
     Args:
-        same: whether two facts' texts say the same.
+        same: returns whether two facts' texts say the same.
 
     Raises:
-        StoreError: it could not be written; or another program keeps the log from being emptied.
+        StoreError: the file could not be written, or another program keeps its log from being
+            emptied.
     """
     wanted: dict[str, list[Memory]] = {}
     for each in memories:
@@ -128,11 +129,11 @@ def _is_one(
 
 
 def delete_derived(transcript: Transcript, user: str, exchanges: Collection[str]) -> None:
-    """Delete what was derived from these exchanges, so that it is derived again: a fact that stood
-    for theirs is gone.
+    """Delete the facts derived from these exchanges, so that they are derived again, because a fact
+    into which they had been merged is gone.
 
     Raises:
-        StoreError: it could not be written.
+        StoreError: the file could not be written.
     """
     if not exchanges:
         return
@@ -144,14 +145,14 @@ def delete_derived(transcript: Transcript, user: str, exchanges: Collection[str]
 def told_elsewhere(
     gone: Iterable[Memory], chosen: Iterable[Memory], exchanges: Collection[str]
 ) -> set[str]:
-    """Other exchanges that contain the facts which are deleted only because of these exchanges."""
+    """Other exchanges that contain facts which are deleted only because of these exchanges."""
     named = {memory.id for memory in chosen}
     resting = [each for each in gone if exchange_of(each.id) and each.id not in named]
     return {source for memory in resting for source in memory.sources} - set(exchanges)
 
 
 def tellings(memories: Iterable[tuple[str, Collection[str]]]) -> list[tuple[str, str]]:
-    """Pairs of an exchange and a fact or summary made from it, for recording that these expired."""
+    """Pairs of an exchange and a fact or summary derived from it, to record that these expired."""
     return [
         (exchange, key)
         for key, sources in memories

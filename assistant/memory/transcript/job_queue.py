@@ -1,8 +1,8 @@
-"""The durable queue of idle work: what is waiting, how often it was tried, what was given up.
+"""The durable queue of idle work: waiting jobs, how often each was tried, and jobs given up.
 
-Rows of the transcript's file: ids, times and names of errors, no words. A row is deleted in the
-same transaction as its subject. The queue may be lost: each kind of work finds what lacks its
-output, and queues it again.
+It is a table in the transcript's file, with ids, times and names of errors, but no words. A row is
+deleted in the same transaction as its subject. The queue may be lost: each kind of work finds the
+subjects that lack its output, and queues them again.
 """
 
 import sqlite3
@@ -68,8 +68,8 @@ class JobQueue:
     # -- at the start ---------------------------------------------------------------------------
 
     def recover(self, now: datetime) -> int:
-        """Count jobs that an earlier process left running as failed, since they may have killed it.
-        Returns how many."""
+        """Record a failure of each job that an earlier process left running, since that job may
+        have killed it. Returns how many."""
         query = "SELECT kind, subject FROM job WHERE user = ? AND state = 'running' ORDER BY number"
         with self._transcript.writing() as db:
             left = db.execute(query, (self._user,)).fetchall()
@@ -98,7 +98,8 @@ class JobQueue:
         return int(row[0]), int(row[1])
 
     def renew(self, kind: str, version: int) -> int:
-        """Restart all jobs of other versions, even those given up; returns how many."""
+        """Restart the jobs of other versions of this kind, even those given up; returns how
+        many."""
         with self._transcript.writing() as db:
             return db.execute(
                 f"UPDATE job SET version = ?3, {_ANEW}"
@@ -107,8 +108,8 @@ class JobQueue:
             ).rowcount
 
     def add(self, kind: str, version: int, subjects: Sequence[str], now: datetime) -> int:
-        """Queue subjects that are neither queued nor forgotten; returns how many. One transaction,
-        which storing an exchange may have to wait for: add long lists in pieces."""
+        """Queue subjects that are neither queued nor forgotten; returns how many. Storing an
+        exchange may have to wait for this transaction, so add long lists in pieces."""
         at = microseconds(now)
         with self._transcript.writing() as db:
             before = db.total_changes
@@ -129,7 +130,7 @@ class JobQueue:
         the others.
 
         Args:
-            limits: by kind, in order of priority: how many at once.
+            limits: how many subjects at once, by kind, in order of priority.
         """
         with self._transcript.reading() as db:
             for kind, limit in limits.items():
@@ -151,14 +152,14 @@ class JobQueue:
             )
 
     def failed(self, batch: Batch, error: str, now: datetime) -> int:
-        """Schedule a retry: at once and one by one if there were several. Returns how many are
-        given up.
+        """Schedule a retry; if the batch has several subjects, at once and one by one. Returns how
+        many are given up.
 
         Args:
             error: the name of an exception's class; its message may contain the user's words.
         """
         due = _due(now)
-        if len(batch.subjects) > 1:  # the retries will show which one it was
+        if len(batch.subjects) > 1:  # the retries will show which one failed
             due[0] = microseconds(now)
         with self._transcript.writing() as db:
             keys = self._keys(batch.kind, batch.subjects)
@@ -175,7 +176,7 @@ class JobQueue:
     # -- inspection and control -----------------------------------------------------------------
 
     def counts(self) -> list[Count]:
-        """By kind and state, without hidden subjects."""
+        """Numbers of jobs by kind and state, without hidden subjects."""
         query = f"SELECT kind, state, count(*) FROM job WHERE user = ?1 AND {_SHOWN}"
         with self._transcript.reading() as db:
             found = db.execute(f"{query} GROUP BY kind, state", (self._user,)).fetchall()
@@ -192,7 +193,7 @@ class JobQueue:
         return [FailedJob(*row) for row in found]
 
     def retry(self, kind: str | None = None) -> int:
-        """Retry what was given up; returns how many."""
+        """Retry the jobs that were given up; returns how many."""
         with self._transcript.writing() as db:
             return db.execute(
                 f"UPDATE job SET {_ANEW}"
@@ -230,7 +231,7 @@ def _due(now: datetime) -> list[int]:
 def _fail(
     db: sqlite3.Connection, key: tuple[str, str, str], error: str, due: Sequence[int]
 ) -> bool:
-    """Returns whether the job is given up.
+    """Record a failure; returns whether the job is given up.
 
     Args:
         due: when to retry after the first failure, the second, …; after one more it is given up.
@@ -249,9 +250,9 @@ def _fail(
 
 
 def _next(db: sqlite3.Connection, user: str, kind: str, limit: int, now: datetime) -> list[str]:
-    """Subjects never tried, in the order they were queued; if there are none, the failed one that
-    has been due longest. A date further away than any pause comes from a clock that has since been
-    set back: it counts as due."""
+    """Subjects that were never tried, in the order they were queued; if there are none, the failed
+    one that has been due longest. A date further away than any pause comes from a clock that has
+    since been set back: it counts as due."""
     waiting = (
         f"SELECT subject FROM job WHERE user = ?1 AND kind = ?2 AND state = 'waiting' AND {_SHOWN}"
     )

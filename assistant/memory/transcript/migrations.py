@@ -80,7 +80,7 @@ JOBS = (
     ) STRICT""",
     "CREATE INDEX job_in_turn ON job (user, kind, state, attempts, number)",
     "CREATE INDEX job_by_subject ON job (user, subject)",
-    # A subject may be either, so no foreign key is possible.
+    # A subject is an exchange or a conversation, so no foreign key is possible.
     "CREATE TRIGGER job_of_exchange AFTER DELETE ON exchange BEGIN"
     " DELETE FROM job WHERE user = OLD.user AND subject = OLD.id; END",
     "CREATE TRIGGER job_of_conversation AFTER DELETE ON conversation BEGIN"
@@ -117,7 +117,8 @@ MIGRATIONS: Sequence[Sequence[str]] = (
     JOBS,
     DERIVED,
 )
-"""Each migrates the schema from its position in this list to the next; `user_version` counts."""
+"""The first migrates the schema from version 0 to 1, the second from 1 to 2, and so on; SQLite's
+`user_version` holds the version."""
 
 
 def migrate(db: sqlite3.Connection, path: Path) -> None:

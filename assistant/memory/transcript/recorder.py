@@ -1,11 +1,11 @@
 """Records a conversation's events to a file as they happen. Off by default.
 
-It runs in the assistant's process, not in the screen's: the command line can record too, the key
-and the forgetting are here, and a crash of the screen loses nothing. A thread writes, so that no
-event waits for the disk.
+Recording runs in the assistant's process, not in the screen's, so that the command line can record
+too, the key and forgetting are at hand, and a crash of the screen loses nothing. A thread writes,
+so that no event waits for the disk.
 
-It leaves out what is kept nowhere else: anything said off the record, and speech that became no
-turn.
+What is stored nowhere else is not recorded either: anything said off the record, and speech that
+did not become a turn.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ LEVEL_S = 0.25
 """Seconds between two recorded microphone levels; a meter needs no more."""
 CLOSING_S = 5.0
 STATE = (ModelsReady, MemoriesRead, MemoriesCounted, PhaseChanged)
-"""Events that describe a lasting state; a recording begins with the latest of each."""
+"""Events that describe a lasting state; a recording begins with the latest of each type."""
 
 Job = Callable[[Path], None]
 """Work on the file, to be done between two lines."""
@@ -62,11 +62,11 @@ class RecordedEvent:
 
 
 class Recorder:
-    """Belongs to the event loop, except `begin`.
+    """Records events. Belongs to the event loop.
 
     Args:
         bus: also receives the beginning and end of a recording.
-        now: wall time, UTC.
+        now: returns the wall time, in UTC.
     """
 
     def __init__(
@@ -104,15 +104,15 @@ class Recorder:
             path: default: a file in the home.
 
         Raises:
-            StoreError: it exists or can't be written; or this home stores nothing at all.
+            StoreError: the file exists or can't be written, or this home stores nothing at all.
         """
         async with self._changing:
             if self._writer is not None:
                 return
             if self._recordings is None:
                 raise StoreError(
-                    "Recording is not possible: the transcript can't be opened, so the recording"
-                    " could not be made to forget.",
+                    "Recording is not possible: the transcript can't be opened, so what you"
+                    " forget could not be deleted from the recording.",
                     mend="assistant doctor",
                 )
             made = await asyncio.to_thread(self._recordings.begin, self._conversation(), path)
@@ -152,7 +152,7 @@ class Recorder:
             self._open.discard(event.turn)
         elif isinstance(turn := getattr(event, "turn", None), int):
             self._open.add(turn)
-            if isinstance(event, TurnStarted):  # its prompt is yet to be made
+            if isinstance(event, TurnStarted):  # its prompt has yet to be built
                 self._stale.discard(turn)
         elif isinstance(event, RecordChanged | ForgettingBegan):
             self._stale = set(self._open)
@@ -178,7 +178,7 @@ class Recorder:
         elif isinstance(event, PartialTranscript):
             self._partials.append(RecordedEvent(self._now(), event))
             return
-        elif isinstance(event, TurnHeard):  # now they are of a turn
+        elif isinstance(event, TurnHeard):  # the partial transcripts now belong to a turn
             for line in self._partials:
                 self._put(line)
             self._partials.clear()
@@ -231,7 +231,7 @@ class RecordingWriter:
         self._jobs.put(job)
 
     def settle(self) -> None:
-        """Return when everything so far is in the file. Purges call it from other threads."""
+        """Wait until everything so far is in the file. Purges call it from other threads."""
         if self._thread.is_alive():
             done = threading.Event()
             self._jobs.put(done)

@@ -9,7 +9,8 @@ from assistant.context import Conversation, Exchange, Summary
 from assistant.memory.records.stored_values import time_of
 
 LOOKED_UP = 500
-"""Ids in one statement. For more it is faster to read all rows: each lookup takes 4 µs."""
+"""Maximum number of ids in one statement. For more, reading all rows is faster, since each lookup
+takes 4 µs."""
 EXCHANGE = "id, turn, user_text, started, assistant_text, interrupted, ended"
 
 DerivedRow = tuple[int, str, str]
@@ -17,7 +18,7 @@ DerivedRow = tuple[int, str, str]
 
 
 def exchange_of(row: Sequence[Any]) -> Exchange:
-    """From the columns of `EXCHANGE`."""
+    """The exchange in a row with the columns `EXCHANGE`."""
     key, turn, said, started, answer, interrupted, ended = row
     return Exchange(key, turn, said, time_of(started), answer, bool(interrupted), time_of(ended))
 
@@ -28,13 +29,13 @@ def places(values: Collection[object]) -> str:
 
 
 def parts(ids: Iterable[str]) -> Iterator[tuple[str, ...]]:
-    """The ids, as many at a time as are looked up in one statement."""
+    """The ids, in pieces of up to `LOOKED_UP`."""
     every = tuple(ids)
     return (every[at : at + LOOKED_UP] for at in range(0, len(every), LOOKED_UP))
 
 
 def stored_conversation(db: sqlite3.Connection, user: str, conversation: str) -> Conversation:
-    """A conversation as stored, without what is hidden."""
+    """A conversation as stored, without its hidden parts."""
     hidden = hidden_exchanges(db, user)
     found = db.execute(
         f"SELECT {EXCHANGE} FROM exchange"
@@ -64,7 +65,7 @@ def hidden_exchanges(db: sqlite3.Connection, user: str) -> set[str]:
 
 
 def held(db: sqlite3.Connection, user: str, exchanges: Collection[str]) -> set[str]:
-    """Those of these ids that are stored exchanges of this user, hidden or not."""
+    """Those of the given ids that belong to stored exchanges of this user, hidden or not."""
     if len(exchanges) > LOOKED_UP:
         every = db.execute("SELECT id FROM exchange WHERE user = ?", (user,))
         return {row[0] for row in every}.intersection(exchanges)
@@ -76,10 +77,10 @@ def suppress(
     db: sqlite3.Connection, user: str, tellings: Iterable[tuple[str, str]], at: int
 ) -> None:
     """Record that memories expired or were changed by the user, so that they are not created again.
-    A record is deleted with its exchange.
+    A record is deleted together with its exchange.
 
     Args:
-        tellings: pairs of an exchange and a memory made from it; unknown exchanges are skipped.
+        tellings: pairs of an exchange and a memory derived from it; unknown exchanges are skipped.
         at: microseconds since 1970, UTC.
     """
     db.executemany(
@@ -89,7 +90,7 @@ def suppress(
     )
 
 
-# -- what was derived from exchanges ---------------------------------------------------------------
+# -- outputs derived from exchanges ----------------------------------------------------------------
 
 
 def derived(
@@ -108,7 +109,7 @@ def derived(
 def derived_subjects(
     db: sqlite3.Connection, user: str, kind: str, version: int, subjects: Collection[str]
 ) -> set[str]:
-    """Those of these subjects that have an output of this version."""
+    """Those of the given subjects that have an output of this version."""
     query = "SELECT subject FROM derived WHERE user = ? AND kind = ? AND version = ?"
     found: set[str] = set()
     for part in parts(subjects):

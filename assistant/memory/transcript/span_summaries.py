@@ -21,14 +21,14 @@ from assistant.memory.transcript import rows
 from assistant.memory.transcript.database import Transcript
 
 SUMMARISED = "summarise"
-"""The kind of derived output; its content is a text, or None if there is nothing to tell or the
-user deleted or changed it."""
+"""The kind of derived output; its content is a text, or None if there is nothing to summarise or
+the user deleted or changed the summary."""
 FEWEST = 3
 """Minimum number of exchanges in a span worth a summary."""
 OVER = timedelta(hours=1)
-"""After this pause a conversation counts as over, and so does its last, incomplete span."""
+"""Pause after which a conversation counts as over, and so does its last, incomplete span."""
 IMPORTANCE = 0.4
-"""Less than that of the words it is based on."""
+"""Importance of a summary: less than that of the words it is based on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +44,11 @@ class Span:
 def memory_of(
     user: str, conversation: str, subject: str, text: str, exchanges: Collection[Exchange]
 ) -> Memory:
-    """The memory of a summary. Its id follows from the span, so repeating this adds no doubles.
+    """The memory of a summary. Its id is derived from the span, so repeating this adds no
+    duplicates.
 
     Args:
-        exchanges: all that it is based on; it is dated by the last of them.
+        exchanges: all that the summary is based on; the last of them dates it.
     """
     last = max(each.started for each in exchanges)
     days = dict.fromkeys(day_words(each.started) for each in exchanges)
@@ -80,8 +81,8 @@ def stored_summaries(
 
 
 def suppress(db: sqlite3.Connection, user: str, subjects: Collection[str]) -> bool:
-    """The user deleted or changed these summaries: delete their words here, and never create
-    others in their place. Returns whether there were any."""
+    """Delete the words of summaries that the user deleted or changed, and never create others in
+    their place. Returns whether there were any."""
     found = rows.derived(db, user, SUMMARISED, subjects)
     now = microseconds(datetime.now(UTC))
     for number, subject, _ in found:
@@ -151,8 +152,8 @@ class ConversationSpans:
         return Span(subject, match["conversation"], first, ids)
 
     def suppressed(self, span: Span) -> bool:
-        """Whether the user deleted or changed a summary of these words, or it expired: it must not
-        come back in any form."""
+        """Whether a summary of these exchanges expired, or was deleted or changed by the user: it
+        must not come back in any form."""
         places = rows.places(span.exchanges)
         query = f"SELECT memory FROM expired WHERE user = ? AND exchange IN ({places})"
         with self._transcript.reading() as db:
@@ -160,7 +161,7 @@ class ConversationSpans:
         return any(is_summary(row[0]) for row in found)
 
     def has_summary(self, span: Span, version: int) -> bool:
-        """Whether there is a summary of this version, of everything in the span."""
+        """Whether there is a summary of this version that covers the whole span."""
         with self._transcript.reading() as db:
             if not rows.derived_subjects(db, self._user, SUMMARISED, version, [span.subject]):
                 return False

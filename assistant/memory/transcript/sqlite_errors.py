@@ -27,12 +27,13 @@ def _sentence(error: Exception, path: Path) -> StoreError:
     if name.startswith("SQLITE_FULL"):
         return StoreError(
             f"The disk is full: the conversation can't be stored in {path}.",
-            mend="Free some space; what was said meanwhile will be stored then.",
+            mend="Free some space; everything said in the meantime will then be stored.",
         )
     if name == "SQLITE_IOERR_WRITE":  # SQLite reports a full quota like this, too
         return StoreError(
-            f"The conversation can't be written to {path}: the quota is used up, or it fails.",
-            mend="Free some space; what was said meanwhile will be stored then.",
+            f"The conversation can't be written to {path}: the quota is used up, or the disk"
+            " fails.",
+            mend="Free some space; everything said in the meantime will then be stored.",
         )
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
         return StoreError(

@@ -35,11 +35,11 @@ OnState = Callable[[str, bool], None]
 
 BLOCK_S = BLOCK / MIC_RATE
 OUTPUT_LATENCY_S = 0.06
-"""Seconds requested of the loudspeaker. With less, sound servers that wake every 50 ms run dry."""
+"""Requested latency, in seconds. With less, sound servers that wake every 50 ms run dry."""
 STALL_S = 1.0
 """Longest that `play` waits for a stalled device, in seconds."""
 LOST_AFTER_S = 1.5
-"""Seconds without a callback after which a device is gone: PortAudio reports nothing."""
+"""Seconds without a callback after which a device counts as lost: PortAudio reports nothing."""
 WATCH_S = 0.5
 SLEPT_S = 10.0
 """If the wall clock gains this many seconds on the monotonic one, the computer was asleep."""
@@ -47,14 +47,14 @@ RETRY_S = (0.3, 0.5, 1.0, 2.0)
 CLOSE_S = 1.0
 """Seconds after which a driver that is still closing is abandoned."""
 REST_AFTER_S = 10.0 if sys.platform == "linux" else None
-"""Seconds after which an idle output stream is stopped; None keeps it running. It costs about 1 %
-of a core. Stopping pays off where restarting is immediate (1 ms on Linux), not where it delays the
+"""Seconds after which an idle output stream is stopped; None keeps it running, at about 1 % of
+a core. Stopping pays off where restarting is immediate (1 ms on Linux), not where it delays the
 first word (Bluetooth on macOS), and not within a conversation, since every start shifts the echo's
 delay by some milliseconds."""
 
 
 class Stream(ABC):
-    """What both directions share: a stream, its device, and the time of its last callback."""
+    """The part common to both directions: stream, device, and time of the last callback."""
 
     kind: DeviceKind
 
@@ -70,7 +70,7 @@ class Stream(ABC):
         self._ended = False
 
     def lost(self, now: float) -> bool:
-        """The stream should be running, but isn't."""
+        """Whether the stream should be running, but isn't."""
         if self._ended:
             return True
         if self._opened is None or self.resting:
@@ -88,7 +88,7 @@ class Stream(ABC):
         self._opened = opened
 
     def abort(self) -> None:
-        """End the stream, dead or alive. Blocking; runs on PortAudio's thread."""
+        """End the stream, whether or not it runs. Blocking; runs on PortAudio's thread."""
         opened, self._opened = self._opened, None
         self.resting = self._ended = False
         if opened is not None:
@@ -100,7 +100,7 @@ class Stream(ABC):
         """Open a running stream on this device. Blocking."""
 
     def _on_end(self) -> None:
-        """Called from PortAudio's thread: the stream ended, by itself unless we stopped it."""
+        """Called from PortAudio's thread when the stream has ended, also if we stopped it."""
         if self._opened is not None and not self.resting:
             self._ended = True
 
@@ -376,7 +376,7 @@ class SoundDevices:
             gone = " and ".join(f'the {stream.kind} "{stream.name}"' for stream in lost)
             verb = "does" if len(lost) == 1 else "do"
             self._on_state(
-                f"{gone[0].upper()}{gone[1:]} {verb} not answer; waiting for it to come back.",
+                f"{gone[0].upper()}{gone[1:]} {verb} not answer; waiting for sound to come back.",
                 False,
             )
         tries = 0

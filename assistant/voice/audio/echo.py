@@ -37,7 +37,7 @@ have stalled."""
 FEW_LAPSES = 2
 """If the reference is late more often than this within a second, its delay is adjusted."""
 LATEST = 10 * FRAME
-"""A reference later than this many samples (100 ms) has stopped."""
+"""If the reference is later than this many samples (100 ms), it has stopped."""
 HANGOVER_S = 0.15
 """Seconds that the room and buffers keep sounding after the device got its last sample."""
 
@@ -48,7 +48,8 @@ class EchoCanceller(Protocol):
         """What the loudspeaker played during the last block of `near`; None if it was silent."""
 
     def far(self, samples: Samples, rate: int) -> None:
-        """Take what goes to the loudspeaker, zeros included; called from the audio thread."""
+        """Take the samples sent to the loudspeaker, zeros included; called from the audio
+        thread."""
 
     def near(self, block: Samples) -> Samples:
         """Clean a microphone block of BLOCK samples at 16 kHz; returns the same number."""
@@ -95,8 +96,8 @@ class FarEnd:
     AEC3 takes one frame of each side in turn, and needs a second or two to adapt when the delay
     between them jumps. But audio threads call in bursts, and late. So the reference is delayed by
     part of the devices' known latency (any more, and it would arrive after its own echo). Gaps are
-    filled with zeros, and as much is cut from what arrives late. A surplus is dropped only from
-    silence.
+    filled with zeros, and as many samples are cut from the sound that arrives late. A surplus is
+    dropped only from silence.
     """
 
     def __init__(self, latency_s: float = 0.1, clock: Callable[[], float] = time.monotonic) -> None:
@@ -129,7 +130,7 @@ class FarEnd:
         self._arrived.append((samples, rate))
 
     def take(self) -> Samples:
-        """The next BLOCK samples at 16 kHz, with zeros for what has not arrived."""
+        """The next BLOCK samples at 16 kHz, with zeros for samples that have not arrived."""
         self._collect()
         missing = BLOCK - len(self._waiting)
         self._least = min(self._least, max(0, -missing))
@@ -162,7 +163,7 @@ class FarEnd:
             self._pay()
 
     def _pay(self) -> None:
-        """Cut what came late; but if lateness is the rule, keep the new alignment."""
+        """Cut the samples that came late; but if that happens often, keep the new alignment."""
         if self._lapses > FEW_LAPSES:
             self._debt = 0
         late = min(self._debt, len(self._waiting) - BLOCK)
@@ -179,7 +180,7 @@ class FarEnd:
         self._waiting = np.concatenate([self._waiting, np.zeros(missing, np.int16)])
 
     def _judge(self) -> None:
-        """Once a second: measure by how much the reference is delayed too long; clear the debt."""
+        """Once a second: measure the excess delay of the reference, and clear the debt."""
         excess = self._least - self._reserve
         self._excess = excess if excess > SURPLUS else 0
         self._taken, self._least, self._debt, self._lapses = 0, LIMIT, 0, 0
@@ -196,7 +197,7 @@ class WebRtcCanceller:
     """AEC3 and its high-pass filter, through LiveKit's binding; rests while nothing is played.
 
     Args:
-        latency_s: of both devices together; a first guess that the canceller refines.
+        latency_s: both devices' latency; a first guess that the canceller refines.
         clock: monotonic seconds.
 
     Raises:
@@ -210,7 +211,7 @@ class WebRtcCanceller:
         except (ImportError, OSError) as error:
             raise AudioError(
                 f"Echo cancellation can't be loaded: {error}.",
-                mend='Use headphones and set echo = "off" in [audio], or "half-duplex".',
+                mend='Set echo = "half-duplex" in [audio], or use headphones and set echo = "off".',
             ) from error
         self._frame_type = AudioFrame
         self._apm = AudioProcessingModule(echo_cancellation=True, high_pass_filter=True)
@@ -252,7 +253,8 @@ class WebRtcCanceller:
 
 
 LIKENESS_SPAN = 2 * MIC_RATE
-"""Samples compared at once: within that span the delay between the devices hardly changes."""
+"""Number of samples compared at once: within that span the delay between the devices hardly
+changes."""
 LIKENESS_LONGEST = 6 * MIC_RATE
 LONGEST_DELAY = MIC_RATE // 2
 

@@ -28,12 +28,13 @@ from assistant.voice.turns.endpointing import WINDOW
 from models.interfaces import Samples
 
 FLOOR_DBFS = -80.0
-"""Level of the noise between recordings: a real room is never digital zero, as detectors know."""
+"""Level of the noise between recordings: detectors expect a real room, which is never digital
+zero."""
 STEP = math.lcm(BLOCK, WINDOW) // BLOCK
-"""Blocks. A recording starts at a multiple of this many, so that a detector cuts it into the same
-windows, and judges it alike, each time it is played."""
+"""Number of blocks. A recording starts at a multiple of it, so that a detector cuts it into the
+same windows, and judges it alike, each time it is played."""
 TICK_S = 0.01
-"""Seconds between two reads of its queue by a loudspeaker without a device."""
+"""Seconds between two reads from the queue of a loudspeaker without a device."""
 FORMATS = "WAV, FLAC, OGG, MP3 or AIFF"
 
 

@@ -20,9 +20,10 @@ WRITE_AHEAD_S = 0.06
 """Seconds that a caller of `play` may be ahead of the device; limits what an interruption drops."""
 
 Deliver = Callable[[Samples, float], None]
-"""Called with a block of BLOCK samples, and `time.monotonic()` when its last one was captured."""
+"""Called with a block of BLOCK samples, and `time.monotonic()` when its last sample was
+captured."""
 OnPlayed = Callable[[Samples, int], None]
-"""Called with what goes to the loudspeaker, zeros included, and its sample rate in Hz."""
+"""Called with the samples sent to the loudspeaker, zeros included, and their rate in Hz."""
 
 
 class Microphone(Protocol):
@@ -42,7 +43,7 @@ class Microphone(Protocol):
 
 
 class Loudspeaker(Protocol):
-    """Plays what it is given, and accounts for every sample.
+    """Plays the samples it is given, and accounts for each.
 
     At any moment: accepted by `play` = `played()` + dropped by `flush` + still queued.
     """

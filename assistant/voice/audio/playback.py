@@ -1,4 +1,4 @@
-"""The queue of what a loudspeaker has yet to play, with its gain and fades."""
+"""The queue of sound that a loudspeaker has yet to play, with its gain and fades."""
 
 import math
 import threading

@@ -20,8 +20,8 @@ T = TypeVar("T")
 
 INVALID_RATE, INVALID_CHANNELS, HOST_ERROR = -9997, -9998, -9999
 UNAVAILABLE, INVALID_DEVICE, BAD_COMBINATION = -9985, -9996, -9993
-"""From PaErrorCode in portaudio.h. Under ALSA, UNAVAILABLE means EBUSY, and BAD_COMBINATION any
-other refusal."""
+"""Values of PaErrorCode in portaudio.h. Under ALSA, UNAVAILABLE means EBUSY, and BAD_COMBINATION
+any other refusal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +91,16 @@ def list_devices() -> list[Device]:
 
 
 def find_input(wanted: str | None) -> Device:
-    """The microphone with that number, or `wanted` in its name; None means the system's default.
+    """The microphone with the number `wanted`, or with `wanted` in its name; None: the default.
 
     Raises:
-        DeviceMissing: there is none; the message lists those that exist.
+        DeviceMissing: there is no such microphone; the message lists those that exist.
     """
     return choose_device(list_devices(), "microphone", wanted)
 
 
 def find_output(wanted: str | None) -> Device:
-    """The loudspeaker with that number, or `wanted` in its name; see `find_input`."""
+    """The loudspeaker with the number `wanted`, or with `wanted` in its name; see `find_input`."""
     return choose_device(list_devices(), "loudspeaker", wanted)
 
 
@@ -192,7 +192,7 @@ def start_stream(opened: Opened, kind: DeviceKind) -> None:
     """Start an open stream.
 
     Raises:
-        DeviceBusy, DeviceMissing, AudioError: it failed; the stream is closed.
+        DeviceBusy, DeviceMissing, AudioError: starting failed; the stream is closed.
     """
     try:
         opened.stream.start()
@@ -202,7 +202,7 @@ def start_stream(opened: Opened, kind: DeviceKind) -> None:
 
 
 def explained(error: Exception, kind: DeviceKind, device: Device) -> AudioError:
-    """Turn PortAudio's error into one for the user."""
+    """Turn PortAudio's error into an error that the user understands."""
     code = _code(error)
     if code == UNAVAILABLE:
         return DeviceBusy(
@@ -232,7 +232,7 @@ def reinitialise() -> None:
     """Restart PortAudio, which looks for devices only when it starts. Ends all streams.
 
     Raises:
-        AudioError: it does not start again.
+        AudioError: PortAudio does not start again.
     """
     sounddevice = library()
     # An earlier attempt that failed between these two calls may have terminated it already.
@@ -247,7 +247,7 @@ def reinitialise() -> None:
 class PortAudioThread:
     """Runs blocking calls one after another on a daemon thread.
 
-    A daemon thread, so that a hanging driver can't keep the process from ending.
+    It is a daemon thread, so that a hanging driver can't keep the process from ending.
     """
 
     def __init__(self) -> None:

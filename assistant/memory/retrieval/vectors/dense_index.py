@@ -1,9 +1,9 @@
-"""The vectors of one user's memories: the fast encoder's, and beside them those of a stronger
-encoder for as many as it has encoded so far.
+"""The vectors of one user's memories: the fast encoder's, and a stronger encoder's for those
+memories that it has encoded so far.
 
 Once half of the memories have a stronger vector, questions use the stronger encoder; memories with
-only a fast vector are found by that, rescaled. If a memory has both, both count: one may find what
-the other misses (figures in docs/benchmarks.md).
+only a fast vector are found by that one, with a rescaled cosine. If a memory has both, both count:
+each finds memories that the other misses (figures in docs/benchmarks.md).
 """
 
 from typing import NamedTuple
@@ -15,11 +15,12 @@ from assistant.memory.records.arrays import Cosines, Rows, Vector, VectorsAt
 from assistant.memory.retrieval.vectors.vector_index import VectorIndex
 
 STRONGER = 0.85
-"""Weight of the stronger encoder's cosine; the fast one's has the rest."""
+"""Weight of the stronger encoder's cosine; the fast one's cosine has the rest."""
 SCORED_ONE_BY_ONE = 3_072
-"""Up to this number, all rows without a stronger vector are compared; beyond it, the nearest."""
+"""If at most this many rows lack a stronger vector, all of them are compared; otherwise only the
+nearest."""
 FEWEST_TO_SCALE = 20
-"""Memories with both vectors that are needed to compare the encoders' scales."""
+"""Minimum number of memories with both vectors for comparing the encoders' scales."""
 
 
 class QueryVectors(NamedTuple):
@@ -104,11 +105,12 @@ class DenseIndex:
     # -- searching ------------------------------------------------------------------------------
 
     def usable(self, meaning: QueryVectors) -> QueryVectors:
-        """Those of the question's vectors that can be used now."""
+        """The question's vectors that can be used now."""
         return meaning if self.serves else QueryVectors(meaning.quick)
 
     def near(self, meaning: QueryVectors, count: int) -> Rows:
-        """The `count` nearest rows, unsorted; if there are two kinds of rows, of each kind.
+        """The `count` nearest rows, unsorted; if only some rows have a stronger vector, of each
+        kind.
 
         Args:
             meaning: as returned by `usable`.
@@ -135,8 +137,8 @@ class DenseIndex:
         return rows
 
     def cosines(self, meaning: QueryVectors, rows: Rows) -> Cosines:
-        """Cosines of these rows, in their order; NaN without a vector, all 0 if the question has
-        none.
+        """Cosines of these rows, in their order; NaN for rows without a vector, all 0 if the
+        question has none.
 
         Args:
             meaning: as returned by `usable`.
@@ -164,8 +166,8 @@ class DenseIndex:
 
 
 def blended(quick: Cosines, stronger: Cosines) -> Cosines:
-    """Combines two cosines. Where the stronger one is NaN, the fast one is used, rescaled by the
-    rows that have both."""
+    """Combines two cosines. Where the stronger one is NaN, the fast one is used, rescaled to
+    match the rows that have both."""
     lacking = np.isnan(stronger)
     scaled = np.where(lacking, _on_scale(quick, stronger), stronger)
     own = np.where(np.isnan(quick), scaled, quick)

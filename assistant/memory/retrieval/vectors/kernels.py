@@ -2,8 +2,8 @@
 for each operation.
 
 Numba compiles them at first use, in some seconds, and caches the result on disk; after that,
-loading takes a second. They take 0.1 GB of RAM, so they are loaded only for many rows, and in
-silence, since loading keeps the interpreter busy.
+loading takes a second. They take 0.1 GB of RAM, so they are loaded only for many rows, and while
+nobody speaks, since loading keeps the interpreter busy.
 """
 
 import logging
@@ -16,7 +16,8 @@ from assistant.paths import compiled_code_cache
 logger = logging.getLogger(__name__)
 
 ROWS = 30_000
-"""Rows that make them worthwhile: with 100,000, a search is over a millisecond faster."""
+"""Minimum number of rows that makes the loops worthwhile: with 100,000, a search is over a
+millisecond faster."""
 SOURCE = "assistant.memory.retrieval.vectors.kernels_numba"
 
 
@@ -33,7 +34,7 @@ class Compiled:
         return rows >= ROWS and not self._tried
 
     def load(self) -> None:
-        """Blocking; once. If it fails, NumPy stays in use."""
+        """Try to load the loops, only once. If that fails, NumPy remains in use. Blocking."""
         if self._tried:
             return
         self._tried = True
@@ -45,4 +46,4 @@ class Compiled:
 
 
 COMPILED = Compiled()
-"""Shared by the process."""
+"""The process's loops, shared by all indexes."""

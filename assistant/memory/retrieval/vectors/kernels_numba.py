@@ -1,5 +1,5 @@
-"""The Numba source of the loops in `kernels`. Importing it compiles them or loads the cache, which
-takes a second."""
+"""The Numba source of the loops in `kernels`. Importing it compiles them, or loads them from the
+cache in a second."""
 
 from typing import Any
 
@@ -23,8 +23,8 @@ ones: Any = intrinsic(_ones)
 
 
 def _distances(signs: Any, query: Any, skipped: Any, out: Any, counts: Any) -> None:
-    """See `QuantizedRows.distances`; signs are in six words. Also counts the rows at each distance,
-    and after the farthest those that are skipped."""
+    """See `QuantizedRows.distances`; signs are in six words. Also counts the rows at each distance;
+    the last count is the number of skipped rows."""
     a, b, c, d, e, f = query[0], query[1], query[2], query[3], query[4], query[5]
     for row in range(len(out)):
         bits = (
@@ -41,7 +41,7 @@ def _distances(signs: Any, query: Any, skipped: Any, out: Any, counts: Any) -> N
 
 
 def _up_to(distances: Any, limit: int, spared: int, count: int) -> Any:
-    """The rows nearer than the limit, and those at the limit after the first `spared`; `count` in
+    """The rows nearer than the limit, and those at the limit except the first `spared`; `count` in
     all."""
     rows, found = np.empty(count, np.int64), 0
     for row in range(len(distances)):
@@ -60,7 +60,7 @@ def _scored(codes: Any, scales: Any, query: Any, rows: Any) -> Any:
     """See `QuantizedRows.scored`."""
     cosines = np.empty(len(rows), np.float32)
     fours = len(rows) - len(rows) % 4
-    for at in range(0, fours, 4):  # their waits for RAM overlap
+    for at in range(0, fours, 4):  # four at a time, so that their waits for RAM overlap
         one, two, three, four = rows[at], rows[at + 1], rows[at + 2], rows[at + 3]
         first = second = third = fourth = np.float32(0)
         for place in range(len(query)):

@@ -9,13 +9,14 @@ from assistant.memory.records.arrays import NONE, Cosines, Rows, Vectors, places
 from assistant.memory.retrieval.vectors.kernels import COMPILED
 
 SIGNS = 384
-"""Dimensions whose signs are compared at most: the first half of 768 finds the same rows."""
+"""Maximum number of dimensions whose signs are compared: the first half of 768 finds the same
+rows."""
 FARTHEST = SIGNS
 """Largest possible number of differing signs."""
 STEP = 8_192
-"""Rows whose signs are compared at once, so that they fit into the processor's cache."""
+"""Number of rows whose signs are compared at once, so that they fit into the processor's cache."""
 SCORED_AT_ONCE = 256
-"""Rows converted to 32-bit numbers at once, for the same reason."""
+"""Number of rows converted to 32-bit numbers at once, so that they fit into the cache too."""
 
 NEVER = 0x4000
 """Added by the first pass to the distance, in bits, of rows it should skip."""
@@ -103,7 +104,7 @@ class QuantizedRows:
 
 
 def packed(vectors: Vectors) -> QuantizedRows:
-    """Vectors in both forms; those with a NaN are none."""
+    """Vectors as signs and 8-bit codes; a vector that contains a NaN counts as missing."""
     present = np.asarray(np.isfinite(vectors).all(axis=1))
     vectors = np.where(present[:, np.newaxis], vectors, np.float32(0))
     scales = np.abs(vectors).max(axis=1, initial=0) / np.float32(127)
@@ -118,14 +119,14 @@ def packed(vectors: Vectors) -> QuantizedRows:
 
 
 class ExactRows:
-    """Exact vectors of a few rows, which ascend."""
+    """Exact vectors of a few rows, in ascending order of rows."""
 
     def __init__(self, dimensions: int) -> None:
         self.rows: Rows = np.zeros(0, np.int64)
         self._vectors: Vectors = np.zeros((0, dimensions), np.float32)
 
     def put(self, rows: Rows, vectors: Vectors) -> None:
-        """Add rows that are not here."""
+        """Add rows that are not stored yet."""
         rows = np.concatenate([self.rows, rows])
         order = np.argsort(rows)
         self.rows, self._vectors = rows[order], np.concatenate([self._vectors, vectors])[order]
@@ -139,7 +140,7 @@ class ExactRows:
         return self._vectors @ query
 
     def correct(self, query: Vectors, rows: Rows, cosines: Cosines) -> None:
-        """Replace the cosines of rows that are here by the exact ones."""
+        """Replace the cosines of rows that are stored here with the exact ones."""
         found = places(self.rows, rows)
         here = np.flatnonzero(found != NONE)
         cosines[here] = self._vectors[found[here]] @ query

@@ -4,8 +4,8 @@
     warm  8 bits, scored in every search: never missed
     cold  8 bits, scored only if the signs suggest that they may be near
 
-New, important or often used memories come first. No tier forgets anything, and the tier changes the
-order of results only by rounding.
+New, important or often used memories come first. Memories of all tiers can be found, and the tier
+changes the order of results only by rounding.
 """
 
 from collections.abc import Mapping
@@ -20,14 +20,14 @@ from assistant.settings import Memory
 
 DAY_S = 86_400.0
 AGE = 1.0
-"""Weight of being new; importance has a weight of 1 over its whole range."""
+"""Weight of a memory's newness; importance has a weight of 1 over its whole range."""
 AGE_DAYS = 30.0
-"""Days after which half of the weight of being new is left."""
+"""Days after which half of the weight of newness is left."""
 USE = 0.25
 """Weight of each doubling of the number of uses; fades after the last use."""
 USE_DAYS = 90.0
 PINNED = 10.0
-"""More than everything else together."""
+"""Weight of being pinned: more than everything else together."""
 
 
 class Tier(StrEnum):
@@ -51,8 +51,8 @@ class Tiers:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What decides a memory's tier. Times are seconds since 1970; `last_used` is the time of
-    creation if a memory was never used."""
+    """The values that decide memories' tiers. Times are seconds since 1970; `last_used` is the time
+    of creation if a memory was never used."""
 
     created: Values
     last_used: Values
@@ -62,8 +62,8 @@ class Marks:
 
 
 def priority(marks: Marks, now: float) -> Values:
-    """The higher, the better the tier. Dates in the future, after a clock was set back, count as
-    new."""
+    """The memories' priorities: the higher, the better the tier. Dates in the future, after a clock
+    was set back, count as new."""
     return np.asarray(
         marks.importance
         + AGE * _left(now - marks.created, AGE_DAYS)
@@ -77,7 +77,7 @@ def _left(seconds: Values, half_in_days: float) -> Values:
 
 
 def assigned(marks: Marks, tiers: Tiers, now: float) -> Mapping[Tier, Rows]:
-    """The positions of each tier's memories, best first; among equals the later position."""
+    """The positions of each tier's memories, best first; of equal ones the later position first."""
     values = priority(marks, now)
     order = np.lexsort((-np.arange(len(values)), -values))
     warm_from, cold_from = tiers.hot, tiers.hot + tiers.warm

@@ -27,12 +27,13 @@ from assistant.memory.retrieval.vectors.quantized_rows import (
 from assistant.memory.retrieval.vectors.tiers import Tier
 
 ROOM = 131_072
-"""Rows for which there is room at first; more is made by doubling, which copies everything."""
+"""Initial capacity, in rows; it grows by doubling, which copies everything."""
 BATCH = 1_024
-"""Rows written while searches wait: about a millisecond."""
+"""Number of rows written at once while searches wait: about a millisecond."""
 RESCORED = 2_048
-"""Rows that the first pass selects for scoring. Of 100,000 memories they include 99.5 % of the 10
-nearest and 97.5 % of the 80 nearest; 1,024 include 98 and 91.5 %, 3,072 include 99.8 and 98.8 %."""
+"""Number of rows that the first pass selects for scoring. Of 100,000 memories they include 99.5 %
+of the 10 nearest and 97.5 % of the 80 nearest; 1,024 include 98 and 91.5 %, 3,072 include 99.8 and
+98.8 %."""
 
 
 class VectorIndex:
@@ -40,7 +41,7 @@ class VectorIndex:
 
     Args:
         dimensions: of the vectors.
-        rescored: how many rows the first pass selects; more miss less and take longer.
+        rescored: how many rows the first pass selects; more of them miss fewer and take longer.
     """
 
     def __init__(self, dimensions: int, *, rescored: int = RESCORED) -> None:
@@ -50,7 +51,7 @@ class VectorIndex:
         self._rows = 0
         self._hot = ExactRows(dimensions)
         self._warm: Rows = np.zeros(0, np.int64)
-        """Ascending."""
+        """Rows of the warm tier, ascending."""
         self._changed: set[int] | None = None
         """Rows written or removed while vectors are read for the hot tier."""
         self._lock = threading.Lock()
@@ -61,13 +62,13 @@ class VectorIndex:
 
     @property
     def hot(self) -> Rows:
-        """Ascending."""
+        """Rows of the hot tier, ascending."""
         with self._lock:
             return self._hot.rows.copy()
 
     @property
     def warm(self) -> Rows:
-        """Ascending."""
+        """Rows of the warm tier, ascending."""
         with self._lock:
             return self._warm
 
@@ -77,7 +78,7 @@ class VectorIndex:
             return self._quantized.present[: self._rows].copy()
 
     def add(self, vectors: ArrayLike) -> None:
-        """Append rows. A NaN vector means none until `replace`."""
+        """Append rows. A row with a NaN vector has none until `replace` sets it."""
         given = self._vectors(vectors)
         with self._lock:
             first = self._rows
@@ -89,7 +90,8 @@ class VectorIndex:
             self._grow(count)
 
     def replace(self, rows: Sequence[int] | Rows, vectors: ArrayLike) -> None:
-        """Set or replace the vectors of rows (NaN removes them); they leave the hot tier."""
+        """Set or replace the vectors of rows (NaN removes them); these rows leave the hot
+        and warm tiers."""
         numbers, given = self._known(rows), self._vectors(vectors)
         if len(numbers) != len(given):
             raise ValueError(f"{len(numbers)} rows with {len(given)} vectors")
@@ -190,15 +192,15 @@ class VectorIndex:
         return cosines
 
     def about(self, rows: Sequence[int] | Rows) -> Vectors:
-        """Vectors of these rows, rounded to 8 bits; shape (rows, dimensions), zeros if there is
-        none."""
+        """Vectors of these rows, rounded to 8 bits; shape (rows, dimensions), zeros for rows
+        without one."""
         numbers = self._known(rows)
         with self._lock:
             vectors = self._quantized.codes.take(numbers, axis=0).astype(np.float32)
             vectors *= self._quantized.scales[numbers][:, np.newaxis]
         return vectors
 
-    # -- inside, under the lock -----------------------------------------------------------------
+    # -- internal, under the lock ---------------------------------------------------------------
 
     def _grow(self, count: int) -> None:
         self._rows += count
@@ -233,7 +235,7 @@ class VectorIndex:
         if limit >= NEVER:
             return np.flatnonzero(distances < NEVER)
         rows = np.flatnonzero(distances <= limit)
-        # Among equals at the limit, the newest.
+        # Of rows with equal distances at the limit, the newest are taken.
         left_out = np.flatnonzero(distances.take(rows) == limit)[: len(rows) - count]
         kept = np.ones(len(rows), np.bool_)
         kept[left_out] = False
@@ -251,7 +253,7 @@ class VectorIndex:
         nearest: Rows = loops.up_to(distances, limit, max(0, found - count), min(found, count))
         return nearest
 
-    # -- what is given --------------------------------------------------------------------------
+    # -- checking arguments ---------------------------------------------------------------------
 
     def _vectors(self, vectors: ArrayLike) -> Vectors:
         given = np.asarray(vectors, np.float32)
@@ -266,5 +268,5 @@ class VectorIndex:
     def _known(self, rows: Sequence[int] | Rows) -> Rows:
         numbers = np.asarray(rows, np.int64).reshape(-1)
         if len(numbers) and not 0 <= numbers.min() <= numbers.max() < self._rows:
-            raise IndexError(f"there are rows 0 to {self._rows - 1}, not all of {numbers}")
+            raise IndexError(f"not all of {numbers} are among the rows 0 to {self._rows - 1}")
         return numbers

@@ -179,7 +179,7 @@ def test_exchanges_are_restored_from_the_transcript(
     asyncio.run(load())
     transcript.close()
     assert "nothing could be recovered" in notices[0].text
-    assert "pinned or rated are lost" in notices[0].text
+    assert "pinned or rated is lost" in notices[0].text
     assert not place.marker.exists()
 
 

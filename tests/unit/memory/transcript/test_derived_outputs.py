@@ -70,7 +70,7 @@ def test_nothing_is_stored_for_deleted_hidden_or_other_users_sources(
     transcript.hide(hidden)
     for sources in ((first,), (second,), (others,), ("never",)):
         assert not keep(derived, "subject", "x", *sources)
-    with pytest.raises(ValueError, match="rests on something"):
+    with pytest.raises(ValueError, match="needs at least one source"):
         keep(derived, "subject", "x")
     assert derived.of("describe") == {}
 

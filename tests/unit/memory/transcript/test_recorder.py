@@ -262,7 +262,7 @@ async def test_a_write_error_ends_the_recording_but_not_the_conversation(
 
 
 async def test_recording_needs_a_transcript() -> None:
-    with pytest.raises(StoreError, match="could not be made to forget"):
+    with pytest.raises(StoreError, match="could not be deleted from the recording"):
         await Recorder(EventBus()).start()
 
 
