@@ -4,8 +4,8 @@ The engine can only be stopped between two steps, and a step reads up to `batch`
 take a model of half a billion weights 0.2 s on two cores. That is fine for the conversation, but
 background work has to stop at once. So its prompt is given to the engine in prefixes, each longer
 than the last by as many tokens as can be read in `CHUNK_S`; the cache holds the others. How many
-tokens a step can read is found by trial: it has a fixed cost besides that of its tokens, and takes longer while
-the conversation runs.
+tokens a step can read is found by trial: a step has a fixed cost besides that of its tokens, and
+takes longer while the conversation runs.
 """
 
 import http.client

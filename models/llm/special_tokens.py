@@ -89,7 +89,8 @@ def without_special_tokens(text: str) -> str:
 
 
 def engine_messages(messages: Sequence[Message]) -> list[dict[str, str]]:
-    """Messages as chat interfaces and templates take them. Every message to an engine passes here."""
+    """Messages in the form that chat interfaces and templates take. Every message that an engine
+    receives passes through here."""
     return [
         {"role": each.role, "content": without_special_tokens(each.content)} for each in messages
     ]
