@@ -1,4 +1,4 @@
-"""What the project ships: prompts, demo recordings, evaluation sets. Never the user's data."""
+"""The data that the project ships: prompts, demo recordings, evaluation sets. Never the user's."""
 
 from importlib import resources
 from pathlib import Path
@@ -8,7 +8,7 @@ def located(name: str) -> Path:
     """The file or folder `name` of this package, such as `recordings/today.flac`.
 
     Raises:
-        FileNotFoundError: it isn't shipped.
+        FileNotFoundError: the package has no such file or folder.
     """
     path = Path(str(resources.files(__name__).joinpath(name)))
     if not path.exists():

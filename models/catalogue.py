@@ -19,7 +19,7 @@ ADAPTERS = Path(__file__).with_name("adapters")
 
 
 class ModelRole(StrEnum):
-    """What a model is for; a profile names one for each role."""
+    """The task of a model; a profile names one model for each role."""
 
     STT = "stt"
     LLM = "llm"
@@ -53,7 +53,7 @@ class ModelFile(_Entry):
 
 
 class Hub(_Entry):
-    """A repository of a model hub at one revision; `folder` is the files' folder in it."""
+    """A repository of a model hub at one revision; its `folder` holds the model's files."""
 
     repo: str
     revision: str
@@ -64,7 +64,7 @@ class Hub(_Entry):
 
 
 class WheelPart(_Entry):
-    """A member of a wheel (`NAME==VERSION`) that is a file, or part of one."""
+    """A member of a wheel (`NAME==VERSION`) that is one of the model's files, or part of one."""
 
     wheel: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+==[A-Za-z0-9.]+$")]
     member: str
@@ -79,8 +79,8 @@ class ZipArchive(ModelFile):
 
 
 class LoraAdapter(_Entry):
-    """What a model's weights are adapted with when it is prepared: a folder in `models/adapters`,
-    and the digest of its `adapter_model.safetensors`."""
+    """An adapter that is added to a model's weights when the model is prepared: a folder in
+    `models/adapters`, and the digest of its `adapter_model.safetensors`."""
 
     folder: str
     sha256: Sha256
@@ -111,7 +111,7 @@ class Model(_Entry):
 
     @property
     def adapted_by(self) -> str:
-        """The digest of its adapter; "" if none."""
+        """The digest of the model's adapter; "" if none."""
         return self.adapter.sha256 if self.adapter else ""
 
     @property
@@ -132,7 +132,7 @@ class Model(_Entry):
 
     @property
     def piece_files(self) -> tuple[ModelFile, ...]:
-        """What the pieces form: the archive if there is one, otherwise the files."""
+        """The files that the pieces form: the archive if there is one, otherwise the files."""
         return (self.archive,) if self.archive else self.files
 
 

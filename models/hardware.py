@@ -48,7 +48,7 @@ class Hardware:
     @property
     def threads(self) -> int:
         """Threads for generation. One core is left free for audio, unless there are only two: until
-        the first clause is written, nothing else has work, and it takes 100 ms instead of 170."""
+        the first clause is written, nothing else has work, and writing it takes 100 ms, not 170."""
         return self.cores if self.cores <= 2 else self.cores - 1
 
     @property
@@ -73,7 +73,7 @@ def usable_cores() -> int:
 
 
 def processor_quota() -> float | None:
-    """How many processors' time a container may use, however many it sees; None if unlimited."""
+    """The processor time that a container may use, in processors; None if unlimited."""
     for files in CGROUP_QUOTAS:
         if all(path.exists() for path in files):
             words = " ".join(path.read_text(encoding="ascii") for path in files).split()

@@ -63,10 +63,10 @@ class Generation:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a generation cost, in tokens, as counted by the engine.
+    """The tokens that a generation took, as counted by the engine.
 
     `read_tokens` were processed for this request and `cached_tokens` came from the KV cache;
-    together they are the prompt. Engines that don't distinguish report all as read.
+    together they are the prompt. Engines that don't distinguish them report all as read.
     """
 
     read_tokens: int
@@ -80,7 +80,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of a streamed answer. The last one has no text, but the usage."""
+    """A piece of a streamed answer. The last piece has the usage instead of text."""
 
     text: str
     usage: Usage | None = None
@@ -112,7 +112,7 @@ class LanguageModel(Protocol):
         """Tokens of `messages` rendered by the chat template, including the answer's opening."""
 
     def hold(self) -> AbstractContextManager[None]:
-        """Leave the processor to others during the block, if possible and useful."""
+        """Leave the processor to other work during the block, if possible and useful."""
 
     async def close(self) -> None:
         """Release memory and processes. Idempotent."""

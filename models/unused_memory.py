@@ -8,14 +8,15 @@ from pathlib import Path
 
 BLOCK = 1 << 20
 LEAST = 16 << 20
-"""Bytes of a mapping to be searched: a KV cache is larger, a thread's stack smaller."""
+"""Minimum size, in bytes, of a mapping that is searched: a KV cache is larger, a thread's stack
+smaller."""
 
 
 def release_freed() -> None:
     """Return freed memory that the allocator still holds. Takes about 10 ms. glibc only.
 
     Loading a model takes two or three times the memory that it needs afterwards. The allocator
-    keeps what lies between blocks in use: 150 MB after all models are loaded.
+    keeps the freed memory that lies between used blocks: 150 MB once all models are loaded.
     """
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)

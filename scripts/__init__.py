@@ -1,1 +1,1 @@
-"""What is run from a checkout: measurements (bench), evaluations (eval) and training (train)."""
+"""Programs to run from a checkout: measurements (bench), evaluations (eval), training (train)."""

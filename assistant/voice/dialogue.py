@@ -47,19 +47,19 @@ SETTLE_S = 2.0
 ECHO_TAIL_S = 0.35
 """Seconds after an answer's end during which its echo may still reach the microphone."""
 LEAST_MEASURED = 16
-"""Tokens; counts below this, read or written, say nothing about the model's speed."""
+"""Tokens. Reading or writing fewer than this says nothing about the model's speed."""
 
 
 class Voice(Protocol):
-    """What others may do to the assistant's voice."""
+    """What the other processors may do to the assistant's voice."""
 
     def set_gain(self, gain: float) -> None: ...
 
     def chime(self) -> None:
-        """Play the soft sound that signals: I heard you, and you're done."""
+        """Play the soft sound that means: I heard you, and it is my turn now."""
 
     def hush(self) -> None:
-        """Go silent at once; what was still queued has not been heard."""
+        """Go silent at once. Audio that is still queued is dropped and counts as not heard."""
 
 
 class Dialogue:
@@ -100,7 +100,7 @@ class Dialogue:
         self._stale = False
         """The model's cache no longer matches the start of the prompt."""
         self.last_answer = ""
-        """The part of it that was heard."""
+        """The part of the last answer that was heard."""
         self._reads_per_s: float | None = None
 
     # -- whether the assistant is addressed ------------------------------------------------------
@@ -132,7 +132,8 @@ class Dialogue:
         return self._memory.conversation.exchanges
 
     def hide(self, items: HiddenItems) -> None:
-        """Out of the running conversation, and of the model's cache as soon as it is free."""
+        """Remove `items` from the running conversation, and from the model's cache as soon as the
+        model is free."""
         self.last_answer = ""
         self._memory.hide(items.exchanges)
         self.refresh()
@@ -146,14 +147,14 @@ class Dialogue:
         return unsaved
 
     def purged(self, items: HiddenItems, *, clean: bool) -> None:
-        """It leaves the model too."""
+        """The items were purged from storage: remove them from the model's cache too."""
         del clean
         self._memory.purged(items.exchanges)
         self.cache.clear_background()
         self.refresh()
 
     def record(self, *, off: bool) -> None:
-        """Go off the record, keeping nothing that is said; or back on, dropping what was said
+        """Go off the record, so that nothing said is stored; or back on, discarding everything said
         meanwhile."""
         if off:
             self._memory.go_off_record()
@@ -169,7 +170,7 @@ class Dialogue:
 
     def refresh(self) -> None:
         """The start of the next prompt has changed: read it while nobody is waiting. During a turn,
-        this waits for its end."""
+        reading waits for the turn's end."""
         self._stale = True
         self._read_anew()
 
@@ -186,11 +187,11 @@ class Dialogue:
 
     @property
     def answering(self) -> bool:
-        """Whether a turn is being answered, or something is being said."""
+        """Whether a turn is being answered, or the assistant is speaking."""
         return self._current is not None or self.aloud
 
     def sounds_in_the_room(self) -> SpeculativeAnswer | None:
-        """The answer being played, or that ended within the last `ECHO_TAIL_S`."""
+        """The answer that is being played, or ended at most `ECHO_TAIL_S` ago; None if neither."""
         recent = time.monotonic() - self._silent_since < ECHO_TAIL_S
         return self._sounding if self.aloud or recent else None
 
@@ -205,7 +206,7 @@ class Dialogue:
                 self._show(Phase.HEARING)
 
     def ignore(self, reason: str, text: str = "") -> None:
-        """What was heard did not become a turn. While asleep, even its words are withheld."""
+        """Speech did not become a turn: report why. While asleep, don't report its words."""
         self._user_speaks = False
         self.emit(SpeechIgnored(reason, "" if self.asleep else text))
         if not self.answering:
@@ -213,7 +214,7 @@ class Dialogue:
             self._memory.summarize_if_due()
 
     async def quiet(self) -> None:
-        """Wait until nothing is being answered or said."""
+        """Wait until no turn is being answered and the assistant is silent."""
         await self._quiet.wait()
 
     async def settled(self) -> None:
@@ -269,7 +270,7 @@ class Dialogue:
             self._reads_per_s = 0.7 * before + 0.3 * speed
 
     def written(self, answer: SpeculativeAnswer) -> None:
-        """The answer is complete, though not yet heard: meanwhile, read it into the cache."""
+        """The answer is complete but not yet heard: meanwhile, read it into the model's cache."""
         if self._current is answer:
             self.cache.warm(self._memory.read_ahead(answer.user_text, answer.text))
 
@@ -287,7 +288,7 @@ class Dialogue:
             self.emit(AnswerHeard(answer.turn, answer.heard))
 
     def cut_off(self) -> None:
-        """Stop the voice at once: the answer is what was heard of it."""
+        """Stop the voice at once. Only the part of the answer that was heard is stored."""
         self.voice.hush()
         self._fall_silent()
         if self._current is not None:
@@ -383,7 +384,7 @@ class Dialogue:
         self.cut_off()
 
     async def close(self) -> None:
-        """End the session. What was heard of the current answer is kept."""
+        """End the session. The part of the current answer that was heard is stored."""
         self.cut_off()
         await self._closing.finish(timeout_s=1.0)
         await self.cache.cool()

@@ -35,7 +35,7 @@ class SpeechStartedFrame(SystemFrame):
 
 @dataclass
 class SpeechDiscardedFrame(SystemFrame):
-    """What was heard is not a turn: it was noise, empty or abandoned."""
+    """The utterance is not a turn: it was noise, had no words or was abandoned."""
 
 
 @dataclass
@@ -61,7 +61,7 @@ class StopSpeakingFrame(SystemFrame):
 
 @dataclass
 class AnswerRequestFrame(DataFrame):
-    """The user's words, to be answered, perhaps speculatively. A remark has its text already."""
+    """The user's words, to be answered, perhaps speculatively. A remark already has its text."""
 
     answer: SpeculativeAnswer
 
@@ -78,8 +78,8 @@ class AnswerEndFrame(DataFrame):
 
 
 class TimedWord(NamedTuple):
-    """A word ends at this sample of a clause's audio; once it has been heard, so has the answer's
-    text up to `source_end`."""
+    """A word that ends at sample `end_sample` of a clause's audio. Once it has been heard, so has
+    the answer's text up to `source_end`."""
 
     end_sample: int
     source_end: int

@@ -1,4 +1,4 @@
-"""barge in → *spoken command?*: commands are obeyed at once and never reach the model."""
+"""barge in → *spoken command?*: commands are carried out at once and never reach the model."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -30,10 +30,10 @@ NOTHING_KEPT = "I'm not keeping anything in this session, so there is nothing to
 
 
 class RouteIntents(FrameProcessor):
-    """Obeys commands, and passes on only what was addressed to the assistant.
+    """Carries out commands, and passes on only speech that was addressed to the assistant.
 
     Args:
-        memory_commands: carries out those that concern stored memories; None if nothing is stored.
+        memory_commands: carries out commands about stored memories; None if nothing is stored.
     """
 
     def __init__(self, dialogue: Dialogue, memory_commands: MemoryCommands | None) -> None:
@@ -48,7 +48,7 @@ class RouteIntents(FrameProcessor):
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
-        if isinstance(frame, StartFrame):  # otherwise the first turn would wait for the loading
+        if isinstance(frame, StartFrame):  # so that the first turn needn't load English
             self._waiting.start(self._learn())
         if isinstance(frame, AnswerRequestFrame) and not frame.answer.remark:
             await self._sort(frame)
@@ -85,12 +85,12 @@ class RouteIntents(FrameProcessor):
 
     async def _pass(self, frame: AnswerRequestFrame, text: str) -> None:
         frame.answer.user_text = text
-        if self._dialogue.asleep:  # it got this far because it was addressed, or typed
+        if self._dialogue.asleep:  # the text was addressed to the assistant, or typed
             frame.answer.when_confirmed(self._dialogue.wake)
         await self.push_frame(frame)
 
     def _later(self, answer: SpeculativeAnswer, act: Callable[[], Awaitable[None]]) -> None:
-        """Act only once the turn is over: "stop" may go on as "stop by the shop"."""
+        """Act only once the turn is over: "stop" may continue as "stop by the shop"."""
 
         async def wait() -> None:
             if await answer.may_be_heard():
@@ -117,7 +117,7 @@ class RouteIntents(FrameProcessor):
         self._dialogue.ignore("command")
 
     async def _carry_out(self, command: Command) -> str | None:
-        """Carry it out. Returns what to say, or None if the model is to answer."""
+        """Carry out a command. Returns the reply to say, or None if the model is to answer."""
         match command.kind:
             case CommandKind.STOP:
                 return ""
@@ -136,7 +136,7 @@ class RouteIntents(FrameProcessor):
         return await self._memory_commands.carry_out(command)
 
     async def _record(self, *, off: bool) -> str:
-        await self._dialogue.settled()  # the previous turn belongs to what was before
+        await self._dialogue.settled()  # first store the previous turn in its own mode
         was_off = self._dialogue.off_record
         self._dialogue.record(off=off)
         return OFF if off else ON if was_off else ALREADY_ON

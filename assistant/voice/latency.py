@@ -1,7 +1,7 @@
-"""When each step of a turn happened, on one clock: measured here, and written to the ledger.
+"""Measures when each step of a turn happened, on one clock, and writes it to the ledger.
 
-The ledger is a JSON-lines file in the home folder, without any words, so that a slow day can be
-investigated later.
+The ledger is a JSON-lines file in the home folder, which lets a slow day be investigated later. It
+contains no words of the conversation.
 """
 
 import json
@@ -26,7 +26,7 @@ class TurnTimes:
     first_audio: float | None = None
 
     def stamp(self, name: str) -> None:
-        """Record that step `name` happened now, unless it already has."""
+        """Record that step `name` happened now, unless it is already recorded."""
         if getattr(self, name) is None:
             setattr(self, name, time.monotonic())
 

@@ -119,7 +119,7 @@ class VoiceLoop:
             self._losing = asyncio.create_task(self.hear.give_up("sound was lost"))
 
     async def say(self, text: str) -> None:
-        """Take a typed turn."""
+        """Start a typed turn."""
         await self._worker.queue_frame(TypedFrame(text))
 
     async def stop_speaking(self) -> None:

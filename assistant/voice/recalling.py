@@ -22,8 +22,8 @@ from assistant.voice.speculation import SpeculativeAnswer
 logger = logging.getLogger(__name__)
 
 HANG_TIMEOUT_S = 0.1
-"""Seconds. The recaller keeps the deadline itself, and even if the whole process ran late it can
-still return a word search. One that hangs is abandoned this long after the deadline."""
+"""Seconds after the deadline at which a recaller that hangs is abandoned. Normally, the recaller
+meets the deadline itself: even in a process that runs late, it can return a word search."""
 
 
 class Recaller(Protocol):
@@ -31,8 +31,8 @@ class Recaller(Protocol):
         """Prepare for `words`, heard so far from a user who is still speaking. Returns at once."""
 
     async def recall(self, query: str, deadline_s: float) -> RecalledForTurn:
-        """The memories relevant to `query`, best first, as found by the deadline; and what was
-        missed."""
+        """The memories relevant to `query` that were found by the deadline, best first, and whether
+        the search was cut short."""
 
 
 class Recall(FrameProcessor):
@@ -40,7 +40,8 @@ class Recall(FrameProcessor):
 
     Args:
         recaller: None in a session that remembers nothing beyond the conversation.
-        settings: holds the deadlines. Typed turns have their own, as nothing can be prepared.
+        settings: holds the deadlines. Typed turns have their own, as recall can't be
+            prepared for them.
     """
 
     def __init__(self, recaller: Recaller | None, dialogue: Dialogue, settings: Memory) -> None:

@@ -26,7 +26,7 @@ class SpeculativeAnswer:
     times: TurnTimes = field(default_factory=TurnTimes)
     turn: int = 0
     started: datetime | None = None
-    """UTC; when the user began to speak; set when the answer is confirmed."""
+    """When the user began to speak (UTC); set when the answer is confirmed."""
     typed: bool = False
     remark: bool = False
     own_voice: float = 0.0
@@ -42,14 +42,14 @@ class SpeculativeAnswer:
     confirmed: bool = False
     withdrawn: bool = False
     passed: bool = False
-    """Handed on to be written: withdrawing it must interrupt that work."""
+    """Passed on to the language model: withdrawing the answer must interrupt its work."""
     closed: bool = False
-    """Its turn is over: whatever is still in the pipeline must not be heard."""
+    """The turn is over: whatever of the answer is still in the pipeline must not be heard."""
     _decision: asyncio.Event = field(default_factory=asyncio.Event)
     _held: list[Callable[[], None]] = field(default_factory=list)
 
     def confirm(self) -> None:
-        """The turn is over and these are its words: run everything held back until now."""
+        """The turn is over and its words are known: run all actions held back until now."""
         if self.withdrawn or self.confirmed:
             return
         self.confirmed = True
@@ -59,7 +59,7 @@ class SpeculativeAnswer:
         self._decision.set()
 
     def withdraw(self) -> None:
-        """The user went on speaking: drop everything that was held back."""
+        """The user went on speaking: drop all actions that were held back."""
         if self.confirmed:
             return
         self.withdrawn = True
@@ -72,7 +72,7 @@ class SpeculativeAnswer:
         return self.confirmed
 
     def when_confirmed(self, act: Callable[[], None]) -> None:
-        """Call `act` once the answer is confirmed, in the order given; never if withdrawn."""
+        """Call `act` once the answer is confirmed, in call order; never if it is withdrawn."""
         if self.confirmed:
             act()
         elif not self.withdrawn:

@@ -82,7 +82,7 @@ class Echo(FrameProcessor):
     """*echo*: removes the assistant's own voice from the microphone's signal."""
 
     def __init__(self, canceller: EchoCanceller) -> None:
-        # Called by the microphone's own task: a queue per frame would cost more than the work.
+        # Called by the microphone's own task: queueing each frame would cost more than the work.
         super().__init__(name="echo", enable_direct_mode=True)
         self._canceller = canceller
 
@@ -95,7 +95,7 @@ class Echo(FrameProcessor):
 
 
 class LoudspeakerOutput(FrameProcessor):
-    """*loudspeaker*: plays confirmed clauses, and knows to the word what has been heard."""
+    """*loudspeaker*: plays confirmed clauses, and knows which words have been heard."""
 
     def __init__(self, loudspeaker: Loudspeaker, dialogue: Dialogue, sample_rate: int) -> None:
         super().__init__(name="loudspeaker")
@@ -107,7 +107,7 @@ class LoudspeakerOutput(FrameProcessor):
         self._chiming: asyncio.Task[None] | None = None
         self._answer: SpeculativeAnswer | None = None
         self._accepted = 0
-        """Samples given to the loudspeaker since it was opened, without those it dropped."""
+        """Samples given to the loudspeaker since it was opened, except those it dropped."""
         self._due: deque[TimedWord] = deque()
         """The answer's words that have not been heard yet; each ends at a sample counted since the
         loudspeaker was opened."""
@@ -205,7 +205,7 @@ class LoudspeakerOutput(FrameProcessor):
 
 def heard_text(answer: str, source_end: int | None = None) -> str:
     """The answer up to `source_end` (default: all of it), without the model's thoughts. After an
-    interruption the conversation holds these words and no others."""
+    interruption, the conversation holds only these words."""
     return _STRAY.sub("", _THOUGHT.sub("", answer[:source_end])).strip()
 
 

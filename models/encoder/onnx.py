@@ -16,11 +16,12 @@ from models.download.manifest import vectors_name
 FULL = "encoder.onnx"
 QUANTISED = "encoder.int8.onnx"
 TOKENS_AT_ONCE = 256
-"""Per call of the engine, over all its texts. Larger batches are no faster per token."""
+"""Tokens per call of the engine, over all its texts. Larger batches are no faster per token."""
 DEFAULT_LENGTH = 256
 """Tokens, if the model doesn't specify a length."""
 CHARACTERS_PER_TOKEN = 32
-"""Text is cut to this many per token before it is tokenized: a megabyte would take a second."""
+"""Before text is tokenized, it is cut to this many characters per token of the model's length:
+a megabyte would take a second."""
 
 Vectors = NDArray[np.float32]
 Ids = tuple[int, ...]
@@ -30,13 +31,13 @@ class OnnxEncoder:
     """A prepared model in `folder`.
 
     Args:
-        quantised: for questions: takes a third of the time and memory (less if fewer layers were
+        quantised: for questions; takes a third of the time and memory (less if fewer layers were
             distilled), and gives vectors that are close but not equal (mean cosine 0.99;
             distilled, 0.95).
         threads: CPU threads per call.
-        max_tokens: where text is cut, if below the model's own length.
-        keep_end: cut long texts at the beginning instead of the end: whoever says a lot before
-            asking asks at the end.
+        max_tokens: length to which text is cut, if below the model's own.
+        keep_end: cut long texts at the beginning instead of the end: a user who says a lot before
+            asking puts the question last.
     """
 
     def __init__(
@@ -51,7 +52,8 @@ class OnnxEncoder:
         self.name = vectors_name(folder)
         self._folder = folder
         self._file = QUANTISED if quantised else FULL
-        # Activations are quantised over the range of a whole call: texts would affect each other.
+        # Activations are quantised over the range of a whole call: several texts would affect each
+        # other.
         self._tokens_at_once = 1 if quantised else TOKENS_AT_ONCE
         self._threads = threads
         self._max_tokens = max_tokens
@@ -63,7 +65,7 @@ class OnnxEncoder:
 
     @property
     def dimensions(self) -> int:
-        """Known after `load`."""
+        """Length of a vector; known after `load`."""
         self._ready()
         return self._dimensions
 
@@ -115,7 +117,7 @@ class OnnxEncoder:
         return vectors
 
     def _cut(self, text: str) -> str:
-        """The part that can matter, with "?" for lone surrogates, which the tokenizer rejects."""
+        """The part to encode, with "?" for lone surrogates, which the tokenizer rejects."""
         kept = text[-self._characters :] if self._keep_end else text[: self._characters]
         return kept.encode("utf-8", "replace").decode("utf-8")
 
@@ -156,7 +158,7 @@ def open_session(model: str | bytes, threads: int) -> onnxruntime.InferenceSessi
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    # Otherwise its threads spin while they wait, on cores that the other engines need.
+    # Otherwise onnxruntime's threads spin while they wait, on cores that the other engines need.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 

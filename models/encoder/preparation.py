@@ -2,8 +2,9 @@
 
     python -m models.encoder.preparation FOLDER [ADAPTER [DISTILLED]]
 
-writes `encoder.onnx` and `encoder.int8.onnx` beside the published weights, adapted by the folder
-ADAPTER. With a folder DISTILLED, the second file has only the layers that its adapter is made for.
+writes `encoder.onnx` and `encoder.int8.onnx` beside the published weights, adapted by the adapter
+in the folder ADAPTER. With a folder DISTILLED, the second file has only the layers that the adapter
+in that folder is made for.
 
 The graphs are written directly from the published weights with NumPy: the encoder's few operations
 in onnxruntime's fused form, about a dozen per layer where an export by tracing has fifty. That
@@ -17,10 +18,10 @@ All texts in a call have the same length, so there is no padding and no mask.
 The quantised graph multiplies 7-bit weights by 8-bit activations, in well under half the time and a
 third of the memory. A few channels of the activations are many times larger than the others, so
 that a common scale would leave the others almost nothing (all-mpnet-base-v2: mean cosine 0.91 to
-full precision). So each channel is divided by a value between its own range, seen on some
-sentences, and the range of its weights, which are multiplied by it (SmoothQuant, Xiao et al. 2022):
-0.99. Blockwise 8-bit weights reach 0.9998, but take almost twice as long; with an eighth bit, sums
-overflow on older processors without VNNI.
+full precision). So each channel is divided, and its weights are multiplied, by a value between
+the channel's range on some sentences and the range of its weights (SmoothQuant, Xiao et al. 2022),
+which gives 0.99. Blockwise 8-bit weights reach 0.9998, but take almost twice as long; with an
+eighth bit, sums overflow on older processors without VNNI.
 """
 
 import itertools
@@ -76,8 +77,8 @@ SENTENCES = tuple(frame.format(*pair) for pair in itertools.pairwise(THINGS) for
 class Graph:
     """An ONNX graph built node by node.
 
-    With `reach`, a quantised one: the largest activation of each input channel of each matrix, by
-    the matrix's name. `inputs` maps each matrix to what it multiplies.
+    The graph is quantised if `reach` is given: the largest activation of each input channel of each
+    matrix, by the matrix's name. `inputs` maps each matrix to the name of its input.
     """
 
     def __init__(self, reach: Mapping[str, Array] | None = None) -> None:
@@ -133,7 +134,7 @@ class Graph:
 
 
 def easing(reach: Array, weight: Array) -> Array:
-    """What to divide each input channel by, and multiply its weights by; shape (in,)."""
+    """The factors that divide each input channel and multiply its weights; shape (in,)."""
     inputs = np.maximum(reach, TINY)
     weights = np.maximum(np.abs(weight).max(axis=0), TINY)
     ease = inputs**EASE / weights ** (1 - EASE)
@@ -191,7 +192,7 @@ def _embeddings(graph: Graph, published: Published) -> str:
 
 
 def _position_bias(graph: Graph, published: Published) -> str:
-    """What each head adds to a score for two tokens' distance, shape (1, heads, length, length).
+    """Each head's bias on a score for two tokens' distance, shape (1, heads, length, length).
 
     "" if this kind of model has none.
     """
@@ -213,8 +214,8 @@ def _position_bias(graph: Graph, published: Published) -> str:
 
 def distance_buckets(distances: Array, buckets: int, furthest: int = 128) -> Array:
     """The bucket of each distance (key minus query), by T5's scheme (Raffel et al. 2020): half of
-    them for each direction; near distances have their own, far ones share them logarithmically up
-    to `furthest`.
+    the buckets are for each direction; each near distance has its own, and far ones share buckets
+    of logarithmic width up to `furthest`.
     """
     half = buckets // 2
     near = half // 2

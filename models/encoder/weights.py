@@ -1,8 +1,8 @@
 """The weights of a sentence encoder, as published and as adapted.
 
 An adapter is a low-rank difference to some of the matrices (LoRA, Hu et al. 2021), in peft's
-format. It is added to them once, when the model is prepared, and so costs nothing later. Those that
-ship with the project are in `models/adapters`; `scripts/train_encoder.py` makes them.
+format. The difference is added once, when the model is prepared, and so costs nothing later. The
+adapters that ship with the project are in `models/adapters`; `scripts/train_encoder.py` makes them.
 
 A second adapter is for questions only: with it, some of the layers do the work of all, in a
 fraction of the time (`scripts/distil_encoder.py`).
@@ -23,12 +23,12 @@ Array = NDArray[Any]
 
 WRAPPED = "base_model.model."
 DOWN, UP = ".lora_A.weight", ".lora_B.weight"
-"""What peft puts before and after the name of a matrix."""
+"""The prefix and the suffixes that peft adds to the name of a matrix."""
 
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """The names of a kind of model's weights, and its first position."""
+    """One kind of model: the names of its weights, and the index of its first position."""
 
     query_key_value: tuple[str, str, str]
     attended: str
@@ -56,8 +56,8 @@ ARCHITECTURES = {
 class Published:
     """A model as published: its configuration and its weights by name.
 
-    `added` are the adapters' differences, by the same names; `layers` are the numbers of the layers
-    in use.
+    `added` holds the adapters' differences by the same names; `layers` are the numbers of the
+    layers in use.
     """
 
     config: dict[str, Any]
@@ -81,7 +81,7 @@ def read_published(folder: Path, adapter: Path | None = None) -> Published:
     Raises:
         ModelMissing: the published files are missing.
         ModelCorrupt: they or the adapter can't be read, or the adapter is another model's.
-        ModelFailed: it is of a kind that can't be prepared.
+        ModelFailed: the model is of a kind that can't be prepared.
     """
     if not (folder / "modules.json").is_file():
         raise ModelMissing(f"{folder} contains no sentence-transformers model.")
@@ -109,7 +109,7 @@ def distil(published: Published, folder: Path) -> Published:
     """
     added, layers = read_adapter(folder, published.weights)
     if not layers or not set(layers) <= set(published.layers):
-        raise ModelCorrupt(f"The encoder's adapter in {folder} fits none of its layers: {layers}.")
+        raise ModelCorrupt(f"The encoder's adapter in {folder} doesn't fit its layers: {layers}.")
     both = dict(published.added)
     for name, value in added.items():
         both[name] = both[name] + value if name in both else value
@@ -119,8 +119,8 @@ def distil(published: Published, folder: Path) -> Published:
 def read_adapter(
     folder: Path, weights: Mapping[str, Array]
 ) -> tuple[dict[str, Array], tuple[int, ...]]:
-    """What peft's adapter in `folder` adds to these weights, by their names; and the numbers of the
-    layers that it is limited to, ascending.
+    """The values that peft's adapter in `folder` adds to these weights, by weight name, and the
+    numbers of the layers that it is limited to, ascending.
 
     Raises:
         ModelCorrupt: it can't be read, or is made for other weights.

@@ -1,7 +1,8 @@
-"""A sentence encoder in a process of its own, which lives only while there is something to encode.
+"""A sentence encoder in a process of its own, which runs only while there is something to encode.
 
 A strong encoder's full weights take half a gigabyte, and are needed only now and then. A process
-gives all of it back when it ends, and can be stopped in the middle of a text when somebody speaks.
+returns all of this memory when it ends, and can be stopped in the middle of a text when somebody
+speaks.
 
     python -m models.encoder.worker FOLDER
 
@@ -43,7 +44,7 @@ class EncoderProcess:
 
     @property
     def dimensions(self) -> int:
-        """Known after the first text."""
+        """Length of a vector; found by encoding a word."""
         return int(self.encode(["warm"]).shape[1])
 
     def load(self) -> None:
@@ -75,7 +76,7 @@ class EncoderProcess:
                 raise ModelFailed(f"The encoder {self.name} has ended.") from error
 
     def rest(self) -> None:
-        """End the process, whatever it is doing. From any thread; idempotent."""
+        """End the process, whatever it is doing. May be called from any thread; idempotent."""
         process = self._process
         if process is not None:
             process.kill()
@@ -118,7 +119,7 @@ class EncoderProcess:
 
 
 def serve(folder: Path, asked: IO[bytes], answers: IO[bytes]) -> None:
-    """Answer questions until there are no more."""
+    """Encode the requested texts until the input ends."""
     from models.encoder.onnx import OnnxEncoder
 
     encoder = OnnxEncoder(folder)

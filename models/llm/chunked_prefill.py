@@ -3,9 +3,9 @@
 The engine can only be stopped between two steps, and a step reads up to `batch` tokens: 32 of them
 take a model of half a billion weights 0.2 s on two cores. That is fine for the conversation, but
 background work has to stop at once. So its prompt is given to the engine in prefixes, each longer
-than the last by as many tokens as can be read in `CHUNK_S`; the cache holds the rest. How many that
-are is found by trial: a step has a fixed cost besides that of its tokens, and takes longer while
-the conversation runs.
+than the last by as many tokens as can be read in `CHUNK_S`; the cache holds the others. How many
+tokens a step can read is found by trial: a step has a fixed cost besides that of its tokens, and
+takes longer while the conversation runs.
 """
 
 import http.client
@@ -20,16 +20,17 @@ from typing import Any
 CHUNK_S = 0.02
 """Seconds that a step may take; generating one token takes about as long on a laptop."""
 FIRST = 4
-"""Tokens in the first piece, until it is known how long one takes. If reading is limited by the
+"""Tokens in the first piece, until it is known how long a piece takes. If reading is limited by the
 processor, not by memory bandwidth, pieces may shrink to one token."""
 TRIED_AFTER, TRIED_AT_LAST = 8, 64
-"""Pieces in a row that kept the time before one more token is tried than their own times suggest.
-The number is halved after each such try that succeeds, and doubled after one that fails."""
+"""Number of consecutive pieces within `CHUNK_S` after which one token more than their times suggest
+is tried: at first, and at most. It is halved after each such try that succeeds, and doubled after
+one that fails."""
 LOOK_S = 0.02
 """Seconds between two checks whether a request waiting for the slot was cancelled."""
 FREE_LOOK_S = 0.002
 STEP_S = 0.5
-"""Longer than any step of a model fast enough to talk with on a laptop."""
+"""Seconds; longer than any step of a model fast enough to talk with on a laptop."""
 TALK_S = 30.0
 
 Post = Callable[[str, Mapping[str, Any]], dict[str, Any]]
@@ -89,7 +90,7 @@ class ChunkedPrefill:
         self, body: Mapping[str, Any], cancelled: threading.Event, tell: Callable[[int], None]
     ) -> int:
         """Read all but the last piece of a chat request's prompt, until cancelled. Returns how many
-        tokens were read: none if the request is invalid.
+        tokens were read: 0 if the request is invalid.
 
         Args:
             tell: called after each piece with the number of tokens in the cache.
@@ -99,7 +100,7 @@ class ChunkedPrefill:
         """
         tokens = self._tokens(body, cancelled)
         if not tokens or len(tokens) >= self._context:
-            return 0  # the request itself will say so
+            return 0  # the request itself will report the error
         pairs = zip(self._held, tokens, strict=False)
         at = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         self._held = tokens[:at]
@@ -141,7 +142,7 @@ class ChunkedPrefill:
         return counts[-1]
 
     def _tokens(self, body: Mapping[str, Any], cancelled: threading.Event) -> list[int]:
-        """The tokens of the whole prompt; none if the engine refuses it, or it was cancelled."""
+        """The whole prompt's tokens; [] if the engine refuses it or the request was cancelled."""
         asked = {key: value for key, value in body.items() if key != "stream"}
         prompt = self._post("/apply-template", asked).get("prompt")
         if not isinstance(prompt, str) or cancelled.is_set():
@@ -151,13 +152,13 @@ class ChunkedPrefill:
 
 
 class _Size:
-    """Chooses the number of tokens per piece from the time that the last ones took."""
+    """Chooses the number of tokens per piece from the time that the last pieces took."""
 
     def __init__(self, most: int) -> None:
         self.now = min(FIRST, most)
         self._most = most
         self._kept = 0
-        """Pieces of this size in a row that kept the time."""
+        """Number of consecutive pieces of this size that took at most `CHUNK_S`."""
         self._tried_after = TRIED_AFTER
         self._tries = False
 
@@ -179,7 +180,7 @@ def json_poster(address: str, secret: str) -> Post:
 
     Args:
         address: `unix://PATH` or `http://HOST:PORT`.
-        secret: the bearer token for the latter.
+        secret: the bearer token for HTTP.
     """
 
     def post(path: str, body: Mapping[str, Any]) -> dict[str, Any]:

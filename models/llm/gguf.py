@@ -50,7 +50,7 @@ class Header:
     def number(self, key: str, default: int = 0) -> int:
         """An integer from the architecture's own section, such as `block_count`.
 
-        Some models give one value per layer; then it is the largest.
+        Some models give one value per layer; then the largest is returned.
         """
         value = self.values.get(f"{self.architecture}.{key}", default)
         return int(max(value)) if isinstance(value, list) else int(value)

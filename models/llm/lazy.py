@@ -1,5 +1,5 @@
-"""A language model that is loaded on first use, so that work that turns out not to need it costs
-nothing."""
+"""A language model that is loaded on first use, so that it costs nothing if it turns out not to be
+needed."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence

@@ -31,10 +31,11 @@ SLOTS = {Lane.CONVERSATION: 0, Lane.BACKGROUND: 1}
 RESTARTS_PER_MINUTE = 3
 LOAD_SECONDS = 180.0
 BATCH_TOKENS = 32
-"""Prompt tokens per step. A cancelled reading ends after one or two steps; most turns fit into one;
-and prompts are read at 85 to 90 % of the speed of 128."""
+"""Prompt tokens per step. A cancelled prompt ends after one or two steps, most turns fit into one
+step, and prompts are read at 85 to 90 % of the speed with 128."""
 HOLDS = sys.platform == "linux" and (os.cpu_count() or 1) <= 4
-"""With more cores, one is always free. Only Linux can wake a stopped child whose parent died."""
+"""Whether `hold` pauses the worker. With more than 4 cores, one is always free. Only Linux can wake
+a suspended child whose parent died."""
 WORKING_BYTES = 200 << 20
 """Memory that the engine needs besides weights and KV cache: graph, logits, interpreter."""
 LESS_MEMORY = "Close other programs, or choose a smaller model or `llm.context_tokens`."
@@ -76,8 +77,8 @@ class _Description:
 class LlamaCpp:
     """A `LanguageModel` on llama.cpp.
 
-    The engine runs in a child process, which `load` starts, which is restarted when it dies, and
-    which ends with this one. A request that had streamed nothing when it died is run again.
+    The engine runs in a child process, which `load` starts and which ends with this one. If the
+    child dies, it is restarted, and requests that had streamed nothing are run again.
     """
 
     def __init__(
@@ -94,11 +95,11 @@ class LlamaCpp:
 
         Args:
             path: the GGUF file.
-            name: what the user calls it; default: the file's name.
+            name: the user's name for the model; default: the file's name.
             context_tokens: desired window; capped at the model's own.
             threads: for generation; default: one fewer than there are cores, as one other busy core
                 costs more than a thread gains.
-            log: file for what native code prints; default: discarded.
+            log: file for the output of native code; default: discarded.
             on_restart: called with a sentence after the process died and was restarted.
         """
         self.path = path
@@ -171,8 +172,8 @@ class LlamaCpp:
     def hold(self) -> AbstractContextManager[None]:
         """Pause the worker process during the block.
 
-        If two "cores" share one, a voice takes twice as long while tokens are generated (320
-        instead of 160 ms for a clause), and the first clause is what the user waits for.
+        If two "cores" share a physical one, a voice takes twice as long while tokens are generated
+        (320 instead of 160 ms for a clause), and the user is waiting for the first clause.
         """
         worker = self._worker if HOLDS else None
         return worker.paused() if worker is not None else nullcontext()
@@ -192,7 +193,7 @@ class LlamaCpp:
             "id_slot": SLOTS[request.lane],
             "cache_prompt": True,
             "stream": True,
-            # Makes it report after every batch of the prompt, when it can be cancelled.
+            # Makes it report after every batch of the prompt, the moments when it can be cancelled.
             "return_progress": True,
             "chat_template_kwargs": NO_THINKING,
         }
@@ -281,7 +282,7 @@ class LlamaCpp:
     def _begin(self) -> asyncio.Task[Worker]:
         start = asyncio.create_task(self._start())
         # Waiting callers get its exception. If there are none, retrieve it here; otherwise asyncio
-        # would complain that nobody did.
+        # would complain that nobody retrieved it.
         start.add_done_callback(lambda done: done.cancelled() or done.exception())
         return start
 

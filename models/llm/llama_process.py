@@ -1,8 +1,8 @@
 """The parent's side of the llama.cpp worker: starts it, talks to it, notices its death.
 
-It is a separate process because the engine's constructor holds the GIL during the whole load, a
-crash in native code must not end the conversation, and its memory is returned to the system at
-once.
+The worker is a separate process because the engine's constructor holds the GIL during the whole
+load, a crash in native code must not end the conversation, and a process returns its memory to the
+system at once.
 """
 
 import asyncio
@@ -44,7 +44,8 @@ class WorkerConfig:
     Attributes:
         context_tokens: size of one lane.
         lanes: number of slots, each with its own KV cache.
-        threads: for generating tokens; batch_threads: for reading prompts.
+        threads: threads for generating tokens.
+        batch_threads: threads for reading prompts.
         batch: prompt tokens read between two checks whether the request was cancelled.
         unix_socket: whether the engine's HTTP server listens on a socket in a folder that only this
             user can open. If not (Windows), it listens on 127.0.0.1, and requires `secret` as a
@@ -79,7 +80,8 @@ class Worker:
 
     Two threads serve the pipes: on Python 3.11, asyncio's own subprocesses hang for good if a start
     is cancelled midway, and some event loops don't support them. The reading thread owns the
-    process from start to end, so that nothing is left over whenever somebody stops waiting.
+    process from start to end, so that no process is left over, no matter when somebody stops
+    waiting.
     """
 
     def __init__(
@@ -93,7 +95,7 @@ class Worker:
         """Prepare a worker; `start` starts it.
 
         Args:
-            log: file for what native code prints; None discards it.
+            log: file for the output of native code; None discards it.
             on_end: called when the process ends after having been ready.
             expendable: `stop` kills the process, even while it loads, without waiting for the
                 system to reclaim its memory (0.1 to 0.2 s per gigabyte).
@@ -131,7 +133,7 @@ class Worker:
     async def start(self, timeout: float) -> None:
         """Start the process and wait until the model is loaded; `timeout` in seconds.
 
-        `on_end` is called when it ends after that, whether on request or not.
+        `on_end` is called when the process ends after that, whether on request or not.
 
         Raises:
             ModelCorrupt: llama.cpp can't load the model.
@@ -194,7 +196,7 @@ class Worker:
                 del self._replies[number]
 
     async def _freed(self, replies: "asyncio.Queue[Reply | None]") -> None:
-        """Wait until a cancelled request has ended; not for ever, as the process may be paused."""
+        """Wait until a cancelled request has ended, at most `FREE_S`: the process may be paused."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(FREE_S):
                 while not (self.ended and replies.empty()):
@@ -235,7 +237,7 @@ class Worker:
         except OSError as error:
             how = f"it can't be started: {error.strerror}"
         finally:
-            shutil.rmtree(folder, ignore_errors=True)  # it is left over after a kill -9
+            shutil.rmtree(folder, ignore_errors=True)  # a kill -9 leaves it behind
             self._tell(self._finish, how)
 
     def _follow(self, process: subprocess.Popen[bytes]) -> int:
@@ -263,7 +265,7 @@ class Worker:
                 requests.flush()
 
     def _tell(self, function: Callable[..., None], argument: Any) -> None:
-        """Call on the event loop. If the loop has ended, the process is not needed any more."""
+        """Call `function` on the event loop. If that has ended, the process is no longer needed."""
         try:
             self._loop.call_soon_threadsafe(function, argument)
         except RuntimeError:
@@ -303,8 +305,8 @@ PATIENT = {"GOMP_SPINCOUNT": "30000"}
 """Threads that finish their part of a step spin for a fraction of a millisecond, then sleep. By
 default they keep spinning, and on a busy machine they use up the very time that the others need:
 with eight other programs on two cores the first token took 5.0 s. With no spinning at all, the
-smallest model wrote 18 tokens per second instead of 68. Now it writes 61; beside six programs 34,
-with its first token after 0.25 s."""
+smallest model wrote 18 tokens per second instead of 68. With this value, it writes 61, or 34 beside
+six programs, with its first token after 0.25 s."""
 
 
 def _spawn(folder: str, log: Path | None) -> subprocess.Popen[bytes]:

@@ -40,7 +40,7 @@ from models.unused_memory import release_zeros
 Reply = dict[str, Any]
 
 FAILURES = (ArithmeticError, ImportError, LookupError, OSError, RuntimeError, TypeError, ValueError)
-"""What the binding may raise; reported to the parent, which words it for the user."""
+"""Exceptions that the binding may raise; the parent words them for the user."""
 
 
 PROCESSED = re.compile(r"^llamacpp:requests_processing (\d+)", re.MULTILINE)
@@ -50,9 +50,9 @@ PR_SET_PDEATHSIG = 1
 
 BACKGROUND_NICE = 5
 """Nice value. Hearing, recall and speaking need a few milliseconds at a time, by a deadline, while
-the model works for seconds. With 5, 4 of 1,250 recalls from 100,000 memories missed the deadline.
-With 10, fewer would, but next to another program that takes all it can get, the model would get a
-tenth of the processor instead of a quarter."""
+the model works for seconds. With a value of 5, 4 of 1,250 recalls from 100,000 memories missed
+the deadline. With 10, fewer would, but next to another program that takes all it can get, the model
+would get a tenth of the processor instead of a quarter."""
 
 AUTOGROUP_TRIES = 3
 AUTOGROUP_EVERY_S = 0.11
@@ -82,7 +82,7 @@ def main() -> None:
 
 
 def wake_when_orphaned() -> None:
-    """Ensure that this process is not left stopped if its parent dies while holding it."""
+    """Ensure that this process is not left suspended if its parent dies after sending SIGSTOP."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGCONT)
 
@@ -93,7 +93,7 @@ def lower_priority(nice: int) -> None:
         return
     os.nice(nice)
     if os.getsid(0) == os.getpid():
-        # Linux may share the processor among sessions first; then the value counts only in ours.
+        # Linux may first divide the processor among sessions; then `nice` counts only within ours.
         for _ in range(AUTOGROUP_TRIES):
             try:
                 Path("/proc/self/autogroup").write_text(f"{nice}", "ascii")
@@ -106,8 +106,8 @@ def lower_priority(nice: int) -> None:
 
 
 def serve(config: dict[str, Any], folder: str, requests: IO[bytes], protocol: IO[bytes]) -> Any:
-    """Load the model and answer requests until the parent closes its end. Returns the server; None
-    if it could not be loaded."""
+    """Load the model and answer requests until the parent closes its end of the pipe. Returns the
+    server; None if the model could not be loaded."""
     lock = threading.Lock()
 
     def send(reply: Reply) -> None:
@@ -128,7 +128,7 @@ def serve(config: dict[str, Any], folder: str, requests: IO[bytes], protocol: IO
     post = json_poster(address, config["secret"])
     running: dict[int, threading.Event] = {}
     beside: set[int] = set()
-    """Those of them that are read in pieces."""
+    """The running requests whose prompts are read in pieces."""
 
     def busy() -> bool:
         return active_requests(server) > len(running) - len(beside)
@@ -168,7 +168,7 @@ def serve(config: dict[str, Any], folder: str, requests: IO[bytes], protocol: IO
 
 
 def _messages(requests: IO[bytes]) -> Iterator[dict[str, Any]]:
-    """The parent's messages, until it closes its end or dies in the middle of one."""
+    """The parent's messages, until it closes its end of the pipe or dies within a message."""
     for line in requests:
         if not line.endswith(b"\n"):
             return
@@ -176,7 +176,8 @@ def _messages(requests: IO[bytes]) -> Iterator[dict[str, Any]]:
 
 
 def active_requests(server: Any) -> int:
-    """How many requests the engine is running; 0 if it can't tell, as the next request will."""
+    """How many requests the engine is running; 0 if it can't tell: if the engine has failed, the
+    next request will report it."""
     try:
         return processed(server.handle_metrics())
     except FAILURES:
@@ -256,7 +257,7 @@ def _chat(
     """Run a chat completion.
 
     Args:
-        ahead: tokens of the prompt that have already been read for it.
+        ahead: tokens of the prompt that have already been read for this request.
     """
     silent = body["max_tokens"] == 0  # only reads the prompt; drop the one token it still generates
     done = {"read": ahead, "cached": 0, "generated": 0}

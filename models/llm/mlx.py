@@ -28,7 +28,7 @@ FILES = ("config.json", "tokenizer.json", "tokenizer_config.json")
 WORKING_BYTES = 500 << 20
 JOIN_SECONDS = 1.5
 WANTED = ["*.json", "*.safetensors", "*.model", "*.jinja", "*.txt"]
-"""Files to download of a repository on the hub."""
+"""Patterns of the files to download from a repository on the hub."""
 
 Piece = Chunk | ModelError | None
 
@@ -67,9 +67,9 @@ class MlxModel:
         """Describe the model; `load` loads it.
 
         Args:
-            folder: as published by mlx-community: config, safetensors, tokenizer.
-            name: what the user calls it; default: the folder's name.
-            context_tokens: window to keep to; capped at the model's own.
+            folder: config, safetensors and tokenizer, as mlx-community publishes them.
+            name: the user's name for the model; default: the folder's name.
+            context_tokens: desired window; capped at the model's own.
         """
         self.folder = folder
         self.name = name or folder.name
@@ -137,7 +137,7 @@ class MlxModel:
             job.cancelled.set()
 
     def hold(self) -> AbstractContextManager[None]:
-        """Does nothing: the work is done elsewhere, or not on the CPU."""
+        """Does nothing: the model runs elsewhere, or not on the CPU."""
         return nullcontext()
 
     def count(self, text: str) -> int:
@@ -161,7 +161,7 @@ class MlxModel:
         require_free_memory(self.name, needed, "Close other programs, or choose a smaller model.")
 
     def _live(self, loaded: Future[None]) -> None:
-        """The thread's main function. MLX's arrays belong to the thread that made them."""
+        """The thread's main function. MLX's arrays belong to the thread that created them."""
         loaded.set_running_or_notify_cancel()  # so that nobody can cancel it
         try:
             engine = self._open()
@@ -231,12 +231,12 @@ class MlxModel:
 
 def repository(name: str) -> Path:
     """The folder of `owner/name` (such as mlx-community/NAME): from the hub's local cache or, the
-    first time, from the hub. Unlike the catalogue's models, it is whatever the publisher has today.
+    first time, from the hub. Unlike the catalogue's models, it is whatever is published today.
 
     Raises:
         ModelUnavailable: it is not on this machine and can't be downloaded.
     """
-    from huggingface_hub import snapshot_download  # takes long to import
+    from huggingface_hub import snapshot_download  # slow to import
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
     try:

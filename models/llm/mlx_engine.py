@@ -1,4 +1,4 @@
-"""Runs mlx-lm: prompts to tokens, tokens to text, and a KV cache for each lane.
+"""Runs mlx-lm: turns prompts into tokens and tokens into text, with a KV cache for each lane.
 
 Created and used on one thread. Imported only if MLX is installed.
 """
@@ -119,9 +119,9 @@ class MlxEngine:
         return tokens
 
     def _rewind(self, kept: _LaneCache, prompt: list[int]) -> int:
-        """Drop what the cache holds beyond `prompt`, leaving at least one token to read.
+        """Cut the cache to its common start with `prompt`, leaving at least one token to read.
 
-        Returns how many tokens stay in the cache.
+        Returns how many tokens are left in the cache.
         """
         pairs = zip(kept.tokens, prompt, strict=False)
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
@@ -143,8 +143,8 @@ class MlxEngine:
         room: int,
         goes_on: Callable[[], bool],
     ) -> Generator[int]:
-        """Generated tokens, one by one. `kept.tokens` mirrors the cache: by the time mlx-lm yields
-        a token, it has always fed it to the model."""
+        """Generated tokens, one by one. `kept.tokens` mirrors the cache: mlx-lm always feeds a
+        token to the model before it yields that token."""
         new = prompt[len(kept.tokens) :]
         before = list(kept.tokens)
 
@@ -214,7 +214,7 @@ class MlxEngine:
 
     def _choose_counter(self) -> TokenCounter:
         """Counting message by message is faster than counting whole prompts, but exact only if no
-        token spans a special one; this is tested."""
+        token spans a special one, which is checked."""
         special = frozenset(
             token.content for token in self._tokenizer.get_added_tokens_decoder().values()
         )
@@ -238,7 +238,7 @@ class _Constraint:
         self._begun = False
 
     def __call__(self, tokens: mx.array, logits: mx.array) -> mx.array:
-        """`tokens`: all so far, shape (n,); `logits`: shape (1, vocabulary)."""
+        """`tokens`: all tokens so far, shape (n,); `logits`: shape (1, vocabulary)."""
         if self._begun and not self._matcher.is_stopped():
             newest: Any = tokens[-1].item()
             self._matcher.consume_token(newest)
@@ -247,7 +247,7 @@ class _Constraint:
         return mx.where(allowed, logits, mx.array(-mx.inf, dtype=logits.dtype))
 
     def _allowed(self) -> NDArray[np.bool_]:
-        """Shape (1, vocabulary or a little more)."""
+        """Whether each token is allowed, shape (1, vocabulary or a little more)."""
         if self._matcher.is_stopped():
             return self._end
         fill_next_token_bitmask(self._matcher, self._mask)

@@ -44,8 +44,8 @@ class OpenAICompatible:
 
         Args:
             endpoint: base URL, such as http://127.0.0.1:11434/v1.
-            model: the endpoint's name for it; None or `default` takes the first that it lists.
-            context_tokens: window to keep to; capped at the endpoint's own, if it reports one.
+            model: the endpoint's name for the model; None or `default` takes the first one listed.
+            context_tokens: desired window; capped at the endpoint's own, if it reports one.
             timeout_s: longest wait for the next piece of an answer, including the first.
         """
         self.endpoint = endpoint.rstrip("/")
@@ -66,7 +66,7 @@ class OpenAICompatible:
         """Ask the endpoint for its models and its capabilities.
 
         Raises:
-            ModelFailed: nobody answers there, the key is refused, or it has no such model.
+            ModelFailed: no server answers, the key is refused, or the model doesn't exist there.
         """
         if self._client is not None:
             return
@@ -75,7 +75,7 @@ class OpenAICompatible:
                 self._client = httpx.AsyncClient(
                     headers=self._headers,
                     timeout=httpx.Timeout(self._timeout_s, connect=CONNECT_SECONDS),
-                    trust_env=not self._is_here,  # no proxy for what stays on this machine
+                    trust_env=not self._is_here,  # no proxy within this machine
                 )
                 reply = await self._client.get(f"{self.endpoint}/models")
                 names = _names(self._accepted(reply, may_lack=True))
@@ -96,7 +96,7 @@ class OpenAICompatible:
         assert self._client is not None
         silent = request.max_tokens == 0
         if silent and not (self._is_here or self._slots):
-            # A remote service may bill what it reads ahead, and then discard it.
+            # A remote service may charge for reading ahead, and then discard the result.
             yield Chunk("", Usage(0, 0, 0))
             return
         usage: Usage | None = None
@@ -117,7 +117,7 @@ class OpenAICompatible:
         yield Chunk("", usage or Usage(self.count_messages(request.messages), 0, pieces))
 
     def hold(self) -> AbstractContextManager[None]:
-        """Does nothing: the work is done elsewhere, or not on the CPU."""
+        """Does nothing: the model runs elsewhere, or not on the CPU."""
         return nullcontext()
 
     def count(self, text: str) -> int:
@@ -165,7 +165,7 @@ class OpenAICompatible:
         return body
 
     async def _recognise_llama_server(self) -> None:
-        """Recognise llama-server by its own endpoints, beside the common interface."""
+        """Recognise llama-server by the endpoints that it has besides the common interface."""
         assert self._client is not None
         root = self.endpoint.removesuffix("/v1")
         probe = await self._client.post(f"{root}/tokenize", json={"content": "one two"})
@@ -192,9 +192,9 @@ class OpenAICompatible:
             counter.close()
 
     def _choose_model(self, names: list[str]) -> None:
-        """Take the first listed model if none was named; refuse one that is not listed.
+        """Take the first listed model if none was named; refuse a name that is not listed.
 
-        llama-server answers to any name with its one model.
+        llama-server accepts any name, as it has only one model.
         """
         if self.name == "default" and names:
             self.name = names[0]
@@ -226,7 +226,7 @@ class OpenAICompatible:
             yield
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise ModelFailed(
-                f"Nobody answers at {self.endpoint}.", mend="Start the model server there."
+                f"No server answers at {self.endpoint}.", mend="Start the model server there."
             ) from error
         except httpx.TimeoutException as error:
             raise ModelFailed(
@@ -260,7 +260,7 @@ class OpenAICompatible:
                 return
             event: dict[str, Any] = json.loads(data)
             if "error" in event:
-                raise ModelFailed(f"{self.endpoint} broke off: {_reason(event)}.")
+                raise ModelFailed(f"The answer from {self.endpoint} broke off: {_reason(event)}.")
             choices = event.get("choices") or [{}]
             finished = finished or choices[0].get("finish_reason") is not None
             yield event

@@ -1,10 +1,10 @@
-"""Keeps special tokens out of messages, so that no model reads anything in them as structure.
+"""Keeps special tokens out of messages, so that no model takes anything in them for structure.
 
 A chat template puts messages between marks (`<|im_end|>`, `[/INST]`, `</s>`), and engines look for
-these marks in the whole rendered prompt, including what somebody said. So here a blank is inserted
-into each sequence that some template or tokenizer takes for a mark: a special token is recognised
-by its exact spelling only. What is stored and shown is unchanged; only what an engine receives
-differs.
+these marks in the whole rendered prompt, including the words that somebody said. So a blank is
+inserted into each sequence that some template or tokenizer takes for a mark: a special token is
+recognised by its exact spelling only. The text that is stored and shown is unchanged; only an
+engine receives the changed text.
 
 Marks are recognised by shape, since there are more of them than any list holds:
 
@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from models.interfaces import Message
 
 _LINE_END = re.compile("\r\n?|[\x0b\x0c\x1c-\x1f\x85\u2028\u2029]")
-"""Everything that some program takes for a line end."""
+"""All character sequences that some program takes for a line end."""
 
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e"
@@ -68,7 +68,7 @@ TAG_WORDS = frozenset(
         *("filename", "reponame", "commit"),
     }
 )
-"""Tags of one plain word that some vocabulary or template uses, or that name a speaker."""
+"""Words that alone form a tag in some vocabulary or template, or that name a speaker."""
 
 
 def without_special_tokens(text: str) -> str:
@@ -89,7 +89,8 @@ def without_special_tokens(text: str) -> str:
 
 
 def engine_messages(messages: Sequence[Message]) -> list[dict[str, str]]:
-    """Messages in the form of chat interfaces and templates. The only way to an engine."""
+    """Messages in the form that chat interfaces and templates take. Every message that an engine
+    receives passes through here."""
     return [
         {"role": each.role, "content": without_special_tokens(each.content)} for each in messages
     ]

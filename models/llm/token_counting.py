@@ -1,7 +1,7 @@
 """Exact token counts, without asking the engine where possible.
 
-A GGUF file contains its vocabulary, merges and template. They give a tiktoken `Encoding` and a
-Jinja template, with which a prompt is counted exactly, in this process, within microseconds. Other
+A GGUF file contains its vocabulary, merges and template. From these, a tiktoken `Encoding` and a
+Jinja template are built, which count a prompt exactly, in this process, in microseconds. Other
 kinds of vocabulary (SentencePiece, WordPiece) have no tiktoken form; for those, `vocabulary_from`
 returns None and the caller asks the engine.
 
@@ -33,8 +33,8 @@ _GPT2 = (
     r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"  # OpenAI GPT-2
 )
 _SMOLLM = (
-    # Single digits first, then GPT-2 on the text in between: white space before a digit ends a
-    # stretch of it, so it is not split.
+    # Single digits first, then GPT-2 on each stretch of text in between: white space before a
+    # digit ends a stretch, so the white space is not split.
     r"\p{N}|'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?![^\s\p{N}])|\s+"
 )
 _AFTER_WORDS = r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -72,7 +72,7 @@ _CONTROL, _USER_DEFINED = 3, 4
 _BOS_BY_DEFAULT = frozenset({"llama3", "llama-v3", "llama-bpe", "falcon3", "tekken"})
 
 NO_THINKING = {"enable_thinking": False}
-"""Arguments for templates that support thinking."""
+"""Arguments that switch thinking off in templates that support it."""
 
 PROBE = (
     "It's 3:07 p.m. on 2024-11-05, and I'll say: \"naïve café\" — 漢字, дом, 🙂!\n\n"
@@ -82,7 +82,7 @@ PROBE = (
 
 
 class TokenCounter(Protocol):
-    """Counts tokens like the engine does."""
+    """Counts tokens as the engine does."""
 
     def count(self, text: str) -> int: ...
 
@@ -147,8 +147,8 @@ def vocabulary_from(header: Header) -> Vocabulary | None:
 def _ranks(merges: Sequence[str]) -> dict[bytes, int]:
     """Bytes → merge order, which determines a BPE encoding.
 
-    The numbers are positions in the list of merges, not the model's token ids: these need not
-    follow that order, and only the number of tokens matters.
+    The numbers are positions in the list of merges, not the model's token ids: these ids need
+    not follow that order, and only the number of tokens matters.
     """
     alphabet = _byte_alphabet()
     ranks = {bytes([byte]): byte for byte in alphabet.values()}
@@ -172,7 +172,7 @@ def _byte_alphabet() -> dict[str, int]:
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):
-    """A faster sandbox for what templates ask per message: whether it is the first or last."""
+    """A sandbox in which templates can check faster whether a message is the first or last."""
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
         if isinstance(obj, LoopContext) and not attr.startswith("_"):
@@ -217,7 +217,7 @@ class ChatTemplate:
                 **self._special,
             )
         except TemplateError as error:
-            raise ModelFailed(f"The model's chat template refuses this: {error}.") from error
+            raise ModelFailed(f"The chat template refuses the messages: {error}.") from error
 
 
 def _refuse(message: str) -> NoReturn:
@@ -245,13 +245,13 @@ class VocabularyCounter:
         return int(vocabulary.adds_bos) + self._sum(self._split_special(prompt))
 
     def _sum(self, pieces: list[str]) -> int:
-        """Tokens of a text cut at special tokens: every odd piece is one, and counts as one."""
+        """Tokens of a text cut at special tokens: every odd piece is one, counted as 1."""
         count = self._vocabulary.count_plain
         return len(pieces) // 2 + sum(self._known.get(text, count) for text in pieces[::2])
 
 
 class CountCache:
-    """Counts by hash of the text, so that no forgotten word stays here.
+    """Counts by hash of the text, so that no words remain here after being forgotten.
 
     Python's string hash has 64 bits and a random key per process; together with the length, two
     texts of one conversation never collide.
@@ -262,7 +262,7 @@ class CountCache:
         self._counts: dict[tuple[int, int], int] = {}
 
     def get(self, text: str, count: Callable[[str], int]) -> int:
-        """The cached count, otherwise `count(text)`. Thread-safe: at worst it is counted twice."""
+        """The cached count, or else `count(text)`. Thread-safe: at worst, text is counted twice."""
         if not text:
             return 0
         key = (hash(text), len(text))
@@ -278,8 +278,8 @@ class CountCache:
 class EngineCounter:
     """Counts by asking the engine, for vocabularies that tiktoken can't express.
 
-    Blocking; about a millisecond per question on the same machine. `client` must be bound to the
-    address of a llama.cpp server, and is closed with this.
+    Blocking; about a millisecond per request on the same machine. `client` must be bound to the
+    address of a llama.cpp server; `close` closes it.
     """
 
     def __init__(self, client: httpx.Client) -> None:
@@ -323,7 +323,7 @@ def _splitter(words: frozenset[str]) -> Callable[[str], list[str]]:
 
 
 def agree(ours: TokenCounter, engine: TokenCounter) -> bool:
-    """Whether both count the same for a text with all kinds of characters, alone and in a
+    """Whether both counters agree on a text with all kinds of characters, by itself and in a
     conversation.
 
     Raises:
@@ -340,7 +340,7 @@ def agree(ours: TokenCounter, engine: TokenCounter) -> bool:
 
 
 def _count_or_refusal(counter: TokenCounter, messages: Sequence[Message]) -> int | None:
-    """None if the template refuses: not all of them support a system message."""
+    """The count; None if the template refuses the messages, such as a system message."""
     try:
         return counter.count_messages(messages)
     except ModelFailed:

@@ -1,9 +1,9 @@
 """Measures how fast a language model runs on this machine, in a process of its own.
 
-A running conversation's model would not do, even if it is the same one. Its background lane reads a
-few tokens at a time, so that it can be interrupted, and is far slower than the conversation's lane:
-on two cores a 1.5B model reads 28 tokens per second in the former and 65 in the latter. Also, a
-separate process can be killed as soon as somebody speaks.
+A running conversation's process can't be used, even if it has the same model. Its background lane
+reads a few tokens at a time, so that it can be interrupted, and is far slower than the
+conversation's lane: on two cores a 1.5B model reads 28 tokens per second in the former and 65 in
+the latter. Also, a separate process can be killed as soon as somebody speaks.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ PROMPT = (
     "of oil and a clean cloth. He wiped the lenses, trimmed the wick, and waited for the first "
     "ships to pass the headland on their way home. Count from one to a hundred."
 )
-"""About `READ_TOKENS` long, with an answer longer than `WRITTEN_TOKENS`."""
+"""About `READ_TOKENS` long; its answer is longer than `WRITTEN_TOKENS`."""
 
 
 class Moment(NamedTuple):
@@ -54,8 +54,8 @@ class Benchmark:
     """Measures the better model of the profile `default`, when due.
 
     Args:
-        threads: for writing, as in a conversation; None: what suits the machine.
-        log: file for what native code prints; None discards it.
+        threads: for writing, as in a conversation; None: as many as suit the machine.
+        log: file for the output of native code; None discards it.
     """
 
     def __init__(
@@ -89,12 +89,12 @@ class Benchmark:
         return model
 
     async def run(self, model: str) -> bool:
-        """Measure a model. Returns whether the result was kept, which means that the machine was
-        not busy. Cancelling kills the model's process at once.
+        """Measure a model. Returns whether the result was stored, that is, the machine was not
+        busy. Cancelling kills the model's process at once.
 
         Raises:
             ModelMissing, ModelCorrupt: the model's file is missing or damaged.
-            ModelFailed: its process failed.
+            ModelFailed: the model's process failed.
         """
         weights = self._store.weights(model)
         try:
@@ -109,7 +109,7 @@ class Benchmark:
             measured.reading,
             measured.writing,
             100 * measured.share,
-            "kept" if kept else "the machine was busy",
+            "stored" if kept else "not stored, as the machine was busy",
         )
         return kept
 
@@ -121,7 +121,7 @@ async def measure(
 
     Args:
         threads: for writing. Prompts are read with all cores.
-        log: file for what native code prints; None discards it.
+        log: file for the output of native code; None discards it.
 
     Raises:
         ModelCorrupt: llama.cpp can't load the file.

@@ -1,5 +1,5 @@
-"""What is known about the machines that share a cache of models: above all, how fast a language
-model was there, and how fast one has to be for a conversation."""
+"""Facts about the machines that share a cache of models, above all how fast a language model ran on
+them; and the speed that a conversation requires."""
 
 import json
 import logging
@@ -22,8 +22,8 @@ SPEECH_TOKENS_PER_S = 5.0
 """Writing at this rate keeps up with speaking: at its normal pace, the Piper voice speaks 4.0 to
 4.3 tokens of Qwen2.5 per second."""
 FIRST_CLAUSE_S = 4.0
-"""Longest acceptable wait for the first clause, in seconds. Generous on purpose: a model that
-answers twice as many questions correctly is worth waiting for."""
+"""Longest acceptable wait for the first clause, in seconds. The limit is generous on purpose: a
+model that answers twice as many questions correctly is worth waiting for."""
 READ_TOKENS = 60
 """Tokens that a turn typically adds to a prompt whose beginning is cached."""
 CLAUSE_TOKENS = 10
@@ -31,20 +31,20 @@ CLAUSE_TOKENS = 10
 CALM_SHARE = 0.8
 """A measurement counts if the model got at least this share of the processor time it could use. On
 two cores it gets 0.94 to 0.98 when nothing else is running, and less than 0.5 next to one or two
-programs that take all they can get; there it writes 2 tokens per second instead of 28."""
+programs that take all they can get; then it writes 2 tokens per second instead of 28."""
 
 KEPT = 3
-"""Measurements kept per model. All of them are needed to outweigh the estimate, as any one may have
-been made under conditions that nobody noticed."""
+"""Number of measurements stored per model. It takes all of them to outweigh the estimate, as any
+single one may have been made under conditions that nobody noticed."""
 UNSETTLED = timedelta(hours=1)
 """Time between measurements while some are missing, or the newest contradicts the others."""
 TOO_SLOW_AGAIN = timedelta(days=1)
 RENEWED = timedelta(days=7)
-"""Time between measurements of a fast enough model. One found too slow is measured again sooner,
-because an unnecessarily small model costs the user more."""
+"""Time between measurements of a fast enough model. A model that is too slow is measured again
+sooner, because using an unnecessarily small model costs the user more."""
 OBSOLETE = frozenset({"speeds"})
-"""Keys of earlier versions. These speeds were recorded without the machine's load, so they say
-nothing about the model."""
+"""Keys that earlier versions wrote. Those speeds were recorded without the machine's load, so they
+say nothing about the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Measurement(Speed):
 
     Args:
         share: processor time that the model's process got, relative to what its threads could use.
-        at: when it was made, in UTC.
+        at: time of the measurement, in UTC.
     """
 
     share: float
@@ -98,8 +98,8 @@ def typical(measurements: Sequence[Speed]) -> Speed:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """A JSON file with one object per machine. If it is lost, the processor is probed and the model
-    measured again."""
+    """A JSON file with one object of facts per machine. If the file is lost, the processor is
+    probed and the model measured again."""
 
     path: Path
 
@@ -132,7 +132,7 @@ class Notes:
     # -- measured speeds ------------------------------------------------------------------------
 
     def keep(self, hardware: Hardware, model: str, measurement: Measurement) -> bool:
-        """Keep a measurement, unless the machine was busy; returns whether it was kept."""
+        """Store a measurement, unless the machine was busy; returns whether it was stored."""
         if not measurement.calm:
             return False
         kept = [*self.measurements(hardware, model), measurement][-KEPT:]

@@ -19,13 +19,13 @@ from models.selection.machine_records import (
 )
 
 ENOUGH_RAM_BYTES = 7 << 30
-"""Memory for a model of the 1.5B class. Machines sold with 8 GB report somewhat less."""
+"""Bytes of memory for a model of the 1.5B class. Machines sold with 8 GB report somewhat less."""
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Names in the catalogue, by role. `stand_in` is a faster encoder, which recall uses when the
-    other one is late; None if there is only one."""
+    """Names in the catalogue, by role. `stand_in` is a faster encoder, which recall uses if
+    `encoder` is late; None if there is only one."""
 
     name: str
     stt: str
@@ -36,7 +36,7 @@ class Profile:
 
     @property
     def encoders(self) -> tuple[str, ...]:
-        """The faster one first."""
+        """The encoders, the faster one first."""
         return (self.encoder,) if self.stand_in is None else (self.stand_in, self.encoder)
 
     @property
@@ -59,19 +59,20 @@ On two cores that exceeds a recall's deadline, unless it starts while the user i
 PROFILE_NAMES = ("tiny", "small", "default")
 
 STRONG = ("qwen2.5-1.5b-instruct", "qwen2.5-coder-1.5b-instruct")
-"""For a CPU, best first: the general chat model, which only the hub has, then a mirrored one."""
+"""Language models for a CPU, best first: a general chat model, which only the hub has, then one
+that wheels contain too."""
 
 APPLE_MODELS = ("qwen2.5-1.5b-instruct-mlx", *STRONG)
 
 
 class Ground(StrEnum):
-    """What a choice is based on; a change of it is reported to the user."""
+    """What a choice is based on; a change of the ground is reported to the user."""
 
     FIXED = "fixed"
     """The profile names the model."""
     FITS = "fits"
     MEMORY = "memory"
-    """There is too little for a better model."""
+    """There is too little memory for a better model."""
     SPEED = "speed"
     """A better model would be too slow."""
     ABSENT = "absent"
@@ -99,7 +100,7 @@ class Choice:
         return None if self.profile.llm in self.candidates else self.candidates[0]
 
     def is_news(self, hardware: Hardware, notes: Notes) -> bool:
-        """True if this choice differs from the one last reported to the user; records it."""
+        """Whether this choice differs from the last one reported; if so, records it as reported."""
         reported = f"{self.profile.llm} {self.ground}"
         if notes.of(hardware).get("told") == reported:
             return False
@@ -117,10 +118,10 @@ def choose_profile(
 ) -> Choice:
     """The models of a profile. Needs no network; `default` probes the processor once.
 
-    Among equally suitable language models, it takes the best that is on the machine, otherwise the
-    one chosen last time, otherwise the best. If none of them is on the machine, but another
-    language model of `default` is, it takes that one, so that what worked yesterday needs no
-    download today.
+    Among the suitable language models, it takes the best that is on the machine, otherwise the one
+    chosen last time, otherwise the best. If no suitable model is on the machine, but another
+    language model of `default` is, it takes that one, so that an assistant that worked yesterday
+    needs no download today.
 
     Args:
         anew: for a download. Probes again, in case the machine was busy the first time (the better
@@ -136,7 +137,7 @@ def choose_profile(
     if name != "default":
         fixed = TINY if name == "tiny" else SMALL
         title = store.catalogue.get(fixed.llm).title
-        return Choice(fixed, f"{title}, as the profile {name} has it.", (fixed.llm,))
+        return Choice(fixed, f"{title}, as the profile {name} specifies.", (fixed.llm,))
     notes = notes_in(store.cache)
     candidates, ground, why = _for_machine(hardware, store, notes, probe, anew)
     before = notes.of(hardware).get("llm")
@@ -154,7 +155,7 @@ def choose_profile(
 
 def to_measure(hardware: Hardware, store: ModelStore) -> str | None:
     """The model on this machine whose measured speed decides the choice for `default`: the better
-    one, whether in use or found too slow. None if speed does not matter."""
+    one, whether it is in use or was too slow. None if speed does not matter."""
     if hardware.ram_bytes < ENOUGH_RAM_BYTES or hardware.apple_silicon:
         return None
     ready = _ready(store, STRONG)
@@ -215,7 +216,7 @@ def _too_slow(measured: Speed) -> str:
 
 
 def _rate(tokens_per_s: float) -> str:
-    """Rounded down, so that what just misses a limit doesn't seem to meet it."""
+    """Rounded down, so that a speed just below a limit doesn't seem to meet it."""
     tenths = math.floor(10 * tokens_per_s)
     return f"{tenths // 10}" if tokens_per_s >= 10 else f"{tenths / 10:g}"
 
@@ -228,9 +229,9 @@ def pull_choice(
     stop: threading.Event | None = None,
     arrived: Callable[[PullResult], None] = lambda _pulled: None,
 ) -> Choice:
-    """Download a profile's models; as language model, the best that a source serves.
+    """Download a profile's models, among them the best language model that a source serves.
 
-    Returns the resulting choice; `arrived` is called with each model. Raises like
+    Returns the resulting choice; `arrived` is called with each downloaded model. Raises like
     `ModelStore.pull`.
     """
     others = [name for name in choice.profile.models if name != choice.profile.llm]
@@ -258,5 +259,5 @@ def _after_download(
         title = store.catalogue.get(choice.profile.llm).title
         reason = store.catalogue.get(llm).title + reason.removeprefix(title)
     if refused:
-        reason = f"{reason} A better one could not be downloaded. {refused[0]}"
+        reason = f"{reason} A better model could not be downloaded. {refused[0]}"
     return replace(choice, profile=replace(choice.profile, llm=llm), reason=reason)

@@ -17,7 +17,7 @@ from models.selection.profiles import Choice, Profile, choose_profile
 
 @dataclass(frozen=True, slots=True)
 class ModelSelection:
-    """What is needed to build models: the cache, this machine, and the choice for it."""
+    """The inputs for building models: the cache, this machine, and the choice for it."""
 
     store: ModelStore
     hardware: Hardware
@@ -83,8 +83,8 @@ def model_path(
 
 
 def wanted_models(settings: Settings, shop: ModelSelection) -> list[str]:
-    """Names in the catalogue to have on this machine; the user's own files and servers need no
-    download."""
+    """The catalogue's models that the settings need on this machine; the user's own files and
+    servers need no download."""
     served = settings.llm.endpoint is not None or settings.llm.engine == "openai"
     named = (
         settings.stt.model or shop.profile.stt,

@@ -2,13 +2,13 @@
 
 Whisper always encodes 30 s, of which a spoken turn fills three. The encoder's cost falls with its
 window, so the window here is just long enough; decoding is greedy and without timestamps. Two
-things keep that safe:
+things make that safe:
 
 - The *features* are padded with zeros, never cut to the real length: a decoder that doesn't see the
   silence after the words repeats them endlessly.
 - A result that seems to run on, or is unsure, is decoded again with a beam, which costs little as
-  the encoding is there. If it still runs on or is a guess, it is decoded with faster-whisper's
-  defaults: 30 s window, beam, rising temperature.
+  the encoding already exists. If the result still runs on or is a guess, the audio is decoded with
+  faster-whisper's defaults: 30 s window, beam, rising temperature.
 """
 
 import logging
@@ -30,33 +30,33 @@ FULL_FRAMES = 3000
 """Frames of the window that Whisper was trained on: 30 s."""
 SAMPLES_PER_FRAME = 160
 AFTER_SPEECH_FRAMES = 500
-"""Frames of silence after the audio that the window has at least."""
+"""Minimum number of frames of silence in the window after the audio."""
 SHORTEST_SAMPLES = 400
-"""One analysis window of the spectrogram; shorter audio is padded with silence."""
+"""Samples in one analysis window of the spectrogram; shorter audio is padded with silence."""
 
 COMPRESSION_LIMIT = 2.4
-"""Text that zlib compresses by more than this repeats itself (faster-whisper's own limit)."""
+"""Compression ratio by zlib above which text repeats itself (faster-whisper's own limit)."""
 DOUBT_LIMIT = -1.0
 """Mean log probability below which the text is a guess (faster-whisper's own limit)."""
 SILENCE_LIMIT = 0.6
 """Probability of silence above which a guess isn't worth a second try (faster-whisper's own)."""
 UNSURE_LIMIT = -0.5
-"""Mean log probability below which a beam is worth its 30–60 ms: a third of the recordings, and one
-point less word error with tiny.en."""
+"""Mean log probability below which a beam is worth its 30–60 ms. This applies to a third of the
+recordings, and lowers the word error rate of tiny.en by one point."""
 SECOND_TRY_BEAM = 5
 LONG_S = 8.0
-"""Seconds above which audio is decoded with timestamps: without them, the decoder may stop at a
-pause. With them it says how far it came, and the rest is decoded separately."""
+"""Seconds above which audio is decoded with timestamps: without timestamps, the decoder may
+stop at a pause; with them, it reports how far it got, and the rest is decoded separately."""
 LEAST_REST_S = 1.5
 """Seconds below which the rest isn't decoded: usually it is silence after the words."""
 TIMESTAMP_S = 0.02
 GRACE_S = 4
-"""Beyond this many seconds there is at least one token per second, or the decoder stopped at a
-pause."""
+"""Seconds. Speech has at least one token for every second beyond these; with fewer, the decoder has
+stopped at a pause."""
 
 LAST_TRY_TEMPERATURES = (0.0, 0.4)
 SENTENCE_WORDS = 4
-"""Shorter phrases are repeated on purpose: "come on, come on"."""
+"""Minimum words of a suspicious repetition; people repeat shorter phrases ("come on, come on")."""
 
 AUTO = "auto"
 REQUIRED_FILES = ("model.bin", "config.json", "tokenizer.json")
@@ -161,10 +161,10 @@ class _Decoded:
     log_probability: float
     no_speech: float
     until_s: float | None = None
-    """How far into the audio the text reaches; None if the decoder didn't say."""
+    """How far into the audio the text reaches; None if the decoder didn't report it."""
 
     def is_doubtful(self, length: _Length) -> bool:
-        """Whether it runs on, ends early, or is a guess where there seems to be speech."""
+        """Whether the text runs on, ends early, or is a guess where there seems to be speech."""
         if not length.least <= self.tokens <= length.likely:
             return True
         if compression_ratio(self.text) > COMPRESSION_LIMIT:
@@ -174,7 +174,7 @@ class _Decoded:
         return self.log_probability < DOUBT_LIMIT and self.no_speech <= SILENCE_LIMIT
 
     def is_unsure(self, length: _Length) -> bool:
-        """Whether it is doubtful, or worth a second look."""
+        """Whether the text is doubtful, or worth decoding with a beam."""
         if self.is_doubtful(length) or repetition_count(self.text) > 1:
             return True
         return self.log_probability < UNSURE_LIMIT and self.no_speech <= SILENCE_LIMIT
@@ -297,8 +297,8 @@ class _Engine:
     ) -> Transcription:
         """Decode again with faster-whisper's own window, beam, and its first temperatures.
 
-        Higher ones cost seconds and seldom help. It drops what it considers silence; in that case
-        the previous try's doubts are reported.
+        Higher temperatures cost seconds and seldom help. faster-whisper drops segments that it
+        considers silent; if it drops all, the previous try's doubts are reported.
         """
         waveform = audio.astype(np.float32) / 32768.0
         found, _ = self._model.transcribe(
@@ -318,7 +318,7 @@ class _Engine:
 
 
 def _joined(parts: list[_Decoded]) -> _Decoded:
-    """Join the parts of one segment; doubt is averaged over tokens, silence is the first part's."""
+    """Join the parts of one segment; doubt is averaged over tokens; silence is the first part's."""
     tokens = sum(part.tokens for part in parts)
     doubt = sum(part.log_probability * (part.tokens + 1) for part in parts) / (tokens + len(parts))
     text = " ".join(part.text for part in parts if part.text)
@@ -328,7 +328,7 @@ def _joined(parts: list[_Decoded]) -> _Decoded:
 def repetition_count(text: str) -> int:
     """How often the text repeats the same words: 3 for "Repeat. Repeat. Repeat.", usually 1.
 
-    People do say "no, no, no", so it is a reason to listen again, not to disbelieve.
+    People do say "no, no, no", so repetition is a reason to decode again, not to reject the text.
     """
     words = re.findall(r"\w+", text.lower())
     count = len(words)

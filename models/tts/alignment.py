@@ -1,6 +1,6 @@
 """Finds which sounds of a synthesized clause belong to which written word.
 
-A voice reports the length of every phoneme, in groups that espeak made from the text. Groups are
+A voice reports the length of every phoneme, in groups that espeak formed from the text. Groups are
 usually words, but not always: "of the" becomes one, "24" becomes two. Dynamic programming over the
 number of sounds finds the most plausible assignment that keeps the order.
 """
@@ -29,7 +29,7 @@ UNEVEN = 0.8
 
 
 def estimated_phonemes(word: str) -> float:
-    """Roughly how many sounds an English word has. Each digit is a word; capitals are spelled."""
+    """Roughly how many sounds an English word has. A digit is a word; capitals are spelled out."""
     letters = re.sub(r"[^\w]", "", word)
     digits = sum(character.isdigit() for character in letters)
     if digits:
@@ -62,7 +62,7 @@ AlignmentStep = tuple[int, int, int, int]
 
 
 def _path(expected: list[float], groups: list[PhonemeGroup]) -> list[AlignmentStep]:
-    """Steps (first word, end word, first group, end group) that together cover all."""
+    """Steps (first word, end word, first group, end group) that together cover everything."""
     rows, columns = len(expected), len(groups)
     best: dict[tuple[int, int], tuple[float, AlignmentStep | None]] = {(0, 0): (0.0, None)}
     for i in range(rows + 1):

@@ -22,10 +22,10 @@ from models.tts.trimming import Trimmer
 PAUSES_S = {".": 0.22, "!": 0.22, "?": 0.22, ",": 0.12, ";": 0.16, ":": 0.16}
 """Maximum seconds of silence kept after the last sound, by the mark that ends the text."""
 RUN_ON_S = 0.05
-"""The same if the text goes on without a mark."""
+"""Maximum seconds of silence kept if the text ends without a mark."""
 PEAK = 0.75
 """Peak of the warm-up, as a fraction of full scale. It sets one gain for everything the voice says:
-levelling every clause by itself, as Piper does, makes neighbours differ by 4 dB."""
+levelling each clause separately, as Piper does, makes consecutive clauses differ by 4 dB."""
 QUIET = 0.008
 """Fraction of the peak below which sound counts as silence."""
 WARM_UP = "Hello, I am listening."

@@ -1,8 +1,9 @@
 """A Piper voice cut in two, so that sound starts before a sentence is done.
 
 A voice is one network of two halves: text to frames (pronunciation and melody of the whole
-sentence) and frames to sound. The second half takes two thirds of the time and looks only a few
-frames around, so it can run piece by piece, with exactly the samples that the whole would have.
+sentence) and frames to sound. The second half takes two thirds of the time, and each frame's sound
+depends only on a few frames around it. So it can run piece by piece, and still yields exactly the
+samples that it would yield for the whole sentence.
 """
 
 from collections.abc import Iterator
@@ -33,7 +34,7 @@ waits for it; each is decoded well within the time that the previous one plays."
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """A sentence between the two halves.
+    """The data of a sentence that the first half passes to the second.
 
     `lengths` has the number of frames of each phoneme id; `conditions` are further inputs of the
     decoder, such as the speaker.
@@ -48,7 +49,7 @@ class Frames:
 
 
 class NotSplittable(ValueError):
-    """The network isn't structured as Piper's exporter does it."""
+    """The network isn't structured like those of Piper's exporter."""
 
 
 class Network(Protocol):
@@ -141,16 +142,16 @@ def _inputs(config: PiperConfig, ids: list[int], pace: float) -> dict[str, NDArr
 def _open_session(model: bytes | str) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     # One thread is fastest whenever another core is busy; while the assistant speaks, the language
-    # model keeps it busy.
+    # model keeps one busy.
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    # Planning memory reuse takes 1.6 s while loading a voice, and makes it no faster.
+    # Planning memory reuse takes 1.6 s while loading a voice, and makes the voice no faster.
     options.enable_mem_reuse = False
     # A memory layout would be kept for every sentence length: 60 MB after a dozen.
     options.enable_mem_pattern = False
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    # It keeps the network's bytes in case it is reloaded for another processor: drop them.
+    # onnxruntime keeps the network's bytes, to reload it for another processor: drop them.
     session._model_bytes = None
     return session
 
@@ -158,7 +159,7 @@ def _open_session(model: bytes | str) -> onnxruntime.InferenceSession:
 def _split(model: onnx.ModelProto) -> tuple[onnx.ModelProto, onnx.ModelProto, str]:
     """Cut the graph before the decoder, and add the phonemes' lengths as an output.
 
-    Returns both halves, and the name of what is passed from one to the other.
+    Returns both halves, and the name of the tensor passed from the first to the second.
     """
     graph = model.graph
     first = [node for node in graph.node if node.name == FIRST_OF_DECODER]

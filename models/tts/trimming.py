@@ -13,7 +13,7 @@ class Trimmer:
     """Passes on one sentence's samples from its first sound to a pause after its last.
 
     Args:
-        rate: Hz.
+        rate: sample rate in Hz.
         quiet: root mean square over 5 ms below which sound counts as silence.
         pause_s: maximum seconds of silence kept after the last sound.
     """
@@ -29,7 +29,7 @@ class Trimmer:
         """Samples cut from the beginning so far."""
 
     def feed(self, samples: Samples) -> Samples:
-        """The samples that are certain to be needed; silence is held until a sound follows it."""
+        """Add samples; returns those surely needed: silence is held back until a sound follows."""
         known = np.concatenate((self._held, samples))
         loud = self._loud_frames(known)
         if not len(loud):

@@ -1,1 +1,1 @@
-"""Speed: how long the assistant takes, and what it costs the machine."""
+"""Measures how long the assistant takes, and how much of the machine it uses."""

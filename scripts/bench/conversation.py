@@ -1,4 +1,4 @@
-"""A long conversation, typed to the `assistant` command: what the model reads for each turn."""
+"""Types a long conversation to the `assistant` command, and counts the tokens each turn reads."""
 
 import sys
 import tempfile
@@ -22,10 +22,10 @@ from scripts.common.rows import read_rows
 from scripts.common.statistics import percentile, rounded
 
 ALLOWED_OVER = 16
-"""Tokens that a turn may read beside its newest message, the memories and the date, which is told
-where the words may depend on it: marks of the template."""
+"""Tokens of the chat template that a turn may read besides its newest message, the memories and the
+date (which is in the prompt only if the words may depend on it)."""
 GROWTH_ALLOWED = 5.0
-"""Per cent of memory after turn 10."""
+"""Per cent by which the memory in use may grow after turn 10."""
 EARLY_TURN = 10
 ASKED_EVERY = 3
 
@@ -38,7 +38,7 @@ ASK = ("What do you think?", "Why would that be?", "What should I say?", "Is tha
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """`block_tokens` are of the memories in the prompt, `date_tokens` of the date above it."""
+    """`block_tokens` are those of the memories in the prompt, `date_tokens` those of the date."""
 
     number: int
     read_tokens: int
@@ -52,7 +52,7 @@ class Turn:
 
 
 def messages(count: int, seed: int) -> Iterator[str]:
-    """Different ones of one to four sentences."""
+    """Different messages of one to four sentences."""
     random = Random(seed)
     for _ in range(count):
         said = [
@@ -64,7 +64,7 @@ def messages(count: int, seed: int) -> Iterator[str]:
 
 
 def asking_too(said: Iterable[str], asked: Iterable[str]) -> Iterator[str]:
-    """Every third of them is a question in place of it."""
+    """`said`, with every third message replaced by a question of `asked`."""
     questions = cycle(asked)
     for number, text in enumerate(said, 1):
         yield text if number % ASKED_EVERY else next(questions)
@@ -77,11 +77,11 @@ def converse(
     counter: LlamaCpp,
     pause_s: float = 0.0,
 ) -> tuple[list[Turn], dict[int, Cost]]:
-    """The turns, and the memory in MB after turn 10 and after the last.
+    """The turns, and the memory in use, in MB, after turn 10 and after the last.
 
     Args:
-        folder: holds the home, `home`, if anything was told before.
-        pause_s: after an answer nothing is typed for so long.
+        folder: contains the home, `home`, if the assistant is to have memories.
+        pause_s: seconds to wait after each answer.
 
     Raises:
         Ended: the command ended before the conversation did.
@@ -96,7 +96,7 @@ def converse(
             read.append(assistant.event("turn")["read_tokens"])
             if number in (EARLY_TURN, len(said)):
                 memory[number] = assistant.memory_mb()
-            print(f"turn {number}: {read[-1]} read", file=sys.stderr, flush=True)
+            print(f"turn {number}: {read[-1]} tokens read", file=sys.stderr, flush=True)
             time.sleep(pause_s)
         assistant.finish()
     parts = shown_in(record)
@@ -108,8 +108,8 @@ def converse(
 
 
 def shown_in(record: Path) -> dict[int, tuple[int, int]]:
-    """By turn the tokens of the memories and of the date in its prompt, of a recorded
-    conversation."""
+    """For each turn of a recorded conversation, the tokens of the memories and of the date in its
+    prompt."""
     found: dict[int, tuple[int, int]] = {}
     for row in read_rows(record):
         event = row.get("event", {})
@@ -152,10 +152,10 @@ def measured(
     remembered: int,
     idle: bool,
 ) -> dict[str, Any]:
-    """A whole conversation, with so many exchanges of long ago in the memory.
+    """Measures a whole conversation, with `remembered` old exchanges in the memory.
 
     Raises:
-        AssistantError: something is missing, or the conversation did not come to its end.
+        AssistantError: something is missing, or the conversation did not reach its end.
     """
     flags = ["--profile", profile, *(flags_of(pending=True) if idle else [])]
     if answer_tokens:

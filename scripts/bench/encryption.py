@@ -1,4 +1,4 @@
-"""What encryption at rest costs: everything twice, plain and encrypted, turn by turn in one run."""
+"""Measures the cost of encryption at rest: does everything plain and encrypted, taking turns."""
 
 import tempfile
 import time
@@ -31,13 +31,13 @@ ENCODER = "made-up"
 PASSPHRASE = "correct horse battery staple"
 WARM_UP = 20
 ROUNDS = 2
-"""Of loading; the better one counts."""
+"""Number of times that loading is measured; the best counts."""
 QUERIES = 50
 Sides = Mapping[str, MasterKey | None]
 
 
 def storing(folder: Path, sides: Sides, count: int) -> Figures:
-    """An exchange, committed; the two take turns."""
+    """The time to store and commit an exchange; the two sides take turns."""
     opened = {name: Transcript.open(folder / f"{name}.db", key) for name, key in sides.items()}
     times: defaultdict[str, list[float]] = defaultdict(list)
     for turn in range(1, WARM_UP + count + 1):
@@ -56,7 +56,7 @@ def storing(folder: Path, sides: Sides, count: int) -> Figures:
 
 
 def adding(tables: Mapping[str, MemoryTable], dimensions: int, count: int) -> Figures:
-    """The two memories of an exchange, and then their vectors."""
+    """The time to add the two memories of an exchange, and then their vectors."""
     times: dict[str, list[float]] = {name: [] for name in tables}
     random = np.random.default_rng(5)
     for turn in range(1, count + 1):
@@ -113,7 +113,8 @@ def load(table: MemoryTable, index: UserIndex) -> None:
 
 
 def opening(folder: Path, key: MasterKey) -> Figures:
-    """The key, from the key file: by a passphrase, and by a keyring that answers at once."""
+    """The time to get the key from the key file, with a passphrase and with a keyring that answers
+    at once."""
     home = Home(folder / "home").create()
     settings = Settings()
     found: Figures = {"plain_s": timed(lambda: open_vault(home, settings, ask_nobody).close())[0]}
@@ -127,14 +128,14 @@ def opening(folder: Path, key: MasterKey) -> Figures:
 
 
 def timed(act: Callable[[], object]) -> tuple[float, float]:
-    """Seconds by the clock, and of processor time."""
+    """Seconds that `act` takes, by the clock and of processor time."""
     began, cpu = time.perf_counter(), time.process_time()
     act()
     return round(time.perf_counter() - began, 4), round(time.process_time() - cpu, 4)
 
 
 def measured_once(exchanges: int) -> Figures:
-    """Storing and opening, which the number of memories doesn't change."""
+    """Storing and opening, which don't depend on the number of memories."""
     key = MasterKey.new()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
@@ -143,7 +144,7 @@ def measured_once(exchanges: int) -> Figures:
 
 
 def measured(rows: int, dimensions: int) -> Figures:
-    """Loading and adding, with so many memories."""
+    """Loading and adding, with `rows` memories."""
     with tempfile.TemporaryDirectory() as place:
         sides = {"plain": None, "encrypted": MasterKey.new()}
         return loading(Path(place), sides, rows, dimensions)

@@ -113,7 +113,7 @@ async def test_a_server_that_goes_away_is_reported() -> None:
         with pytest.raises(ModelFailed, match=r"The connection to http://127\.0\.0\.1.* broke off"):
             await asyncio.wait_for(read(), 30)
         assert llm.count("a word or two") == 4, "an estimate"
-        with pytest.raises(ModelFailed, match=r"Nobody answers at http://127\.0\.0\.1"):
+        with pytest.raises(ModelFailed, match=r"No server answers at http://127\.0\.0\.1"):
             await collect(llm, Generation(STORY))
     finally:
         await llm.close()

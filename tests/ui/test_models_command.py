@@ -89,7 +89,7 @@ def test_pulling_a_profile_says_who_served_and_a_model_can_be_removed(
     assert code == 0
     host = hub.url.removeprefix("http://")
     assert {f"{name}: {len(name)} B from {host} in 0 s." for name in TINY.models} <= set(out)
-    assert out[-1] == "Profile tiny. SmolLM2 135M Instruct, as the profile tiny has it."
+    assert out[-1] == "Profile tiny. SmolLM2 135M Instruct, as the profile tiny specifies."
     assert store.missing(TINY.models) == []
     assert run("pull", TINY.stt)[1] == [f"{TINY.stt}: already here and intact."]
     code, [line], _ = run("remove", TINY.stt)

@@ -18,8 +18,8 @@ CODE_REMARK = ("Code", "omitted.")
 
 @dataclass(frozen=True, slots=True)
 class SpokenWord:
-    """A word of a clause, which ends at `clause.spoken[spoken_end]`. Once it has been heard, so has
-    the answer up to `source_end`."""
+    """A word of a clause. The word ends at `clause.spoken[spoken_end]`; once it has been heard, so
+    has the answer up to `source_end`."""
 
     text: str
     source_end: int
@@ -39,8 +39,8 @@ class ClauseLength:
     """How long a clause may get, in spoken words.
 
     Attributes:
-        least: from this many on, it ends at a comma.
-        long: from this many on, it ends before a conjunction.
+        least: from this many words on, the clause ends at a comma.
+        long: from this many on, it also ends before a conjunction.
         most: at this many it ends anywhere.
     """
 
@@ -50,8 +50,8 @@ class ClauseLength:
 
 
 PACES = (ClauseLength(2, 5, 8), ClauseLength(5, 10, 16), ClauseLength(9, 18, 30))
-"""For the first clause, the second, and all others. The first is needed at once; there is time for
-the second while the first is spoken; the rest sound better as whole sentences."""
+"""For the first clause, the second, and all others. The first is needed at once, the second can be
+written while the first is spoken, and the others sound better as whole sentences."""
 
 _CONJUNCTIONS = (
     "and but or so because since although though while when where which who that if unless until "
@@ -62,14 +62,14 @@ _CONJUNCTIONS = (
 class ClauseSplitter:
     """Turns the deltas of one answer into clauses, as early as is sensible.
 
-    `language` as in the settings; symbols are read out in English only.
+    `language` is as in the settings; symbols are read out in English only.
     """
 
     def __init__(self, language: str = "en") -> None:
         self._language = language
         self._stream = WordStream()
         self._words: list[tuple[str, int]] = []
-        """Of the clause that is being put together: each word, and its `source_end`."""
+        """Each word of the clause that is being put together, with its `source_end`."""
         self._read_to = 0
         self._clauses = 0
 
@@ -110,14 +110,14 @@ class ClauseSplitter:
         self._read_to = found.end
 
     def _punctuate(self, mark: str) -> None:
-        """Add a mark to the last word: a comma for a dash that stands alone, a full stop for one
-        that follows an emoji."""
+        """Add the mark of a silent word to the last spoken one: a comma for a lone dash, a full
+        stop for an emoji that ends a sentence."""
         if self._words and self._words[-1][0][-1] not in ".,;:!?":
             text, source_end = self._words[-1]
             self._words[-1] = (f"{text}{mark}", source_end)
 
     def _cut(self) -> list[Clause]:
-        """The clause made of the words so far; none if there is nothing to say."""
+        """End the clause: returns a list that holds it, or [] if it has no words."""
         if not self._words:
             return []
         words: list[SpokenWord] = []

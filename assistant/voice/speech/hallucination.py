@@ -14,15 +14,15 @@ import numpy as np
 from models.interfaces import Samples, Transcription
 
 LEAST_VOICE_S = 0.1
-"""Seconds of voiced windows; even the shortest words, "you" and "help", have 0.2 s."""
+"""Minimum seconds of voiced windows; even the shortest words, "you" and "help", have 0.2 s."""
 CLEAR_VOICE = 0.83
-"""Mean voice probability over voiced windows: people have 0.89 or more, babble 0.74–0.80."""
+"""Minimum mean probability over voiced windows: people have 0.89 or more, babble 0.74–0.80."""
 CERTAIN_VOICE = 0.9
-"""Mean voice probability from which even a mumbled "you" is speech, though Whisper calls it
-silence."""
+"""Mean voice probability at or above which even a mumbled "you" counts as speech, though Whisper
+calls it silence."""
 SILENCE_LIKELY = 0.6
 GUESSED = -1.0
-"""Mean log probability of the text: people go down to -0.99, noise has -0.5 to -2.2."""
+"""Minimum mean log probability of the text: people go down to -0.99, noise has -0.5 to -2.2."""
 MOST_CHARACTERS_PER_S = 45.0
 """Characters of text per second of voice: fast speech has 25, and 31 if few windows are voiced."""
 ABOVE_NOISE = 1.4
@@ -72,6 +72,6 @@ def why_not_speech(heard: Transcription, segment: SpeechSegment) -> str | None:
         "it is no louder than the noise": loudness(segment.samples) < noise,
     }
     held = [doubt for doubt, holds in doubts.items() if holds]
-    # One alone proves nothing: a whispered word is unclear, a short one looks like silence.
+    # One doubt proves nothing: a whispered word is unclear, a short one looks like silence.
     least = 3 if segment.mean_voice >= CERTAIN_VOICE else 2
     return " and ".join(held) if len(held) >= least else None

@@ -1,12 +1,12 @@
-"""echo → *hear*: finds the user's turns in the microphone's sound, and puts them into words.
+"""echo → *hear*: finds the user's turns in the microphone's sound, and transcribes them.
 
-Silero gives the probability of a voice for every 32 ms; from it the endpointer tells where speech
+Silero gives the probability of a voice for every 32 ms; from it, the endpointer decides when speech
 begins, pauses and resumes. At the first hint of silence, two opinions on whether the user has
-finished are sought side by side: Smart Turn listens to the last seconds, and the transcribed words
+finished are sought in parallel: Smart Turn listens to the last seconds, and the transcribed words
 are checked for completeness. The words also go downstream at once, so that the answer is being
-prepared while the silence is still short. It is confirmed when the endpointer says that the turn is
-over, and withdrawn if the user goes on speaking. So every turn has exactly one transcript, of all
-its audio, and nothing that arrives late can split it.
+prepared while the silence is still short. The answer is confirmed when the endpointer says that the
+turn is over, and withdrawn if the user goes on speaking. So every turn has exactly one transcript,
+of all its audio, and nothing that arrives late can split it.
 """
 
 import asyncio
@@ -52,16 +52,16 @@ from models.interfaces import STT_SAMPLE_RATE, Samples, SpeechToText, Transcript
 logger = logging.getLogger(__name__)
 
 PREROLL_WINDOWS = 12
-"""Windows kept from before the voice was certain (0.38 s); they contain the first consonant."""
+"""Number of windows kept from before the voice was certain (0.38 s), for the first consonant."""
 SMART_TURN_WINDOWS = int(8 / WINDOW_S)
 SEGMENT_S = 10.0
-"""Seconds of speech after which the user's going on begins a new segment."""
+"""Seconds of speech after which a new segment begins when the user goes on after a pause."""
 LONGEST_SEGMENT_S = 24.0
-"""Seconds of speech after which it is cut even without a pause: Whisper's window is 30 s."""
+"""Seconds after which a segment is cut even without a pause: Whisper's window is 30 s."""
 PARTIAL_EVERY_WINDOWS = 15
 """Windows between two partial transcripts (0.48 s)."""
 LEVEL_EVERY_WINDOWS = 8
-TOO_LONG = "You spoke for very long without a pause, so I'll answer what I have heard so far."
+TOO_LONG = "You spoke for a long time without a pause, so I'll answer what I have heard so far."
 RECOGNISER_FAILED = "the recogniser failed"
 
 
@@ -87,11 +87,11 @@ class Hear(FrameProcessor):
         self._end_of_turn = end_of_turn
         self._endpointer = Endpointer(settings.turn)
         self._pending = np.empty((2, 0), dtype=np.int16)
-        """Less than one window: the microphone's samples, and what was played."""
+        """The beginning of the next window: the microphone's samples, and those played."""
         self._preroll: deque[AudioWindow] = deque(maxlen=PREROLL_WINDOWS)
         self._tail: deque[Samples] = deque(maxlen=SMART_TURN_WINDOWS)
         self._utterance: Utterance | None = None
-        """Now being spoken, or over and not yet transcribed."""
+        """The utterance being spoken, or one that is over but not yet transcribed."""
         self._noise_floor = 30.0
         self._level_windows = 0
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="hear")
@@ -102,7 +102,7 @@ class Hear(FrameProcessor):
 
     @property
     def busy(self) -> bool:
-        """Whether someone is speaking, or may not have finished, or something is transcribed."""
+        """Whether someone is speaking, or may go on, or speech is being transcribed."""
         return self._speaking is not None or len(self._jobs) > 0
 
     @property
@@ -160,7 +160,7 @@ class Hear(FrameProcessor):
             await self._take(both[0], both[1], ended)
 
     async def _take(self, samples: Samples, played: Samples, ended: float) -> None:
-        """Take the next window, which ended at `ended` (`time.monotonic`)."""
+        """Process the next window, which ended at `ended` (`time.monotonic`)."""
         probability = self._voice.probability(samples)
         self._measure(samples, probability)
         self._tail.append(samples)
@@ -180,7 +180,7 @@ class Hear(FrameProcessor):
             await self._follow(utterance, change)
 
     async def _begin(self, ended: float) -> None:
-        """Start an utterance. One that is over but not yet transcribed becomes its beginning."""
+        """Start an utterance. An earlier one that isn't transcribed yet becomes its beginning."""
         earlier = [] if self._utterance is None else self._utterance.all_words()
         self._utterance = Utterance(list(self._preroll), self._noise_floor, ended, earlier)
         self._preroll.clear()
@@ -189,7 +189,7 @@ class Hear(FrameProcessor):
         await self.push_frame(SpeechStartedFrame())
 
     async def _follow(self, utterance: Utterance, change: SpeechChange | None) -> None:
-        """Act on a pause, or its end; and cut segments and turns that get too long."""
+        """Act on a pause or its end, and cut segments and turns that get too long."""
         speaks = self._endpointer.silence_s == 0
         if change is SpeechChange.PAUSED:
             self._transcribe(utterance)
@@ -222,7 +222,7 @@ class Hear(FrameProcessor):
             await self._end(utterance)
 
     async def _end(self, utterance: Utterance) -> None:
-        """The turn is over: its answer counts, now or as soon as its words are known."""
+        """The turn is over: confirm its answer, now or as soon as its words are known."""
         self._await_speech()
         utterance.over_at = time.monotonic()
         if utterance.replaced:
@@ -231,7 +231,7 @@ class Hear(FrameProcessor):
             await self._settle(utterance)
 
     async def _settle(self, utterance: Utterance) -> None:
-        """Make a turn of an utterance that is over and transcribed, or discard it."""
+        """Turn an utterance that is over and transcribed into a turn, or discard it."""
         self._utterance = None
         if utterance.answer is not None:
             utterance.answer.times.turn_decided = utterance.over_at
@@ -241,7 +241,7 @@ class Hear(FrameProcessor):
             await self.push_frame(SpeechDiscardedFrame())
 
     async def _go_on(self, utterance: Utterance, *, segment: bool) -> None:
-        """The user went on speaking: what was begun is void."""
+        """The user went on speaking: withdraw the answer and begin a new revision."""
         await self._withdraw(utterance)
         utterance.begin_revision(segment=segment)
 
@@ -271,7 +271,7 @@ class Hear(FrameProcessor):
             self._jobs.start(self._answer(utterance, utterance.revision, utterance.words))
 
     async def _words(self, utterance: Utterance, segment: SpeechSegment) -> str:
-        """The segment's words; none if it was not speech."""
+        """The segment's words; "" if it was not speech."""
         try:
             heard, utterance.own_voice = await self._recognise(segment)
         except ModelError as error:

@@ -1,11 +1,11 @@
 """How one written word is read aloud.
 
 Language models write for the eye, even when told not to: markdown, links, units, emoji. A voice
-must not read these out as symbols. Here, a word is what stands between two spaces; `clauses` puts
-words together to clauses.
+must not read these out as symbols. Here, a word is the text between two spaces; `clauses`
+combines words into clauses.
 
-Symbols are read in English ("%" → "percent"). In other languages only what nobody would read aloud
-is dropped, and the rest is left to the voice's own rules.
+Symbols are read in English ("%" → "percent"). In other languages, only characters that
+nobody would read aloud are dropped, and the rest is left to the voice's own rules.
 """
 
 import re
@@ -39,7 +39,7 @@ COMMA = SpokenForm((), Pause.CLAUSE)
 _CLAUSE_MARKS = ",;:、，；：—–"
 _CLOSERS = "\"'”’»)]}*_~`」』"
 _SPOKEN_SIGNS = "%&+=€$£°"
-"""In English these have become words before they are tested; elsewhere the voice reads them."""
+"""Signs that the voice reads aloud in other languages; in English, words have replaced them."""
 _DASHES = {"-", "--", "–", "—", "―"}
 
 _SPELLED_OUT = {
@@ -114,7 +114,7 @@ def needs_next_word(word: str) -> bool:
 
 
 def read_aloud(word: str, language: str = "en") -> SpokenForm:
-    """How one written word is spoken, or an amount of money with its magnitude."""
+    """How one written word, or an amount of money with its magnitude, is spoken."""
     if word in _DASHES:
         return COMMA
     ending = _ending(word)

@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 class Speak(FrameProcessor):
-    """Cuts the answer into clauses and synthesizes each; without a voice, passes on words alone."""
+    """Cuts the answer into clauses and synthesizes each; without a voice, passes on only words."""
 
     def __init__(
         self, tts: TextToSpeech | None, llm: LanguageModel, dialogue: Dialogue, language: str
@@ -33,7 +33,7 @@ class Speak(FrameProcessor):
         self._dialogue = dialogue
         self._answer: SpeculativeAnswer | None = None
         self._first = True
-        """The answer's first sound has yet to be made."""
+        """The answer's first sound has not been synthesized yet."""
         self._splitter = ClauseSplitter()
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
@@ -64,7 +64,7 @@ class Speak(FrameProcessor):
             except ModelError as error:
                 logger.error("speech failed: %s", type(error).__name__)
                 self._dialogue.emit(Notice(str(error), Severity.ERROR, error.mend))
-        # Words without audio of their own count as spoken once all the others have been.
+        # Words without audio of their own count as spoken once those before them have been.
         rest = tuple(TimedWord(0, word.source_end) for word in clause.words[passed_on:])
         if rest:
             await self.push_frame(ClauseAudioFrame(answer, np.empty(0, dtype=np.int16), rest))
@@ -92,7 +92,7 @@ class Speak(FrameProcessor):
 def _timed(
     words: Sequence[SpokenWord], piece: SpokenPiece, before: int, rate: int
 ) -> tuple[TimedWord, ...]:
-    """The first of `words` that end in this piece, which starts `before` samples into the clause.
+    """The leading words that end in this piece, which starts `before` samples into the clause.
 
     A time given for a span of text applies to every word that ends within it.
     """

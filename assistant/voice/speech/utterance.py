@@ -1,4 +1,4 @@
-"""What the user is saying: its sound, its words, and the opinions on whether it is finished."""
+"""An utterance of the user: its sound, its words, and the opinions on whether it is finished."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from assistant.voice.turns.endpointing import WINDOW_S, Completeness
 from models.interfaces import Samples
 
 OVERLAP_WINDOWS = 3
-"""Windows of the pause before it with which a segment begins."""
+"""Number of windows that a new segment repeats from the end of the one before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,9 @@ class AudioWindow:
 class Utterance:
     """Speech that becomes a turn, unless it is discarded.
 
-    A long one is cut into segments, so that nothing is transcribed twice. Whenever the user goes on
-    after a pause, a new revision begins: the newest segment's words, both opinions and the answer
-    are void.
+    A long utterance is cut into segments, so that nothing is transcribed twice. Whenever the user
+    goes on after a pause, a new revision begins, and the newest segment's words, both opinions and
+    the answer are discarded.
     """
 
     windows: list[AudioWindow]
@@ -50,11 +50,11 @@ class Utterance:
     over_at: float | None = None
     """When the turn was decided to be over (`time.monotonic`); None while it goes on."""
     replaced: bool = False
-    """A line typed meanwhile took its place; only its end is still awaited."""
+    """A line typed meanwhile took its place; the utterance is only followed to its end."""
     own_voice: float = 0.0
     """How much of the newest segment is the assistant's own voice, in [0, 1]."""
     reason: str = "nothing was said"
-    """Why it is not a turn, if it has no words."""
+    """Why the utterance is not a turn, if it has no words."""
 
     @property
     def segment_s(self) -> float:
@@ -67,7 +67,7 @@ class Utterance:
             self.last_voice = ended
 
     def segment(self, confidence: float) -> SpeechSegment:
-        """The newest segment; windows with a probability of `confidence` count as voiced."""
+        """The newest segment; windows whose probability is at least `confidence` are voiced."""
         voices = np.array([window.voice for window in self.windows])
         voiced = voices[voices >= confidence]
         return SpeechSegment(

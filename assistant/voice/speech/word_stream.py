@@ -1,6 +1,6 @@
 """Splits an answer's deltas into written words, each with its position in the answer.
 
-A word is what stands between two white spaces; it is passed on when the second one arrives.
+A word is the text between two white spaces; it is passed on when the second one arrives.
 Thoughts (`<think>…</think>`), fenced code and markdown at the start of a line are recognised here,
 since they span several words; everything inside a word is left to `pronunciation`.
 """
@@ -93,7 +93,7 @@ class WordStream:
     def _tag(self, at: int, tags: tuple[str, ...]) -> str | None:
         """The tag at `at`; "" if there is none, None if more text is needed to tell.
 
-        In code ("`<think>`") it is an ordinary word.
+        In code ("`<think>`"), a tag is an ordinary word.
         """
         if at and self._text[at - 1] == "`":
             return ""
@@ -146,7 +146,7 @@ class WordStream:
         return WrittenWord(self._without_line_mark(word), start, end)
 
     def _word_end(self, start: int) -> int | None:
-        """Where the word that begins at `start` ends; None while that isn't known."""
+        """The end of the word that begins at `start`; None while it isn't known."""
         at = start
         while at < len(self._text):
             character = self._text[at]
@@ -167,7 +167,7 @@ class WordStream:
         return target >= 0 and self._text.find(")", target, at) < 0
 
     def _with_magnitude(self, end: int) -> int | None:
-        """The end of "$5 million", given that of "$5"; None while that isn't known."""
+        """The end of "$5 million", given the end of "$5"; None while it isn't known."""
         if self._text[end : end + 1] != " ":
             return end
         after = self._word_end(end + 1)

@@ -16,8 +16,8 @@ often misheard."""
 
 
 def without_wake_phrase(text: str, wake_phrase: str) -> str | None:
-    """What follows the wake phrase at the beginning of `text`, allowing for recognition errors;
-    None if it doesn't begin with it."""
+    """The rest of `text` after a wake phrase at its beginning, allowing for recognition errors;
+    None if it doesn't begin with the phrase."""
     phrase = normalised(wake_phrase).split()
     words = text.split()
     for taken in range(len(phrase), 0, -1):
@@ -28,9 +28,10 @@ def without_wake_phrase(text: str, wake_phrase: str) -> str | None:
 
 
 def _alike(heard: list[str], phrase: list[str]) -> bool:
-    """Compare word by word. One letter sets short words apart ("Ada", "add"), but not long ones.
+    """Compare word by word. Short words that differ in one letter ("Ada", "add") count as
+    different, long ones as alike.
 
-    A phrase of one word has nothing else to go by, so it must be nearly right.
+    A single word gives no other evidence, so `_joined_alike` requires it to be nearly right.
     """
     return len(heard) == len(phrase) > 1 and all(
         likeness(one, other) >= (SHORT_LIKENESS if len(other) <= 3 else LONG_LIKENESS)
@@ -39,7 +40,7 @@ def _alike(heard: list[str], phrase: list[str]) -> bool:
 
 
 def _joined_alike(heard: list[str], phrase: list[str]) -> bool:
-    """Compare a phrase of one word, or one that was heard as fewer words than it has: "Heyada"."""
+    """Compare a phrase that has one word, or was heard as fewer words than it has ("Heyada")."""
     one, other = "".join(heard), "".join(phrase)
     if len(phrase) == 1:  # not "compute" or "commuter" for "computer"
         same_ends = one[:1] == other[:1] and one[-1:] == other[-1:]
@@ -48,7 +49,7 @@ def _joined_alike(heard: list[str], phrase: list[str]) -> bool:
 
 
 class AddresseeDetector:
-    """Decides what speech to act on.
+    """Decides which speech to act on.
 
     Awake: all speech or, if a wake phrase is set, only speech that begins with it or follows an
     answer. Asleep: only the wake phrase ("hey" and the assistant's name if none is set)."""
@@ -61,7 +62,7 @@ class AddresseeDetector:
         name = settings.persona.name
         self.wake_phrase = settings.turn.wake_phrase or f"hey {name}"
         self.names = (self.wake_phrase, f"hey {name}", name)
-        """What may precede or follow a command: "stop, Ada"."""
+        """Names that may precede or follow a command, as in "stop, Ada"."""
 
     def answered(self) -> None:
         """An answer has just ended."""
@@ -70,7 +71,7 @@ class AddresseeDetector:
     def meant_for_me(self, text: str, *, answering: bool) -> str | None:
         """The words addressed to the assistant, without the wake phrase; None if there are none.
 
-        An empty string means the wake phrase alone.
+        An empty string means that only the wake phrase was said.
         """
         called = None
         if self.asleep or self._required:

@@ -27,18 +27,18 @@ from assistant.voice.speculation import SpeculativeAnswer
 DUCKING_S = 0.5
 ECHO_LEAST_WORDS = 2
 ECHO_ERRORS = 0.4
-"""Share of words that may differ: an echo through a room is recognised poorly."""
+"""Maximum share of words that may differ: an echo through a room is recognised poorly."""
 ALIKE = 0.72
 OWN_VOICE = 0.22
 """Minimum `echo_similarity` at which the sound resembles the assistant's own voice; see there."""
 SURELY_OWN_VOICE = 0.33
-"""Minimum `echo_similarity` at which it is the assistant's voice, no matter what the words: an
+"""Minimum `echo_similarity` at which the sound is the assistant's voice, whatever the words are: an
 echo that gets through is often misheard, and scores 0.33 to 0.86; people speaking over it score up
 to 0.3."""
 OTHER_WORDS = 4
 OTHER_SHARE = 0.6
-"""Over an echo that gets through, the user is recognised by this many words, or this share of them,
-that are not in the answer."""
+"""Minimum number and share of words not in the answer by which the user's speech is recognised over
+an echo that gets through."""
 
 _BACKCHANNEL_WORDS = (
     "mm mmm mhm mhmm hm hmm hmmm uh huh um ah aha ahh oh ooh wow yeah yea yep yup yes ya ok okay "
@@ -103,7 +103,7 @@ class BargeIn(FrameProcessor):
         await self.push_frame(frame)
 
     async def _consider(self, frame: AnswerRequestFrame, reason: str) -> None:
-        """A backchannel during the answer is ignored; the same word after it ends is a turn."""
+        """Ignore a backchannel during the answer; after its end, the same words are a turn."""
         answer = frame.answer
         if not await answer.may_be_heard():
             return
@@ -142,7 +142,7 @@ class BargeIn(FrameProcessor):
 
 
 def is_backchannel(text: str) -> bool:
-    """A listener's "mm-hmm", "yeah", "okay, right": accompanies the answer, doesn't stop it."""
+    """Whether `text` is a listener's "mm-hmm" or "okay, right", which doesn't stop the answer."""
     words = _words(text)
     if not 0 < len(words) <= _MOST_BACKCHANNEL_WORDS:
         return False
@@ -152,7 +152,7 @@ def is_backchannel(text: str) -> bool:
 
 def is_echo(text: str, speaking_text: str, own_voice: float = 0.0) -> bool:
     """Whether `text` is (mostly) a run of the words that the assistant is speaking. If the sound
-    resembles its voice, a misheard piece of them counts too.
+    resembles the assistant's voice, a misheard run of them counts too.
 
     Args:
         own_voice: how much of the sound came from the loudspeaker; see `echo_similarity`.
@@ -175,7 +175,7 @@ def _words(text: str) -> list[str]:
 
 
 def _distance_within(heard: Sequence[str], spoken: Sequence[str]) -> float:
-    """Edit distance from `heard` to the nearest run of `spoken`; similar words count a half."""
+    """Edit distance from `heard` to the nearest run of `spoken`; similar words are half an edit."""
     row = [0.0] * (len(spoken) + 1)
     for i, word in enumerate(heard, 1):
         previous, row[0] = row[0], float(i)

@@ -2,7 +2,7 @@
 
 Pure logic on audio time: no clock, no model, no pipecat. There are two opinions on whether the user
 has finished: that of the sound (Smart Turn) and that of the words, judged here. "To lock the
-conference" with a falling tone sounds finished, but its words wait for the rest. The lists of words
+conference" with a falling tone sounds finished, but its words don't. The lists of words
 are short on purpose: a word counts as dangling only if it hardly ever ends a turn.
 """
 
@@ -15,9 +15,9 @@ WINDOW = 512
 """Samples per Silero window at 16 kHz."""
 WINDOW_S = WINDOW / 16_000
 RELEASE = 0.35
-"""Probability of a voice that sustains speech: the soft end of a word is part of it."""
+"""Minimum probability of a voice for speech to continue: a word's soft end is part of it."""
 LONGEST_GAP_S = 2 * WINDOW_S
-"""Longest gap, in seconds, in a voice that is only beginning."""
+"""Longest gap, in seconds, in a voice that may be the beginning of speech."""
 ROUNDING_S = 1e-9
 
 _ARTICLES = "a an the my your his our their its every"
@@ -29,14 +29,14 @@ _NO_END = frozenset(
     " ".join((_ARTICLES, _PREPOSITIONS, _CONJUNCTIONS, _BEGINNINGS, _NAMING)).split(" ")
 )
 _NO_QUESTION_END = frozenset(f"{_ARTICLES} {_CONJUNCTIONS}".split(" "))
-"""Unlike the other endings, these can't end a question either; "Who is it from?" can."""
+"""Words that can't end a question either, as other dangling words can: "Who is it from?"."""
 _OPENERS = frozenset(("if", "although", "though", "because", "unless", "while", "whereas", "once"))
 _INFINITIVE = re.compile(
     r"to (?!(?:me|you|him|her|it|us|them|the|a|an|my|your|this|that)\b)\w+ \w+"
 )
 _MAIN_CLAUSE_AFTER = re.compile(r",\s*\w+\s+\w+")
 LONGEST_OPENING = 14
-"""Words; a longer sentence probably contains its main clause, comma or not."""
+"""Words. A longer sentence probably contains its main clause, even if it has no comma."""
 
 
 class Completeness(Enum):
@@ -73,7 +73,7 @@ def _dangles(text: str) -> bool:
 
 class SpeechChange(Enum):
     STARTED = auto()
-    """There was a voice for `start_s`."""
+    """There has been a voice for `start_s`."""
     PAUSED = auto()
     """Silence for `hint_s`: the turn may be over, so it is time to ask for opinions."""
     RESUMED = auto()
@@ -99,7 +99,7 @@ class Endpointer:
         return self._voice_s > 0 and not self.speaking
 
     def feed(self, probability: float) -> SpeechChange | None:
-        """Take the probability of a voice in the next window; returns what changes with it."""
+        """Process the probability of a voice in the next window; returns the resulting change."""
         if not self.speaking:
             return self._await_speech(probability)
         hint_s = self._settings.hint_s
@@ -123,9 +123,11 @@ class Endpointer:
         return None
 
     def turn_is_over(self, sounds_finished: bool | None, completeness: Completeness | None) -> bool:
-        """Whether the silence has lasted long enough, given both opinions; None if one isn't known
-        yet. Two that agree end the turn soon, one alone after a while; neither can hold it longer
-        than `incomplete_wait_s`."""
+        """Whether the silence has lasted long enough, given both opinions (None: not known yet).
+
+        If both allow it, the turn ends after `stop_s`; if only one says that the user has
+        finished, after `doubtful_wait_s`; in any case after `incomplete_wait_s`.
+        """
         silence_s, settings = self.silence_s + ROUNDING_S, self._settings
         if silence_s >= settings.incomplete_wait_s:
             return True

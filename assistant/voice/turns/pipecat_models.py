@@ -1,4 +1,4 @@
-"""The two small models that always listen, both of which come with pipecat: Silero (is there a
+"""The two small models that always listen, both supplied with pipecat: Silero (is there a
 voice?) and Smart Turn (does the user sound finished?)."""
 
 from collections import deque
@@ -43,16 +43,16 @@ class SileroVoice(SileroVADAnalyzer):
 
 
 class GatedVoiceDetector:
-    """Spares `model` in a quiet room: nothing that is no louder than the room can be a voice.
+    """Doesn't run `model` in a quiet room: a sound no louder than the room can't be a voice.
 
-    When it runs again, `model` first gets the last windows it missed, so that it hears the
+    When `model` runs again, it first gets the last windows it missed, so that it hears the
     beginning of a word in context.
     """
 
     LOUDER = 1.5
-    """Minimum ratio to the room's level, in amplitude (3.5 dB); a voice exceeds it."""
+    """Minimum ratio of a voice's level to the room's, in amplitude (3.5 dB)."""
     CALM_WINDOWS = 16
-    """Windows without a voice (0.5 s) before the model rests."""
+    """Number of windows without a voice (0.5 s) after which the model is not run."""
     CONTEXT_WINDOWS = 3
     SLOWLY = 0.05
 

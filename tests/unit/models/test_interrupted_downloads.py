@@ -58,7 +58,7 @@ def test_a_download_is_resumed_after_the_disk_was_full(
     store = open_store(tmp_path, hub.url)
     with monkeypatch.context() as patch:
         patch.setattr(Transfer, "append", full)
-        with pytest.raises(StoreError, match="became full; what was downloaded so far is kept"):
+        with pytest.raises(StoreError, match="became full; the part downloaded so far is kept"):
             store.pull(["small"])
 
     assert store.state("small") is ModelState.PARTIAL

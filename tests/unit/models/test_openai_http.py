@@ -190,11 +190,11 @@ async def test_a_server_may_lack_a_list_of_models(server: ScriptedServer) -> Non
 async def test_an_endpoint_that_does_not_answer() -> None:
     llm = OpenAICompatible(f"http://127.0.0.1:{closed_port()}/v1")
     with pytest.raises(
-        ModelFailed, match=r"Nobody answers at http://127\.0\.0\.1:\d+/v1\."
+        ModelFailed, match=r"No server answers at http://127\.0\.0\.1:\d+/v1\."
     ) as told:
         await llm.load()
     assert told.value.mend
-    with pytest.raises(ModelFailed, match="Nobody answers"):
+    with pytest.raises(ModelFailed, match="No server answers"):
         await chunks(llm)
     await llm.close()
 

@@ -177,7 +177,9 @@ def test_a_download_falls_back_and_the_next_start_chooses_the_same(
 
     assert choice.profile.llm == STRONG[1]
     assert choice.reason.startswith("Qwen2.5-Coder 1.5B Instruct: ")
-    assert "A better one could not be downloaded. The model Qwen2.5 1.5B Instruct" in choice.reason
+    assert (
+        "A better model could not be downloaded. The model Qwen2.5 1.5B Instruct" in choice.reason
+    )
     again = choose(store)
     assert again.profile == choice.profile
     assert store.missing(again.profile.models) == []
