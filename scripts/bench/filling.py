@@ -30,7 +30,7 @@ BATCH = 5_000
 TURNS = 20
 """Exchanges in each conversation."""
 SEEDS = 1_000
-"""At most so many texts are really encoded; the vectors of all others lie between theirs."""
+"""At most this many texts are really encoded; the vectors of all others lie between theirs."""
 SEED = 7
 
 Vectors = NDArray[np.float32]

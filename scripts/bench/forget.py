@@ -125,7 +125,7 @@ def measured(
     rows: int, going: Sequence[int], hide: int, dimensions: int, key: MasterKey | None
 ) -> Figures:
     """In a home with `rows` memories, hide `hide` exchanges and bring them back. Then, for each
-    number in `going`, forget so many memories."""
+    number in `going`, forget that many memories."""
     with tempfile.TemporaryDirectory() as place:
         home = Home(Path(place) / "home").create()
         with closing(filled(home, rows, dimensions, key)) as full:

@@ -42,7 +42,7 @@ def flags_of(pending: bool) -> list[str]:
 
 
 def fill(home: Home, profile: str, exchanges: int) -> None:
-    """Store so many remembered statements of a user without extracted facts. Blocking.
+    """Store this many remembered statements of a user, without extracted facts. Blocking.
 
     Raises:
         StoreError, ModelError.

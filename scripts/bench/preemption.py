@@ -32,9 +32,9 @@ LOOK_S = 0.002
 RISES = 0.2
 """Share of a core used between two checks that counts as work; less is a timer or a heartbeat."""
 CALM_S = 0.15
-"""Once the processor time has not risen for so long, the work has stopped."""
+"""Once the processor time has not risen for this long, the work has stopped."""
 LONGEST_WORK_S = 1.5
-"""Somebody speaks at most so long after the beginning of a batch."""
+"""Somebody speaks at most this long after the beginning of a batch."""
 PATIENCE_S = 120.0
 ALLOWED_MS = 50.0
 

@@ -47,7 +47,7 @@ from scripts.bench.memory.rivals import LanceHybrid, Rival, mem0
 WARM = 10
 """Questions that only warm up the memory and are not measured."""
 COMPARED = 60
-"""At most so many questions are also put to the rivals."""
+"""At most this many questions are also put to the rivals."""
 EXHAUSTIVE = 200
 """Questions for which all memories are ranked; with 100,000 memories, each takes a second."""
 
@@ -207,7 +207,7 @@ async def compared(
 def _without_mem0(wanted: Wanted, rows: int) -> str | None:
     if not wanted.mem0.is_file():
         return (
-                       f"mem0 is left out: there is no {wanted.mem0}; docs/benchmarks.md says how to get it."
+            f"mem0 is left out: there is no {wanted.mem0}; docs/benchmarks.md says how to get it."
         )
     if rows > wanted.mem0_rows:
         return f"mem0 is left out at {rows} rows: --mem0-rows is {wanted.mem0_rows}."

@@ -31,7 +31,7 @@ SERVER = Path(__file__).with_name("mem0_server.py")
 ADDED = 100
 """Rows added to mem0 one by one, as an application would; the rest is added in batches."""
 GRAPH_FROM = 5_000
-"""With at least so many rows, LanceDB's vector index is faster than its exact search."""
+"""With at least this many rows, LanceDB's vector index is faster than its exact search."""
 
 Vector = NDArray[np.float32]
 
@@ -135,7 +135,7 @@ def mem0(python: Path, folder: Path, filled: Filled, dimensions: int) -> Iterato
         python: the interpreter of the environment in which it is installed.
 
     Raises:
-               RivalEnded: mem0 did not start.
+        RivalEnded: mem0 did not start.
     """
     errors = folder / "errors.txt"
     with errors.open("w") as log:
