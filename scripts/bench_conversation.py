@@ -31,9 +31,7 @@ def work(options: program.Options) -> program.Figures:
     )
     read = found["read_over_newest_tokens"]
     print(f"turns with memories {found['with_memories']}, with the date {found['with_date']}")
-    print(
-        f"read besides these and the newest message: p50 {read['p50']}, max {read['max']} tokens"
-    )
+    print(f"read besides these and the newest message: p50 {read['p50']}, max {read['max']} tokens")
     print(f"turns above {ALLOWED_OVER}: {read['turns_above'] or 'none'}")
     print(f"memory growth after turn {EARLY_TURN}: {found.get('memory_growth_percent', '-')} %")
     return found
@@ -49,9 +47,7 @@ def main(arguments: Sequence[str]) -> int:
     )
     add_number(parser, "--remembered", 0, "exchanges remembered from long ago", least=0)
     add_number(parser, "--seed", 1, "seed of the random choice of messages", least=0)
-    parser.add_argument(
-        "--idle", action="store_true", help="with endless work between utterances"
-    )
+    parser.add_argument("--idle", action="store_true", help="with endless work between utterances")
     return program.run(work, parser.parse_args(arguments))
 
 
