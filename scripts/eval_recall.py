@@ -62,7 +62,7 @@ def switched(options: program.Options, pools: Sequence[Pool], both: Encoders) ->
     if not any(each.pool.questions for each in every):
         known = ", ".join(models) or "none"
         raise program.NotMeasured(
-            f"{options.made} has nothing by {model or 'any model'} for these turns. Its models: {known}."
+            f"{options.made} has nothing by {model or 'a model'} for these turns. Models: {known}."
         )
     values, categories = derived_ablation.compared(every, both, Ranking())
     print(f"{model}\n{derived_ablation.report(values, cost)}")

@@ -63,4 +63,4 @@ def test_what_is_distilled_is_what_questions_are_encoded_with(
 
 def test_layers_that_are_not_there_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert distil_encoder.main(["--layers", "0", "6", "--limit", "8"]) == ModelFailed.exit_code
-    assert capsys.readouterr().err.strip().endswith("The encoder has the layers 0 to 5 alone.")
+    assert capsys.readouterr().err.strip().endswith("The encoder has only the layers 0 to 5.")
