@@ -80,7 +80,7 @@ async def test_memories_are_in_the_prompt_once_and_never_in_the_history(tmp_path
 
 
 @pytest.mark.parametrize(("recaller", "ids"), [(NeverBack(*TWO), []), (HeldUp(*TWO), ["1", "2"])])
-async def test_a_late_recall_prevents_no_answer_and_is_used_if_it_still_arrives(
+async def test_a_late_recall_does_not_prevent_the_answer_and_is_used_if_it_still_arrives(
     tmp_path: Path, recaller: ScriptedRecaller, ids: list[str]
 ) -> None:
     stt, llm = ScriptedStt("Hello."), ScriptedLlm("Hi.")

@@ -42,7 +42,9 @@ def said(talk: Session) -> list[str]:
     return [text for role, text in talk.history() if role == "user" and text != "<new>"]
 
 
-async def test_forget_that_removes_the_last_exchange_from_the_prompt(tmp_path: Path) -> None:
+async def test_the_command_forget_that_removes_the_last_exchange_from_the_prompt(
+    tmp_path: Path,
+) -> None:
     async with talking(tmp_path) as talk:
         remarks = await say(talk, DOG, CAT, "Forget that.")
         assert remarks == ["Forgotten: your cat is called Kim. Say undo to keep it."]

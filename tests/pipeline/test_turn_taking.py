@@ -65,7 +65,7 @@ async def test_a_late_transcript_belongs_to_its_turn(
         assert float(talk.turns[0].user.split()[2]) > 1.9
 
 
-async def test_words_still_being_recognised_are_not_lost_to_the_next_utterance(
+async def test_words_still_being_recognised_are_not_lost_when_the_next_utterance_begins(
     tmp_path: Path,
 ) -> None:
     """The user speaks on after the end of a turn, before its words are recognised: all is one

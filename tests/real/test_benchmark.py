@@ -153,7 +153,7 @@ async def test_the_benchmark_process_is_killed_at_the_first_sign_of_a_user(
     assert begun.is_set() is loaded
 
 
-async def test_a_damaged_file_is_told(tmp_path: Path) -> None:
+async def test_a_damaged_model_file_is_reported(tmp_path: Path) -> None:
     broken = tmp_path / "broken.gguf"
     shutil.copy(tiny_gguf(), broken)
     with broken.open("r+b") as file:
@@ -164,7 +164,7 @@ async def test_a_damaged_file_is_told(tmp_path: Path) -> None:
     await gone()
 
 
-async def test_what_takes_too_long_is_given_up() -> None:
+async def test_a_measurement_that_takes_too_long_is_aborted() -> None:
     with pytest.raises(TimeoutError):
         await measure(tiny_gguf(), threads=1, longest_s=0.05)
     await gone()

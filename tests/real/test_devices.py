@@ -229,7 +229,7 @@ async def test_sound_moves_to_a_new_default_device(pulse: PulseServer, sound: So
     assert sound.states == []
 
 
-async def test_closing_ends_delivery_at_once(sound: Sound) -> None:
+async def test_closing_the_microphone_ends_delivery_at_once(sound: Sound) -> None:
     await sound.open()
     await until(lambda: len(sound.blocks) > 5)
     await sound.microphone.close()

@@ -40,7 +40,7 @@ def examine(
 
 
 @pytest.mark.alone
-def test_nothing_is_wrong_on_a_machine_with_sound_and_models(tmp_path: Path) -> None:
+def test_the_doctor_finds_no_problem_on_a_machine_with_sound_and_models(tmp_path: Path) -> None:
     noise = (np.random.default_rng(0).standard_normal(16_000 * 120) * 30).astype(np.int16)
     with PulseServer() as pulse:
         pulse.echo(True)

@@ -105,7 +105,7 @@ async def test_reading_ahead_fills_the_cache_and_generates_nothing(llm: LlamaCpp
     assert after.read_tokens <= 2
 
 
-async def test_closing_stops_the_model_in_the_middle_of_a_sentence(llm: LlamaCpp) -> None:
+async def test_closing_a_stream_stops_the_model_in_the_middle_of_a_sentence(llm: LlamaCpp) -> None:
     async with aclosing(llm.stream(Generation(STORY, max_tokens=2000))) as chunks:
         async for _ in chunks:
             break

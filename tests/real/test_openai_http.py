@@ -66,7 +66,7 @@ async def test_each_lane_keeps_its_cache(llm: OpenAICompatible) -> None:
     assert again.read_tokens <= 2
 
 
-async def test_closing_a_stream_stops_the_server_s_answer(llm: OpenAICompatible) -> None:
+async def test_closing_a_stream_stops_the_answer_of_the_server(llm: OpenAICompatible) -> None:
     async with aclosing(llm.stream(Generation(STORY, max_tokens=900))) as chunks:
         async for _ in chunks:
             break

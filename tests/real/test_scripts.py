@@ -59,12 +59,12 @@ def build_editable(folder, config_settings=None, metadata_directory=None):
                        "Provides-Extra: dev\\n")
         wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\\nGenerator: x\\n"
                        "Root-Is-Purelib: true\\nTag: py3-none-any\\n")
-        wheel.writestr(f"{info}/entry_points.txt", "[console_scripts]\\nassistant = face:main\\n")
+        wheel.writestr(f"{info}/entry_points.txt", "[console_scripts]\\nassistant = cli:main\\n")
         wheel.writestr(f"{info}/RECORD", "")
     return name
 '''
 
-FACE = """\
+CLI = """\
 import json, os, sys
 
 def main():
@@ -95,7 +95,7 @@ class Miniature:
         (root / "pyproject.toml").write_text(PYPROJECT)
         (root / "constraints.txt").write_text("six==1.17.0\n")
         (root / "backend.py").write_text(BACKEND)
-        (root / "face.py").write_text(FACE)
+        (root / "cli.py").write_text(CLI)
 
     @property
     def builds(self) -> int:
@@ -382,7 +382,9 @@ def test_without_a_terminal_the_command_is_shown_but_nothing_is_asked(miniature:
 
 
 @pytest.mark.parametrize("answer", ["n", "", "q"])
-def test_declining_continues_without_sound(miniature: Miniature, answer: str) -> None:
+def test_the_start_continues_without_sound_if_the_user_declines(
+    miniature: Miniature, answer: str
+) -> None:
     code, told = sound(miniature, root=False, answer=answer)
 
     assert code == 0
@@ -391,7 +393,7 @@ def test_declining_continues_without_sound(miniature: Miniature, answer: str) ->
     assert calls(miniature) == ""
 
 
-def test_agreeing_runs_the_command_that_was_shown(miniature: Miniature) -> None:
+def test_the_shown_command_is_run_if_the_user_agrees(miniature: Miniature) -> None:
     code, told = sound(miniature, root=False, answer="y")
 
     assert code == 0

@@ -133,7 +133,7 @@ def test_a_second_machine_reads_the_first_ones_memories_and_writes_when_the_firs
 
 
 @pytest.mark.long
-def test_a_copy_of_a_home_forgets_what_the_home_forgot_also_in_its_conversation(
+def test_a_copy_of_a_home_forgets_the_same_exchange_even_from_its_resumed_conversation(
     tmp_path: Path,
 ) -> None:
     here, there, store = (tmp_path / name for name in ("here", "there", "store"))

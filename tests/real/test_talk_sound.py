@@ -38,7 +38,7 @@ def interrupted(talk: Talk, pulse: PulseServer, words: Samples) -> Row:
 
 
 @pytest.mark.alone
-def test_the_assistant_answers_can_be_interrupted_and_does_not_answer_its_own_voice(
+def test_the_assistant_answers_and_is_interrupted_and_does_not_answer_its_own_voice(
     tmp_path: Path, pulse: PulseServer, speaker: Speaker, listener: Listener
 ) -> None:
     """The microphone picks up the loudspeaker's sound as loud as it is played."""
