@@ -382,9 +382,7 @@ def test_without_a_terminal_the_command_is_shown_but_nothing_is_asked(miniature:
 
 
 @pytest.mark.parametrize("answer", ["n", "", "q"])
-def test_the_start_continues_without_sound_if_the_user_declines(
-    miniature: Miniature, answer: str
-) -> None:
+def test_if_declined_the_start_continues_without_sound(miniature: Miniature, answer: str) -> None:
     code, told = sound(miniature, root=False, answer=answer)
 
     assert code == 0
