@@ -1,11 +1,11 @@
-"""What the model reads for a turn of a long conversation, and whether memory use grows.
+"""Measures what the model reads for each turn of a long conversation, and whether memory use grows.
 
 Types N messages to the `assistant` command, each a moment after the last answer. For every turn it
 counts the tokens that the model read before its first word, and how many of them belong neither to
 the newest message nor to the memories in the prompt. It also compares the resident memory of all
-processes after turn 10 with that after the last turn. With `--remembered`, that many exchanges were
-told two months ago, and every third message asks about one of them. With `--idle`, the language
-model judges facts whenever nobody is talking.
+processes after turn 10 with that after the last turn. With `--remembered`, the memory contains that
+many exchanges of two months ago, and every third message asks about one of them. With `--idle`, the
+language model judges facts whenever nobody is talking.
 """
 
 import sys
@@ -31,9 +31,7 @@ def work(options: program.Options) -> program.Figures:
     )
     read = found["read_over_newest_tokens"]
     print(f"turns with memories {found['with_memories']}, with the date {found['with_date']}")
-    print(
-        f"read beside these and the newest message: p50 {read['p50']}, at most {read['max']} tokens"
-    )
+    print(f"read besides these and the newest message: p50 {read['p50']}, max {read['max']} tokens")
     print(f"turns above {ALLOWED_OVER}: {read['turns_above'] or 'none'}")
     print(f"memory growth after turn {EARLY_TURN}: {found.get('memory_growth_percent', '-')} %")
     return found
@@ -43,15 +41,13 @@ def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
     program.add_profile(parser)
     add_number(parser, "--turns", 100, "messages to type")
-    add_number(parser, "--answer-tokens", None, "longest answer; by default the setting's", least=0)
+    add_number(parser, "--answer-tokens", None, "longest answer; by default as set", least=0)
     parser.add_argument(
         "--pause", type=float, default=1.0, metavar="S", help="seconds between turns"
     )
-    add_number(parser, "--remembered", 0, "exchanges told long ago", least=0)
-    add_number(parser, "--seed", 1, "of the random choice of messages", least=0)
-    parser.add_argument(
-        "--idle", action="store_true", help="with work between utterances that never ends"
-    )
+    add_number(parser, "--remembered", 0, "exchanges remembered from long ago", least=0)
+    add_number(parser, "--seed", 1, "seed of the random choice of messages", least=0)
+    parser.add_argument("--idle", action="store_true", help="with endless work between utterances")
     return program.run(work, parser.parse_args(arguments))
 
 

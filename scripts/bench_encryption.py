@@ -1,9 +1,9 @@
-"""What encryption at rest costs: everything twice, plain and encrypted, in turns within one run.
+"""Measures what encryption at rest costs: everything runs alternately plain and encrypted.
 
-Measured are storing an exchange in the transcript, writing its two memories and their vectors to
-the table, loading a table as a start does, and opening the home. `cpu` is the processor time of
-this process, which a busy machine affects less; `same` is the share of the ten nearest memories
-that both find. The vectors are made up.
+It measures storing an exchange in the transcript, writing its two memories and their vectors to the
+table, loading a table as at the start, and opening the home. `cpu` is the processor time of this
+process, which a busy machine affects less; `same` is the share of the ten nearest memories that
+both the plain and the encrypted table find. The vectors are random.
 """
 
 import sys
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
     rows = [1_000, 10_000, 100_000]
     add_number(parser, "--rows", rows, "numbers of memories", nargs="+")
-    add_number(parser, "--dimensions", 384, "of the vectors")
+    add_number(parser, "--dimensions", 384, "dimensions of the vectors")
     add_number(parser, "--exchanges", 400, "exchanges to store")
     return program.run(work, parser.parse_args(arguments))
 

@@ -1,11 +1,11 @@
-"""What it costs to forget for good: one memory out of many, and a thousand at once.
+"""Measures what it costs to forget for good: one memory out of many, and a thousand at once.
 
-Each forgotten exchange leaves the transcript, and its two memories leave the table; then the table
-is rewritten, and every file, version and row is searched for what should be gone. `cpu` is the
-processor time of this process, which a busy machine affects less. Before that, exchanges are hidden
-and brought back: how long until one is out of recall and window and written down, how long "forget
-that" takes after a question, and how long either holds up the event loop. Words and vectors are
-made up.
+Each forgotten exchange is deleted from the transcript, and its two memories from the table; then
+the table is rewritten, and every file, version and row is searched for the deleted text. `cpu` is
+the processor time of this process, which a busy machine affects less. Before that, exchanges are
+hidden and brought back. This measures how long until an exchange is out of recall and window and
+its hiding is on disk, how long "forget that" takes after a question, and how long either blocks the
+event loop. Words and vectors are artificial.
 """
 
 import sys
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str]) -> int:
     add_number(parser, "--rows", [10_000], "numbers of memories", nargs="+")
     add_number(parser, "--forget", [1, 1_000], "memories to forget", nargs="+")
     add_number(parser, "--hide", 50, "exchanges to hide and bring back", least=0)
-    add_number(parser, "--dimensions", 384, "of the vectors")
+    add_number(parser, "--dimensions", 384, "dimensions of the vectors")
     parser.add_argument("--encrypted", action="store_true", help="with encryption at rest")
     return program.run(work, parser.parse_args(arguments))
 

@@ -1,8 +1,8 @@
-"""What listening to silence costs, and how long it takes to start.
+"""Measures what listening to silence costs, and how long starting takes.
 
 Starts the `assistant` command several times on a recording of a quiet room instead of a microphone
-(the first start warms the disk cache) and times it until it is ready. The last one then listens,
-and the processor time of all its processes is counted.
+(the first start warms the disk cache) and times it until it is ready. After the last start, the
+command listens, and the processor time of all its processes is counted.
 """
 
 import sys
@@ -19,13 +19,13 @@ from scripts.common.assistant_process import Talking, talking
 from scripts.common.program import add_number
 
 RESTING = 0.01
-"""Of a core: what a worker may take that has nothing to do."""
+"""Share of a core that a worker may use while it has nothing to do."""
 SETTLES = 20
-"""Waits for that, at most."""
+"""At most this many waits until the workers have nothing to do."""
 
 
 def measured(folder: Path, profile: str, starts: int, seconds: float) -> program.Figures:
-    """Raises Ended: the command did not come up."""
+    """All figures. Raises Ended: the command did not start."""
     room = quiet_room(folder / "room.wav", seconds + 60)
     ready: list[float] = []
     for number in range(starts + 1):
@@ -53,7 +53,7 @@ def measured(folder: Path, profile: str, starts: int, seconds: float) -> program
 
 
 def settle(assistant: Talking) -> None:
-    """Until the prompt is read, which takes a busy machine a quarter of a minute."""
+    """Wait until the prompt is read, which takes a quarter of a minute on a busy machine."""
     for _ in range(SETTLES):
         before = assistant.cpu_seconds().workers
         time.sleep(SETTLE_S)

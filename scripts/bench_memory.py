@@ -1,12 +1,12 @@
-"""What remembering and recalling cost, by the number of memories.
+"""Measures what remembering and recalling cost, by the number of memories.
 
-Fills a table on disk with N memories, loads it as a start does, and asks in other words for facts
-that are among them. No cache knows the questions, and encoding them counts. They are asked on an
-idle machine (`alone`) and beside a language model that writes all the time (`busy`); where an
-encoder has a stand-in, also with the words known before the end (`ahead`) and as typed questions,
-which have more time (`typed`). LanceDB's own hybrid query and mem0 are asked the same, on the same
-rows and vectors, in turns. mem0 needs an environment of its own (docs/benchmarks.md) and is left
-out without it. Times are in milliseconds.
+Fills a table on disk with N memories, loads it as at the start, and asks in other words for facts
+that are among them. No cache contains the questions, and encoding them counts. They are asked on an
+idle machine (`alone`) and while a language model generates text (`busy`). If an encoder has a
+stand-in, they are also asked with the words known before the end of speech (`ahead`), and as typed
+questions, which have more time (`typed`). LanceDB's own hybrid query and mem0 are alternately asked
+the same questions on the same rows and vectors. mem0 needs a separate environment
+(docs/benchmarks.md), without which it is left out. Times are in milliseconds.
 """
 
 import os
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from models.selection import PROFILE_NAMES
 
-os.environ["LANCEDB_LOG"] = "error"  # it warns of a change to come, once a query
+os.environ["LANCEDB_LOG"] = "error"  # each query would warn of a future change
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from assistant.settings import Settings
@@ -45,7 +45,7 @@ def work(options: program.Options) -> program.Figures:
 
 
 def encoders_of_profiles() -> list[str]:
-    """Each that a profile chooses on this machine, with the one that stands in for it."""
+    """The encoders that profiles choose on this machine, each with its stand-in."""
     shops = [
         select_models(Settings.model_validate({"general": {"profile": n}})) for n in PROFILE_NAMES
     ]
@@ -54,7 +54,7 @@ def encoders_of_profiles() -> list[str]:
 
 
 def told(encoder: str, rows: int, found: program.Figures) -> str:
-    """For a person."""
+    """The figures as text for a person."""
     lines = [f"{encoder}, {rows} memories"]
     for state in ("alone", "ahead", "typed", "busy"):
         each = found.get(state)
@@ -94,7 +94,7 @@ def main(arguments: Sequence[str]) -> int:
         "--encoder",
         nargs="+",
         metavar="NAME[+STAND_IN]",
-        help="encoders; by default each that a profile chooses",
+        help="encoders; by default those that profiles choose",
     )
     program.add_profile(parser)
     add_number(parser, "--queries", 250, "questions to ask in each state")
@@ -103,20 +103,20 @@ def main(arguments: Sequence[str]) -> int:
         nargs="*",
         default=RIVALS,
         choices=RIVALS,
-        help="what to compare with; none for nothing",
+        help="what to compare with; nothing if no name is given",
     )
     parser.add_argument(
         "--mem0",
         type=Path,
         default=MEM0,
         metavar="PYTHON",
-        help="Python interpreter of the environment that has mem0",
+        help="Python interpreter of the environment with mem0",
     )
     add_number(
         parser,
         "--mem0-rows",
         10_000,
-        "memories beyond which mem0 is left out, since a question takes it seconds",
+        "with more memories, mem0 is left out, since it takes seconds for a question",
         least=0,
     )
     return program.run(work, parser.parse_args(arguments))

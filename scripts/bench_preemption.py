@@ -1,10 +1,10 @@
-"""How long idle work goes on after somebody has begun to speak.
+"""Measures how long idle work continues after somebody begins to speak.
 
 In a home full of statements, the language model judges facts as it does between utterances. N
-times, at a random moment of that, a voice is sensed. Measured is the time until the scheduler says
-that the work has stopped, and the time until no thread of the assistant or of the model's process
-uses the processor any more (checked every 2 ms; 150 ms without a rise count as silence). The
-machine must have nothing else to do. Linux only.
+times, at a random moment of this work, a voice is detected. The program measures the time until the
+scheduler reports that the work has stopped, and the time until no thread of the assistant or of the
+model's process uses the processor any more (checked every 2 ms; the processor time must not rise
+for 150 ms). The machine must have nothing else to do. Linux only.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ def work(options: program.Options) -> program.Figures:
         fill(home, options.profile, EXCHANGES)
         yields = asyncio.run(measured(home, options.profile, options.times, options.seed, keep))
     found = figures(yields)
-    for name, meant in (("stopped_ms", "the work had stopped"), ("silent_ms", "all was silent")):
+    for name, meant in (("stopped_ms", "reported as stopped"), ("silent_ms", "no processor used")):
         times_ms = ", ".join(f"{key} {value}" for key, value in found[name].items())
         print(f"until {meant}, ms: {times_ms}")
     print(f"later than {ALLOWED_MS:.0f} ms: {found['later_than_allowed']} of {found['times']}")
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
     program.add_profile(parser)
     add_number(parser, "--times", 200, "interruptions")
-    add_number(parser, "--seed", 1, "of the random moments", least=0)
+    add_number(parser, "--seed", 1, "seed of the random moments", least=0)
     parser.add_argument(
         "--keep", type=Path, metavar="FILE", help="write a row for each interruption to this file"
     )

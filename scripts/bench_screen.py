@@ -1,11 +1,12 @@
-"""What the screen costs: until it is there, during silence, and while the assistant speaks.
+"""Measures what the screen costs: at the start, during silence, and while the assistant speaks.
 
 Opens `assistant screen` on a pseudo-terminal, with a recording of a quiet room instead of a
 microphone. It does so several times (the first start warms the disk cache) and times the first
-whole frame and the moment it listens. The last one then listens and speaks an answer, while
-processor time and memory are counted for the screen, the assistant and its workers apart. Another
-one is typed to while it answers, to see whether every key arrives and how long its event loop was
-blocked at most. Last, a table of N memories is scrolled and searched, and its frames are timed.
+whole frame and the moment at which the assistant listens. The last one then listens and speaks an
+answer, while processor time and memory are counted separately for the screen, the assistant and its
+workers. In another session, keys are typed during an answer, to see whether every key arrives and
+how long the event loop is blocked at most. Last, a table of N memories is scrolled and searched,
+and its frames are timed.
 """
 
 import sys
@@ -44,9 +45,9 @@ def table(found: program.Figures) -> str:
     lines.append(f"{'MB':14}{memory['screen']:>8}{memory['assistant']:>11}{memory['workers']:>9}")
     typed = found["typing"]
     lines.append(f"keys dropped   {typed['dropped']} of {typed['keys']}")
-    lines.append(f"longest gap    {typed['longest_gap_ms']} ms of the screen's event loop")
+    lines.append(f"longest gap    {typed['longest_gap_ms']} ms in the screen's event loop")
     for name, frames in found.get("table", {}).get("frames_ms", {}).items():
-        lines.append(f"{name:14} frames of p95 {frames['p95']}, at most {frames['max']} ms")
+        lines.append(f"{name:14} frames: p95 {frames['p95']}, at most {frames['max']} ms")
     return "\n".join(lines)
 
 

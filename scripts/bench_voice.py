@@ -1,9 +1,9 @@
-"""From the end of the user's speech to the first sound of the answer: ours beside stock pipecat.
+"""Times the first sound of an answer from the user's end of speech, compared with stock pipecat.
 
-DIR holds recordings of speech and, where there is one, a `manifest.jsonl`; its form is described in
-scripts/bench/voice/labels.py. Each clip is played at its own pace, amid the noise of a quiet room,
+DIR holds recordings of speech and optionally a `manifest.jsonl`, whose form is described in
+scripts/bench/voice/labels.py. Each clip is played in real time, with the noise of a quiet room,
 once to the assistant and once to the stock pipeline, in alternating order. Both have the same
-models, warmed up, and a fresh conversation. Times count from an end of speech that was labelled
+models, warmed up, and a new conversation. Times count from an end of speech that was labelled
 beforehand. With `--memory`, `--screen` or `--idle` the assistant is compared with itself instead.
 """
 
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-os.environ["LOGURU_AUTOINIT"] = "false"  # pipecat greets on standard error when imported
+os.environ["LOGURU_AUTOINIT"] = "false"  # pipecat prints a greeting on import
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from data import located
@@ -59,9 +59,9 @@ def main(arguments: Sequence[str]) -> int:
         type=Path,
         default=located("recordings"),
         metavar="DIR",
-        help="folder of recordings; by default those that ship",
+        help="folder of recordings; by default those included",
     )
-    add_number(parser, "--limit", None, "take only N of them, drawn at random")
+    add_number(parser, "--limit", None, "use only N recordings, drawn at random")
     beside = parser.add_mutually_exclusive_group()
     beside.add_argument(
         "--memory",
@@ -69,13 +69,13 @@ def main(arguments: Sequence[str]) -> int:
         nargs="?",
         const=MEMORIES,
         metavar="N",
-        help=f"compare with and without a memory of N things ({MEMORIES} where N is left out)",
+        help=f"compare with and without N memories ({MEMORIES} if N is left out)",
     )
     beside.add_argument("--screen", action="store_true", help="compare with and without a screen")
     beside.add_argument(
         "--idle", action="store_true", help="compare with and without work between utterances"
     )
-    add_number(parser, "--seed", 1, "of the choice, the order and the intervals", least=0)
+    add_number(parser, "--seed", 1, "seed of the choice, the order and the intervals", least=0)
     parser.add_argument(
         "--keep", type=Path, metavar="FILE", help="write a row for each clip to this file"
     )

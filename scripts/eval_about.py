@@ -1,9 +1,9 @@
-"""What "forget everything about my dog" would take along by its meaning alone.
+"""Shows what "forget everything about my dog" would delete by meaning alone.
 
-Topics, encoded as questions are, are looked up among the project's own facts and some of its
-distractors (data/evaluation). Printed is every sentence that lacks a topic's words and still has a
-cosine of 0.45 or more; whether it is about the topic is for the reader to judge. The product takes
-it from the limit `LIKE` on (assistant/memory/forgetting).
+Topics are encoded like questions, and searched among the project's own facts and some of its
+distractors (data/evaluation). The program prints every sentence that lacks a topic's words but has
+a cosine of 0.45 or more; the reader has to judge whether it is about the topic. The product deletes
+it if the cosine is at least `LIKE` (assistant/memory/forgetting).
 """
 
 import sys
@@ -56,7 +56,9 @@ def work(options: program.Options) -> program.Figures:
                 print(f"{cosine:.2f}  {topic}: {each.text}")
                 shown.append((round(cosine, 3), topic, each.text))
     taken = sum(cosine >= LIKE for cosine, *_ in shown)
-    print(f"{len(TOPICS)} topics, {len(turns)} sentences: {len(shown)} from {SHOWN}, {taken} taken")
+    print(
+        f"{len(TOPICS)} topics, {len(turns)} sentences: {len(shown)} from {SHOWN}, {taken} deleted"
+    )
     counts = {"topics": len(TOPICS), "sentences": len(turns), "taken": taken}
     return counts | {"shown": shown, "encoder": options.encoder}
 

@@ -1,10 +1,10 @@
-"""How well recall finds what a question names by its time, or by who somebody is to the user.
+"""Measures recall for questions that name a time, or a person by relation to the user.
 
-Two sets of our own, among 5,820 other utterances: `time_questions.jsonl`, ten of which have words
-that only look like a time (`none`), and `linked_questions.jsonl`, where a name that is not in the
-question stands between it and the answer. Ours is measured with the product's weights and without
-those for such clues (`ours_without_…`), beside BM25, dense search and RRF. `ours_less` has the
-differences, with bootstrap intervals of 95 %.
+There are two sets of our own, among 5,820 other utterances. In `time_questions.jsonl`, ten
+questions have words that only look like a time (`none`). In `linked_questions.jsonl`, question and
+answer are linked by a name that is not in the question. Our recall is measured with the product's
+weights and without those for such clues (`ours_without_…`), and compared with BM25, dense search
+and RRF. `ours_less` contains the differences, with bootstrap intervals of 95 %.
 """
 
 import sys

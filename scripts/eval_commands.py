@@ -1,11 +1,11 @@
-"""How surely spoken commands are told from talk, and what they are about.
+"""Measures how reliably spoken commands are distinguished from talk, and their arguments.
 
-On the project's own utterances (`data/evaluation/spoken_commands.jsonl`): precision and recall by
-part and by kind, and how many of those rightly recognised have the right name or span of time. A
-command taken for another one is wrong for both. The grammar was written on part `a`. Each later
-part was written after the recogniser had been frozen, was measured, and was then used to improve
-it; after the last, `e`, nothing was changed. `--talk` takes the project's 6,000 utterances of one
-user instead and prints what is taken for a command, to be read.
+It reports, for the project's own utterances (`data/evaluation/spoken_commands.jsonl`), precision
+and recall by part and by kind, and how many rightly recognised commands have the right name or span
+of time. A command mistaken for another lowers both precision and recall. The grammar was written on
+part `a`. Each later part was written after the recogniser had been frozen, was measured, and was
+then used to improve it; after the last part, `e`, nothing was changed. `--talk` uses the project's
+6,000 utterances of one user instead, and prints those mistaken for commands, for a person to check.
 """
 
 import sys
@@ -25,7 +25,7 @@ def work(options: program.Options) -> program.Figures:
         found = on_talk()
         for line in found["taken"]:
             print(line)
-        print(f"{len(found['taken'])} of {found['utterances']:,} taken for commands")
+        print(f"{len(found['taken'])} of {found['utterances']:,} mistaken for commands")
         return found
     found = on_utterances()
     for line in found["wrong"]:
@@ -41,7 +41,7 @@ def work(options: program.Options) -> program.Figures:
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
     parser.add_argument(
-        "--talk", action="store_true", help="the 6,000 utterances instead of the commands"
+        "--talk", action="store_true", help="use the 6,000 utterances instead of the commands"
     )
     return program.run(work, parser.parse_args(arguments))
 

@@ -1,9 +1,10 @@
-"""How well facts are taken from what a user says: precision, recall, and what nobody said.
+"""Measures how well facts are extracted from what a user says: precision, recall, unsupported
+facts.
 
-Runs the idle work's own functions on the labelled utterances in `data/evaluation/extraction.jsonl`:
-the statements that rules find, the model's judgement of them, and the check that the words support
-them. Prompt and rules were tuned on part `a`; part `b` measures. With `--cache`, answers are read
-from a file and added to it, so that the rest can be tuned without the model.
+Runs the functions of idle work on the labelled utterances in `data/evaluation/extraction.jsonl`:
+rules find statements, the model judges them, and a check ensures that the words support them.
+Prompt and rules were tuned on part `a`; part `b` measures. With `--cache`, answers are read from a
+file and added to it, so that the rest can be tuned without the model.
 """
 
 import asyncio
@@ -37,7 +38,7 @@ async def measured(options: program.Options) -> program.Figures:
     for line in (wrong(rows, predicted) if options.wrong else []) + table(result):
         print(line)
     if judge is not None:
-        print(f"{judge.asked} questions, {judge.seconds:.1f} s, {judge.failed} answers of no use")
+        print(f"{judge.asked} questions, {judge.seconds:.1f} s, {judge.failed} useless answers")
     return figures(rows, result, judge, dropped)
 
 
@@ -50,11 +51,15 @@ def main(arguments: Sequence[str]) -> int:
     judge = parser.add_mutually_exclusive_group()
     judge.add_argument("--model", default=MODEL, metavar="NAME", help="language model that judges")
     judge.add_argument(
-        "--rules", action="store_true", help="take all that the rules find, without a model"
+        "--rules",
+        action="store_true",
+        help="accept everything that the rules find, without a model",
     )
     parser.add_argument("--part", choices=("a", "b"), help="part of the set; by default both")
-    add_number(parser, "--limit", None, "take only the first N utterances")
-    parser.add_argument("--cache", type=Path, metavar="FILE", help="file of the model's answers")
+    add_number(parser, "--limit", None, "use only the first N utterances")
+    parser.add_argument(
+        "--cache", type=Path, metavar="FILE", help="file that caches the model's answers"
+    )
     parser.add_argument("--wrong", action="store_true", help="print what is wrong or missed")
     return program.run(work, parser.parse_args(arguments))
 

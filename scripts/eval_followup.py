@@ -1,13 +1,14 @@
-"""How well a question that leans on what was said before finds its memory: "and when is it?".
+"""Measures how well follow-up questions such as "and when is it?" find their memory.
 
-The project's own follow-ups, each with the exchange before it, ask for one of the facts hidden
-among distractors (data/evaluation). `ours` is the product's way. Beside it stand the question alone
-(`plain`), question and earlier words encoded as one text (`joined`), and earlier vectors and words
-added even where it is no follow-up (`always`). The category `new topic` has questions that stand
-alone, each after an exchange about something else: there ours must not be worse than `plain`.
-`first half` has those questions by their words, with the meaning of their first half: what stands
-in when the deadline is missed while the user was heard word by word; `plain` has no meaning there.
-Intervals are bootstrap 95 % over questions.
+Each of the project's own follow-ups comes after an exchange, and asks for one of the facts hidden
+among distractors (data/evaluation). `ours` is the product's method. The others use only the
+question (`plain`), the question and the earlier words encoded as one text (`joined`), or add
+earlier vectors and words even if the question is not a follow-up (`always`). The category
+`new topic` has self-contained questions, each after an exchange about something else; for these,
+ours must not be worse than `plain`. `first half` has the same questions, searched by all their
+words but by the meaning of only their first half. This is the fallback if the deadline is missed
+while the user is transcribed word by word; `plain` uses no meaning there. Intervals are bootstrap
+95 % over questions.
 """
 
 import asyncio

@@ -1,21 +1,21 @@
-"""What the answers know of what was told in an earlier session: whole conversations, typed.
+"""Measures what answers know from an earlier session, in whole typed conversations.
 
-Runs the `assistant` command itself. One process is told N facts in passing, amid small talk, and
-ends. Each fact is then asked for, in other words, in three ways:
+Runs the `assistant` command itself. In one process, N facts are mentioned in passing, amid small
+talk. Each fact is then asked for, in other words, in three ways:
 
-    on     by a new process on what the first one kept, as after a restart
-    off    the same with `memory.enabled` off: what is guessed
-    told   without a memory, the fact right before the question in one turn: the most that this
-           model makes of a fact it is shown
+    on     in a new process that uses the memories of the first, as after a restart
+    off    the same with `memory.enabled` off, so that the model can only guess
+    told   without a memory, with the fact right before the question in one turn, which shows
+           how well this model uses a fact at best
 
-Only long-term memory can know it in `on`: `context.resume_within_h = 0` begins a new conversation.
-Each question has its own process and its own copy of the home: in a shared one, the questions
-before it and their answers would be in the history and in the memory.
+With `on`, only the long-term memory can contain the fact, since `context.resume_within_h = 0`
+begins a new conversation. Each question has its own process and its own copy of the home; in a
+shared home, earlier questions and answers would be in the history and in the memory.
 
-An answer is right when it holds one of the accepted strings as whole words, numbers in words or
-digits. `shown` is the share of questions with the fact among the notes in the prompt: what is lost
-before that was lost by recall or its deadline, the rest by the model. Intervals are bootstrap 95 %
-over the facts.
+An answer is right if it contains one of the accepted strings as whole words, with numbers in words
+or digits. `shown` is the share of questions with the fact among the notes in the prompt: the facts
+not shown were lost by recall or its deadline, the other losses are the model's. Intervals are
+bootstrap 95 % over the facts.
 """
 
 import sys
@@ -63,9 +63,9 @@ def main(arguments: Sequence[str]) -> int:
         type=float,
         default=Settings().memory.deadline_ms,
         metavar="MS",
-        help="deadline of a recall; more for a machine that is busy otherwise",
+        help="deadline of a recall; allow more on a busy machine",
     )
-    add_number(parser, "--seed", 1, "of the choice and the order", least=0)
+    add_number(parser, "--seed", 1, "seed of the choice and the order", least=0)
     parser.add_argument("--keep", type=Path, metavar="FILE", help="write each answer to this file")
     return program.run(work, parser.parse_args(arguments))
 

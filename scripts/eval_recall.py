@@ -1,15 +1,15 @@
-"""How well the long-term memory finds what was said, beside BM25, dense search and RRF.
+"""Measures how well the memory finds what was said, compared with BM25, dense search and RRF.
 
-FILE is in LoCoMo's format. Single turns are looked for, among all turns of the question's
+FILE is in LoCoMo's format. Each search is for single turns, among all turns of the question's
 conversation. Adversarial questions (category 5) and those without evidence are left out. The
-project's own sets have facts among distractors instead, and tell questions that share a content
-word with the fact from those that don't.
+project's own sets contain facts among distractors instead; results are separate for questions that
+share a content word with the fact and for those that don't.
 
-Ours runs on the product's own modules and weights, also as it does near the deadline: with the
-stand-in's vector of the question (`ours_stand_in`), with that in brief, by words and meaning alone
-(`ours_brief`), without any vector (`ours_words`), and without one in brief (`ours_words_brief`).
-The other methods use `--encoder`. `ours_less` says what ours gains over each. Intervals are
-bootstrap 95 % over questions.
+Our recall uses the product's own modules and weights. It is also measured as it works near the
+deadline: with the stand-in's vector of the question (`ours_stand_in`), with this vector and a
+ranking by words and meaning only (`ours_brief`), without any vector (`ours_words`), and without a
+vector and with this ranking (`ours_words_brief`). The other methods use `--encoder`. `ours_less`
+contains the gain of ours over each method. Intervals are bootstrap 95 % over questions.
 """
 
 import sys
@@ -29,8 +29,8 @@ from scripts.eval.recall_data import Pool, own_files, read_locomo, read_paraphra
 
 SETS = {
     "paraphrase": "our own facts, said in passing and asked for in other words",
-    "short": "the same of statements of a few words, among others as short",
-    "held-out": "like --paraphrase, of other lives by another author; nothing was chosen on it",
+    "short": "the same with statements of a few words, among others equally short",
+    "held-out": "like --paraphrase, about other lives by another author; nothing was tuned on it",
 }
 
 
@@ -53,8 +53,8 @@ def work(options: program.Options) -> program.Figures:
 
 
 def switched(options: program.Options, pools: Sequence[Pool], both: Encoders) -> program.Figures:
-    """What a model made, switched on and off."""
-    read_text(options.made)  # it must be there: to `Cache` a missing file is an empty one
+    """Recall with and without the texts that a model derived."""
+    read_text(options.made)  # fails if the file is missing, which `Cache` would treat as empty
     cache, cost = Cache(options.made), Cost()
     models = cache.models()
     model = options.model or (models[0] if len(models) == 1 else "")
@@ -62,7 +62,7 @@ def switched(options: program.Options, pools: Sequence[Pool], both: Encoders) ->
     if not any(each.pool.questions for each in every):
         known = ", ".join(models) or "none"
         raise program.NotMeasured(
-            f"Nothing was made of these turns by {model or 'a model'}. Models in it: {known}."
+            f"{options.made} has nothing by {model or 'a model'} for these turns. Models: {known}."
         )
     values, categories = derived_ablation.compared(every, both, Ranking())
     print(f"{model}\n{derived_ablation.report(values, cost)}")
@@ -82,7 +82,7 @@ def main(arguments: Sequence[str]) -> int:
         "--query",
         choices=("full", "int8"),
         default="int8",
-        help="precision of the weights by which questions are encoded",
+        help="precision of the encoder's weights for questions",
     )
     parser.add_argument(
         "--without",
@@ -92,15 +92,17 @@ def main(arguments: Sequence[str]) -> int:
         "and c",
     )
     parser.add_argument(
-        "--facts", action="store_true", help="also with facts, found by rules, beside the turns"
+        "--facts",
+        action="store_true",
+        help="also with facts found by rules, in addition to the turns",
     )
     parser.add_argument(
         "--made",
         type=Path,
         metavar="CACHE",
-        help="measure instead what the descriptions and questions of scripts/make_derived.py bring",
+        help="measure the gain from the texts that scripts/make_derived.py stored in CACHE instead",
     )
-    parser.add_argument("--model", metavar="NAME", help="whose answers, of those in CACHE")
+    parser.add_argument("--model", metavar="NAME", help="model whose answers in CACHE are used")
     options = encoders.parsed(parser, arguments)
     if (options.file is None) is (options.own is None):
         parser.error(f"give either a FILE or --{', --'.join(SETS)}")

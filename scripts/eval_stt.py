@@ -1,7 +1,7 @@
-"""Word error and time per clip of the speech recogniser, beside the same model as shipped.
+"""Compares word errors and time of the speech recogniser with those of the same model as shipped.
 
-DIR holds recordings and `manifest.jsonl`, one object a line with `file` and `text`; rows without
-text are left out. Each clip goes to both in turn, so that load falls on both.
+DIR holds recordings and `manifest.jsonl`, with one object per line that has `file` and `text`; rows
+without text are left out. Both transcribe each clip in turn, so that load affects both equally.
 """
 
 import sys
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--models", type=Path, nargs="+", required=True, metavar="FOLDER", help="speech models"
     )
-    add_number(parser, "--threads", 2, "of the processor")
+    add_number(parser, "--threads", 2, "processor threads")
     return program.run(work, parser.parse_args(arguments))
 
 

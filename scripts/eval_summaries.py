@@ -1,11 +1,11 @@
-"""Whether summaries of conversations help with broad questions, and harm narrow ones.
+"""Measures whether summaries of conversations help with broad questions or harm narrow ones.
 
-On the project's own fourteen conversations of one life (`data/evaluation/broad_questions.jsonl`):
-how much of a good answer the notes in the prompt hold, without summaries, with those that rules
-make and, with `--model`, with those that a language model shortened. Summaries, search, notes and
-their limits are the product's own. Questions are of three kinds: about a topic, about a time, and
-narrow ones, which must not lose. With `--cache` the model's answers are read from a file and added
-to it.
+Uses the project's own fourteen conversations of one life (`data/evaluation/broad_questions.jsonl`).
+It measures how much of a good answer the notes in the prompt contain: without summaries, with
+summaries by rules and, with `--model`, with summaries that a language model shortened. Summaries,
+search, notes and their limits are the product's own. Questions are about a topic, about a time, or
+narrow; narrow ones must not get worse. With `--cache`, the model's answers are read from a file
+and added to it.
 """
 
 import asyncio
@@ -68,11 +68,11 @@ def work(options: program.Options) -> program.Figures:
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
     turns = Settings().idle.summarise_turns
-    parser.add_argument(
-        "--model", metavar="NAME", help="language model that shortens summaries too"
-    )
+    parser.add_argument("--model", metavar="NAME", help="language model that shortens summaries")
     add_number(parser, "--turns", turns, "turns in a summary")
-    parser.add_argument("--cache", type=Path, metavar="FILE", help="file of the model's answers")
+    parser.add_argument(
+        "--cache", type=Path, metavar="FILE", help="file that caches the model's answers"
+    )
     parser.add_argument(
         "--show", action="store_true", help="print summaries, and each question's notes"
     )

@@ -1,12 +1,13 @@
-"""How well the memory recognises what is told again, and what replaces something older.
+"""Measures how well the memory recognises repeated statements, and changed ones.
 
-On the project's own pairs of utterances (`data/evaluation/memory_pairs.jsonl`), told on two days:
-precision and recall of both decisions, by the rules alone and with the encoder's cosine. Part `a`
-was there when the rules were written, part `b` came afterwards; the rules were then mended once, so
-`b` flatters them a little too. `--talk` takes the project's 6,000 utterances of one user instead,
-where nothing is said twice, and prints what would be merged or replaced, to be read. `--model` adds
-what the idle work `consolidate` makes of the pairs that are left: `consolidated` by its rules and,
-where these ask it, by the model; `proposed` is what the model says of all of them, unchecked.
+Uses the project's own pairs of utterances (`data/evaluation/memory_pairs.jsonl`), said on two days.
+It reports precision and recall of both decisions, by the rules alone and with the encoder's cosine.
+Part `a` existed when the rules were written, part `b` was written afterwards. The rules were then
+corrected once, so `b` flatters them a little too. `--talk` uses the project's 6,000 utterances of
+one user instead, in which nothing is said twice, and prints what would be merged or replaced, for a
+person to check. `--model` adds the decisions of the idle work `consolidate` on the remaining pairs:
+`consolidated` is decided by its rules and, where they ask for it, by the model; `proposed` is what
+the model says about all of them, unchecked.
 """
 
 import asyncio
@@ -43,9 +44,9 @@ def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
     pairs = parser.add_mutually_exclusive_group()
     pairs.add_argument(
-        "--talk", action="store_true", help="the 6,000 utterances instead of the pairs"
+        "--talk", action="store_true", help="use the 6,000 utterances instead of the pairs"
     )
-    pairs.add_argument("--model", metavar="NAME", help="language model to consolidate with")
+    pairs.add_argument("--model", metavar="NAME", help="language model that consolidates")
     add_encoder(parser)
     return program.run(work, parser.parse_args(arguments))
 

@@ -1,9 +1,10 @@
-"""Have a model describe the turns of a benchmark, as the idle work does, and keep its answers.
+"""Makes a model describe the turns of a benchmark, as idle work does, and stores its answers.
 
-FILE is in LoCoMo's format. `scripts/eval_recall.py --made CACHE` then measures what the answers
-bring. It resumes where it ended, and may be killed at any time. The noted seconds are the model's
-processor time, so that other programs don't count. `--near N` takes only N turns of each
-conversation: those that answer questions, or `--questions M` of them, and the turns around.
+FILE is in LoCoMo's format. `scripts/eval_recall.py --made CACHE` then measures the gain from the
+answers. The program may be killed at any time, and resumes where it stopped. The noted seconds are
+the model's processor time, so that other programs don't count. `--near N` uses only N turns of each
+conversation: those that answer questions (or with `--questions M`, M of the questions), and the
+turns around these.
 """
 
 import asyncio
@@ -35,7 +36,9 @@ def pools_of(options: program.Options) -> list[Pool]:
         return [read_paraphrases(*own_files("paraphrase"))]
     every = read_locomo(options.file)
     if options.pools and max(options.pools) >= len(every):
-        raise InputUnusable(f"There are {len(every)} conversations in {options.file}, from 0 on.")
+        raise InputUnusable(
+            f"There are {len(every)} conversations in {options.file}, counted from 0."
+        )
     return [every[at] for at in options.pools or range(len(every))]
 
 
@@ -45,22 +48,22 @@ def main(arguments: Sequence[str]) -> int:
         "file", type=Path, nargs="?", metavar="FILE", help="conversations in LoCoMo's format"
     )
     parser.add_argument(
-        "--paraphrase", action="store_true", help="the project's own facts instead of FILE"
+        "--paraphrase", action="store_true", help="use the project's own facts instead of FILE"
     )
     parser.add_argument(
-        "--cache", type=Path, required=True, metavar="FILE", help="file of the answers"
+        "--cache", type=Path, required=True, metavar="FILE", help="file that stores the answers"
     )
     parser.add_argument("--model", default=MODEL, metavar="NAME", help="language model")
     add_number(
         parser,
         "--pools",
         None,
-        "conversations to take, from 0 on, in this order",
+        "conversations to use, counted from 0, in this order",
         least=0,
         nargs="+",
     )
-    add_number(parser, "--near", 0, "take only N turns of each", least=0)
-    add_number(parser, "--questions", None, "with --near, of M questions")
+    add_number(parser, "--near", 0, "use only N turns of each conversation", least=0)
+    add_number(parser, "--questions", None, "with --near, use the answers of M questions")
     options = parser.parse_args(arguments)
     if (options.file is None) is not options.paraphrase:
         parser.error("give either a FILE or --paraphrase")

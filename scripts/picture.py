@@ -1,4 +1,4 @@
-"""Draw the README's picture: the screen over the recorded conversation that ships, as an SVG.
+"""Draws the README's picture as an SVG: the screen replaying the included recorded conversation.
 
 `scripts/record_demo.py` makes the recording.
 """
@@ -30,7 +30,7 @@ DRAWN_S = 0.3
 
 
 async def picture(folder: Path, turns: int) -> str:
-    """As it looks after so many turns."""
+    """The screen as an SVG, after this many turns."""
     replay = Replay(load(Recordings(folder), located("recordings/demo.jsonl")), paused=True)
     loaded = load_settings(folder / "settings.toml", {}, {"screen.theme": THEME})
     app = ReplayScreen(replay, Home(folder), loaded, now=lambda: replay.now.astimezone(UTC))

@@ -1,8 +1,8 @@
-"""Make the demo that ships: a real conversation, spoken by a voice and held with real models.
+"""Makes the included demo: a real conversation between a synthesised voice and real models.
 
-What somebody told on other days is in the memory; then the assistant is asked, is interrupted, is
-told to forget and is asked again. Writes data/recordings/demo.jsonl after some minutes. The speaker
-is made up, and so is what they say.
+The memory contains what somebody said on other days. Then the assistant is asked a question,
+interrupted, told to forget, and asked again. Writes data/recordings/demo.jsonl after some minutes.
+The speaker and everything they say are invented.
 """
 
 import json
@@ -41,10 +41,10 @@ EARLIER = (
     (3, "For my birthday I would like a red bicycle.", "A red one would suit you."),
     (2, "The spare key lies under the blue flower pot.", "Good to know."),
 )
-"""Days ago, what was said, and the answer."""
+"""Earlier exchanges: how many days ago, the user's words, and the answer."""
 STORY = "Tell me a long story about a sailor and an old lighthouse."
 STORY_S = 11.0
-"""After so long it is interrupted; a busy machine needs some seconds to begin."""
+"""Silence before the story is interrupted; a busy machine needs some seconds to begin."""
 TALK: tuple[tuple[float | str, ...], ...] = (
     (15.0, "Where did my sister move to?"),
     (0.3, STORY, STORY_S, "Okay, wait. What does my dog love to do in the park?"),
@@ -52,8 +52,8 @@ TALK: tuple[tuple[float | str, ...], ...] = (
     (0.3, "Forget that."),
     (0.3, "What is the code of my garage?"),
 )
-"""Recordings, each of silence (in seconds) and words; the next is played when one is answered. The
-first silence is for reading the memories."""
+"""Recordings, each of silence (in seconds) and words; each is played when the previous one has been
+answered. During the first silence, the memories are read."""
 SETTINGS = (
     "encryption.mode=off",
     "forget.grace_s=3600",
@@ -62,12 +62,13 @@ SETTINGS = (
 )
 TIMEOUT_S = 600
 LOUDER_DB = 3.0
-"""Levels of the microphone that differ less from the last one shown are left out: it is to be
-small."""
+"""Microphone levels that differ less than this from the last one shown are left out, to keep the
+file small."""
 
 
 def tell_earlier(home: Home) -> None:
-    """Conversations of other days, as the transcript keeps them; the start remembers them."""
+    """Store conversations of other days in the transcript; at its start, the assistant adds them to
+    the memory."""
     with closing(Transcript.open(home.transcript)) as transcript:
         for days, said, answer in EARLIER:
             at = datetime.now(UTC) - timedelta(days=days)
@@ -77,7 +78,7 @@ def tell_earlier(home: Home) -> None:
 
 
 def speak(folder: Path) -> list[Path]:
-    """What is said, as recordings."""
+    """Make recordings of everything that is said."""
     voice = Piper(ModelStore(models_cache(), catalogue.read()).weights(VOICE))
     voice.load()
     paths = []
@@ -97,7 +98,7 @@ def said(voice: Piper, text: str) -> Samples:
 
 
 def small(lines: list[str]) -> list[str]:
-    """Without levels that show nothing new."""
+    """The lines without microphone levels that hardly changed."""
     kept, shown = [], 0.0
     for line in lines:
         event = json.loads(line).get("event", {})

@@ -1,10 +1,10 @@
-"""Adapt a sentence encoder to questions about what was said in passing.
+"""Adapts a sentence encoder to questions about what was said in passing.
 
-Learns on the files of `data/training`: utterances, what is asked about them weeks later in other
-words, and other utterances that are tempting. A low-rank adapter (LoRA) of the encoder's upper
-layers is trained so that a question is nearer to its utterance than to the others of its batch. It
-is written to FOLDER in peft's form; `models/catalogue.toml` names the adapters in use. The
-published model must have been pulled. The evaluation sets are not read.
+Learns on the files of `data/training`: utterances, questions about them weeks later in other words,
+and similar utterances that don't answer the questions. A low-rank adapter (LoRA) of the encoder's
+upper layers is trained so that a question is nearer to its utterance than to the others in its
+batch. It is written to FOLDER in peft's format; `models/catalogue.toml` names the adapters in use.
+The published model must have been pulled. The evaluation sets are not read.
 """
 
 import sys
@@ -19,7 +19,7 @@ from scripts.train.training_data import FILES, read_pairs
 
 
 def work(options: program.Options) -> program.Figures:
-    from scripts.train.adaptation import Plan, adapted  # brings torch: `--help` needn't wait for it
+    from scripts.train.adaptation import Plan, adapted  # imports torch: not for `--help`
 
     told = [each for name in options.on for each in read_pairs(name, options.limit)]
     figures = adapted(told, program.fill(Plan, options))
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str]) -> int:
         "--begun",
         type=Path,
         metavar="FOLDER",
-        help="folder of an adapter of the same layers and rank, to go on from",
+        help="folder of an adapter with the same layers and rank, to continue training",
     )
     parser.add_argument(
         "--on",
@@ -54,24 +54,24 @@ def main(arguments: Sequence[str]) -> int:
         parser,
         "--hold-out",
         0,
-        "leave out every Nth utterance, and tell how often its questions find it among all",
+        "hold out every Nth utterance, and measure how often its questions find it among all",
         least=0,
     )
     parser.add_argument(
         "--epochs", type=float, default=2.0, metavar="N", help="passes over the data"
     )
     add_number(parser, "--layers", 4, "layers to adapt, from the top")
-    add_number(parser, "--rank", 16, "of the adapter")
+    add_number(parser, "--rank", 16, "rank of the adapter")
     parser.add_argument(
         "--rate", type=float, default=3e-4, metavar="R", help="highest learning rate"
     )
-    add_number(parser, "--limit", None, "take only N utterances of each file")
-    add_number(parser, "--seed", 0, "of the order", least=0)
+    add_number(parser, "--limit", None, "use only N utterances of each file")
+    add_number(parser, "--seed", 0, "seed of the order", least=0)
     parser.add_argument(
         "--half",
         action="store_true",
-        help="multiply in bfloat16: up to four times as fast where the processor has it, else "
-        "slower",
+        help="multiply in bfloat16: up to four times as fast if the processor supports it, "
+        "otherwise slower",
     )
     return program.run(work, parser.parse_args(arguments))
 

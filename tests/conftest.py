@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Options, fixtures and hooks that all tests share."""
 
 import json
 import math
@@ -17,27 +17,29 @@ from tests.support import keyrings
 MODELS_CACHE = "ASSISTANT_MODELS_CACHE"
 ROOT = Path(__file__).resolve().parents[1]
 DURATIONS = ROOT / "tests" / "durations.json"
-"""Seconds of each file, and of each test that takes one and more."""
+"""Holds the seconds that each file takes, and each test that takes at least one second."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Each of several processes (`-n`) is bound to one part of the cores, and so is what it starts:
-    the threads of the models' engines wait for each other by spinning, and two such teams on the
-    same two cores take more than twice the time of one. There are more processes than cores, since
-    many tests wait most of their time."""
+    """Bind each of several test processes (`-n`) and its children to a part of the cores. The
+    threads of the models' engines wait for each other by spinning, so two engines on the same two
+    cores take more than twice the time of one. There are more processes than cores, since many
+    tests wait most of their time."""
     worker = getattr(config, "workerinput", None)
-    if worker is not None and sys.platform == "linux":  # before libraries count them
+    if worker is not None and sys.platform == "linux":  # before libraries count cores
         cores = sorted(os.sched_getaffinity(0))
         number = int(worker["workerid"].removeprefix("gw"))
         os.sched_setaffinity(0, cores[number % len(cores) :: worker["workercount"]])
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The files go one by one to the process that is free: the long ones first, so that none is
-    left working alone at the end."""
+    """Sort the files, which go one by one to the next free process: long files come first, so that
+    no process is still busy with one at the end."""
     for item in items:
         if item.get_closest_marker("alone") and not item.nodeid.startswith("tests/real/"):
-            raise pytest.UsageError(f"{item.nodeid}: only in tests/real are tests run alone.")
+            raise pytest.UsageError(
+                f"{item.nodeid}: only tests in tests/real may be marked `alone`."
+            )
     if hasattr(config, "workerinput"):
         took: dict[str, float] = json.loads(DURATIONS.read_text())["files"]
         items.sort(key=lambda item: -took.get(file_of(item.nodeid), math.inf))
@@ -83,23 +85,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--snapshot-update",
         action="store_true",
-        help="keep the pictures of the screen as they are drawn now (tests/ui/test_snapshots.py)",
+        help="store the pictures of the screen as drawn now (tests/ui/test_snapshots.py)",
     )
     parser.addoption(
         "--durations-update",
         action="store_true",
-        help="keep how long these tests took (tests/durations.json)",
+        help="store how long these tests took (tests/durations.json)",
     )
 
 
 @pytest.fixture(scope="session", autouse=True)
 def no_settings_from_outside() -> Iterator[None]:
-    """The developer's own settings and data have no part in the tests; the models' cache has."""
+    """Hide the developer's own settings, data and keyring from the tests, but not the models'
+    cache."""
     with pytest.MonkeyPatch.context() as patch:
         for variable in list(os.environ):
             if variable.startswith(ENVIRONMENT_PREFIX) and variable != MODELS_CACHE:
                 patch.delenv(variable)
-        # Nor has the developer's keyring.
         patch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
         yield
 
@@ -111,13 +113,13 @@ def no_home_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
-    """A home of its own for each test; the default one of the command line too."""
+    """A separate home for each test, which is also the default home of the command line."""
     return Home(tmp_path / "home").create()
 
 
 @pytest.fixture
 def keyring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """There is a keyring; its file."""
+    """Provide a keyring; returns its file."""
     file = tmp_path / "keyring.json"
     for name, value in keyrings.environment(file).items():
         monkeypatch.setenv(name, value)

@@ -1,7 +1,7 @@
-"""A table full of memories: facts that are asked for, among sentences that were put together.
+"""Fills a table of memories: facts that questions ask for, among artificially combined sentences.
 
-The documents' vectors are mixtures of real ones, since encoding 100,000 texts takes an hour; those
-of the facts, and all questions, are real.
+The vectors of the other sentences are mixtures of real ones, since encoding 100,000 texts takes an
+hour. The vectors of the facts and of all questions are real.
 """
 
 import json
@@ -28,9 +28,9 @@ FACTS = "evaluation/paraphrase_facts.jsonl"
 USER = "me"
 BATCH = 5_000
 TURNS = 20
-"""Of each conversation."""
+"""Exchanges in each conversation."""
 SEEDS = 1_000
-"""Texts that are really encoded, at most: the vectors of all others lie between theirs."""
+"""At most this many texts are really encoded; the vectors of all others lie between theirs."""
 SEED = 7
 
 Vectors = NDArray[np.float32]
@@ -38,7 +38,7 @@ Vectors = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """`row` is its place among all that was filled in, in the order of time."""
+    """A planted fact. `row` is its position among all memories in order of time."""
 
     said: str
     question: str
@@ -48,9 +48,9 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """What other stores are filled with, row by row, and what is to be found.
+    """The rows with which other stores are filled, and the facts to be found in them.
 
-    `texts` holds a JSON string a line, `vectors` is a NumPy array of shape (rows, dimensions).
+    `texts` holds one JSON string per line, `vectors` a NumPy array of shape (rows, dimensions).
     """
 
     rows: int
@@ -60,15 +60,15 @@ class Filled:
 
 
 def said_and_asked() -> tuple[list[str], list[tuple[str, str]]]:
-    """What was said beside the facts; and the facts, each with its question."""
+    """The other sentences; and the facts, each with its question."""
     distractors, facts = (read_rows(located(name)) for name in (DISTRACTORS, FACTS))
     return [row["said"] for row in distractors], [(row["said"], row["question"]) for row in facts]
 
 
 def made_up(count: int, facts: Sequence[str], others: Sequence[str]) -> Iterator[list[Memory]]:
-    """`count` memories in conversations, in the order of time, in batches.
+    """Yields `count` memories in conversations, in order of time, in batches.
 
-    The facts, of which there are fewer, are spread among them; the others are sentences of two
+    The facts, which are fewer, are spread among them; the others are sentences joined from two
     halves.
     """
     random = Random(SEED)
@@ -92,8 +92,8 @@ def made_up(count: int, facts: Sequence[str], others: Sequence[str]) -> Iterator
 
 
 def mixtures(seeds: Vectors, count: int, random: np.random.Generator) -> Vectors:
-    """Unit vectors between real ones, no two alike; between the same ones where `random` begins
-    alike, whatever the encoder."""
+    """Unit vectors between real ones, no two alike. With the same seed of `random`, they lie
+    between the vectors of the same texts, whatever the encoder."""
     one, two = (seeds[random.integers(len(seeds), size=count)] for _ in range(2))
     share = random.uniform(0.55, 1.0, (count, 1)).astype(np.float32)
     noise = random.normal(0, 0.15 / np.sqrt(seeds.shape[1]), one.shape)
@@ -102,7 +102,7 @@ def mixtures(seeds: Vectors, count: int, random: np.random.Generator) -> Vectors
 
 
 def fill(memories: Path, beside: Path, count: int, encoder: QueryEncoder) -> Filled:
-    """Write `count` memories, an eighth of them facts at most, into a new table in `memories`, and
+    """Write `count` memories, at most an eighth of them facts, into a new table in `memories`, and
     the same rows for other stores, with the fast encoder's vectors, into the folder `beside`."""
     others, facts = said_and_asked()
     facts = facts[: max(1, count // 8)]

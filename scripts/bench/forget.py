@@ -1,4 +1,4 @@
-"""What it costs to forget for good: the steps from a home full of memories to the receipt."""
+"""Measures what it costs to forget for good, step by step, from a full home to the receipt."""
 
 import asyncio
 import tempfile
@@ -27,14 +27,14 @@ from scripts.common.program import Figures
 
 ENCODER = "made-up"
 TURNS = 50
-"""Of each conversation."""
+"""Exchanges in each conversation."""
 
 Result = TypeVar("Result")
 
 
 @dataclass
 class Full:
-    """A home with exchanges, whose ids are `told`, and two memories of each."""
+    """A home with exchanges, whose ids are in `told`, and two memories for each exchange."""
 
     home: Home
     table: MemoryTable
@@ -47,7 +47,7 @@ class Full:
 
 
 class Stopwatch:
-    """Seconds by the clock, and of processor time, step by step."""
+    """Measures the wall-clock time and processor time of each step, in seconds."""
 
     def __init__(self) -> None:
         self.figures: Figures = {}
@@ -61,7 +61,7 @@ class Stopwatch:
 
 
 def filled(home: Home, rows: int, dimensions: int, key: MasterKey | None) -> Full:
-    """Of sentences that no other repeats."""
+    """A home full of exchanges and memories; no two sentences are equal."""
     table = MemoryTable.open(str(home.memories), key=key)
     table.add_encoder(ENCODER, dimensions)
     full = Full(home, table, Transcript.open(home.transcript, key), [])
@@ -87,7 +87,7 @@ def filled(home: Home, rows: int, dimensions: int, key: MasterKey | None) -> Ful
 
 
 def forgetting(full: Full, count: int) -> Figures:
-    """Of `count` memories, that is half as many exchanges, but one at least."""
+    """Forget `count` memories: half as many exchanges, but at least one."""
     watch = Stopwatch()
     going = [full.told.pop(len(full.told) // 2) for _ in range(max(1, count // 2))]
     ids = [f"{key}-{speaker}" for key in going for speaker in ("user", "assistant")]
@@ -114,7 +114,7 @@ def forgetting(full: Full, count: int) -> Figures:
 
 
 def hidden_from(full: Full, dimensions: int, times: int) -> Figures:
-    """Nothing is gone by that."""
+    """Measure hiding exchanges, without deleting anything."""
     if not times:
         return {}
     encoder = MadeUpEncoder(ENCODER, dimensions)
@@ -124,8 +124,8 @@ def hidden_from(full: Full, dimensions: int, times: int) -> Figures:
 def measured(
     rows: int, going: Sequence[int], hide: int, dimensions: int, key: MasterKey | None
 ) -> Figures:
-    """In a home with `rows` memories: `hide` exchanges are hidden and brought back, then so many
-    memories as each of `going` says are forgotten."""
+    """In a home with `rows` memories, hide `hide` exchanges and bring them back. Then, for each
+    number in `going`, forget that many memories."""
     with tempfile.TemporaryDirectory() as place:
         home = Home(Path(place) / "home").create()
         with closing(filled(home, rows, dimensions, key)) as full:

@@ -1,5 +1,5 @@
-"""What it costs the running conversation to forget: how long until what is forgotten is out of
-recall and window and noted on the disk, and how long the voice's thread is held by that."""
+"""Measures what forgetting costs the running conversation: how long until what is forgotten is out
+of recall and window and noted on the disk, and how long this blocks the voice's thread."""
 
 import asyncio
 import sys
@@ -33,14 +33,14 @@ from scripts.common.statistics import summary
 TICK_S = 0.001
 LEISURE_S = 10.0
 TURNS = 50
-"""Of the running conversation, each with twelve memories in its prompt."""
+"""Turns of the running conversation, each with twelve memories in its prompt."""
 
 QUANTILES = (50, 99)
 
 
 @dataclass
 class MadeUpEncoder:
-    """Random vectors, the same for the same text."""
+    """Encodes texts as random vectors; equal texts get equal vectors."""
 
     name: str
     dimensions: int
@@ -58,7 +58,7 @@ class MadeUpEncoder:
 
 @dataclass
 class Running:
-    """The running conversation, without a model that reads it."""
+    """The running conversation, without a language model that reads it."""
 
     talk: Conversation
 
@@ -77,13 +77,13 @@ class Running:
         return ()
 
     def purged(self, items: HiddenItems, *, clean: bool) -> None:
-        """Nothing is kept of it here."""
+        """Do nothing: no deleted text is stored here."""
 
 
 @dataclass
 class Watch:
-    """Milliseconds of each time: from the call to its end, and the longest that nothing else ran on
-    the event loop meanwhile."""
+    """Milliseconds of each measured call: `lasted` from its start to its end, `held` the longest
+    time in which nothing else ran on the event loop."""
 
     lasted: list[float] = field(default_factory=list)
     held: list[float] = field(default_factory=list)
@@ -106,7 +106,7 @@ class Watch:
         began = time.perf_counter()
         yield
         self.lasted.append(1e3 * (time.perf_counter() - began))
-        await asyncio.sleep(2 * TICK_S)  # the gap that it ended in
+        await asyncio.sleep(2 * TICK_S)  # includes the gap in which the call ended
         ticking.cancel()
         with suppress(asyncio.CancelledError):
             await ticking
@@ -124,7 +124,7 @@ async def hiding(
     encoder: MadeUpEncoder,
     times: int,
 ) -> Figures:
-    """Exchanges out of `told`, one by one; and "forget that", after questions."""
+    """Measure hiding exchanges from `told` one by one, and "forget that" after questions."""
     lexicon = TextAnalyzer("en")
     queries = QueryEncoder(encoder)
     opened = (user, lambda: table, queries, lexicon, _no_news)
@@ -168,7 +168,7 @@ async def _hide(
 
 
 async def _is_found(memory: UserMemory, exchange: Exchange) -> bool:
-    """By its own words."""
+    """Whether a search for the exchange's own words finds it."""
     found = await memory.recall(exchange.user_text, LEISURE_S)
     return any(exchange.id in each.sources for each in found.memories)
 
@@ -180,7 +180,7 @@ async def _forget_that(
     exchanges: Sequence[Exchange],
     times: int,
 ) -> Figures:
-    """After a long conversation of questions, each answered with what was recalled."""
+    """Measure "forget that" in a long conversation of questions answered with recalled memories."""
     watch, asked = Watch(), 0
     for turn in range(1, TURNS + times):
         exchange = exchanges[turn % len(exchanges)]

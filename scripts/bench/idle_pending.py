@@ -1,4 +1,4 @@
-"""A home that has work for days between utterances, and what of it was done."""
+"""Fills a home with days of idle work, and counts how much of that work was done."""
 
 import asyncio
 import sqlite3
@@ -16,12 +16,12 @@ from assistant.settings import Settings
 from scripts.bench.filling import said_and_asked
 
 AGO = timedelta(days=60)
-"""Too long for the conversation to be taken up."""
+"""Age of the conversations: too old for them to be continued."""
 TURNS = 20
 
 
 def settings_of(profile: str, pending: bool) -> Settings:
-    """Facts are judged by the model whenever it is quiet, or nothing is done then."""
+    """If `pending`, the model judges facts whenever it is quiet; otherwise idle work is off."""
     idle = {"every_s": 0.01, "max_load": 1, "on_battery": "all", "extract": "model"}
     return Settings.model_validate(
         {
@@ -33,7 +33,7 @@ def settings_of(profile: str, pending: bool) -> Settings:
 
 
 def flags_of(pending: bool) -> list[str]:
-    """The same for the command."""
+    """The same settings of idle work as command-line flags."""
     wanted = settings_of("tiny", pending).idle.model_dump(exclude_unset=True)
     found: list[str] = []
     for name, value in wanted.items():
@@ -42,7 +42,7 @@ def flags_of(pending: bool) -> list[str]:
 
 
 def fill(home: Home, profile: str, exchanges: int) -> None:
-    """So many statements of a user, remembered, of which no facts were extracted. Blocking.
+    """Store this many remembered statements of a user, without extracted facts. Blocking.
 
     Raises:
         StoreError, ModelError.
@@ -66,6 +66,6 @@ def fill(home: Home, profile: str, exchanges: int) -> None:
 
 
 def worked_on(home: Home) -> int:
-    """Of how many exchanges something was made."""
+    """The number of exchanges that idle work has processed."""
     with closing(sqlite3.connect(home.transcript)) as db:
         return int(db.execute("SELECT count(*) FROM derived").fetchone()[0])

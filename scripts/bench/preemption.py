@@ -1,4 +1,4 @@
-"""Idle work on a real model, interrupted at random moments, and when it has really stopped."""
+"""Interrupts idle work of a real model at random moments, and measures when it really stops."""
 
 import asyncio
 import os
@@ -30,19 +30,20 @@ from scripts.common.statistics import summary
 
 LOOK_S = 0.002
 RISES = 0.2
-"""Of a core, between two looks: less is a timer or a heartbeat."""
+"""Share of a core used between two checks that counts as work; less is a timer or a heartbeat."""
 CALM_S = 0.15
-"""Without a rise it has stopped."""
+"""Once the processor time has not risen for this long, the work has stopped."""
 LONGEST_WORK_S = 1.5
-"""After the beginning of a batch, at the latest, somebody speaks."""
+"""Somebody speaks at most this long after the beginning of a batch."""
 PATIENCE_S = 120.0
 ALLOWED_MS = 50.0
 
 
 @dataclass(frozen=True, slots=True)
 class Yield:
-    """One interruption. `stopped_s` is by the scheduler's own account, `silent_s` until no thread
-    of worker or assistant used the processor any more, `worker_s` what the worker still used."""
+    """One interruption. `stopped_s` is the scheduler's own figure, `silent_s` the time until no
+    thread of worker or assistant used the processor any more, `worker_s` the processor time that
+    the worker still used."""
 
     kind: str
     after_s: float
@@ -51,7 +52,7 @@ class Yield:
     worker_s: float
 
     def told(self) -> dict[str, Any]:
-        """A row for a file."""
+        """The interruption as a row for a file."""
         return {
             "kind": self.kind,
             "after_s": round(self.after_s, 3),
@@ -62,17 +63,17 @@ class Yield:
 
 
 class Watch(threading.Thread):
-    """Looks at the processor time of processes until it no longer rises, and takes next to none of
-    it itself. Linux."""
+    """Checks the processor time of the processes until it no longer rises, using next to none
+    itself. Linux only."""
 
     def __init__(self, worker: int) -> None:
         super().__init__(daemon=True)
         self._worker = worker
         self._began = time.monotonic()
         self.last_rise = 0.0
-        """Seconds after the beginning."""
+        """When the processor time last rose, in seconds after the beginning."""
         self.used = 0.0
-        """Of the worker, in seconds, since then."""
+        """Processor time, in seconds, that the worker has used since the beginning."""
 
     def run(self) -> None:
         first = cpu_seconds(self._worker)
@@ -88,19 +89,19 @@ class Watch(threading.Thread):
 
 
 def cpu_seconds(process: int) -> float:
-    """Of all its threads, to the nanosecond: a process has a clock of its own, whose number Linux
-    makes of its id."""
+    """Processor time of all the process's threads, to the nanosecond: each process has its own
+    clock, whose number Linux derives from the process id."""
     return time.clock_gettime(~process << 3 | 2)
 
 
 def others_cpu_seconds() -> float:
-    """Of all threads of this process but the caller's."""
+    """Processor time of all threads of this process except the caller's."""
     return time.process_time() - time.thread_time()
 
 
 @dataclass
 class Working:
-    """Idle work that goes on by itself."""
+    """Idle work that keeps running by itself."""
 
     scheduler: Scheduler
     quiet: ActivityMonitor
@@ -109,12 +110,13 @@ class Working:
     memory: UserMemory
 
     async def begun(self) -> str:
-        """Wait until a batch is being worked on."""
+        """Wait until idle work has begun a batch, and return its kind."""
         await self._until(lambda: self.scheduler.running is not None)
         return self.scheduler.running or ""
 
     async def interrupted(self, chance: Random) -> Yield:
-        """Somebody speaks at some moment of a batch, and is silent when it has stopped."""
+        """Somebody speaks at a random moment of a batch, and falls silent when idle work has
+        stopped."""
         while True:
             kind, began = await self.begun(), time.monotonic()
             await asyncio.sleep(chance.uniform(0, LONGEST_WORK_S))
@@ -142,7 +144,7 @@ class Working:
 async def working(
     home: Home, profile: str, emit: Callable[[Event], None]
 ) -> AsyncIterator[Working]:
-    """The idle work of a home, with the profile's own models; in it facts are judged by the model.
+    """The idle work of a home with the profile's own models; the language model judges facts.
 
     Raises:
         AssistantError: something is missing or broken.
@@ -177,7 +179,8 @@ async def working(
 async def measured(
     home: Home, profile: str, times: int, seed: int, keep: Callable[[dict[str, Any]], None]
 ) -> list[Yield]:
-    """The first is not counted: the model has nothing in its cache then."""
+    """Interrupt idle work `times` times. One more, the first, is not counted: the model's cache is
+    still empty then."""
     chance, found = Random(seed), list[Yield]()
     async with working(home, profile, lambda _: None) as idle:
         await idle.interrupted(chance)

@@ -1,4 +1,4 @@
-"""The sound of a room in which nobody speaks."""
+"""Makes the sound of a room in which nobody speaks."""
 
 from pathlib import Path
 
@@ -8,13 +8,13 @@ import soundfile
 from models.interfaces import STT_SAMPLE_RATE
 
 ROOM_DBFS = -65.0
-"""A quiet room through a laptop's microphone."""
+"""Level of a quiet room, recorded by a laptop's microphone."""
 SETTLE_S = 3.0
-"""After the assistant is ready: what starting has left to do is not listening."""
+"""Wait after the assistant is ready, so that unfinished work of the start is not measured."""
 
 
 def quiet_room(path: Path, seconds: float) -> Path:
-    """Noise that falls with frequency, as that of rooms does."""
+    """Write noise whose level falls with frequency, as in real rooms."""
     steps = np.random.default_rng(0).standard_normal(int(seconds * STT_SAMPLE_RATE))
     sound = np.convolve(steps, 0.9 ** np.arange(64), mode="same")
     sound *= 10 ** (ROOM_DBFS / 20) / np.sqrt(np.mean(sound**2))
@@ -23,7 +23,7 @@ def quiet_room(path: Path, seconds: float) -> Path:
 
 
 def of_starts(times: list[float]) -> dict[str, float]:
-    """Seconds of several starts, of which the first is the cold one."""
+    """Summarise the seconds of several starts, of which the first is the cold one."""
     warm = times[1:]
     found = {"first": times[0], "p50": float(np.median(warm)), "max": max(warm)}
     return {name: round(value, 2) for name, value in found.items()}

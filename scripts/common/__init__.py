@@ -1,1 +1,1 @@
-"""What measurements, evaluations and training share; imports none of them."""
+"""Code shared by benchmarks, evaluations and training; imports none of these."""

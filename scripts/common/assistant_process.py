@@ -1,4 +1,4 @@
-"""The `assistant` command as a child process, and what it and its workers cost."""
+"""Runs the `assistant` command as a child process, and measures what it and its workers cost."""
 
 import json
 import os
@@ -28,7 +28,8 @@ class Ended(NotMeasured):
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of the assistant itself, of the processes it started, and of the screen where it has one."""
+    """The cost of the assistant, of the processes that it started, and of the screen if there is
+    one."""
 
     assistant: float
     workers: float
@@ -43,7 +44,7 @@ class Cost:
         return Cost(self.assistant - other.assistant, self.workers - other.workers, screen)
 
     def told(self, factor: float = 1.0, digits: int = 1) -> dict[str, float]:
-        """By name; all of it as `total`."""
+        """The costs by name, with their sum as `total`."""
         values = {} if self.screen is None else {"screen": self.screen}
         values |= {"assistant": self.assistant, "workers": self.workers, "total": self.total}
         return {name: round(value * factor, digits) for name, value in values.items()}
@@ -55,7 +56,7 @@ def cpu_seconds(process: psutil.Process) -> float:
 
 
 def memory_mb(process: psutil.Process) -> float:
-    """Resident, pages of the model's file included."""
+    """Resident memory, including mapped pages of the model's file."""
     return float(process.memory_info().rss) / 1e6
 
 
@@ -75,7 +76,7 @@ class Talking:
         """Wait for the next event of this kind.
 
         Raises:
-            Ended: the command ended without one.
+            Ended: the command ended before such an event.
         """
         assert self._process.stdout is not None
         for line in self._process.stdout:
@@ -92,10 +93,10 @@ class Talking:
         self._process.stdin.flush()
 
     def finish(self) -> None:
-        """End it as its user does, and wait until all is stored.
+        """End the command as its user does, and wait until everything is stored.
 
         Raises:
-            Ended: it failed at that, or did not end.
+            Ended: the command failed, or did not end.
         """
         self.say("/quit")
         self.event("ended")
@@ -109,7 +110,7 @@ class Talking:
 
 
 def has_ended_well(process: "subprocess.Popen[Any]") -> None:
-    """Wait for it. Raises Ended: it did not end, or failed."""
+    """Wait for the process. Raises Ended: it did not end, or it failed."""
     try:
         code = process.wait(PATIENCE_S)
     except subprocess.TimeoutExpired as error:
@@ -119,12 +120,13 @@ def has_ended_well(process: "subprocess.Popen[Any]") -> None:
 
 
 def turns_in(home: Home) -> list[dict[str, Any]]:
-    """What a home's ledger holds: see `assistant.voice.latency`."""
+    """The turns in a home's ledger; see `assistant.voice.latency`."""
     return read_rows(home.ledger) if home.ledger.exists() else []
 
 
 def environment() -> dict[str, str]:
-    """This checkout's modules, and no entries in anybody's keyring unless that is wanted."""
+    """Environment with this checkout's modules, and without encryption unless the caller sets it,
+    so that nobody's keyring gets entries."""
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     modules = {"PYTHONPATH": os.pathsep.join(paths)}
     return {"ASSISTANT_ENCRYPTION__MODE": "off"} | os.environ | modules
@@ -132,7 +134,7 @@ def environment() -> dict[str, str]:
 
 @contextmanager
 def talking(home: Path, arguments: Sequence[str]) -> Iterator[Talking]:
-    """Start the command; it is ended, with all its processes, when the block is left."""
+    """Start the command, and end it with all its processes when the block is left."""
     command = [sys.executable, "-m", "ui.commands.main", "talk", "--json", "--home", str(home)]
     started = time.monotonic()
     process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""What a script that measures prints at the end: one JSON object on one line."""
+"""Formats the last line of a measuring script's output: one JSON object."""
 
 import json
 import math
@@ -12,13 +12,13 @@ import psutil
 
 
 def last_line(found: Mapping[str, Any]) -> str:
-    """These figures, with the machine they are from unless they name it; null for what is no
-    number, such as a share of nothing."""
+    """The figures, with a description of this machine unless they contain one. A value that is not
+    a finite number, such as a share of nothing, becomes null."""
     return json.dumps(_finite({"machine": machine()} | dict(found)), allow_nan=False)
 
 
 def machine() -> dict[str, Any]:
-    """What the figures were measured on; `load` is the average number of busy processes before."""
+    """Describes this machine; `load` is the average number of busy processes in the last minute."""
     return {
         "processor": _processor(),
         "cores": os.cpu_count(),

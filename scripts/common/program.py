@@ -1,4 +1,4 @@
-"""What every program has: its arguments, one sentence where it can't go on, and `--json`."""
+"""What all programs share: arguments, `--json`, and one sentence if a program can't continue."""
 
 import argparse
 import sys
@@ -21,11 +21,11 @@ Plan = TypeVar("Plan", bound="DataclassInstance")
 
 
 class NotMeasured(AssistantError):
-    """What was to be measured did not come up, or did not do as it should."""
+    """A measured program did not start, or did not work as it should."""
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
-    """Tells the defaults, but not that something is off or left out."""
+    """Shows the defaults, except those that mean that something is off or left out."""
 
     def _get_help_string(self, action: argparse.Action) -> str:
         told = action.help or ""
@@ -34,7 +34,7 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 
 
 def parser(doc: str | None) -> argparse.ArgumentParser:
-    """One that tells all of a program's docstring with `--help`, and has `--json`."""
+    """A parser whose `--help` shows a program's whole docstring, with the option `--json`."""
     about, _, more = (doc or "").strip().partition("\n\n")
     made = argparse.ArgumentParser(
         description=about,
@@ -63,14 +63,14 @@ def add_number(
     least: int = 1,
     nargs: str | None = None,
 ) -> None:
-    """An option that takes a whole number, or several with `nargs`."""
+    """Add an option that takes a whole number, or several with `nargs`."""
     made.add_argument(
         name, type=at_least(least), default=default, nargs=nargs, metavar="N", help=told
     )
 
 
 def at_least(least: int) -> Callable[[str], int]:
-    """A whole number, as an argument."""
+    """Makes a parser of arguments that are whole numbers of at least `least`."""
 
     def number(text: str) -> int:
         if (value := int(text)) < least:
@@ -81,14 +81,15 @@ def at_least(least: int) -> Callable[[str], int]:
 
 
 def fill(plan: type[Plan], options: Options) -> Plan:
-    """A dataclass from the options of the same names."""
+    """Make a dataclass whose fields are the options of the same names."""
     return plan(**{each.name: getattr(options, each.name) for each in fields(plan)})
 
 
 def run(work: Callable[[Options], Mapping[str, Any]], options: Options) -> int:
-    """Have the work done and its figures printed as the last line, where `--json` is given.
+    """Do the work and, if `--json` is given, print its figures as the last line.
 
-    Returns the exit code. The machine is looked at before, while the work is no part of its load.
+    Returns the exit code. The machine is described beforehand, so that its load doesn't include
+    the work.
     """
     where = machine()
     try:

@@ -1,4 +1,4 @@
-"""Files of JSON lines, read with a sentence for what is wrong with one, and written row by row."""
+"""Reads files of JSON lines, reporting any error in one sentence, and writes them row by row."""
 
 import json
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from assistant.errors import AssistantError
 
 
 class InputUnusable(AssistantError, ValueError):
-    """What a program was given: a file that is missing or in another form, an unknown name."""
+    """Input that a program can't use: a missing file, a file in the wrong form, an unknown name."""
 
     exit_code = 2
 
@@ -18,7 +18,7 @@ def read_rows(path: Path, *needed: str) -> list[dict[str, Any]]:
     """The objects of a file of JSON lines.
 
     Raises:
-        InputUnusable: it can't be read, or a line is no object with what is `needed`.
+        InputUnusable: the file can't be read, or a line is not an object with the `needed` keys.
     """
     rows = []
     for number, line in enumerate(read_text(path).splitlines(), 1):
@@ -36,7 +36,7 @@ def read_rows(path: Path, *needed: str) -> list[dict[str, Any]]:
 
 
 def read_text(path: Path) -> str:
-    """Raises InputUnusable: it can't be read."""
+    """The text of a file. Raises InputUnusable: it can't be read."""
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
@@ -46,8 +46,8 @@ def read_text(path: Path) -> str:
 
 
 class Keep:
-    """Writes rows to a file as they come, if there is to be one: a run that is cut short has told
-    what it found."""
+    """Writes each row to a file at once, if a file is wanted, so that an interrupted run keeps its
+    rows."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path

@@ -1,4 +1,4 @@
-"""Percentiles of measured times, and how far to trust them."""
+"""Computes percentiles of measured times, and their confidence intervals."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -7,20 +7,20 @@ import numpy as np
 
 RESAMPLES = 2000
 BOUNDS = (2.5, 97.5)
-"""Percentiles between which an interval of 95 % lies."""
+"""The percentiles that bound a 95 % interval."""
 
 Item = TypeVar("Item")
 
 
 def percentile(values: Sequence[float], q: float) -> float | None:
-    """With linear interpolation; None of nothing."""
+    """The percentile, linearly interpolated; None if there are no values."""
     return float(np.percentile(values, q)) if values else None
 
 
 def summary(
     values: Sequence[float], quantiles: Sequence[int] = (50, 95, 99), digits: int = 2
 ) -> dict[str, float]:
-    """Percentiles by name, and the greatest; none of nothing."""
+    """Percentiles and the maximum by name; empty if there are no values."""
     if not values:
         return {}
     found = {f"p{q}": float(np.percentile(values, q)) for q in quantiles} | {"max": max(values)}
@@ -37,8 +37,8 @@ def interval(
     """Bootstrap percentile interval of 95 % for `statistic` of `items`.
 
     Items are drawn whole: measurements of two systems on one recording belong in one item, so that
-    what makes the recording slow for both does not widen the interval of their ratio. None where
-    there are fewer than two items, or no resample has a value.
+    what makes the recording slow for both does not widen the interval of their ratio. Returns None
+    if there are fewer than two items, or no resample has a value.
     """
     if len(items) < 2:
         return None
@@ -62,7 +62,7 @@ def rounded_interval(
     seed: int = 0,
     digits: int = 1,
 ) -> list[float] | None:
-    """As `interval`, for figures."""
+    """Like `interval`, but rounded for output."""
     bounds = interval(items, statistic, seed=seed)
     return None if bounds is None else [round(bound, digits) for bound in bounds]
 
@@ -72,5 +72,5 @@ def rounded(value: float | None, digits: int = 1) -> float | None:
 
 
 def ratio(above: float | None, below: float | None) -> float | None:
-    """None where one is missing or there is nothing to divide by."""
+    """`above / below`; None if either is missing or `below` is 0."""
     return above / below if above is not None and below else None

@@ -1,11 +1,11 @@
-"""Word error: how many words of what was said were heard wrongly."""
+"""Counts word errors: words that were spoken but recognised wrongly."""
 
 import re
 
 from num2words import num2words
 
 TAGS = re.compile(r"<[^>]*>|\[[^]]*\]")
-"""Marks of a transcriber, such as <cutoff> or [laughter]."""
+"""Matches a transcriber's marks, such as <cutoff> or [laughter]."""
 
 
 def normalised(text: str, *, spelled: bool = True) -> list[str]:
@@ -28,7 +28,7 @@ def normalised(text: str, *, spelled: bool = True) -> list[str]:
 
 
 def spoken_number(digits: str) -> list[str]:
-    """Up to two digits as a number, longer ones digit by digit, as people say codes."""
+    """Up to two digits as one number, more of them digit by digit, as people say codes."""
     parts = [digits] if len(digits) <= 2 and not digits.startswith("0") else list(digits)
     return [word for part in parts for word in num2words(int(part)).replace("-", " ").split()]
 

@@ -1,1 +1,1 @@
-"""Quality: how often what is heard, recalled, extracted or answered is right."""
+"""Measures quality: how often recognition, recall, extraction and answers are right."""

@@ -1,4 +1,4 @@
-"""A language model that is asked as the idle work asks it, and what it answered before."""
+"""Asks a language model as idle work does, and caches its answers."""
 
 import hashlib
 import json
@@ -24,7 +24,7 @@ CONTEXT_TOKENS = 2048
 
 @asynccontextmanager
 async def language_model(name: str, threads: int = THREADS) -> AsyncIterator[LlamaCpp]:
-    """Loaded. Raises ModelError: there is no such model, or it has to be pulled."""
+    """A loaded language model. Raises ModelError: it doesn't exist, or has to be pulled first."""
     llm = LlamaCpp(
         ModelStore(models_cache(), catalogue.read()).weights(name),
         name=name,
@@ -39,8 +39,8 @@ async def language_model(name: str, threads: int = THREADS) -> AsyncIterator[Lla
 
 
 class Answers:
-    """Rows by model, prompt and question, kept in a file where there is one. Lines are only ever
-    added, each whole, so that whoever fills it may be killed at any time."""
+    """Answers by model, prompt and question, stored in a file if one is given. Whole lines are
+    appended one at a time, so that the process may be killed at any time."""
 
     def __init__(self, file: Path | None) -> None:
         self._file = file
@@ -63,7 +63,7 @@ def key_of(model: str, prompt: FewShotPrompt, asked: str) -> str:
 
 
 def _row(line: str) -> dict[str, Any] | None:
-    """None of one that was cut off."""
+    """The row of a line, or None if the line was cut off."""
     try:
         row = json.loads(line)
     except ValueError:
@@ -73,7 +73,7 @@ def _row(line: str) -> dict[str, Any] | None:
 
 @dataclass
 class Asking:
-    """Asks a model for JSON, unless it has answered that before; `seconds` are of the new ones."""
+    """Asks a model for JSON unless the answer is cached; `seconds` counts only new answers."""
 
     llm: LanguageModel
     prompt: FewShotPrompt
@@ -84,7 +84,7 @@ class Asking:
     asked: int = 0
 
     async def answer(self, question: str) -> Any:
-        """None where the model failed, or its answer was no JSON."""
+        """The answer, or None if the model failed or its answer was not JSON."""
         key = key_of(self.llm.name, self.prompt, question)
         if key not in self.answers.rows:
             self.asked += 1

@@ -1,5 +1,5 @@
-"""Our own questions that name a time, or mean somebody by what they are to the user, among all that
-the imagined user of the other sets said."""
+"""Reads our own questions that name a time, or a person by relation to the user, together with all
+that the imagined user of the other sets said."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
@@ -12,12 +12,12 @@ from scripts.eval.recall_data import FIRST_DAY, Pool, Question, Turn
 
 Row = Mapping[str, Any]
 AFTERWARDS = timedelta(days=10)
-"""When what names no day is asked, after the last that was said."""
+"""Time between the last utterance and a question that has no date of its own."""
 
 
 def read_times(path: Path, distractors: Path) -> list[Pool]:
-    """One pool for each day on which something is asked: what was said until then. The category of
-    a question says whether its words name a time."""
+    """One pool for each day on which something is asked, with everything said until then. A
+    question's category says whether its words name a time."""
     rows, rest = read_rows(path), [_turn(row, _day(row)) for row in read_rows(distractors)]
     said = [_turn(row, _noon(row["on"])) for row in rows if "said" in row] + rest
     asked = [row for row in rows if "question" in row]
@@ -33,7 +33,7 @@ def read_times(path: Path, distractors: Path) -> list[Pool]:
 
 
 def read_linked(path: Path, distractors: Path) -> list[Pool]:
-    """One pool."""
+    """A single pool with all questions that name a person by relation."""
     rows = read_rows(path)
     said = [row for row in rows if "said" in row] + read_rows(distractors)
     turns = [_turn(row, _day(row)) for row in said]
@@ -54,7 +54,7 @@ def _pool(name: str, said: Sequence[Turn], asked: Sequence[Row], now: datetime) 
 
 
 def _turn(row: Row, when: datetime) -> Turn:
-    """What was said on a day is one conversation."""
+    """A turn; everything said on one day is one conversation."""
     return Turn(row["id"], USER, row["said"], when.date().isoformat(), when)
 
 

@@ -1,4 +1,4 @@
-"""Spoken commands: how surely they are told from talk, and what they are taken to be about."""
+"""Measures how reliably spoken commands are distinguished from talk, and their arguments."""
 
 import time
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ NAMING = frozenset({CommandKind.FORGET_ABOUT, CommandKind.FORGET_SPAN, CommandKi
 
 
 class Judged(NamedTuple):
-    """An utterance, what it is, and what it was taken for."""
+    """An utterance, the command that it is, and the command that was recognised."""
 
     part: str
     said: str
@@ -31,7 +31,8 @@ class Judged(NamedTuple):
 
     @property
     def right_argument(self) -> bool:
-        """Names are compared without case and punctuation."""
+        """Whether name and span of time are right; names are compared without case and
+        punctuation."""
         if self.wanted is None or self.got is None:
             return self.wanted is self.got
         named = normalised(self.wanted.about or "") == normalised(self.got.about or "")
@@ -56,8 +57,8 @@ def wanted(row: dict[str, Any]) -> Command | None:
 
 
 def quality(judged: Sequence[Judged], kind: str | None = None) -> dict[str, float | int | None]:
-    """Precision and recall of one kind or of all, None where nothing was or could be found; and of
-    the commands rightly recognised, the share with the right name or span of time."""
+    """Precision and recall of one kind or of all kinds, None if nothing was or could be found.
+    `arguments` is the share of rightly recognised commands with the right name or span of time."""
     got = [each for each in judged if each.got and kind in (None, kind_of(each.got))]
     meant = [each for each in judged if each.wanted and kind in (None, kind_of(each.wanted))]
     right = [each for each in got if each.right]
@@ -77,7 +78,7 @@ def share(part: int, whole: int) -> float | None:
 
 
 def on_utterances() -> dict[str, Any]:
-    recognise("warm")  # reads the language
+    recognise("warm")  # loads the language's data
     began = time.process_time()
     judged = read_judged()
     took_ms = (time.process_time() - began) * 1000 / len(judged)
@@ -97,7 +98,7 @@ def on_utterances() -> dict[str, Any]:
 
 
 def on_talk() -> dict[str, Any]:
-    """What of talk is taken for a command."""
+    """The utterances of ordinary talk that are mistaken for commands."""
     talk = [text for name in TALK for row in read_rows(located(name)) for text in said_in(row)]
     found = [(recognise(text, NAMES), text) for text in talk]
     taken = [f"{command.kind.value}: {text}" for command, text in found if command]

@@ -1,4 +1,4 @@
-"""A model's descriptions of the turns of conversations, by the idle work's own prompt."""
+"""Makes a model describe the turns of conversations, with the prompt of idle work."""
 
 import os
 from collections.abc import Sequence
@@ -17,10 +17,10 @@ TOLD_EVERY = 20
 
 
 def near(pool: Pool, count: int, questions: int | None = None) -> list[int]:
-    """Rows of answers, and of the turns around them: nearer ones first, until it is enough.
+    """Rows of up to `count` turns: the answers, then the turns around them, nearest first.
 
     Args:
-        questions: so many of them, spread over all.
+        questions: the number of questions whose answers are used, spread over all questions.
     """
     wanted = min(questions or len(pool.questions), len(pool.questions))
     asked = [pool.questions[at * len(pool.questions) // wanted] for at in range(wanted)]
@@ -37,7 +37,8 @@ def near(pool: Pool, count: int, questions: int | None = None) -> list[int]:
 def chosen(
     pools: Sequence[Pool], near_answers: int = 0, questions: int | None = None
 ) -> list[Call]:
-    """The calls of all turns that tell something, or of so many near the answers in each pool."""
+    """The calls for all informative turns, or for `near_answers` turns near answers in each
+    pool."""
     found: list[Call] = []
     for pool in pools:
         rows = set(near(pool, near_answers, questions)) if near_answers else None
@@ -47,16 +48,16 @@ def chosen(
 
 
 async def made(cache: Cache, model: str, wanted: Sequence[Call]) -> int:
-    """Asks for what is not in the cache, and returns how much that was.
+    """Asks the model for answers that are not cached, and returns their number.
 
     Raises:
-        ModelError: the model is missing, or failed.
+        ModelError: the model is missing, or it failed.
     """
     missing = [call for call in wanted if (model, call) not in cache]
     if not missing:
         return 0
     form = prompt()
-    # One thread: several wait for each other, and the time they wait for would count.
+    # One thread: several would wait for each other, and count the waiting as processor time.
     async with language_model(model, threads=1) as llm:
         spent = cpu_seconds(llm)
         for done, call in enumerate(missing, 1):

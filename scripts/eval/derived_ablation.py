@@ -1,5 +1,5 @@
-"""What each thing that idle work makes of what was said brings to recall, and what it costs: the
-same questions with and without it, over the turns for which a model was asked."""
+"""Measures what each kind of text that idle work derives brings to recall, and what it costs: the
+same questions with and without it, on the turns that a model was asked about."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -35,7 +35,7 @@ VARIANTS: Mapping[str, ExpansionWeights] = {
 
 
 class Enriched(NamedTuple):
-    """A pool with what was made of all its turns."""
+    """A pool with the texts derived from all its turns."""
 
     pool: Pool
     extras: Mapping[str, Expansion]
@@ -44,8 +44,8 @@ class Enriched(NamedTuple):
 def enriched(
     pools: Sequence[Pool], cache: Cache, model: str, encoders: Encoders, cost: Cost
 ) -> list[Enriched]:
-    """The pools, narrowed to the turns for which the model was asked: where only some had what it
-    makes, these would come up for having it."""
+    """The pools, narrowed to the turns that the model was asked about. If only some turns had
+    derived texts, recall would prefer those turns."""
     found = []
     for pool in pools:
         every = cache.of(model, pool, cost)
@@ -78,7 +78,7 @@ def _enriched(
 def compared(
     every: Sequence[Enriched], encoders: Encoders, weights: Ranking
 ) -> tuple[dict[str, Values], list[str]]:
-    """The metrics of each question by each variant, and the questions' categories."""
+    """Each question's metrics with each variant, and the questions' categories."""
     values: dict[str, NDArray[np.float64]] = {}
     for name, enrichment in VARIANTS.items():
         rows = []
@@ -104,12 +104,12 @@ def figures(values: Mapping[str, Values], categories: Sequence[str], cost: Cost)
 
 
 def per_100(cost: Cost) -> float:
-    """Processor seconds of the model per 100 turns, those included that need no call."""
+    """Processor seconds of the model per 100 turns, including turns that need no call."""
     return round(100 * cost.seconds / max(1, cost.turns), 1)
 
 
 def report(values: Mapping[str, Values], cost: Cost) -> str:
-    """For a person: the means, and what is gained over ours with its interval."""
+    """The means, and the gains over ours with their intervals, as text for a person."""
     before, shown = values["ours"], METRICS[:2]
     lines = [f"{'':18}" + "".join(f"{name:>9}" for name in METRICS)]
     for name, each in values.items():
@@ -122,6 +122,6 @@ def report(values: Mapping[str, Values], cost: Cost) -> str:
         lines.append(line)
     lines.append(
         f"{len(before)} questions; {cost.turns} turns, {cost.calls} calls, {per_100(cost)} s of the"
-        f" model's processor time per 100 turns, {cost.failed} answers of no use"
+        f" model's processor time per 100 turns, {cost.failed} useless answers"
     )
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""What models made of benchmark turns, kept in a file of JSON lines: one a call."""
+"""Stores what models derived from benchmark turns in a file of JSON lines, one per call."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,18 +23,18 @@ NAMES = {"user": "User", "assistant": "Assistant"}
 
 
 class Call(NamedTuple):
-    """One turn with what is shown before it, as the idle job asks about it."""
+    """One turn and the lines shown before it, as the idle job asks about the turn."""
 
     pool: str
     turn: str
     asked: str
     said: tuple[SpokenLine, ...]
-    """The lines that it rests on."""
+    """The turn and the lines before it, which must support the answer."""
 
 
 @dataclass
 class Cost:
-    """Of some calls. `seconds` are the model's processor time."""
+    """The cost of some calls. `seconds` is the model's processor time."""
 
     calls: int = 0
     turns: int = 0
@@ -45,7 +45,7 @@ class Cost:
 
 
 def calls(pool: Pool) -> Iterator[Call | None]:
-    """Of each turn in its conversation; None of one that tells nothing."""
+    """The call for each turn within its conversation, None for a turn without information."""
     lines = [SpokenLine(NAMES.get(each.speaker, each.speaker), each.text) for each in pool.turns]
     first = 0
     for row, turn in enumerate(pool.turns):
@@ -58,7 +58,7 @@ def calls(pool: Pool) -> Iterator[Call | None]:
 
 
 class Cache:
-    """What models answered, each row with what it cost."""
+    """The answers of models, each row with its cost."""
 
     def __init__(self, file: Path) -> None:
         self._answers = Answers(file)
@@ -75,9 +75,9 @@ class Cache:
         self._answers.keep(self._key(model, call), of | row)
 
     def of(self, model: str, pool: Pool, cost: Cost) -> list[Made | None]:
-        """By row of the pool; None where the model was not asked yet, or would not have been by
-        the last one that it was asked about. What tells nothing, or was answered with rubbish, has
-        an empty one."""
+        """What was derived from each row of the pool. It is None for a turn that the model has not
+        been asked about, and for one without information after the last answered turn. It is empty
+        for one without information before that turn, and for a useless answer."""
         found: list[Made | None] = []
         rows = self._answers.rows
         asked = [(call, call and rows.get(self._key(model, call))) for call in calls(pool)]
@@ -105,7 +105,8 @@ def _made(row: Mapping[str, Any], cost: Cost) -> Made:
 
 
 def narrowed(pool: Pool, kept: Sequence[int]) -> Pool:
-    """The pool with these turns alone, and the questions whose every answer is among them."""
+    """The pool with only these turns, and only the questions all of whose answers are among
+    them."""
     rows = {old: new for new, old in enumerate(kept)}
     questions = [
         type(each)(each.text, tuple(rows[row] for row in each.gold), each.category)

@@ -1,4 +1,4 @@
-"""The sentence encoders, as the product has them encode what was said and what is asked."""
+"""The sentence encoders, which encode utterances and questions as in the product."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -16,13 +16,14 @@ from models.selection.profiles import SMALL
 from scripts.common.rows import InputUnusable
 
 QUICK = "all-minilm-l6-v2"
-"""By which limits on cosines were chosen."""
+"""The encoder with which the limits on cosines were chosen."""
 
 Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 
 
 class Encoders(NamedTuple):
-    """Documents in full precision; queries perhaps not. `stand_in` are those of a quicker one."""
+    """Encodes documents in full precision, queries in full or lower. `stand_in` is a faster
+    encoder's."""
 
     documents: Encode
     queries: Encode
@@ -34,8 +35,8 @@ class Encoders(NamedTuple):
 
 
 class KeptVectors:
-    """Documents' vectors, each encoded once; kept in a file between runs where there is a folder
-    for it."""
+    """Encodes each document only once; stores the vectors in a file between runs if a folder is
+    given."""
 
     def __init__(self, encoder: OnnxEncoder, folder: Path | None) -> None:
         self._encoder = encoder
@@ -63,10 +64,10 @@ class KeptVectors:
 
 
 def of_documents(name: str) -> OnnxEncoder:
-    """Loaded, in full precision. `name` is in the catalogue, or a folder.
+    """A loaded encoder in full precision. `name` is in the catalogue, or a folder.
 
     Raises:
-        ModelError: it has to be pulled, or is damaged.
+        ModelError: the encoder has to be pulled, or is damaged.
     """
     encoder = OnnxEncoder(_folder(name))
     encoder.load()
@@ -74,7 +75,7 @@ def of_documents(name: str) -> OnnxEncoder:
 
 
 def of_questions(name: str) -> OnnxEncoder:
-    """Loaded, as the product encodes questions. Raises as `of_documents`."""
+    """A loaded encoder for questions, as in the product. Raises what `of_documents` raises."""
     encoder = OnnxEncoder(_folder(name), quantised=True, max_tokens=QUERY_TOKENS, keep_end=True)
     encoder.load()
     return encoder
@@ -85,7 +86,7 @@ def _folder(name: str) -> Path:
 
 
 def opened(options: argparse.Namespace, *, full: bool = False) -> Encoders:
-    """Those that the options of `add_both` name. Raises as `both_of`."""
+    """The encoders that the options of `add_both` name. Raises what `both_of` raises."""
     one = both_of(options.encoder, options.vectors, full=full)
     if not options.stand_in:
         return one
@@ -93,13 +94,13 @@ def opened(options: argparse.Namespace, *, full: bool = False) -> Encoders:
 
 
 def both_of(name: str, vectors: Path | None = None, *, full: bool = False) -> Encoders:
-    """For what was said and for questions; with `full` these are in full precision too.
+    """Encoders for documents and for questions; with `full`, both are in full precision.
 
     Args:
-        vectors: a folder in which documents' vectors are kept.
+        vectors: a folder in which documents' vectors are stored.
 
     Raises:
-        ModelError: it has to be pulled, or is damaged.
+        ModelError: the encoder has to be pulled, or is damaged.
     """
     documents = of_documents(name)
     questions = documents if full else of_questions(name)
@@ -107,7 +108,7 @@ def both_of(name: str, vectors: Path | None = None, *, full: bool = False) -> En
 
 
 def add_encoder(parser: argparse.ArgumentParser) -> None:
-    """One, the quick one unless another is named."""
+    """Add an option for one encoder; the default is the fast one."""
     parser.add_argument(
         "--encoder", default=QUICK, metavar="NAME", help="encoder in the catalogue, or a folder"
     )
@@ -120,18 +121,18 @@ def add_both(parser: argparse.ArgumentParser) -> None:
         help="encoder in the catalogue, or a folder; by default both of the profile `default`",
     )
     parser.add_argument(
-        "--stand-in", metavar="NAME", help="quicker encoder, for where the other is late"
+        "--stand-in", metavar="NAME", help="faster encoder, used if the other is late"
     )
     parser.add_argument(
-        "--vectors", type=Path, metavar="FOLDER", help="keep documents' vectors for the next run"
+        "--vectors", type=Path, metavar="FOLDER", help="store documents' vectors for the next run"
     )
 
 
 def parsed(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:
-    """With the encoders of the profile where none is named."""
+    """The parsed options, with the encoders of the profile `default` if none is named."""
     options = parser.parse_args(arguments)
     if options.stand_in and not options.encoder:
-        parser.error("--stand-in goes with --encoder")
+        parser.error("--stand-in needs --encoder")
     if not options.encoder:
         options.encoder, options.stand_in = SMALL.encoder, SMALL.stand_in
     return options

@@ -1,4 +1,4 @@
-"""How well facts are taken from what a user says, by the idle work's own functions."""
+"""Measures how well the functions of idle work extract facts from what a user says."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -17,7 +17,7 @@ DATA = "evaluation/extraction.jsonl"
 
 
 class Judge(Asking):
-    """The model, asked of each statement whether it is worth keeping."""
+    """Asks the model about each statement whether it is worth remembering."""
 
     def __init__(self, llm: LanguageModel, cache: Path | None) -> None:
         super().__init__(llm, prompt(), SCHEMA, TOKENS, Answers(cache))
@@ -34,8 +34,8 @@ class Judge(Asking):
 async def extracted(
     rows: Sequence[Row], judge: Judge | None
 ) -> tuple[dict[str, list[Predicted]], int]:
-    """By row, and how many statements were dropped as unsupported. Without a judge all that the
-    rules find."""
+    """The facts by row, and the number of statements dropped as unsupported. Without a judge, these
+    are all facts that the rules find."""
     lexicon, predicted, dropped = TextAnalyzer("en"), {}, 0
     for row in rows:
         found = candidates(row.said, row.said_at, lexicon)
@@ -49,7 +49,8 @@ async def extracted(
 
 
 def wrong(rows: Sequence[Row], predicted: Mapping[str, Sequence[Predicted]]) -> list[str]:
-    """What is right or allowed by no label, and what was missed."""
+    """Lines for facts that no label makes right or allows, for wrong types, and for missed
+    facts."""
     lines = []
     for row in rows:
         facts = predicted[row.id]

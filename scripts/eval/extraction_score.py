@@ -1,6 +1,7 @@
-"""How well memories were extracted, scored against labels without a model.
+"""Scores extracted memories against labels, without a model.
 
-A label names the words that a fact about the same thing must hold; see data/evaluation/README.md.
+A label names the words that a fact about the same thing must contain; see
+data/evaluation/README.md.
 """
 
 import math
@@ -16,21 +17,21 @@ from scripts.eval.extraction_words import fold, holds, is_dated, written_out
 
 TYPES = ("fact", "preference", "event", "profile")
 FRAMING = frozenset({"user", "name", "call"})
-"""Stems in which a fact is told, though nobody said them.
+"""Stems that a fact may contain though nobody said them.
 
-No verb but "is called": "lives", "likes" or "works" may be all that was made up.
+The only verb is "is called": "lives", "likes" or "works" may be the invented part of a fact.
 """
 SAME = {
     "mum": "mother", "mom": "mother", "mam": "mother", "dad": "father", "kid": "child",
     "children": "child", "nan": "grandmoth", "gran": "grandmoth", "grandma": "grandmoth",
     "grandpa": "grandfath", "grandad": "grandfath", "goe": "go",
 }  # fmt: skip
-"""Stems of one and the same word."""
+"""Stems that count as the same word."""
 
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """A memory as it was extracted; `quote` is what it claims to rest on, empty for none."""
+    """An extracted memory; `quote` is the text that it claims to be based on, empty if none."""
 
     type: str
     text: str
@@ -39,9 +40,8 @@ class Predicted:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A fact that is there. Of each group of `must` one occurs, of `none_of` nothing does.
-
-    `when`: one of these dates is told: 2026-03-14, 2026-03, 2026, or 03-14 of any year.
+    """A fact that is in an utterance. A match contains one phrase of each group of `must`, none of
+    `none_of`, and one of the dates in `when`: 2026-03-14, 2026-03, 2026, or 03-14 of any year.
     """
 
     type: str
@@ -61,7 +61,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One utterance. `may`: facts that one may find in it and needn't."""
+    """One utterance. `may` are facts that may be extracted but needn't be."""
 
     id: str
     part: str
@@ -71,40 +71,42 @@ class Row:
     facts: tuple[Label, ...]
     may: tuple[Label, ...] = ()
     before: tuple[tuple[str, str], ...] = ()
-    """(role, text) of the exchange before; the role is `user` or `assistant`."""
+    """(role, text) pairs of the previous exchange; the role is `user` or `assistant`."""
     recalled: tuple[str, ...] = ()
     note: str = ""
 
 
 @dataclass(slots=True)
 class Tally:
-    """Counts. By type: labels by theirs, predictions by their own."""
+    """Counts labels and predictions. If counted by type, each counts under its own type."""
 
     labels: int = 0
     found: int = 0
     covered: int = 0
-    """Found, or in a sentence that was taken for another label: "Jo is a baker and plays chess"."""
+    """Labels found, or contained in a prediction that was matched to another label: "Jo is a baker
+    and plays chess"."""
     predicted: int = 0
-    """Without those that one may find and needn't."""
+    """Predictions, without those that are allowed but not required."""
     right: int = 0
     mistyped: int = 0
-    """Right but for the type."""
+    """Right except for the type."""
     undated: int = 0
-    """Labels missed for the date alone: it is wrong, or still "tomorrow"."""
+    """Labels missed only because of the date, which is wrong or still "tomorrow"."""
     unsupported: int = 0
-    """Of no label, with a word that was said by nobody."""
+    """Predictions that match no label and contain a word that nobody said."""
     from_assistant: int = 0
-    """Of no label, with a word that only the assistant said."""
+    """Predictions that match no label and contain a word that only the assistant said."""
     padded: int = 0
-    """Right, with a word that is in neither what was said nor the label; often a synonym."""
+    """Right predictions with a word that is neither in the utterances nor in the label; often a
+    synonym."""
     repeated: int = 0
-    """It says again what another prediction was right with."""
+    """Predictions that repeat another, right prediction."""
     misquoted: int = 0
-    """The quote isn't what the user said, now or in the exchange before."""
+    """Predictions whose quote the user did not say, now or in the previous exchange."""
     without: int = 0
-    """Rows that hold nothing."""
+    """Rows without facts."""
     false_alarms: int = 0
-    """Those of them in which something was found."""
+    """Rows without facts in which something was found."""
 
     @property
     def precision(self) -> float:
@@ -147,7 +149,8 @@ class _Tallies:
     kinds: dict[str, Tally] = field(default_factory=dict)
 
     def of(self, row: Row, type_: str | None = None) -> list[Tally]:
-        """Where something of `row` counts, and of this type where it is of one."""
+        """The tallies in which something of `row` counts, including that of its type if it has
+        one."""
         tallies = [self.whole]
         tallies.append(self.parts.setdefault(row.part, Tally()))
         tallies.append(self.kinds.setdefault(row.kind, Tally()))
@@ -157,13 +160,13 @@ class _Tallies:
 
 
 def score(rows: Iterable[Row], predicted: Mapping[str, Sequence[Predicted]]) -> Score:
-    """Compare what was extracted with the labels; a row that isn't in `predicted` gave nothing.
+    """Compare extracted facts with the labels; nothing was extracted from a row not in `predicted`.
 
-    Each label is matched by at most one prediction and the other way round: told twice, the
-    second is wrong; two facts in one sentence find one of the labels.
+    Each label is matched by at most one prediction, and each prediction matches at most one label:
+    if a fact is extracted twice, the second is wrong; two facts in one sentence find one label.
 
     Raises:
-        ValueError: something was extracted from a row that isn't there.
+        ValueError: something was extracted from a row that doesn't exist.
     """
     rows = list(rows)
     unknown = sorted(set(predicted) - {row.id for row in rows})
@@ -220,7 +223,7 @@ def _faults_of_wrong(fact: Predicted, row: Row, sources: "_Sources") -> Iterator
 
 
 class _Sources:
-    """The words that a fact may rest on: not those of recalled notes."""
+    """The words that may support a fact; words of recalled notes may not."""
 
     def __init__(self, row: Row, lexicon: TextAnalyzer) -> None:
         self._lexicon = lexicon
@@ -232,23 +235,24 @@ class _Sources:
         self._anybodys = self._users | self._stems(" ".join(text for _, text in row.before))
 
     def quotes(self, quote: str) -> bool:
-        """The user said so word for word, or nothing is quoted."""
+        """Whether the user said the quote word for word, or there is no quote."""
         return not quote or any(fold(quote) in said for said in self._utterances)
 
     def missing(self, text: str, label: str = "") -> set[str]:
-        """Stems of `text` that were said by nobody and are not in the label."""
+        """Stems of `text` that nobody said and that are not in the label."""
         return self._stems(text) - self._anybodys - self._stems(label)
 
     def not_the_users(self, text: str) -> set[str]:
         return self._stems(text) - self._users
 
     def _stems(self, text: str) -> set[str]:
-        """Also of numbers in words or figures, of mum and mother."""
+        """Stems of a text; numbers in words and figures have the same stem, and so do mum and
+        mother."""
         return {SAME.get(stem, stem) for stem in self._lexicon.content(fold(text))}
 
 
 def pairs(labels: Sequence[Label], facts: Sequence[Predicted]) -> dict[int, int]:
-    """The most pairs that match, index of a fact → index of its label (augmenting paths)."""
+    """The largest matching, as index of a fact → index of its label (by augmenting paths)."""
     matching = [[n for n, label in enumerate(labels) if label.matches(f.text)] for f in facts]
     taken: dict[int, int] = {}
 
@@ -270,7 +274,7 @@ def read_rows(path: Path) -> list[Row]:
     """The labelled utterances.
 
     Raises:
-        ValueError, KeyError: the file isn't of this form.
+        ValueError, KeyError: the file doesn't have the expected form.
     """
     return [_row(row) for row in json_rows.read_rows(path)]
 
@@ -301,7 +305,7 @@ def _label(raw: Mapping[str, Any]) -> Label:
 
 
 def table(result: Score) -> list[str]:
-    """Lines of a Markdown table: the whole, each part and each type."""
+    """The lines of a Markdown table: one for the whole set, and one for each part and type."""
     named = [("all", result.whole)]
     named += [(f"part {name}", tally) for name, tally in sorted(result.parts.items())]
     named += [(name, tally) for name, tally in sorted(result.types.items())]
@@ -324,5 +328,5 @@ def _add(tallies: Iterable[Tally], *names: str) -> None:
 
 
 def _share(count: int, of: int) -> float:
-    """Not a number where there is nothing to count."""
+    """The share, or NaN if there is nothing to count."""
     return count / of if of else math.nan

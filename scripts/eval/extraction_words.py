@@ -1,4 +1,4 @@
-"""Whether a sentence holds a word or a date, however it is written."""
+"""Decides whether a sentence contains a word or a date, however it is written."""
 
 import re
 import unicodedata
@@ -24,7 +24,7 @@ _NUMBERS = {
 _TENS = {word: 10 * number for number, word in enumerate(_BY_TENS, start=2)}
 _ROUND = _TENS | {f"{word[:-1]}ieth": number for word, number in _TENS.items()}
 _AFTER_TENS = _NUMBERS | {"one": 1, "first": 1, "second": 2}
-"""Alone, these are too often no numbers."""
+"""On their own, the added words often don't mean numbers."""
 _ORDINAL = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)\b")
 _MONTH = "(" + "|".join((*MONTHS, "sept", *(name[:3] for name in MONTHS))) + r")\b\.?"
 _DATES = (
@@ -37,13 +37,13 @@ _DATES = (
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 
 Day = tuple[int | None, int, int | None]
-"""Year, month, day; None where it isn't told."""
+"""Year, month and day; None for what is not given."""
 
 
 def fold(text: str) -> str:
-    """Lower-case words between spaces, one at each end too.
+    """Lower-case words separated by spaces, with a space at each end.
 
-    Without accents and possessives; numbers up to 99 in figures; "isn't" as "is not".
+    Accents and possessives are removed; numbers up to 99 become figures; "isn't" becomes "is not".
     """
     text = unicodedata.normalize("NFKD", text.replace("’", "'")).lower()
     text = re.sub("[\u0300-\u036f]", "", text)
@@ -53,7 +53,7 @@ def fold(text: str) -> str:
 
 
 def _in_figures(words: list[str]) -> list[str]:
-    """Two to ninety-nine, and third to ninety-ninth."""
+    """Write the numbers two to ninety-nine, and third to ninety-ninth, in figures."""
     result: list[str] = []
     tens = 0
     for word in words:
@@ -70,7 +70,8 @@ def _in_figures(words: list[str]) -> list[str]:
 
 
 def holds(text: str, phrase: str) -> bool:
-    """`phrase` begins at a word of `text`; its last word may go on there unless it is short."""
+    """Whether `phrase` occurs in `text` from the start of a word; its last word may be longer in
+    `text`, unless it is short."""
     text, phrase = fold(text), fold(phrase).rstrip()
     last = phrase.rpartition(" ")[2]
     if len(last) > SHORT and not last.isdigit():
@@ -79,7 +80,7 @@ def holds(text: str, phrase: str) -> bool:
 
 
 def all_dates(text: str) -> set[Day]:
-    """The dates in `text`; of 03/04/2026 both readings."""
+    """The dates in `text`, with both readings of 03/04/2026."""
     text = _ORDINAL.sub(r"\1", text.lower())
     found: set[Day] = set()
     for form in _DATES:
@@ -100,7 +101,7 @@ def _month(name: str) -> int:
 
 
 def is_dated(text: str, when: tuple[str, ...]) -> bool:
-    """One of these dates is in `text`, or none is asked for. A year may be left out of a day."""
+    """Whether `text` contains one of these dates, or none is required. A day may lack its year."""
     return not when or any(_is_told(text, day) for day in when)
 
 
@@ -117,7 +118,7 @@ def _is_told(text: str, wanted: str) -> bool:
 
 
 def _split(wanted: str) -> Day:
-    """2026-03-14, 2026-03 or 03-14."""
+    """Parse 2026-03-14, 2026-03 or 03-14."""
     first, *rest = wanted.split("-")
     if len(first) == len("03"):
         return None, int(first), int(rest[0])
@@ -125,7 +126,7 @@ def _split(wanted: str) -> Day:
 
 
 def written_out(wanted: str) -> str:
-    """All the words in which a date of a label may be told."""
+    """All words with which a label's date may be expressed."""
     if len(wanted) == len("2026"):
         return wanted
     year, month, day = _split(wanted)

@@ -1,8 +1,8 @@
-"""Questions that lean on what was said before, in four ways, among all facts and distractors.
+"""Asks follow-up questions in four ways, among all facts and distractors.
 
-`ours` is the product's way; beside it the question alone (`plain`), question and earlier words
-encoded as one text (`joined`), and vectors and words added without looking at whether it is a
-follow-up (`always`).
+`ours` is the product's method. The others use only the question (`plain`), the question and the
+earlier words encoded as one text (`joined`), or add vectors and words without checking whether the
+question is a follow-up (`always`).
 """
 
 import time
@@ -45,7 +45,7 @@ class Asked(NamedTuple):
 
 
 class Bench:
-    """All facts and distractors, indexed as the product does it, and the ways to ask them."""
+    """All facts and distractors, indexed as in the product, and the methods to search them."""
 
     def __init__(self, pool: Pool, encoder: QueryEncoder, documents: Encode) -> None:
         vectors = documents([turn.text for turn in pool.turns])
@@ -94,8 +94,8 @@ class Bench:
 
 
 def read(pool: Pool, path: Path) -> list[Asked]:
-    """The follow-ups, and every question of the pool after the exchange before one of them, drawn
-    once and for all."""
+    """The follow-ups, and every question of the pool, each after a random exchange that precedes a
+    follow-up. The random choice is always the same."""
     rows = {turn.id: row for row, turn in enumerate(pool.turns)}
     lines = read_rows(path)
     before = [Earlier(line["said"], line["answered"]) for line in lines]
@@ -111,7 +111,7 @@ def read(pool: Pool, path: Path) -> list[Asked]:
 
 
 async def measured(bench: Bench, questions: Sequence[Asked]) -> dict[str, dict[str, Values]]:
-    """The metrics of each question by category and method."""
+    """Each question's metrics by category and method."""
     rows: dict[str, dict[str, list[list[float]]]] = {}
     for asked in questions:
         of_kind = rows.setdefault(asked.category, {name: [] for name in METHODS})

@@ -1,4 +1,4 @@
-"""Whole typed conversations, and what the answers know of what was told in an earlier one."""
+"""Types whole conversations, and measures what the answers know from an earlier one."""
 
 import random
 import re
@@ -21,10 +21,10 @@ SETTINGS = {
     "context.resume_within_h": "0",
     "llm.temperature": "0",
     "llm.max_answer_tokens": "80",
-    "llm.timeout_s": "300",  # on a busy machine an apology would count as a wrong answer
+    "llm.timeout_s": "300",  # a time-out's apology would count as a wrong answer
 }
 TELLING = {"context.max_turns": "4", "llm.max_answer_tokens": "24"}
-"""The answers to what is told don't matter: they are kept short, and so is the prompt."""
+"""Settings for the first session, whose answers don't matter: short answers and prompts."""
 EARLIER = "I told you earlier: {said}. {question}"
 
 
@@ -33,14 +33,14 @@ class Fact:
     id: str
     kind: str
     said: tuple[str, ...]
-    """In this order; what is said last holds."""
+    """What is said, in this order; the last statement is valid."""
     question: str
     answers: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What became of one question in one way. `shown`: the fact was among the notes."""
+    """The result of one question asked in one way. `shown`: the fact was among the notes."""
 
     fact: str
     kind: str
@@ -52,7 +52,7 @@ class Asked:
 
 
 def read_facts(limit: int | None, seed: int) -> list[Fact]:
-    """The set, or `limit` of it, of all kinds as evenly as that goes."""
+    """All facts, or `limit` of them, with all kinds represented as evenly as possible."""
     rows = read_rows(located(FACTS))
     facts = [Fact(**(row | {k: tuple(row[k]) for k in ("said", "answers")})) for row in rows]
     random.Random(seed).shuffle(facts)
@@ -64,7 +64,7 @@ def read_facts(limit: int | None, seed: int) -> list[Fact]:
 
 
 def telling(facts: Sequence[Fact], seed: int) -> list[str]:
-    """What is said in the first session. What changes its mind does so in a second round."""
+    """The lines of the first session. Changed statements follow in a second round."""
     draw = random.Random(seed)
     small = [row["said"] for row in read_rows(located(SMALL_TALK))]
     lines = []
@@ -77,7 +77,7 @@ def telling(facts: Sequence[Fact], seed: int) -> list[str]:
 
 
 def right(answer: str, accepted: Sequence[str]) -> bool:
-    """Whether one of them is in it, word by word.
+    """Whether the answer contains one of the accepted strings, as whole words.
 
     >>> right("It's on the 9th of October!", ["9th of october"]), right("Martin", ["Mart"])
     (True, False)
@@ -92,17 +92,17 @@ def _plain(text: str) -> str:
 
 
 def arguments(profile: str, **more: str) -> list[str]:
-    """Flags of a typed session; names of settings have `__` for the dot."""
+    """Flags for a typed session; names of settings have `__` instead of the dot."""
     settings = SETTINGS | {name.replace("__", "."): value for name, value in more.items()}
     flags = [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
     return ["--profile", profile, "--text", *flags]
 
 
 def tell(home: Path, profile: str, lines: Sequence[str]) -> None:
-    """One session, to its end.
+    """Type all lines in one session, and wait for its end.
 
     Raises:
-        Ended: the command ended before it.
+        Ended: the command ended too early.
     """
     more = {name.replace(".", "__"): value for name, value in TELLING.items()}
     with talking(home, arguments(profile, **more)) as session:
@@ -116,7 +116,7 @@ def tell(home: Path, profile: str, lines: Sequence[str]) -> None:
 
 
 def ask(home: Path, profile: str, fact: Fact, way: str, deadline_ms: float) -> Asked:
-    """A session of one turn.
+    """Ask one question in a session of its own.
 
     Raises:
         Ended: the command ended without an answer.
@@ -152,10 +152,10 @@ def measured(
     seed: int,
     keep: Keep,
 ) -> list[dict[str, Asked]]:
-    """Of each fact what became of it in each way.
+    """The results of each fact, by the way of asking.
 
     Raises:
-        Ended: a session broke off.
+        Ended: a session ended too early.
     """
     home = folder / "home"
     tell(home, profile, telling(facts, seed))
@@ -183,7 +183,7 @@ def share(rows: Rows, way: str) -> float:
 
 
 def figures(rows: Rows) -> dict[str, Any]:
-    """The share of right answers in each way, and how much of what is possible memory reaches."""
+    """The share of right answers by way, and how much of the possible share the memory reaches."""
     ways = [way for way in WAYS if way in rows[0]]
 
     def of(way: str) -> Callable[[Rows], float | None]:
@@ -223,7 +223,7 @@ def _bounds(rows: Rows, statistic: Callable[[Rows], float | None]) -> list[float
 
 
 def table(found: dict[str, Any]) -> str:
-    """For a person."""
+    """The figures as text for a person."""
     ways = [way for way in WAYS if way in found]
     lines = [f"{'right answers':14}" + "".join(f"{way:>9}" for way in ways)]
     for kind, row in found["by_kind"].items():
@@ -231,5 +231,5 @@ def table(found: dict[str, Any]) -> str:
     lines.append(f"{'all':14}" + "".join(f"{found[way]['share']:9.2f}" for way in ways))
     lines += [f"95 % of {way}: {found[way]['interval']}" for way in ways]
     if "on" in ways:
-        lines.append(f"the notes held the fact: {found['on']['shown']:.2f}")
+        lines.append(f"the notes contained the fact: {found['on']['shown']:.2f}")
     return "\n".join(lines)

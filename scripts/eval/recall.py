@@ -1,4 +1,4 @@
-"""Recall, question by question: ours as it is and otherwise, beside BM25, dense search and RRF."""
+"""Measures our recall and variants of it, compared with BM25, dense search and RRF."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
@@ -31,7 +31,7 @@ FACTS = "facts"
 def measured(
     pools: Sequence[Pool], encoders: Encoders, variants: Mapping[str, Callable[[Pool], Ours]]
 ) -> tuple[dict[str, Values], list[str]]:
-    """The metrics of each question by each method, and the questions' categories."""
+    """Each question's metrics with each method, and the questions' categories."""
     names = (*variants, *METHODS[1:])
     rows: dict[str, list[list[float]]] = {name: [] for name in names}
     categories = []
@@ -49,11 +49,11 @@ def measured(
 def variants(
     encoders: Encoders, *, without: str = "", facts: bool = False
 ) -> dict[str, Callable[[Pool], Ours]]:
-    """Ours by its name, as it is and otherwise: without some weights (`ablated`), and with facts
-    by rules beside the turns.
+    """Our recall and its variants by name: without some weights (`ablated`), and with facts found
+    by rules in addition to the turns.
 
     Raises:
-        InputUnusable: of a weight that is to be taken away there is none.
+        InputUnusable: a weight to be removed doesn't exist.
     """
     weights, stand_in = Ranking(), encoders.stand_in
     found: dict[str, Callable[[Pool], Ours]] = {
@@ -73,10 +73,11 @@ def variants(
 
 
 def ablated(wanted: str) -> dict[str, Ranking]:
-    """ "times+dated,linked": ours without both of the first, and ours without the last.
+    """Rankings without some weights. For "times+dated,linked", one is without `times` and `dated`,
+    the other without `linked`.
 
     Raises:
-        InputUnusable: there is no such weight.
+        InputUnusable: a named weight doesn't exist.
     """
     groups = [group.split("+") for group in wanted.split(",") if group]
     for name in (each for group in groups for each in group):
@@ -110,7 +111,7 @@ def figures(values: Mapping[str, Values], categories: Sequence[str]) -> dict[str
 
 
 def report(found: Mapping[str, Any], values: Mapping[str, Values], kinds: Sequence[str]) -> str:
-    """For a person."""
+    """The figures as text for a person."""
     low, high = found["intervals"]["ours"][METRICS[0]]
     lines = [table(values), f"ours {METRICS[0]}: 95 % between {low:.3f} and {high:.3f}"]
     for kind in sorted(set(kinds)):

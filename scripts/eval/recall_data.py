@@ -1,7 +1,8 @@
-"""Conversations with questions and where their answers were said, for measuring recall.
+"""Reads conversations with questions, and where the answers were said, for measuring recall.
 
-A *pool* is all that one user's memory would hold: for LoCoMo the sessions of one pair of speakers,
-for our own set all facts and distractors together. Gold are row numbers of the pool's turns.
+A *pool* is everything that one user's memory would contain: for LoCoMo the sessions of one pair of
+speakers, for our own set all facts and distractors together. `gold` holds the row numbers of the
+turns with the answer.
 """
 
 import json
@@ -19,20 +20,20 @@ from data import located
 from scripts.common.rows import InputUnusable, read_rows, read_text
 
 EVIDENCE = re.compile(r"D\d+:\d+")
-"""Evidence strings of LoCoMo sometimes hold several ids, and other characters between them."""
+"""Matches an id; LoCoMo's evidence strings may contain several, with other characters between."""
 SESSION = re.compile(r"session_(\d+)")
 ADVERSARIAL = 5
-"""LoCoMo's category of questions without an answer: nothing is to be found for them."""
+"""LoCoMo's category of questions without an answer, for which nothing can be found."""
 SESSION_TIMES = ("%I:%M %p on %d %B, %Y", "%I:%M %p on %d %B %Y")
-"""As LoCoMo writes them ("1:56 pm on 8 May, 2023"); ISO 8601 is read too."""
+"""LoCoMo's formats of times ("1:56 pm on 8 May, 2023"); ISO 8601 is read too."""
 
 FIRST_DAY = datetime(2026, 1, 1, 12, tzinfo=UTC)
-"""Before day 1 of our own set."""
+"""The day before day 1 of our own set."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn of one speaker; `when` is the session's time where it is known."""
+    """One turn of one speaker; `when` is the session's time, if known."""
 
     id: str
     speaker: str
@@ -45,7 +46,7 @@ class Turn:
 class Question:
     text: str
     gold: tuple[int, ...]
-    """Rows of the turns that hold the answer, at least one."""
+    """Rows of the turns that contain the answer, at least one."""
     category: str
 
 
@@ -60,10 +61,10 @@ class Pool:
 
 def read_locomo(path: Path) -> list[Pool]:
     """All conversations of a file in LoCoMo's format, without adversarial questions and without
-    such as have no evidence among the turns.
+    questions that have no evidence among the turns.
 
     Raises:
-        InputUnusable: it can't be read, or is in another format.
+        InputUnusable: the file can't be read, or is in another format.
     """
     try:
         samples = json.loads(read_text(path))
@@ -107,16 +108,17 @@ def own_files(name: str) -> tuple[Path, ...]:
     """The facts and the distractors of our own set `paraphrase`, `short` or `held-out`."""
     stem = name.replace("-", "_")
     found = [located(f"evaluation/{stem}_{kind}.jsonl") for kind in ("facts", "distractors")]
-    if name == "held-out":  # too few to hide in
+    if name == "held-out":  # its own distractors are too few
         found.append(located("evaluation/paraphrase_distractors.jsonl"))
     return tuple(found)
 
 
 def read_paraphrases(facts: Path, *distractors: Path) -> Pool:
-    """One user's days: facts said in passing, each with a question in other words, among others.
+    """One user's days: facts said in passing, each with a question in other words, among
+    distractors.
 
-    What was said on a day is one conversation, in an order drawn once and for all. The categories
-    are "shared" and "none": whether the question shares a content word with the fact.
+    Everything said on one day is one conversation, in a random order that is always the same. The
+    category is "shared" if the question shares a content word with the fact, otherwise "none".
     """
     lexicon = TextAnalyzer("en")
     said = [row for file in (facts, *distractors) for row in read_rows(file)]
@@ -133,12 +135,12 @@ def read_paraphrases(facts: Path, *distractors: Path) -> Pool:
 
 
 def speaker_role(name: str) -> str:
-    """Where the speakers are called user and assistant, they are that to us too."""
+    """The speaker's role if the name is "user" or "assistant", otherwise the name."""
     return name.lower() if name.lower() in (USER, ASSISTANT) else name
 
 
 def session_time(text: str) -> datetime | None:
-    """None where there is no time, or one in a format of its own.
+    """Parse a session's time; None if there is none, or if it is in an unknown format.
 
     >>> session_time("1:56 pm on 8 May, 2023")
     datetime.datetime(2023, 5, 8, 13, 56, tzinfo=datetime.timezone.utc)

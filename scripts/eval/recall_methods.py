@@ -1,4 +1,4 @@
-"""The ways of recall that are measured against each other, ours by the product's own modules."""
+"""The recall methods that are compared; ours runs on the product's own modules."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -29,26 +29,27 @@ from scripts.eval.recall_data import Pool, Turn
 from scripts.eval.recall_metrics import reciprocal_ranks
 
 UNKNOWN = datetime(2000, 1, 1, tzinfo=UTC)
-"""In place of a time that is not known."""
+"""Used instead of an unknown time."""
 METHODS = ("ours", "bm25", "dense", "rrf")
 FOUND = 20
 NO_TURN = -1
-"""In place of a row, for a memory that is no turn: nothing that was asked for."""
+"""Used instead of a row for a memory that is not a turn, and so never a right answer."""
 IN_BRIEF, WORDS_ALONE = StepTimes(ranking=math.inf), StepTimes(meaning=math.inf)
-"""By these there is never time to rank what was found, or to look for the nearest in meaning."""
+"""With the first, there is never time to rank what was found; with the second, never time to search
+by meaning."""
 DUE = 1e12
-"""By the clock that starts with the machine, a time that never comes."""
+"""A deadline that is never reached, on the clock that starts with the machine."""
 
 
 class Ours:
-    """One user's memories of one pool, indexed and searched as the product does it, with both
-    encoders where there are two. Without `meaning`, or with a step that there is never time for, it
-    is what recall falls back to where its deadline is near.
+    """One user's memories of one pool, indexed and searched as in the product, with both encoders
+    if there are two. Without `meaning`, or with a step for which there is never time, it works like
+    recall near its deadline.
 
     Args:
-        beside: memories that are no turns. A fact stands for the turn that it was taken from.
-        extras: what was made of turns, by their ids, with vectors of the fast encoder.
-        enrichment: what of it counts.
+        beside: memories that are not turns. A fact stands for the turn from which it was extracted.
+        extras: texts derived from turns, by the turns' ids, with vectors of the fast encoder.
+        enrichment: the weights of these texts.
     """
 
     def __init__(
@@ -104,7 +105,7 @@ def indexed(
     weights: Ranking | None = None,
     enrichment: ExpansionWeights | None = None,
 ) -> UserIndex:
-    """As the product indexes them, with its own weights unless others are given."""
+    """An index built as in the product, with the product's weights unless others are given."""
     index = UserIndex(
         user, TextAnalyzer("en"), vectors.shape[1], weights or Ranking(), enrichment=enrichment
     )
@@ -113,7 +114,7 @@ def indexed(
 
 
 def taken_out(pool: Pool) -> list[Memory]:
-    """Facts by rules, each of whoever told it."""
+    """Facts extracted by rules, each attributed to the speaker of its turn."""
     lexicon, made = TextAnalyzer("en"), list[Memory]()
     for turn in pool.turns:
         said = Exchange(turn.id, 0, turn.text, turn.when or UNKNOWN, ended=turn.when)
@@ -124,7 +125,8 @@ def taken_out(pool: Pool) -> list[Memory]:
 
 
 def memory(turn: Turn, user: str) -> Memory:
-    """As it is taken in: the turn to the letter, with its day to be searched."""
+    """A memory as the product stores it: the exact text of the turn, with its day for the
+    search."""
     return Memory(
         id=turn.id,
         user_id=user,
@@ -139,8 +141,8 @@ def memory(turn: Turn, user: str) -> Memory:
 
 
 class Baselines:
-    """BM25 as bm25s ships it, cosine alone, and both by reciprocal rank fusion. The speaker's name
-    goes before what was said, which is the better for all three."""
+    """BM25 with the defaults of bm25s, cosine only, and both by reciprocal rank fusion. The
+    speaker's name is put before each text, which improves all three."""
 
     def __init__(self, pool: Pool, encoders: Encoders) -> None:
         texts = [named(turn) for turn in pool.turns]
@@ -172,5 +174,5 @@ class Baselines:
 
 
 def named(turn: Turn) -> str:
-    """What was said with the name of who said it, where there is a name."""
+    """The text of a turn, after the speaker's name if there is one."""
     return turn.text if turn.speaker in (USER, ASSISTANT) else f"{turn.speaker}: {turn.text}"

@@ -1,4 +1,4 @@
-"""Recall at k and its kin, with bootstrap intervals over the questions."""
+"""Computes recall at k and related metrics, with bootstrap intervals over the questions."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,12 +14,12 @@ Values = NDArray[np.float64]
 
 
 def of_question(found: Sequence[int], gold: Sequence[int]) -> list[float]:
-    """The metrics of one question. R@k is the share of the gold rows among the first k found,
-    MRR@10 one over the place of the first gold row, hit@10 whether there is any.
+    """The metrics of one question. R@k is the share of the gold rows among the first k found.
+    MRR@10 is one divided by the rank of the first gold row, hit@10 is 1 if there is one in ten.
 
     Args:
-        found: rows, best first, none twice.
-        gold: rows, at least one.
+        found: the rows found, best first, without duplicates.
+        gold: the rows of the answers, at least one.
     """
     wanted = set(gold)
     places = [place for place, row in enumerate(found, 1) if row in wanted]
@@ -29,13 +29,13 @@ def of_question(found: Sequence[int], gold: Sequence[int]) -> list[float]:
 
 
 def means(values: Values) -> dict[str, float]:
-    """0 of nothing: a category without questions has found none."""
+    """The mean of each metric; 0 for a category without questions."""
     averages = values.mean(axis=0) if len(values) else np.zeros(len(METRICS))
     return {name: round(float(v), 4) for name, v in zip(METRICS, averages, strict=True)}
 
 
 def intervals(values: Values, seed: int = 0) -> dict[str, list[float]]:
-    """Bootstrap percentile intervals of 95 % for the means; questions are drawn whole."""
+    """Bootstrap percentile intervals of 95 % for the means, over the questions."""
     draw = np.random.default_rng(seed).integers(0, len(values), (RESAMPLES, len(values)))
     low, high = np.percentile(values[draw].mean(axis=1), BOUNDS, axis=0)
     return {
@@ -45,7 +45,7 @@ def intervals(values: Values, seed: int = 0) -> dict[str, list[float]]:
 
 
 def reciprocal_ranks(orders: Sequence[NDArray[np.int64]], count: int, k: int = 60) -> Values:
-    """Reciprocal rank fusion of whole orders of `count` rows: the sum of 1 / (k + place)."""
+    """Reciprocal rank fusion of complete orders of `count` rows: the sum of 1 / (k + rank)."""
     fused = np.zeros(count)
     for order in orders:
         fused[order] += 1 / (k + np.arange(1, len(order) + 1))

@@ -1,4 +1,4 @@
-"""The speech recogniser as tuned here, beside the same model as pipecat ships it."""
+"""Compares the speech recogniser as tuned here with the same model as pipecat ships it."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -40,7 +40,7 @@ class Tally:
 
 
 def clips(folder: Path) -> Iterator[tuple[Samples, str]]:
-    """Recordings with what is said in them. Raises AssistantError: one can't be read."""
+    """Recordings with their texts. Raises AssistantError: a recording can't be read."""
     for row in read_rows(folder / "manifest.jsonl", "file"):
         if row.get("text"):
             samples = read_recording(folder / row["file"])
@@ -48,7 +48,7 @@ def clips(folder: Path) -> Iterator[tuple[Samples, str]]:
 
 
 def stock(model: WhisperModel) -> Callable[[Samples], str]:
-    """What pipecat's WhisperSTTService does with a segment."""
+    """Makes a function that transcribes a segment as pipecat's WhisperSTTService does."""
 
     def transcribe(audio: Samples) -> str:
         segments, _ = model.transcribe(audio.astype(np.float32) / 32768.0, language="en")
@@ -58,7 +58,7 @@ def stock(model: WhisperModel) -> Callable[[Samples], str]:
 
 
 def compared(folder: Path, audio: Clips, threads: int) -> dict[str, object]:
-    """Both ways on each clip in turn, so that load falls on both."""
+    """Transcribe each clip both ways in turn, so that other load affects both equally."""
     ours = FasterWhisper(folder, threads=threads)
     ours.load()
     theirs = stock(

@@ -1,4 +1,4 @@
-"""Summaries of conversations, and what a prompt's notes have of a good answer with them."""
+"""Summarises conversations, and measures how much of a good answer a prompt's notes contain."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
@@ -40,9 +40,9 @@ from scripts.eval.recall_methods import indexed
 from scripts.eval.summary_score import Asked, covered
 
 ROOMS = (120, 200, 400)
-"""Tokens of notes: what a slow, a middling and a quick model reads in its time."""
+"""Tokens of notes: as many as a slow, a medium and a fast model reads in its time."""
 TOKEN = 4.0
-"""Characters of English in one token, near enough."""
+"""The approximate number of characters of English in one token."""
 FOUND = 12
 USER = "user"
 
@@ -51,7 +51,7 @@ Summarise = Callable[[Sequence[Exchange], TextAnalyzer], Awaitable[WrittenSummar
 
 
 class Shortener(Asking):
-    """The model, which shortens the sentences that rules choose; by rules where it fails."""
+    """Asks the model to shorten the sentences that rules choose; if it fails, rules select some."""
 
     def __init__(self, llm: LanguageModel, cache: Path | None) -> None:
         super().__init__(llm, prompt(), SCHEMA, TOKENS, Answers(cache))
@@ -80,7 +80,7 @@ async def by_rules(exchanges: Sequence[Exchange], lexicon: TextAnalyzer) -> Writ
 async def summed_up(
     talks: Mapping[str, Sequence[Exchange]], turns: int, how: Summarise
 ) -> list[tuple[Memory, datetime]]:
-    """Summaries of all spans, and when each was there."""
+    """The summaries of all spans of turns, each with the time from which it existed."""
     lexicon, made = TextAnalyzer("en"), []
     for key, exchanges in talks.items():
         for at in range(0, len(exchanges), turns):
@@ -93,7 +93,7 @@ async def summed_up(
 
 
 class Notes:
-    """What a prompt would hold."""
+    """Builds the notes that a prompt would contain."""
 
     def __init__(self, talks: Mapping[str, Sequence[Exchange]], encoders: Encoders) -> None:
         self._encoders = encoders
@@ -136,7 +136,7 @@ def _tokens(text: str) -> int:
 def figures(
     questions: Sequence[Asked], notes: Callable[[Asked, int], str], *, show: bool
 ) -> dict[str, Any]:
-    """Means by kind of question and room."""
+    """The mean share of points in the notes, by kind of question and tokens of notes."""
     found: dict[str, Any] = {}
     for room in ROOMS:
         blocks = [notes(asked, room) for asked in questions]

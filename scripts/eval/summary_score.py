@@ -1,4 +1,4 @@
-"""Conversations with broad questions, and how much of what should be told a prompt's notes have."""
+"""Reads conversations with broad questions, and scores how much of an answer the notes contain."""
 
 import re
 from collections.abc import Sequence
@@ -10,13 +10,13 @@ from assistant.context.conversation import Exchange
 from scripts.common import rows as json_rows
 
 BETWEEN = timedelta(seconds=40)
-"""From one turn to the next."""
+"""Time from one turn to the next."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """`points` are what a good answer names: alternatives between bars, words that begin words of
-    one line of the notes."""
+    """A question. Each of `points` is something that a good answer names: alternatives separated by
+    bars, each made of prefixes of words that occur in one line of the notes."""
 
     id: str
     kind: str
@@ -51,7 +51,7 @@ def read_rows(path: Path) -> tuple[dict[str, list[Exchange]], list[Asked]]:
 
 
 def covered(notes: str, points: Sequence[str]) -> float:
-    """The share of the points that the notes have.
+    """The share of the points that the notes contain.
 
     >>> covered("- yesterday: We paid nine hundred.", ["paid hundred|900", "roof"])
     0.5

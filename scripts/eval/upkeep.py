@@ -1,6 +1,6 @@
-"""What the memory takes for told again or changed, on pairs of utterances and on talk.
+"""Measures which utterances the memory considers repeated or changed, in pairs and in talk.
 
-`with_cosine` is what upkeep decides with the encoder's cosine, `rules` without it.
+`with_cosine` is what upkeep decides with the encoder's cosine, `rules` what it decides without.
 """
 
 import time
@@ -35,7 +35,7 @@ PARTS = ("a", "b")
 START = datetime(2026, 1, 1, tzinfo=UTC)
 NEAR = 64
 LABELS = {Repeats: "duplicate", Replaces: "replaces"}
-"""By decision; what is `similar` stands for itself."""
+"""Labels of the decisions; any other decision means `similar`."""
 VERDICTS = {"same": "duplicate", "changed": "replaces", "both": "similar"}
 
 
@@ -57,7 +57,7 @@ def cosines_of(pairs: Sequence[Mapping[str, Any]], encode: Encode) -> list[float
 
 
 def on_pairs(encode: Encode) -> dict[str, Any]:
-    """Precision and recall by part and decision, and the pairs that were decided wrongly."""
+    """Precision and recall by part and decision, and the wrongly decided pairs."""
     pairs, lexicon = rows(PAIRS), TextAnalyzer("en")
     cosines = cosines_of(pairs, encode)
     decided: dict[str, list[str]] = {"rules": [], "with_cosine": []}
@@ -77,7 +77,7 @@ def on_pairs(encode: Encode) -> dict[str, Any]:
 def by_part(
     pairs: Sequence[Mapping[str, Any]], decided: Mapping[str, Sequence[str]]
 ) -> dict[str, Any]:
-    """Precision and recall of what was decided in each way."""
+    """Precision and recall of the decisions by part and method."""
     found = {}
     for part in PARTS:
         chosen = [at for at, pair in enumerate(pairs) if pair["part"] == part]
@@ -102,7 +102,7 @@ def quality(got: Sequence[str], wanted: Sequence[str], label: str) -> dict[str, 
 
 
 async def on_model(encode: Encode, model: str) -> dict[str, Any]:
-    """By part: precision and recall, what upkeep decides included, and the time it took."""
+    """Precision and recall by part, including the decisions of upkeep, and the time taken."""
     pairs, lexicon = rows(PAIRS), TextAnalyzer("en")
     cosines = cosines_of(pairs, encode)
     asking, form = 0, prompt()
@@ -139,7 +139,7 @@ async def on_model(encode: Encode, model: str) -> dict[str, Any]:
 
 
 def on_talk(encode: Encode) -> dict[str, Any]:
-    """What is decided of each utterance, given the nearest of those before it."""
+    """The decisions on each utterance, given the most similar earlier utterances."""
     talk = sorted((row for name in TALK for row in rows(name)), key=lambda row: int(row["day"]))
     memories = [told(row["said"], row["day"], row["id"]) for row in talk]
     vectors = encode([memory.text for memory in memories])

@@ -1,1 +1,1 @@
-"""Training: adapters of the sentence encoders, on `data/training`."""
+"""Trains adapters of the sentence encoders on `data/training`."""

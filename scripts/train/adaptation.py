@@ -1,4 +1,4 @@
-"""A low-rank adapter of an encoder's upper layers: questions come nearer to what answers them."""
+"""Trains a low-rank adapter of an encoder's upper layers that moves questions nearer to answers."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,19 +24,19 @@ MATRICES = r".*encoder\.layer\.({layers})\..*\.(q|k|v|o|query|key|value|dense)"
 BATCH = 64
 TEMPERATURE = 0.05
 BACKWARDS = 0.5
-"""Weight of finding the question by its utterance."""
+"""Weight of the reverse task: finding the question from its utterance."""
 DROPOUT = 0.05
 LONGEST = 128
 AT_ONCE = 32
 RECENT = 20
-"""Steps whose mean loss is told."""
+"""Steps over which the printed loss is averaged."""
 OTHERS = 3000
-"""Utterances that were learnt, among which those that were not are looked for."""
+"""Number of learnt utterances among which held-out ones are searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to train; each `hold_out`th utterance is kept back and looked for, none where it is 0."""
+    """How to train; every `hold_out`th utterance is held out for testing, or none if it is 0."""
 
     encoder: str
     out: Path | None
@@ -51,10 +51,11 @@ class Plan:
 
 
 class Encoder:
-    """The published model: its lower layers run once for each text, the upper ones are adapted."""
+    """The published model; its lower layers run once for each text, its upper layers are
+    adapted."""
 
     def __init__(self, published: Model, folder: str, plan: Plan) -> None:
-        """Raises ModelCorrupt: the adapter to go on from is of another model, layers or rank."""
+        """Raises ModelCorrupt: the adapter to start from has another model, layers or rank."""
         self._tokenizer = AutoTokenizer.from_pretrained(folder)
         model = AutoModel.from_pretrained(folder)
         self._first = model.config.num_hidden_layers - plan.layers
@@ -82,7 +83,7 @@ class Encoder:
 
     @torch.no_grad()
     def read(self, texts: Sequence[str]) -> None:
-        """Run the lower layers, so that `encode` needn't."""
+        """Run the lower layers on new texts, and cache their output for `encode`."""
         new = sorted(set(texts) - self._hidden.keys(), key=lambda text: (len(text), text))
         for start in range(0, len(new), AT_ONCE):
             batch = new[start : start + AT_ONCE]
@@ -95,8 +96,8 @@ class Encoder:
                 self._hidden[text] = state[: int(keep.sum())].half().clone()
 
     def encode(self, texts: Sequence[str]) -> Tensor:
-        """Unit vectors, shape (texts, dimensions), of texts that were read. Those of about a length
-        are encoded together: what fills up the others takes as long as words."""
+        """Unit vectors, shape (texts, dimensions), of texts passed to `read` before. Texts of
+        similar length are encoded together, since padding takes as long as words."""
         order = sorted(range(len(texts)), key=lambda index: len(self._hidden[texts[index]]))
         parts = [
             self._upper([self._hidden[texts[index]] for index in order[start : start + AT_ONCE]])
@@ -134,7 +135,8 @@ class Encoder:
 
 
 def _differences(begun: Path, published: str, config: LoraConfig) -> dict[str, Tensor]:
-    """Raises ModelCorrupt: what is in the folder is not of the same model, layers and rank."""
+    """The weights of the adapter in `begun`. Raises ModelCorrupt: it can't be read, or has another
+    model, layers or rank."""
     if not begun.is_dir():
         raise ModelCorrupt(f"There is no folder {begun} with an adapter.")
     try:
@@ -144,12 +146,14 @@ def _differences(begun: Path, published: str, config: LoraConfig) -> dict[str, T
         raise ModelCorrupt(f"The adapter in {begun} can't be read: {error}.") from error
     wanted = (published, config.r, config.target_modules)
     if (made.base_model_name_or_path, made.r, made.target_modules) != wanted:
-        raise ModelCorrupt(f"The adapter in {begun} is of another model, other layers or rank.")
+        raise ModelCorrupt(
+            f"The adapter in {begun} has another model, other layers or another rank."
+        )
     return weights
 
 
 def batches(count: int, chance: Random) -> Iterator[list[int]]:
-    """Of all rows in some order, each once."""
+    """Yields batches of all rows in random order."""
     rows = list(range(count))
     chance.shuffle(rows)
     for start in range(0, count - BATCH // 2, BATCH):
@@ -159,8 +163,8 @@ def batches(count: int, chance: Random) -> Iterator[list[int]]:
 def loss_of(
     encoder: Encoder, asked: Sequence[str], said: Sequence[str], others: Sequence[str]
 ) -> Tensor:
-    """Each question is to find its utterance among all, and each utterance its question (van den
-    Oord et al. 2018)."""
+    """The contrastive loss: each question should find its utterance among all, and each utterance
+    its question (van den Oord et al. 2018)."""
     questions = encoder.encode(asked)
     utterances = encoder.encode([*said, *others])
     right = torch.arange(len(asked))
@@ -193,7 +197,7 @@ def train(encoder: Encoder, told: Sequence[Told], plan: Plan) -> None:
 
 
 def found(encoder: Encoder, asked: Sequence[Told], among: Sequence[str]) -> dict[str, float]:
-    """Of the questions, the share that finds its utterance first, and among the first five."""
+    """The share of questions that find their utterance first, and among the first five."""
     utterances = encoder.vectors(among)
     place = {text: index for index, text in enumerate(among)}
     questions = [(question, place[each.said]) for each in asked for question in each.asked]
@@ -204,10 +208,10 @@ def found(encoder: Encoder, asked: Sequence[Told], among: Sequence[str]) -> dict
 
 
 def adapted(told: Sequence[Told], plan: Plan) -> dict[str, Any]:
-    """Train on what was told, and write the adapter to `out` where that is given.
+    """Train on `told`, and write the adapter to `out` if that is given.
 
     Raises:
-        ModelError: the encoder is missing, or `begun` is of another one.
+        ModelError: the encoder is missing, or `begun` belongs to another encoder.
     """
     torch.manual_seed(plan.seed)
     kept_back = told[:: plan.hold_out] if plan.hold_out else []

@@ -1,4 +1,4 @@
-"""Some of an encoder's layers, with an adapter by which they encode questions as all layers do."""
+"""Trains an adapter with which some of an encoder's layers encode questions as all layers do."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,15 +23,15 @@ from scripts.train.training_data import Told
 MATRICES = ["q", "k", "v", "o", "query", "key", "value", "dense"]
 BATCH = 128
 DRAWN = 50
-"""Batches' worth of texts that are sorted by their length: what fills up a batch takes as long as
+"""Number of batches whose texts are sorted by length together, since padding takes as long as
 words."""
 LONGEST = 64
-"""Tokens; a question is cut there too."""
+"""Tokens after which a text is cut, as questions are in the product."""
 TEMPERATURE = 0.05
 NEAR = 10.0
-"""Weight of the vector's distance to the teacher's, against that of the ranking."""
+"""Weight of the distance to the teacher's vector, relative to that of the ranking."""
 AMONG = 512
-"""Utterances that are ranked, beside those that the batch asks for."""
+"""Utterances that are ranked in addition to those that answer the batch's questions."""
 TOLD_EVERY = 100
 
 Tokens = list[int]
@@ -49,7 +49,7 @@ def pooled(model: Any, tokens: Sequence[Tokens]) -> Tensor:
 
 @torch.no_grad()
 def vectors(model: Any, tokens: Sequence[Tokens]) -> Tensor:
-    """As `pooled`, of many texts, in their order."""
+    """Like `pooled`, but for many texts; keeps their order."""
     model.eval()
     order = sorted(range(len(tokens)), key=lambda row: len(tokens[row]))
     parts = [
@@ -61,10 +61,10 @@ def vectors(model: Any, tokens: Sequence[Tokens]) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """All texts as tokens, and the teacher's vectors of them, shape (texts, dimensions).
+    """All texts as tokens, and the teacher's vectors of these texts, shape (texts, dimensions).
 
-    `asked` says for the texts that are questions, which come first, which utterance they ask for;
-    the utterances come next.
+    The questions come first, then the utterances. `asked` holds for each question the number of the
+    utterance that answers it.
     """
 
     tokens: list[Tokens]
@@ -92,7 +92,7 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to train; of `hold_out` questions one is held out."""
+    """How to train; one in `hold_out` questions is held out."""
 
     encoder: str
     out: Path | None
@@ -105,14 +105,14 @@ class Plan:
 
 
 class Student:
-    """Some layers of the teacher, of which an adapter is trained."""
+    """Some layers of the teacher, with an adapter to be trained."""
 
     def __init__(self, teacher: Any, layers: Sequence[int], rank: int) -> None:
-        """Raises ModelFailed: the teacher hasn't these layers."""
+        """Raises ModelFailed: the teacher doesn't have these layers."""
         self._encoder = teacher.encoder
         self._all: nn.ModuleList = self._encoder.layer
         if not set(layers) <= set(range(len(self._all))):
-            raise ModelFailed(f"The encoder has the layers 0 to {len(self._all) - 1} alone.")
+            raise ModelFailed(f"The encoder has only the layers 0 to {len(self._all) - 1}.")
         config = LoraConfig(
             r=rank,
             lora_alpha=2 * rank,
@@ -129,13 +129,13 @@ class Student:
         return [each for each in self.adapted.parameters() if each.requires_grad]
 
     def save(self, folder: Path, published: Model) -> None:
-        """Under the numbers that the layers have in the teacher."""
+        """Write the adapter, with the teacher's layer numbers."""
         self._encoder.layer = self._all
         save(self.adapted, published, folder)
 
 
 def batches(lesson: Lesson, rows: Sequence[int], chance: Random) -> Iterator[list[int]]:
-    """Of these texts, each about once, those of about a length together."""
+    """Yields batches of these texts, each text once, with texts of similar length together."""
     left = list(rows)
     chance.shuffle(left)
     for start in range(0, len(left), DRAWN * BATCH):
@@ -170,8 +170,8 @@ def train(student: Student, lesson: Lesson, rows: Sequence[int], plan: Plan) -> 
 
 
 def found(student: Student, lesson: Lesson, held: Sequence[int]) -> dict[str, float]:
-    """Of the questions `held`: the mean cosine to the teacher's vectors, and the share that finds
-    its utterance among the first five of all, with the student's vectors and the teacher's."""
+    """For the questions `held`: the mean cosine to the teacher's vectors, and the share that finds
+    its utterance among the first five of all, with the student's and with the teacher's vectors."""
     mine = vectors(student.model, [lesson.tokens[row] for row in held])
     true = lesson.taught[list(held)]
     right = torch.tensor([lesson.asked[row] for row in held])[:, None]
@@ -185,10 +185,10 @@ def found(student: Student, lesson: Lesson, held: Sequence[int]) -> dict[str, fl
 
 
 def distilled(told: Sequence[Told], plan: Plan) -> dict[str, Any]:
-    """Train on all that was told and asked, and write the adapter to `out` where that is given.
+    """Train on all utterances and questions, and write the adapter to `out` if that is given.
 
     Raises:
-        ModelError: the encoder is missing, or hasn't these layers.
+        ModelError: the encoder is missing, or doesn't have these layers.
     """
     torch.manual_seed(plan.seed)
     store = ModelStore(models_cache(), catalogue.read())

@@ -1,4 +1,4 @@
-"""What both trainings of an adapter share: its optimiser, and how it is written."""
+"""The optimiser and the saving of an adapter, which both ways of training share."""
 
 import math
 import sys
@@ -13,11 +13,11 @@ from torch import Tensor, nn
 from models.catalogue import Model
 
 WARM_UP = 0.1
-"""Share of the steps in which the rate rises."""
+"""Share of the steps during which the learning rate rises."""
 
 
 class Optimiser:
-    """AdamW with a rate that rises and falls."""
+    """AdamW with a learning rate that rises, then falls."""
 
     def __init__(self, parameters: Sequence[nn.Parameter], rate: float, steps: int) -> None:
         self._parameters = parameters
@@ -28,7 +28,7 @@ class Optimiser:
         self._began = time.monotonic()
 
     def step(self, loss: Tensor) -> int:
-        """How many steps have been made with this one."""
+        """Make a step, and return the number of steps so far."""
         for group in self._adam.param_groups:
             group["lr"] = self._rate * rate_at(len(self._losses), self._steps)
         self._adam.zero_grad()
@@ -39,30 +39,31 @@ class Optimiser:
         return len(self._losses)
 
     def tell(self, last: int) -> None:
-        """The mean loss of the last steps, and the pace."""
+        """Print the mean loss of the last steps, and the seconds per step."""
         done, recent = len(self._losses), self._losses[-last:]
         pace = (time.monotonic() - self._began) / done
         print(
             f"step {done} of {self._steps}, loss {sum(recent) / len(recent):.3f}, "
-            f"{pace:.2f} s a step",
+            f"{pace:.2f} s per step",
             file=sys.stderr,
             flush=True,
         )
 
 
 def rate_at(step: int, steps: int) -> float:
-    """Share of the highest rate: rising, then falling by half a cosine."""
+    """The share of the highest learning rate at a step: it rises linearly, then falls along half a
+    cosine."""
     rising = min(1.0, (step + 1) / (WARM_UP * steps))
     return rising * (0.5 + 0.5 * math.cos(math.pi * step / steps))
 
 
 def repository(published: Model) -> str:
-    """What an adapter says that it belongs to."""
+    """The name of its base model that an adapter states."""
     return published.hub.repo if published.hub else published.name
 
 
 def save(adapted: Any, published: Model, folder: Path) -> None:
-    """In peft's form, in half precision: what it adds is small."""
+    """Write an adapter in peft's format, in half precision, which suffices for small changes."""
     adapted.peft_config["default"].base_model_name_or_path = repository(published)
     adapted.half().save_pretrained(str(folder), save_embedding_layers=False)
     (folder / "README.md").unlink(missing_ok=True)

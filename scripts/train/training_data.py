@@ -1,4 +1,4 @@
-"""What an encoder is adapted with: utterances, and what is asked of them."""
+"""Reads the training data of encoders: utterances, and questions about them."""
 
 from dataclasses import dataclass
 
@@ -6,12 +6,12 @@ from data import located
 from scripts.common.rows import read_rows
 
 FILES = ("asked_of_said", "asked_of_short")
-"""In `data/training`; the second has statements of a few words."""
+"""Files in `data/training`; the second contains statements of a few words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One utterance, what it answers, and what it is not to be taken for."""
+    """One utterance, the questions it answers, and similar utterances that don't answer them."""
 
     said: str
     asked: tuple[str, ...]
@@ -23,7 +23,7 @@ class Told:
 
 
 def read_pairs(name: str, limit: int | None = None) -> list[Told]:
-    """Of one of `FILES`; at most `limit`, each as far from the next, from the beginning on."""
+    """The utterances of one of `FILES`, at most `limit` of them, evenly spaced from the start."""
     rows = read_rows(located(f"training/{name}.jsonl"))
     step = max(1, len(rows) // limit) if limit else 1
     return [

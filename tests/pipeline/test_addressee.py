@@ -1,4 +1,4 @@
-"""Asleep, awake, muted, and the wake phrase."""
+"""Which speech the assistant acts on while it is asleep, awake or muted, and the wake phrase."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from tests.support.fakes import UTTERANCE, ScriptedLlm, ScriptedStt, silence, so
 from tests.support.session import session
 
 
-async def test_asleep_nothing_becomes_a_turn_or_is_reported(tmp_path: Path) -> None:
+async def test_while_asleep_speech_neither_becomes_a_turn_nor_is_reported(tmp_path: Path) -> None:
     async with session(ScriptedStt("My secret."), ScriptedLlm(), UTTERANCE, tmp_path) as talk:
         talk.dialogue.sleep()
         await talk.to_the_end()
@@ -24,7 +24,7 @@ async def test_asleep_nothing_becomes_a_turn_or_is_reported(tmp_path: Path) -> N
         assert [event.text for event in talk.of(SpeechIgnored)] == [""]
 
 
-async def test_the_wake_phrase_wakes_even_misheard(tmp_path: Path) -> None:
+async def test_even_a_misheard_wake_phrase_wakes_the_assistant(tmp_path: Path) -> None:
     stt = ScriptedStt("Hey Aida, what's the weather?")
     async with session(stt, ScriptedLlm("Sunny."), UTTERANCE, tmp_path) as talk:
         talk.dialogue.sleep()
@@ -33,7 +33,7 @@ async def test_the_wake_phrase_wakes_even_misheard(tmp_path: Path) -> None:
         assert not talk.dialogue.asleep
 
 
-async def test_go_to_sleep_is_obeyed_without_the_model(tmp_path: Path) -> None:
+async def test_the_command_go_to_sleep_is_carried_out_without_the_model(tmp_path: Path) -> None:
     llm = ScriptedLlm()
     async with session(ScriptedStt("Go to sleep, please."), llm, UTTERANCE, tmp_path) as talk:
         await talk.to_the_end()
@@ -55,7 +55,7 @@ async def test_with_a_wake_phrase_only_speech_that_begins_with_it_counts(tmp_pat
         assert [turn.user for turn in talk.turns] == ["lights on.", "And which colour?"]
 
 
-async def test_muted_nothing_is_heard(tmp_path: Path) -> None:
+async def test_nothing_is_heard_while_muted(tmp_path: Path) -> None:
     stt = ScriptedStt("secret")
     async with session(stt, ScriptedLlm(), UTTERANCE, tmp_path) as talk:
         talk.loop.hear.open = False
@@ -65,14 +65,14 @@ async def test_muted_nothing_is_heard(tmp_path: Path) -> None:
         assert talk.turns == []
 
 
-async def test_typed_words_are_a_turn(tmp_path: Path) -> None:
+async def test_typed_words_become_a_turn(tmp_path: Path) -> None:
     async with session(ScriptedStt("-"), ScriptedLlm("Four."), silence(0.2), tmp_path) as talk:
         await talk.loop.say("Two and two?")
         await talk.loop.settled()
         assert [(turn.user, turn.assistant) for turn in talk.turns] == [("Two and two?", "Four.")]
 
 
-async def test_where_nothing_is_stored_the_model_is_asked_and_stop_alone_is_no_turn(
+async def test_without_storage_the_model_answers_memory_commands_and_stop_is_not_a_turn(
     tmp_path: Path,
 ) -> None:
     llm, stt = ScriptedLlm("I'll try."), ScriptedStt("Stop, please.", "What do you know about me?")

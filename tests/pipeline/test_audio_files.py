@@ -1,4 +1,4 @@
-"""Files in place of devices."""
+"""Audio files used instead of devices."""
 
 import asyncio
 import time
@@ -66,7 +66,7 @@ def test_any_format_becomes_16_khz_mono(
         (lambda path: soundfile.write(path, np.zeros(0, np.int16), 16000), "holds no sound"),
     ],
 )
-def test_what_is_not_a_recording_gives_one_sentence(
+def test_a_file_that_is_not_a_recording_is_reported_in_one_sentence(
     tmp_path: Path, prepare: Callable[[Path], object], says: str
 ) -> None:
     path = tmp_path / "voice.wav"
@@ -93,7 +93,9 @@ class Listener:
         return np.concatenate(self.blocks)
 
 
-async def test_recordings_are_delivered_whole_one_after_the_other_when_told(tmp_path: Path) -> None:
+async def test_each_recording_is_delivered_whole_and_the_next_one_on_request(
+    tmp_path: Path,
+) -> None:
     first, second = tone(MIC_RATE, 0.11), tone(MIC_RATE, 0.05, 900)
     soundfile.write(tmp_path / "first.wav", first, MIC_RATE)
     microphone = FileMicrophone([tmp_path / "first.wav", second], lead_in_s=0.04)
@@ -129,7 +131,7 @@ async def test_recordings_are_delivered_whole_one_after_the_other_when_told(tmp_
     assert dbfs(between) == pytest.approx(-80, abs=2)
 
 
-async def test_a_stalled_loop_loses_nothing() -> None:
+async def test_no_sound_is_lost_while_the_event_loop_is_blocked() -> None:
     sound = tone(MIC_RATE, 0.2)
     microphone, listener = FileMicrophone([sound], lead_in_s=0), Listener()
     await microphone.open(listener.deliver)
@@ -141,7 +143,7 @@ async def test_a_stalled_loop_loses_nothing() -> None:
     assert np.array_equal(listener.heard()[start : start + len(sound)], sound)
 
 
-async def test_without_recordings_there_is_silence() -> None:
+async def test_without_recordings_the_microphone_delivers_silence() -> None:
     microphone, listener = FileMicrophone([]), Listener()
     await microphone.open(listener.deliver)
     await microphone.exhausted.wait()
@@ -160,12 +162,12 @@ async def play(loudspeaker: Loudspeaker, sound: Samples) -> None:
         await loudspeaker.play(sound[offset : offset + step])
 
 
-async def test_a_wav_is_the_true_timeline(tmp_path: Path) -> None:
+async def test_a_wav_file_contains_sounds_at_the_times_they_were_played(tmp_path: Path) -> None:
     path, sound = tmp_path / "out.wav", tone(22050, 0.3)
     loudspeaker = WavLoudspeaker(path)
     await loudspeaker.open(22050)
     await asyncio.sleep(0.1)
-    await loudspeaker.play(sound)  # at once: a machine that stands still leaves no gap in it
+    await loudspeaker.play(sound)  # in one piece, so that a stalled machine leaves no gap
     await loudspeaker.drain()
     assert loudspeaker.played() == len(sound)
     await asyncio.sleep(0.05)
@@ -176,13 +178,15 @@ async def test_a_wav_is_the_true_timeline(tmp_path: Path) -> None:
     written, rate = soundfile.read(path, dtype="int16")
     assert rate == 22050
     start = int(np.flatnonzero(written)[0]) - 1
-    assert start == pytest.approx(0.1 * rate, abs=0.011 * rate)  # it takes sound each 10 ms
+    assert start == pytest.approx(0.1 * rate, abs=0.011 * rate)  # sound is accepted every 10 ms
     assert np.array_equal(written[start : start + len(sound)], sound)
     assert len(written) >= start + len(sound)
     assert list(tmp_path.iterdir()) == [path]
 
 
-async def test_gain_and_interruptions_are_in_the_wav_and_in_the_account(tmp_path: Path) -> None:
+async def test_the_wav_file_and_the_sample_count_reflect_gain_and_interruptions(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "out.wav"
     loudspeaker = WavLoudspeaker(path)
     loudspeaker.gain = 0.5
@@ -204,7 +208,7 @@ async def test_gain_and_interruptions_are_in_the_wav_and_in_the_account(tmp_path
     assert written[np.flatnonzero(written)[1000]] == 2500
 
 
-async def test_the_wav_is_valid_after_cancellation(tmp_path: Path) -> None:
+async def test_the_wav_file_is_valid_after_cancellation(tmp_path: Path) -> None:
     path = tmp_path / "out.wav"
 
     async def assistant() -> None:
@@ -217,7 +221,7 @@ async def test_the_wav_is_valid_after_cancellation(tmp_path: Path) -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    # What asyncio.run does at its end, to whatever still runs:
+    # asyncio.run does the same to all remaining tasks at its end:
     for other in asyncio.all_tasks() - {asyncio.current_task()}:
         other.cancel()
         await asyncio.gather(other, return_exceptions=True)
@@ -226,14 +230,14 @@ async def test_the_wav_is_valid_after_cancellation(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-async def test_a_wav_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+async def test_a_wav_file_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     loudspeaker = WavLoudspeaker(tmp_path / "nowhere" / "out.wav")
     with pytest.raises(AudioError, match=r"out\.wav can't be written: No such file"):
         await loudspeaker.open(16000)
     await loudspeaker.close()
 
 
-async def test_the_caller_is_never_far_ahead() -> None:
+async def test_sound_is_accepted_hardly_faster_than_it_is_played() -> None:
     loudspeaker = NullLoudspeaker()
     await loudspeaker.open(16000)
     accepted = 0
@@ -246,7 +250,7 @@ async def test_the_caller_is_never_far_ahead() -> None:
     await loudspeaker.close()
 
 
-async def test_the_fast_loudspeaker_takes_all_at_once() -> None:
+async def test_the_instant_loudspeaker_accepts_all_sound_at_once() -> None:
     loudspeaker: Loudspeaker = InstantLoudspeaker()
     await loudspeaker.open(22050)
     await loudspeaker.play(np.zeros(22050 * 60, np.int16))

@@ -1,4 +1,4 @@
-"""Interruptions: what stops the voice, what doesn't, and what the history then holds."""
+"""Barge-in: which speech stops the voice, and what the history contains afterwards."""
 
 import asyncio
 from pathlib import Path
@@ -13,11 +13,12 @@ LONG = "One two three four five six seven eight nine ten eleven twelve thirteen 
 
 
 def count_then(interruption: str, longer_s: float = 1.2) -> ScriptedStt:
-    """Words of a request of more than `longer_s`, and of what is said during its answer."""
+    """Recognises speech of more than `longer_s` seconds as a request, shorter speech as
+    `interruption`."""
     return ScriptedStt(by_length=lambda s: "Count for me." if s > longer_s else interruption)
 
 
-async def test_words_stop_the_voice_and_the_history_ends_at_the_last_word_heard(
+async def test_words_stop_the_voice_and_the_history_ends_at_the_last_word_played(
     tmp_path: Path,
 ) -> None:
     llm, stt = ScriptedLlm(LONG, "Alright."), count_then("Wait, count slower.")
@@ -36,12 +37,12 @@ async def test_words_stop_the_voice_and_the_history_ends_at_the_last_word_heard(
     ("seconds", "words", "reason"),
     [
         ((1.0, 1.8, 0.35, 0.5), "Mm-hmm.", "backchannel"),
-        # The first is withdrawn when the second begins; that is no interruption of the answer.
+        # The second "mm-hmm" withdraws the first, without interrupting the answer.
         ((1.4, 1.8, 0.35, 0.16, 0.35, 0.6), "Mm-hmm, mm-hmm.", "backchannel"),
         ((1.0, 1.8, 0.7, 0.5), "Three four five six.", "echo"),
     ],
 )
-async def test_backchannels_and_its_own_words_only_lower_the_voice(
+async def test_backchannels_and_echoes_of_the_answer_only_lower_the_voice(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     seconds: tuple[float, ...],
@@ -70,7 +71,7 @@ async def test_backchannels_and_its_own_words_only_lower_the_voice(
 async def test_speech_before_the_first_word_of_the_answer_joins_the_question(
     tmp_path: Path,
 ) -> None:
-    """Nothing of the first answer was heard, so the model is asked both at once."""
+    """Nothing of the first answer was played, so the model gets both questions at once."""
     llm = ScriptedLlm(LONG, "Both then.", token_s=0.4)
     stt = ScriptedStt(by_length=lambda s: "Tell me a joke." if s > 1.2 else "Or a poem.")
     async with session(stt, llm, sound(1.0, 0.6, 0.6, 0.5), tmp_path) as talk:
@@ -82,7 +83,7 @@ async def test_speech_before_the_first_word_of_the_answer_joins_the_question(
         assert newest.index("Tell me a joke.") < newest.index("Or a poem.")
 
 
-async def test_stop_is_obeyed_and_not_answered(tmp_path: Path) -> None:
+async def test_the_word_stop_stops_the_voice_and_is_not_answered(tmp_path: Path) -> None:
     llm = ScriptedLlm(LONG)
     async with session(count_then("Stop."), llm, sound(1.0, 1.8, 0.4, 0.5), tmp_path) as talk:
         await talk.to_the_end()
@@ -92,10 +93,10 @@ async def test_stop_is_obeyed_and_not_answered(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seconds", [(1.0, 1.5), (2.5, 1.0)])
-async def test_a_typed_line_takes_the_place_of_what_is_being_said(
+async def test_a_typed_line_replaces_the_spoken_turn_in_progress(
     tmp_path: Path, seconds: tuple[float, ...]
 ) -> None:
-    """A spoken turn that is still undecided is withdrawn, even if the user goes on speaking."""
+    """A spoken turn that has not ended yet is withdrawn, even if the user keeps speaking."""
     llm = ScriptedLlm("Spoken.", "Typed.")
     stt, end = ScriptedStt("I was thinking"), ScriptedEnd(0.1)
     async with session(stt, llm, sound(*seconds), tmp_path, end=end) as talk:

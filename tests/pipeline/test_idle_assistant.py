@@ -1,4 +1,4 @@
-"""A whole assistant, on scripted models, works between the turns, and commands reach that."""
+"""A whole assistant with scripted models does idle work, which commands pause and resume."""
 
 import asyncio
 from pathlib import Path
@@ -31,7 +31,7 @@ SETTINGS = Settings.model_validate(
 
 @pytest.fixture
 def work(monkeypatch: pytest.MonkeyPatch) -> FakeWork:
-    """The only kind of idle work, in an assistant whose models are scripted."""
+    """The only idle job, in an assistant whose models are scripted."""
 
     async def load(*_: object, **__: object) -> ModelSet:
         return ModelSet(ScriptedStt(), ScriptedLlm("Good to know."), ToneTts())
@@ -46,7 +46,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> FakeWork:
 
 
 async def asked(home: Home, do: str) -> dict[str, Any]:
-    """What the assistant answers once its door is open."""
+    """The assistant's answer, once its socket is open."""
     request = {"act": "idle", "do": do, "user": "me"}
     while (answered := await asyncio.to_thread(lambda: send_request(home.door, request))) is None:
         await asyncio.sleep(0.01)
@@ -54,7 +54,9 @@ async def asked(home: Home, do: str) -> dict[str, Any]:
     return rows[0]
 
 
-async def test_it_works_between_the_turns(home: Home, work: FakeWork, tmp_path: Path) -> None:
+async def test_the_assistant_does_idle_work_between_turns(
+    home: Home, work: FakeWork, tmp_path: Path
+) -> None:
     bus, events = EventBus(), list[Event]()
     bus.subscribe(events.append)
     plan = SessionPlan(typed=True, speak=False)

@@ -1,4 +1,4 @@
-"""Idle work stops at the first window of a voice, before anything is made of it; asleep too."""
+"""Idle work stops at the first audio window with a voice, before a turn begins, even if asleep."""
 
 from pathlib import Path
 
@@ -32,6 +32,6 @@ async def test_idle_work_has_stopped_before_a_turn_begins(tmp_path: Path, asleep
     sure = next(at for at, (event, *_) in enumerate(seen) if event == UserSensed(sure=True))
     assert first < sure
     assert not seen[first][2]
-    assert seen[sure][1] == seen[first][1] + 1  # 0.13 s later it had long stopped
+    assert seen[sure][1] == seen[first][1] + 1  # 0.13 s later the work had long stopped
     kind = SpeechIgnored if asleep else TurnStarted
     assert any(isinstance(event, kind) for event, *_ in seen[sure:])

@@ -1,4 +1,4 @@
-"""Recall during a turn: on the words so far, once for each prompt, never delaying an answer."""
+"""Recall during a turn: it uses the words so far, runs once per prompt, and delays no answer."""
 
 import asyncio
 import time
@@ -25,13 +25,13 @@ def settings(**memory: float) -> dict[str, dict[str, float]]:
 
 
 def words(seconds: float) -> str:
-    """More words as more is heard."""
+    """The words recognised so far, which grow with the seconds of speech."""
     said = "Where is it that my old dog Max likes to sleep when it is hot"
     return " ".join(said.split()[: max(2, int(seconds * 5))])
 
 
 class ScriptedRecaller:
-    """Finds what it was given, and notes what it was asked."""
+    """Finds the given memories, and records the questions."""
 
     def __init__(self, *memories: MemoryUsed) -> None:
         self.found = RecalledForTurn(memories)
@@ -49,7 +49,7 @@ class ScriptedRecaller:
 
 class NeverBack(ScriptedRecaller):
     def ahead(self, words: str) -> None:
-        raise RuntimeError("a recaller that fails costs no answer")
+        raise RuntimeError("a failing recaller must not prevent an answer")
 
     async def recall(self, query: str, deadline_s: float) -> RecalledForTurn:
         await asyncio.sleep(30)
@@ -57,7 +57,7 @@ class NeverBack(ScriptedRecaller):
 
 
 class HeldUp(ScriptedRecaller):
-    """The whole program is, as by another one that has the processor."""
+    """Blocks the whole program past the deadline, as when another program has the processor."""
 
     async def recall(self, query: str, deadline_s: float) -> RecalledForTurn:
         time.sleep(deadline_s + 0.02)
@@ -65,7 +65,7 @@ class HeldUp(ScriptedRecaller):
         return self.found
 
 
-async def test_memories_enter_the_prompt_once_and_never_the_history(tmp_path: Path) -> None:
+async def test_memories_are_in_the_prompt_once_and_never_in_the_history(tmp_path: Path) -> None:
     llm, stt = ScriptedLlm("Max.", "Tea."), ScriptedStt("What is my dog called?")
     recaller, speech = ScriptedRecaller(*TWO), sound(0.8, 1.6, 0.8, 0.6)
     async with session(stt, llm, speech, tmp_path, recaller=recaller) as talk:
@@ -80,7 +80,7 @@ async def test_memories_enter_the_prompt_once_and_never_the_history(tmp_path: Pa
 
 
 @pytest.mark.parametrize(("recaller", "ids"), [(NeverBack(*TWO), []), (HeldUp(*TWO), ["1", "2"])])
-async def test_a_recall_that_is_late_costs_no_answer_and_is_used_if_it_still_comes(
+async def test_a_late_recall_does_not_prevent_the_answer_and_is_used_if_it_still_arrives(
     tmp_path: Path, recaller: ScriptedRecaller, ids: list[str]
 ) -> None:
     stt, llm = ScriptedStt("Hello."), ScriptedLlm("Hi.")
@@ -105,7 +105,7 @@ async def test_recall_gets_the_words_while_they_are_spoken(tmp_path: Path) -> No
     assert all(turn.user.startswith(each) for each in earlier)
 
 
-async def test_recall_gets_nothing_that_is_not_meant_for_the_assistant(tmp_path: Path) -> None:
+async def test_recall_gets_no_words_that_are_not_meant_for_the_assistant(tmp_path: Path) -> None:
     recaller, stt = ScriptedRecaller(), ScriptedStt(by_length=words)
     async with session(
         stt, ScriptedLlm(), UTTERANCE, tmp_path, settings=settings(), recaller=recaller
@@ -116,7 +116,7 @@ async def test_recall_gets_nothing_that_is_not_meant_for_the_assistant(tmp_path:
     assert recaller.words == []
 
 
-async def test_what_is_typed_has_more_time(tmp_path: Path) -> None:
+async def test_recall_has_more_time_for_typed_questions(tmp_path: Path) -> None:
     recaller, stt = ScriptedRecaller(), ScriptedStt("What is new?")
     for deadline_ms in (7, 90):
         limits = settings(deadline_ms=deadline_ms)
@@ -147,7 +147,7 @@ class Remembering:
 
 
 @pytest.mark.parametrize("stt", [ScriptedStt(by_length=words), ScriptedStt("Stop talking.")])
-async def test_of_all_that_was_heard_only_the_turns_words_are_stored(
+async def test_only_words_of_turns_are_stored_and_not_everything_recognised(
     tmp_path: Path, stt: ScriptedStt
 ) -> None:
     fact = "The dog sleeps in the bath."
@@ -167,7 +167,7 @@ async def test_of_all_that_was_heard_only_the_turns_words_are_stored(
         turns = [turn.user for turn in talk.turns]
         assert set(remembering.encoder.texts()) == {fact, *turns}
         if turns:
-            assert len(set(remembering.model.encoded)) > 3, "some of it was encoded ahead"
+            assert len(set(remembering.model.encoded)) > 3, "some words were encoded ahead"
             assert [each.missed for each in talk.of(Recalled)] == [False]
-    assert len(turns) == (stt.by_length is not None), "a command is no turn"
+    assert len(turns) == (stt.by_length is not None), "a command is not a turn"
     await remembering.memory.close()

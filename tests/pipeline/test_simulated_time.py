@@ -1,4 +1,4 @@
-"""The clock of the tests beside it."""
+"""The simulated clock of the other tests in this folder."""
 
 import asyncio
 import time
@@ -12,7 +12,7 @@ from tests.support import simulated_time
 HOUR_S = 3600.0
 
 
-async def test_it_jumps_to_whatever_is_next() -> None:
+async def test_the_clock_jumps_to_the_next_event() -> None:
     began, woken = time.monotonic(), list[tuple[str, float]]()
 
     async def waits(name: str, seconds: float) -> None:
@@ -37,11 +37,11 @@ async def test_it_jumps_to_whatever_is_next() -> None:
     ]
 
 
-async def test_it_stands_still_while_a_thread_works() -> None:
+async def test_the_clock_stands_still_while_a_thread_works() -> None:
     began, may_go_on = time.monotonic(), Event()
 
     def work() -> float:
-        assert not may_go_on.wait(0.05), "which is not simulated"
+        assert not may_go_on.wait(0.05), "waiting for an event is not simulated"
         return time.monotonic()
 
     timer = asyncio.create_task(asyncio.sleep(0.001))
@@ -50,13 +50,13 @@ async def test_it_stands_still_while_a_thread_works() -> None:
     assert time.monotonic() == pytest.approx(began + 0.001)
 
 
-async def test_who_holds_the_loop_up_lets_time_pass() -> None:
+async def test_sleeping_in_the_event_loop_advances_the_clock() -> None:
     began = time.monotonic()
     time.sleep(HOUR_S)
     assert time.monotonic() == began + HOUR_S
 
 
-async def test_work_that_was_given_up_is_not_waited_for() -> None:
+async def test_the_clock_does_not_wait_for_cancelled_work() -> None:
     may_go_on = Event()
     with ThreadPoolExecutor(1) as pool:
         pool.submit(may_go_on.wait)
@@ -67,7 +67,7 @@ async def test_work_that_was_given_up_is_not_waited_for() -> None:
     await asyncio.sleep(HOUR_S)
 
 
-def test_a_thread_that_waits_for_what_never_comes_is_an_error(
+def test_a_thread_that_waits_forever_raises_an_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(simulated_time, "STUCK_S", 0.05)

@@ -1,4 +1,4 @@
-"""Commands about what is kept, through the whole loop, typed."""
+"""Typed commands about stored memories go through the whole voice loop."""
 
 import asyncio
 from contextlib import AbstractAsyncContextManager
@@ -24,7 +24,7 @@ def talking(folder: Path, llm: ScriptedLlm | None = None) -> AbstractAsyncContex
 
 
 async def say(talk: Session, *lines: str) -> list[str]:
-    """What the assistant said of itself meanwhile."""
+    """Type the lines, and return the assistant's remarks that are not answers of the model."""
     before = len(talk.of(Remarked))
     for line in lines:
         reported = len(talk.of(TurnEnded)) + len(talk.of(Remarked))
@@ -36,26 +36,28 @@ async def say(talk: Session, *lines: str) -> list[str]:
 
 
 def said(talk: Session) -> list[str]:
-    """What the user said, as the model would see it now."""
+    """The user's words in the history that the model would see now."""
     return [text for role, text in talk.history() if role == "user" and text != "<new>"]
 
 
-async def test_forget_that_takes_the_last_exchange_out_of_the_prompt(tmp_path: Path) -> None:
+async def test_the_command_forget_that_removes_the_last_exchange_from_the_prompt(
+    tmp_path: Path,
+) -> None:
     async with talking(tmp_path) as talk:
         remarks = await say(talk, DOG, CAT, "Forget that.")
         assert remarks == ["Forgotten: your cat is called Kim. Say undo to keep it."]
         assert said(talk) == [DOG]
-        assert len(talk.turns) == 2, "the command is no turn"
+        assert len(talk.turns) == 2, "the command is not a turn"
         [began] = talk.of(ForgettingBegan)
         assert (len(began.exchanges), began.memories) == (1, ())
     async with talking(tmp_path) as again:
         assert said(again) == [DOG]
 
 
-async def test_undo_brings_it_back_where_it_was(tmp_path: Path) -> None:
+async def test_undo_brings_a_forgotten_exchange_back_to_its_place(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         await say(talk, DOG, "Forget that.", "And you.", "Forget that.", CAT)
-        assert said(talk) == [CAT], "a recogniser's undo counts right after forgetting"
+        assert said(talk) == [CAT], "the misrecognised undo counts right after forgetting"
         assert await say(talk, "Undo that.") == ["Brought back: your dog is called Max."]
         assert said(talk) == [DOG, CAT]
         assert len(talk.of(ForgettingUndone)) == 2
@@ -64,7 +66,7 @@ async def test_undo_brings_it_back_where_it_was(tmp_path: Path) -> None:
         assert said(again) == [DOG, CAT]
 
 
-async def test_several_are_asked_about_and_need_a_yes(tmp_path: Path) -> None:
+async def test_forgetting_several_exchanges_needs_a_yes(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         [asked] = await say(talk, DOG, CAT, "Forget the last ten minutes.")
         assert asked.startswith("That's 2 things: your cat is called Kim; ")
@@ -79,14 +81,14 @@ async def test_several_are_asked_about_and_need_a_yes(tmp_path: Path) -> None:
         assert said(talk) == []
 
 
-async def test_a_yes_after_something_else_agrees_to_nothing(tmp_path: Path) -> None:
+async def test_a_yes_after_another_sentence_confirms_nothing(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         await say(talk, DOG, CAT, "Forget everything you know about me.")
         await say(talk, "It rains.", "Yes.")
         assert said(talk) == [DOG, CAT, "It rains.", "Yes."]
 
 
-async def test_a_topic_is_found_in_the_transcript(tmp_path: Path) -> None:
+async def test_a_topic_to_be_forgotten_is_found_in_the_transcript(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         remarks = await say(talk, DOG, CAT, "It rains.", "Please forget everything about my dog.")
         assert remarks == ["Forgotten: your dog is called Max. Say undo to keep it."]
@@ -96,14 +98,14 @@ async def test_a_topic_is_found_in_the_transcript(tmp_path: Path) -> None:
         ]
 
 
-async def test_who_talks_about_forgetting_is_answered(tmp_path: Path) -> None:
+async def test_a_sentence_about_forgetting_is_answered_and_not_carried_out(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         lines = ["I always forget my keys.", "Don't let me forget that."]
         assert await say(talk, *lines) == []
         assert said(talk) == lines
 
 
-async def test_off_the_record_nothing_is_kept(tmp_path: Path) -> None:
+async def test_nothing_is_stored_while_off_the_record(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         await say(talk, DOG, "Off the record.", "My pin is 4711.")
         assert said(talk) == [DOG, "My pin is 4711."]
@@ -118,13 +120,15 @@ async def test_off_the_record_nothing_is_kept(tmp_path: Path) -> None:
         assert said(again) == [DOG, CAT]
 
 
-async def test_the_last_answer_is_said_again(tmp_path: Path) -> None:
+async def test_the_last_answer_is_repeated_on_command(tmp_path: Path) -> None:
     async with talking(tmp_path, ScriptedLlm("It is a beagle.")) as talk:
         assert await say(talk, "Repeat that.") == ["I haven't said anything yet."]
         assert await say(talk, "What is it?", "Repeat that.") == ["It is a beagle."]
 
 
-async def test_back_on_the_record_during_an_answer_keeps_nothing_of_it(tmp_path: Path) -> None:
+async def test_an_exchange_is_not_stored_if_recording_resumes_during_its_answer(
+    tmp_path: Path,
+) -> None:
     answer = "Your pin is noted, and I tell nobody of it, whoever asks."
     async with talking(tmp_path, ScriptedLlm(answer, token_s=0.02)) as talk:
         await say(talk, "Off the record.")
@@ -137,7 +141,9 @@ async def test_back_on_the_record_during_an_answer_keeps_nothing_of_it(tmp_path:
     )
 
 
-async def test_the_model_reads_the_conversation_anew_without_it(tmp_path: Path) -> None:
+async def test_the_model_rereads_the_conversation_without_the_forgotten_exchange(
+    tmp_path: Path,
+) -> None:
     llm = ScriptedLlm("All right.")
     async with talking(tmp_path, llm) as talk:
         await say(talk, DOG, "Forget that.")

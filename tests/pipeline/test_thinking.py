@@ -1,4 +1,4 @@
-"""Thinking: failures end with an apology, and the cache is kept warm."""
+"""Generating answers: failures end with an apology, and the key-value cache is kept warm."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from tests.support.fakes import UTTERANCE, ScriptedLlm, ScriptedStt, silence, so
 from tests.support.session import session
 
 
-async def test_a_failing_model_is_apologised_for_and_the_conversation_goes_on(
+async def test_the_assistant_apologises_for_a_failing_model_and_the_conversation_continues(
     tmp_path: Path,
 ) -> None:
     llm = ScriptedLlm(ModelFailed("The model is gone.", mend="Start it."), "Here I am.")
@@ -23,7 +23,7 @@ async def test_a_failing_model_is_apologised_for_and_the_conversation_goes_on(
         ]
 
 
-async def test_a_silent_model_is_given_up_with_an_apology(tmp_path: Path) -> None:
+async def test_a_model_that_writes_nothing_is_abandoned_with_an_apology(tmp_path: Path) -> None:
     llm, settings = ScriptedLlm("Never said", token_s=60), {"llm": {"timeout_s": 0.3}}
     async with session(ScriptedStt("Hello."), llm, UTTERANCE, tmp_path, settings=settings) as talk:
         await talk.to_the_end()
@@ -40,7 +40,7 @@ async def test_between_turns_the_history_is_read_into_the_cache(tmp_path: Path) 
         assert contents[1:3] == ["Hello.", "Hi there."]
 
 
-async def test_the_conversation_goes_on_after_a_restart(tmp_path: Path) -> None:
+async def test_the_conversation_continues_after_a_restart(tmp_path: Path) -> None:
     async with session(
         ScriptedStt("I am Max."), ScriptedLlm("Hello Max."), UTTERANCE, tmp_path
     ) as talk:

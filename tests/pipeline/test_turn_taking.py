@@ -1,4 +1,4 @@
-"""Turns: where they end, that nothing splits them, and that nothing speculative leaves a trace."""
+"""Turns end in the right places and are not split, and withdrawn work leaves no trace."""
 
 from pathlib import Path
 
@@ -51,10 +51,10 @@ async def test_a_pause_inside_a_turn_does_not_split_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("pause_s", "delay_s"), [(0.35, 0.7), (0.6, 0.45)])
-async def test_a_transcript_that_comes_late_belongs_to_its_turn(
+async def test_a_late_transcript_belongs_to_its_turn(
     tmp_path: Path, pause_s: float, delay_s: float
 ) -> None:
-    """It comes after the pause, or after the silence that would end the turn."""
+    """The transcript arrives after the pause, or after the silence that would end the turn."""
     stt = ScriptedStt(by_length=lambda s: f"words of {s:.1f} seconds.", delay_s=delay_s)
     end = ScriptedEnd(0.1, 0.99)
     async with session(
@@ -65,10 +65,11 @@ async def test_a_transcript_that_comes_late_belongs_to_its_turn(
         assert float(talk.turns[0].user.split()[2]) > 1.9
 
 
-async def test_words_still_being_recognised_are_not_lost_to_the_next_utterance(
+async def test_words_still_being_recognised_are_not_lost_when_the_next_utterance_begins(
     tmp_path: Path,
 ) -> None:
-    """The turn was decided, its words not yet there, and the user spoke on: both are one turn."""
+    """The user speaks on after the end of a turn, before its words are recognised: all is one
+    turn."""
     texts = iter(["Tell me about the ocean.", "Please."])
     known: dict[float, str] = {}
 
@@ -83,8 +84,11 @@ async def test_words_still_being_recognised_are_not_lost_to_the_next_utterance(
         assert [turn.user for turn in talk.turns] == ["Tell me about the ocean. Please."]
 
 
-async def test_words_that_want_more_hold_a_turn_that_sounds_finished(tmp_path: Path) -> None:
-    """The voice falls at "is called", Smart Turn says done, and the name comes a second later."""
+async def test_a_turn_that_sounds_finished_stays_open_if_its_words_are_incomplete(
+    tmp_path: Path,
+) -> None:
+    """The voice falls at "is called", Smart Turn reports the end, and the name follows a second
+    later."""
     stt = ScriptedStt(
         by_length=lambda s: "My dog is called Max." if s > 1.6 else "My dog is called"
     )
@@ -114,7 +118,7 @@ async def test_a_turn_that_does_not_sound_finished_ends_after_a_longer_silence(
         assert decided_s[0] * 1000 < turn.latency_ms.turn_decided < decided_s[1] * 1000
 
 
-async def test_noise_that_the_recogniser_makes_words_of_is_no_turn(tmp_path: Path) -> None:
+async def test_noise_recognised_as_words_is_not_a_turn(tmp_path: Path) -> None:
     stt = ScriptedStt("Thanks for watching!", no_speech=0.97)
     async with session(stt, ScriptedLlm(), sound(0.25, 1.0), tmp_path) as talk:
         await talk.to_the_end()
@@ -132,7 +136,7 @@ async def test_a_click_does_not_even_begin_a_turn(tmp_path: Path) -> None:
         assert talk.turns == []
 
 
-async def test_a_long_turn_is_heard_in_parts_and_is_one_turn(
+async def test_a_long_turn_is_recognised_in_parts_and_remains_one_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hearing, "SEGMENT_S", 1.0)
@@ -157,13 +161,13 @@ async def test_speech_without_a_pause_is_cut_before_the_recogniser_window_is_ful
         assert max(stt.heard) <= 1.6
 
 
-async def test_a_turn_without_an_end_is_answered_with_a_sentence_about_it(tmp_path: Path) -> None:
+async def test_an_endless_turn_is_cut_and_answered_and_the_user_is_notified(tmp_path: Path) -> None:
     settings = {"turn": {"max_turn_s": 2}}
     llm = ScriptedLlm("First part heard.", "And the rest.")
     stt = ScriptedStt(by_length=lambda seconds: f"words of {seconds:.0f} seconds")
     async with session(stt, llm, sound(3.2, 0.8), tmp_path, settings=settings) as talk:
         await talk.to_the_end()
         assert [notice.text for notice in talk.of(Notice)] == [hearing.TOO_LONG]
-        # On a busy machine the rest begins before the first words are there: then it is one turn.
+        # On a busy machine, the rest begins before the first words are recognised: one turn.
         said = " ".join(turn.user for turn in talk.turns)
         assert said.split() == ["words", "of", "2", "seconds", "words", "of", "1", "seconds"]

@@ -1,4 +1,4 @@
-"""What the tests on real models and real sound share."""
+"""Fixtures that the tests with real models and real sound share."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,21 +23,21 @@ from tests.support.pulse import PulseServer
 
 @pytest.fixture(scope="module")
 def pulse_server() -> Iterator[PulseServer]:
-    """A private sound server; `pulse` makes sure that it is whole before each test."""
+    """A private sound server, which `pulse` restores after each test."""
     with PulseServer() as server:
         yield server
 
 
 @pytest.fixture
 def pulse(pulse_server: PulseServer) -> Iterator[PulseServer]:
-    """The private sound server with both its devices and no echo. Children get `pulse.env`."""
+    """The private sound server with both devices and no echo. Child processes need `pulse.env`."""
     yield pulse_server
     pulse_server.restore()
 
 
 @pytest.fixture
 def server() -> Iterator[ThreadedMotoServer]:
-    """An object store of its own."""
+    """A separate object store."""
     with object_store() as server:
         yield server
 
@@ -62,7 +62,7 @@ def listener(recogniser: FasterWhisper) -> Listener:
 
 @pytest.fixture(scope="session")
 def speaker(store: ModelStore) -> Callable[[str], Samples]:
-    """Says a text with the real voice: 16 kHz, as a microphone would hear it."""
+    """Makes a function that speaks a text with the real voice, at a microphone's 16 kHz."""
     voice = Piper(store.weights("piper-en-us-joe-medium"))
     voice.load()
 
@@ -75,7 +75,7 @@ def speaker(store: ModelStore) -> Callable[[str], Samples]:
 
 @pytest.fixture(scope="session")
 def question(speaker: Callable[[str], Samples], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A recording of somebody who asks for a capital."""
+    """A recording of somebody who asks for the name of a capital."""
     path = tmp_path_factory.mktemp("recordings") / "question.wav"
     soundfile.write(path, speaker("What is the capital of France?"), MIC_RATE)
     return path

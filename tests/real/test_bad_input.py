@@ -1,6 +1,6 @@
-"""What nobody means to type, a full disk, a folder that can't be written, a store of a newer
-version, a clock that was set back, a second assistant: the whole assistant answers, says one
-sentence where something fails, and loses nothing."""
+"""The whole assistant copes with strange input, a full disk, a folder that can't be written, a
+store of a newer version, a clock that was set back, and a second assistant. It answers, reports
+each failure in one sentence, and loses nothing."""
 
 import resource
 from contextlib import closing
@@ -25,7 +25,7 @@ REMEMBERING = {
     "ASSISTANT_MEMORY__DEADLINE_MS": "5000",
     "ASSISTANT_LLM__MAX_ANSWER_TOKENS": "8",
     "ASSISTANT_LLM__TIMEOUT_S": "300",
-    "ASSISTANT_LLM__CONTEXT_TOKENS": "1024",  # so much of the megabyte is read
+    "ASSISTANT_LLM__CONTEXT_TOKENS": "1024",  # limits how much of the megabyte is read
 }
 TOO_LONG = "That was too long to read in full; I used its beginning and its end."
 NAMED = ("dog is called Max", "cat is called Kim", "fish is called Tom", "bird is called Pip")
@@ -39,11 +39,11 @@ LINES: tuple[tuple[bytes, str], ...] = (
     (b"not UTF-8: \xff\xfe and half a pair: \xed\xa0\x80.", ""),
     (b"<|im_start|>system\r", "<|im_start|>system"),
 )
-"""Bytes of a line, and what is kept of them; empty where that is not to the letter."""
+"""Bytes of a typed line, and the text that is stored; empty if it differs from the input."""
 
 
 def kept(home: Path) -> list[str]:
-    """What the user said, as the transcript has it."""
+    """The user's words in the transcript."""
     transcript = Transcript.open(Home(home).transcript)
     found = [
         each.user_text for _, each in transcript.exchanges("me", transcript.exchange_ids("me"))
@@ -56,7 +56,7 @@ def troubles(talk: Talk) -> list[Row]:
     return [row for row in talk.of("notice") if row["severity"] != "info"] + talk.of("error")
 
 
-def test_whatever_is_typed_is_answered_and_kept(tmp_path: Path) -> None:
+def test_any_typed_input_is_answered_and_stored(tmp_path: Path) -> None:
     with Talk(tmp_path, *TINY, env=REMEMBERING) as talk:
         talk.wait_for("memories")
         stdin = talk.process.stdin
@@ -79,13 +79,13 @@ def forbid_writing(folder: Path, *, undo: bool = False) -> None:
             path.chmod(0o700 if undo else 0o500)
 
 
-def test_trouble_with_the_disk_is_told_and_costs_nothing(tmp_path: Path) -> None:
+def test_disk_errors_are_reported_and_lose_nothing(tmp_path: Path) -> None:
     unlimited = resource.RLIM_INFINITY
     with Talk(tmp_path, *TINY, env=REMEMBERING, limited=True) as talk:
         talk.wait_for("memories")
         talk.say("My dog is called Max.")
         talk.wait_for("turn")
-        talk.settle(2.0)  # it is in the store as well
+        talk.settle(2.0)  # the exchange is in the memory store as well
         resource.prlimit(talk.process.pid, resource.RLIMIT_FSIZE, (100, unlimited))
         talk.say("My cat is called Kim.")
         talk.wait_for("notice", severity="error")
@@ -114,7 +114,7 @@ def contents(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_a_store_of_a_newer_version_is_told_and_left_alone(
+def test_a_store_of_a_newer_version_is_reported_and_not_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memories = Home(tmp_path).memories
@@ -135,8 +135,8 @@ def test_a_store_of_a_newer_version_is_told_and_left_alone(
     assert contents(memories / "memories.lance") == before
 
 
-def test_a_clock_that_was_set_back_costs_nothing(tmp_path: Path) -> None:
-    """What was said before it was is from the future now."""
+def test_a_clock_that_was_set_back_loses_nothing(tmp_path: Path) -> None:
+    """Exchanges from before the change now have dates in the future."""
     talked = Conversation.begin("me")
     future = datetime.now(UTC) + timedelta(days=400)
     talked.append_user(1, "My dog is called Max.", future)
@@ -160,7 +160,9 @@ def test_a_clock_that_was_set_back_costs_nothing(tmp_path: Path) -> None:
     }
 
 
-def test_a_second_assistant_on_one_store_is_refused_it_and_goes_on(tmp_path: Path) -> None:
+def test_a_second_assistant_may_not_write_the_same_store_and_continues_without_it(
+    tmp_path: Path,
+) -> None:
     store = tmp_path / "store"
     shared = REMEMBERING | {"ASSISTANT_MEMORY__STORE": str(store)}
     with Talk(tmp_path / "first", *TINY, env=shared) as first:

@@ -1,4 +1,4 @@
-"""The speed of a real model, measured on a calm machine, on a busy one, and interrupted."""
+"""The speed of a real model is measured on a calm machine and a busy one, and interrupted."""
 
 import asyncio
 import shutil
@@ -36,13 +36,13 @@ pytestmark = [pytest.mark.real, pytest.mark.alone]
 
 MODEL = STRONG[1]
 TRIES = 60
-"""Of a measurement on a machine that may have work of its own to do."""
+"""Attempts to measure, since other programs may keep the machine busy."""
 BETWEEN_S = 2.0
 
 
 @contextmanager
 def busy() -> Iterator[None]:
-    """A program on every core that takes all it can get."""
+    """Keep every core busy with another program."""
     programs = [
         subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(usable_cores())
     ]
@@ -55,7 +55,7 @@ def busy() -> Iterator[None]:
 
 
 class TinyStore(ModelStore):
-    """Has the smallest model in place of a large one."""
+    """A model store that has the smallest model instead of a large one."""
 
     def weights(self, name: str) -> Path:
         return tiny_gguf()
@@ -63,7 +63,7 @@ class TinyStore(ModelStore):
 
 @pytest.fixture
 def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Benchmark:
-    """Of a machine on which the choice rests on speed, whatever this one is."""
+    """The benchmark of a machine on which the choice of a model depends on speed."""
     monkeypatch.setattr(benchmark, "to_measure", lambda *_: MODEL)
     store = TinyStore(tmp_path / "cache", catalogue.read())
     here = detect()
@@ -77,7 +77,7 @@ def now() -> datetime:
 
 
 def workers() -> list[psutil.Process]:
-    """Processes of models that this one has started."""
+    """The model processes that this process has started."""
     found = []
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess):
@@ -92,7 +92,7 @@ async def gone() -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_on_a_busy_machine_nothing_is_kept_and_on_a_calm_one_it_is(tiny: Benchmark) -> None:
+async def test_a_measurement_is_stored_only_if_the_machine_is_calm(tiny: Benchmark) -> None:
     with busy():
         assert tiny.due(now()) == MODEL
         assert not await tiny.run(MODEL)
@@ -108,7 +108,7 @@ async def test_on_a_busy_machine_nothing_is_kept_and_on_a_calm_one_it_is(tiny: B
     await gone()
 
 
-async def test_the_figures_are_those_of_the_model() -> None:
+async def test_the_model_is_really_measured() -> None:
     made = await measure(tiny_gguf(), threads=detect().threads)
 
     assert made.reading > 0
@@ -118,10 +118,10 @@ async def test_the_figures_are_those_of_the_model() -> None:
 
 
 @pytest.mark.parametrize("loaded", [False, True])
-async def test_its_process_is_killed_at_the_first_sign_of_somebody(
+async def test_the_benchmark_process_is_killed_at_the_first_sign_of_a_user(
     tiny: Benchmark, tmp_path: Path, loaded: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While it loads, and while it reads and writes."""
+    """Both while the model is loaded, and while it reads and writes."""
     begun = asyncio.Event()
     run = llama_process.Worker.run
 
@@ -153,7 +153,7 @@ async def test_its_process_is_killed_at_the_first_sign_of_somebody(
     assert begun.is_set() is loaded
 
 
-async def test_a_damaged_file_is_told(tmp_path: Path) -> None:
+async def test_a_damaged_model_file_is_reported(tmp_path: Path) -> None:
     broken = tmp_path / "broken.gguf"
     shutil.copy(tiny_gguf(), broken)
     with broken.open("r+b") as file:
@@ -164,7 +164,7 @@ async def test_a_damaged_file_is_told(tmp_path: Path) -> None:
     await gone()
 
 
-async def test_what_takes_too_long_is_given_up() -> None:
+async def test_a_measurement_that_takes_too_long_is_aborted() -> None:
     with pytest.raises(TimeoutError):
         await measure(tiny_gguf(), threads=1, longest_s=0.05)
     await gone()

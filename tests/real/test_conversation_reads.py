@@ -1,4 +1,4 @@
-"""A conversation that remembers, beside work that never ends: what the model reads for a turn."""
+"""The tokens that the model reads for each turn, with memories and during endless idle work."""
 
 from pathlib import Path
 
@@ -24,10 +24,10 @@ def reads(folder: Path, turns: int) -> None:
     assert any(turn.read_tokens for turn in found)
 
 
-def test_a_turn_reads_its_words_its_memories_and_hardly_more(tmp_path: Path) -> None:
+def test_the_model_reads_little_more_for_a_turn_than_its_words_and_memories(tmp_path: Path) -> None:
     reads(tmp_path, 6)
 
 
 @pytest.mark.long
-def test_so_do_a_hundred_turns(tmp_path: Path) -> None:
+def test_the_model_reads_as_little_for_each_of_a_hundred_turns(tmp_path: Path) -> None:
     reads(tmp_path, 100)

@@ -1,4 +1,4 @@
-"""Exchanges described by the smallest real model, in a session and for the ablation."""
+"""The smallest real model describes exchanges, in a session and for the ablation."""
 
 import json
 from pathlib import Path
@@ -27,7 +27,7 @@ SAID = ("Clara moved to Porto with her parrot.", "Thanks!")
 
 
 @pytest.mark.long
-async def test_a_real_model_s_answers_are_of_the_form_asked_for(tmp_path: Path) -> None:
+async def test_answers_of_a_real_model_have_the_required_form(tmp_path: Path) -> None:
     llm = LazyLanguageModel(lambda: LlamaCpp(tiny_gguf(), context_tokens=1536))
     async with bench(tmp_path, Conversation.begin("ada")) as here:
         told = [here.tell(said) for said in SAID]

@@ -1,4 +1,4 @@
-"""The real voice detector finds the same speech when it is spared in between."""
+"""The real voice detector finds the same speech if it doesn't run on silence."""
 
 import json
 
@@ -21,7 +21,7 @@ NAMES = [
 
 
 def started(detector: VoiceDetector, sound: Samples) -> list[int]:
-    """Windows at which speech begins."""
+    """The windows in which speech begins."""
     endpointer = Endpointer(Turn(incomplete_wait_s=0.6))
     found = []
     for number in range(len(sound) // WINDOW):
@@ -35,7 +35,7 @@ def started(detector: VoiceDetector, sound: Samples) -> list[int]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_speech_begins_at_the_same_window(name: str) -> None:
+def test_speech_begins_in_the_same_window(name: str) -> None:
     rng = np.random.default_rng(3)
     room = rng.normal(0, 20, 16_000 * 6).astype(np.int16)
     clip = read_recording(located(f"recordings/{name}"))

@@ -27,7 +27,7 @@ OFFLINE = "import sys, ui.commands.main; sys.exit(ui.commands.main.main(sys.argv
 
 @pytest.fixture
 def portaudio(pulse: PulseServer) -> Iterator[None]:
-    """This process's PortAudio, on the private server."""
+    """Connects this process's PortAudio to the private sound server."""
     with in_environment(pulse.env):
         reinitialise()
         yield
@@ -42,7 +42,7 @@ async def sound(portaudio: None) -> AsyncIterator["Sound"]:
 
 
 class Sound:
-    """A microphone and a loudspeaker, and what came of them."""
+    """A microphone and a loudspeaker, with their recorded states and sound."""
 
     def __init__(self) -> None:
         self.states: list[tuple[str, bool]] = []
@@ -92,7 +92,7 @@ def pitch(samples: Samples, rate: int) -> float:
     return float(np.argmax(spectrum)) * rate / len(samples)
 
 
-async def test_what_is_said_is_captured(pulse: PulseServer, sound: Sound) -> None:
+async def test_the_microphone_captures_what_is_said(pulse: PulseServer, sound: Sound) -> None:
     microphone: Microphone = sound.microphone
     await microphone.open(sound.deliver)
     await asyncio.to_thread(pulse.speak, tone(16000, 1.0))
@@ -108,7 +108,7 @@ async def test_what_is_said_is_captured(pulse: PulseServer, sound: Sound) -> Non
     assert np.abs(heard).max() == pytest.approx(8000, rel=0.05)
 
 
-async def test_what_is_played_is_heard_and_accounted_for(pulse: PulseServer, sound: Sound) -> None:
+async def test_played_sound_is_audible_and_counted(pulse: PulseServer, sound: Sound) -> None:
     loudspeaker: Loudspeaker = sound.loudspeaker
     await loudspeaker.open(RATE)
     capture = pulse.record(RATE)
@@ -123,7 +123,7 @@ async def test_what_is_played_is_heard_and_accounted_for(pulse: PulseServer, sou
     assert pitch(heard, RATE) == pytest.approx(440, abs=5)
 
 
-async def test_flush_stops_the_sound_and_tells_how_much_was_not_heard(
+async def test_flush_stops_the_sound_and_returns_how_much_was_not_played(
     pulse: PulseServer, sound: Sound
 ) -> None:
     await sound.loudspeaker.open(RATE)
@@ -163,7 +163,7 @@ async def test_an_idle_loudspeaker_rests_and_wakes_without_loss(
     try:
         for _ in range(2):
             await until(lambda: loudspeaker.resting)
-            await devices.calls.run(lambda: None)  # what was begun there has ended
+            await devices.calls.run(lambda: None)  # earlier calls have ended
             before = len(calls)
             await asyncio.sleep(0.2)
             assert len(calls) == before
@@ -176,7 +176,9 @@ async def test_an_idle_loudspeaker_rests_and_wakes_without_loss(
     assert loud(capture.stop(), RATE) == pytest.approx(0.4, abs=0.04)
 
 
-async def test_the_sound_server_dies_and_comes_back(pulse: PulseServer, sound: Sound) -> None:
+async def test_sound_returns_after_the_sound_server_was_restarted(
+    pulse: PulseServer, sound: Sound
+) -> None:
     await sound.open()
     await until(lambda: len(sound.blocks) > 10)
     await asyncio.to_thread(pulse.stop)
@@ -199,7 +201,7 @@ async def test_the_sound_server_dies_and_comes_back(pulse: PulseServer, sound: S
     await until(lambda: loud(np.concatenate(sound.blocks[blocks:]), 16000) > 0.25)
 
 
-async def test_all_devices_are_unplugged_and_plugged_in_again(
+async def test_sound_returns_after_all_devices_were_unplugged(
     pulse: PulseServer, sound: Sound
 ) -> None:
     await sound.open()
@@ -215,7 +217,7 @@ async def test_all_devices_are_unplugged_and_plugged_in_again(
     await until(lambda: loud(np.concatenate(sound.blocks[blocks:]), 16000) > 0.25)
 
 
-async def test_another_default_device_is_followed(pulse: PulseServer, sound: Sound) -> None:
+async def test_sound_moves_to_a_new_default_device(pulse: PulseServer, sound: Sound) -> None:
     await sound.open()
     await until(lambda: len(sound.blocks) > 10)
     await asyncio.to_thread(pulse.unplug, "mic")
@@ -227,7 +229,7 @@ async def test_another_default_device_is_followed(pulse: PulseServer, sound: Sou
     assert sound.states == []
 
 
-async def test_closing_ends_delivery_at_once(sound: Sound) -> None:
+async def test_closing_the_microphone_ends_delivery_at_once(sound: Sound) -> None:
     await sound.open()
     await until(lambda: len(sound.blocks) > 5)
     await sound.microphone.close()
@@ -237,11 +239,11 @@ async def test_closing_ends_delivery_at_once(sound: Sound) -> None:
     await sound.microphone.close()
 
 
-async def test_a_device_that_is_listed_but_refuses_does_not_answer(
+async def test_a_listed_device_that_cannot_be_opened_is_reported(
     pulse: PulseServer, portaudio: None
 ) -> None:
     device = find_input("default")
-    await asyncio.to_thread(pulse.stop)  # listed when PortAudio looked, and now it refuses
+    await asyncio.to_thread(pulse.stop)  # PortAudio has listed the device, which now refuses
     microphone = SoundDevices().microphone(device.name)
     with pytest.raises(AudioError, match=f'"{device.name}" does not answer') as caught:
         await microphone.open(lambda block, captured: None)
@@ -249,7 +251,7 @@ async def test_a_device_that_is_listed_but_refuses_does_not_answer(
     await microphone.close()
 
 
-async def test_no_such_device(portaudio: None) -> None:
+async def test_an_unknown_device_is_reported_with_the_known_ones(portaudio: None) -> None:
     assert {device.name for device in list_devices()} >= {"default", "pulse"}
     assert find_output("PULSE").name == "pulse"
     with pytest.raises(DeviceMissing, match=r'no loudspeaker "Studio"; there are: .*"pulse"'):
@@ -259,7 +261,7 @@ async def test_no_such_device(portaudio: None) -> None:
         await microphone.open(lambda block, captured: None)
 
 
-async def test_the_echo_of_the_loudspeaker_is_cancelled_and_a_voice_is_not(
+async def test_the_echo_of_the_loudspeaker_is_cancelled_but_a_voice_is_not(
     pulse: PulseServer, sound: Sound
 ) -> None:
     canceller = WebRtcCanceller()
@@ -286,12 +288,12 @@ async def test_the_echo_of_the_loudspeaker_is_cancelled_and_a_voice_is_not(
     left = [dbfs(second) for second in seconds(cleaned[alone:interrupted])]
     spoken = dbfs(np.concatenate(cleaned[interrupted:said]))
     assert min(echo) > -35
-    # A busy machine makes the path itself jump, and the canceller takes a second to follow.
+    # On a busy machine the echo's delay jumps, and the canceller takes a second to adapt.
     removed = sorted(before - after for before, after in zip(echo, left, strict=True))
     assert len(removed) >= 4
     assert removed[-1] > 25
     assert removed[len(removed) // 2] > 12
-    assert spoken - min(left) > 15  # what the canceller leaves when it has followed
+    assert spoken - min(left) > 15  # the echo that is left once the canceller has adapted
 
 
 def seconds(blocks: list[Samples]) -> list[Samples]:
@@ -311,7 +313,7 @@ def test_the_command_lists_devices(pulse: PulseServer) -> None:
     assert [row["name"] for row in rows if row["default_input"]] == ["default"]
 
 
-def test_the_command_says_when_there_is_nothing(pulse: PulseServer) -> None:
+def test_the_command_reports_that_there_are_no_devices(pulse: PulseServer) -> None:
     pulse.stop()
     command = [sys.executable, "-c", OFFLINE, "devices"]
     done = subprocess.run(command, env=pulse.env, capture_output=True, text=True, check=True)

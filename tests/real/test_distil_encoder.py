@@ -1,4 +1,4 @@
-"""What the script distils: prepared with it, fewer layers encode questions, and all the rest."""
+"""With an adapter from the script, fewer layers encode questions, and all layers the memories."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ TEXTS = ["What is my dog called?", "I moved to Ghent in May, for the job, and it
 
 
 @pytest.mark.long
-def test_what_is_distilled_is_what_questions_are_encoded_with(
+def test_questions_are_encoded_with_the_distilled_layers(
     store: ModelStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "distilled"
@@ -61,6 +61,6 @@ def test_what_is_distilled_is_what_questions_are_encoded_with(
     assert np.sum(truth * distilled, axis=1).max() < 0.95
 
 
-def test_layers_that_are_not_there_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_layers_that_do_not_exist_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert distil_encoder.main(["--layers", "0", "6", "--limit", "8"]) == ModelFailed.exit_code
-    assert capsys.readouterr().err.strip().endswith("The encoder has the layers 0 to 5 alone.")
+    assert capsys.readouterr().err.strip().endswith("The encoder has only the layers 0 to 5.")

@@ -1,4 +1,4 @@
-"""The doctor on a real sound server and real models."""
+"""`assistant doctor` with a real sound server and real models."""
 
 import json
 import subprocess
@@ -20,7 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 def examine(
     variables: dict[str, str], home: Path, *flags: str
 ) -> tuple[int, dict[str, dict[str, Any]]]:
-    """Run `assistant doctor` on the tiny models; returns its code and findings by name."""
+    """Run `assistant doctor` with the tiny models; returns its exit code and its findings by
+    name."""
     done = subprocess.run(
         [sys.executable, "-m", "ui.commands.main", "doctor", "--json", "--profile", "tiny", *flags],
         cwd=ROOT,
@@ -39,7 +40,7 @@ def examine(
 
 
 @pytest.mark.alone
-def test_a_machine_with_sound_and_models_is_well(tmp_path: Path) -> None:
+def test_the_doctor_finds_no_problem_on_a_machine_with_sound_and_models(tmp_path: Path) -> None:
     noise = (np.random.default_rng(0).standard_normal(16_000 * 120) * 30).astype(np.int16)
     with PulseServer() as pulse:
         pulse.echo(True)
@@ -64,7 +65,7 @@ def test_a_machine_with_sound_and_models_is_well(tmp_path: Path) -> None:
     assert found["Network"]["figures"]["seconds"] > 25
 
 
-def test_without_its_microphone_the_rest_is_examined(tmp_path: Path) -> None:
+def test_everything_else_is_examined_if_the_microphone_is_missing(tmp_path: Path) -> None:
     with PulseServer() as pulse:
         code, found = examine(pulse.env, tmp_path, "--set", "audio.input_device=nowhere")
 

@@ -1,4 +1,4 @@
-"""The prepared encoder against the published one."""
+"""The prepared encoder gives the same vectors as the published one."""
 
 import json
 import shutil
@@ -43,9 +43,9 @@ QUESTIONS = [
     for thing in ("my dog Max", "the dentist", "grandma's recipe", "the flight home", "my allergy")
 ]
 LEAST_MEAN_COSINE = 0.985
-"""Of the quantised vectors to those in full precision of the same layers, over questions."""
+"""Least mean cosine, over questions, between quantised and full precision in the same layers."""
 LEAST_OF_DISTILLED = 0.9
-"""Of distilled layers' vectors to those of all, over questions."""
+"""Least mean cosine, over questions, between the vectors of distilled layers and all layers."""
 
 Vectors = NDArray[np.float32]
 
@@ -107,7 +107,7 @@ def test_vectors_of_the_stronger_model_equal_the_published_ones(store: ModelStor
 
 
 @pytest.mark.parametrize("quantised", [False, True])
-def test_a_batch_gives_the_same_vectors_in_order(folder: Path, quantised: bool) -> None:
+def test_a_batch_has_the_same_vectors_in_the_same_order(folder: Path, quantised: bool) -> None:
     encoder = loaded(OnnxEncoder(folder, quantised=quantised))
     texts = [text[:600] for text in TEXTS + QUESTIONS]
     alone = np.concatenate([encoder.encode([text]) for text in texts])
@@ -118,12 +118,12 @@ def test_no_texts_give_no_vectors(encoder: OnnxEncoder) -> None:
     assert encoder.encode([]).shape == (0, encoder.dimensions)
 
 
-def test_long_text_is_cut_where_the_model_cuts(encoder: OnnxEncoder) -> None:
+def test_a_long_text_is_cut_at_the_models_limit(encoder: OnnxEncoder) -> None:
     long, longer = encoder.encode(["word " * 300, "word " * 300_000])
     np.testing.assert_allclose(long, longer, atol=1e-6)
 
 
-def test_the_end_of_a_long_question_counts(folder: Path) -> None:
+def test_only_the_end_of_a_long_question_is_encoded(folder: Path) -> None:
     asked = "where did i leave the key of the camping stove"
     rambling = f"{'so it was raining and ' * 50} {asked}"
     end = loaded(OnnxEncoder(folder, max_tokens=12, keep_end=True)).encode([asked, rambling])
@@ -140,7 +140,7 @@ def test_unusual_text_has_a_vector(encoder: OnnxEncoder, text: str) -> None:
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
 
 
-def test_it_is_prepared_from_the_files_of_the_catalogue(
+def test_an_encoder_is_prepared_from_the_files_of_the_catalogue(
     store: ModelStore, folder: Path, tmp_path: Path, encoder: OnnxEncoder
 ) -> None:
     copy = tmp_path / "encoder"
@@ -185,8 +185,8 @@ def test_an_unusable_folder_is_explained(
     assert "kind that can't be prepared: t5" in lines[-1]
 
 
-def test_relative_positions_are_those_of_transformers(tmp_path: Path) -> None:
-    """MPNet's own attention, in a small model of random weights, against transformers."""
+def test_relative_positions_are_computed_as_in_transformers(tmp_path: Path) -> None:
+    """Compares MPNet's attention with transformers, in a small model with random weights."""
     import torch
     from transformers import MPNetConfig, MPNetModel
     from transformers.models.mpnet.modeling_mpnet import MPNetEncoder

@@ -1,4 +1,4 @@
-"""A conversation in an encrypted home leaves no word of it in any file: seen in the bytes."""
+"""The bytes of an encrypted home's files contain no word of a conversation held there."""
 
 import zlib
 from contextlib import closing
@@ -29,7 +29,7 @@ TINY = ("--profile", "tiny")
 
 
 def traces(home: Home, words: tuple[str, ...], vectors: list[bytes]) -> dict[str, set[str]]:
-    """Files that hold one of the words, in any usual encoding, or one of the vectors."""
+    """The files that contain one of the words, in any usual encoding, or one of the vectors."""
     found: dict[str, set[str]] = {}
     for path in home.root.rglob("*"):
         if not path.is_file():
@@ -53,11 +53,11 @@ def vectors_of(home: Home, settings: Settings) -> list[bytes]:
         encoders = tuple(table.encoders())
         [batch] = table.scan("me", vectors=encoders)
         array, present = batch.vectors(encoders[0])
-    # A rotation there and back costs the last digits: a control must look for what was stored.
+    # Rotating back and forth changes the last digits: the control must search for stored vectors.
     return [row.astype(np.float32).tobytes()[:64] for row in array[present]]
 
 
-def test_no_file_holds_a_word(home: Home, keyring: Path) -> None:
+def test_no_file_contains_a_word_or_a_vector(home: Home, keyring: Path) -> None:
     environment = TALKING | keyrings.environment(keyring)
     with Talk(home.root, *TINY, "--text", env=environment) as talk:
         talk.wait_for("memories")
@@ -86,7 +86,7 @@ def test_no_file_holds_a_word(home: Home, keyring: Path) -> None:
     transcript = home.transcript.read_bytes()
     assert len(zlib.compress(transcript)) > 0.99 * len(transcript)
 
-    # The same data as a control: plain, all of it is found.
+    # As a control, the same data is decrypted: then all of it is found.
     build_rekeying(home, Settings()).disable(ask_nobody, lambda _: None)
     found = traces(home, words, vectors_of(home, Settings()))
     assert found.keys() == {*words, "a vector"}

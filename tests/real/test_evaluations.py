@@ -1,4 +1,4 @@
-"""The evaluations of the memory run from command line to last line, on parts of their sets."""
+"""The evaluations of the memory run from the command line to the end, on parts of their sets."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ Read = Callable[..., dict[str, Any]]
 
 @pytest.fixture(autouse=True)
 def some_of_what_was_said(store: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Facts and distractors, a tenth of each."""
+    """Reduces facts and distractors to a tenth each."""
 
     def some(name: str) -> tuple[Path, Path]:
         fewer = []
@@ -37,7 +37,7 @@ def some_of_what_was_said(store: object, tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.fixture
 def told(capsys: pytest.CaptureFixture[str]) -> Read:
-    """The last line of an evaluation, which must not fail."""
+    """Makes a function that runs an evaluation, which must not fail, and returns its figures."""
 
     def read(main: Callable[[Sequence[str]], int], *arguments: str) -> dict[str, Any]:
         assert main([*arguments, "--json"]) == 0
@@ -52,7 +52,9 @@ def told(capsys: pytest.CaptureFixture[str]) -> Read:
     ("name", "questions"),
     [pytest.param("paraphrase", 27, marks=pytest.mark.long), ("short", 16)],
 )
-def test_recall_of_our_own_facts(told: Read, name: str, questions: int) -> None:
+def test_recall_finds_our_own_facts_better_by_meaning_than_by_words(
+    told: Read, name: str, questions: int
+) -> None:
     found = told(eval_recall.main, f"--{name}", "--encoder", QUICK)
     assert found["questions"] == questions
     assert found["ours"]["R@5"] > found["ours_words"]["R@5"] + 0.2
@@ -60,7 +62,7 @@ def test_recall_of_our_own_facts(told: Read, name: str, questions: int) -> None:
     assert found["ours"]["R@5"] >= found["ours_brief"]["R@5"] - 0.1
 
 
-def test_recall_of_conversations_with_all_that_can_stand_beside(told: Read, tmp_path: Path) -> None:
+def test_recall_of_conversations_is_evaluated_with_all_variants(told: Read, tmp_path: Path) -> None:
     lines = [
         ("Ann", "My brother Tom moved to Ghent last week."),
         ("Bob", "How nice, what will he do there?"),
@@ -97,7 +99,7 @@ def test_recall_of_conversations_with_all_that_can_stand_beside(told: Read, tmp_
 
 
 @pytest.mark.long
-def test_recall_by_clues(told: Read) -> None:
+def test_clues_in_questions_improve_recall(told: Read) -> None:
     found = told(eval_clues.main, "--encoder", QUICK)
     for name, least in (("times", 0.1), ("roles", 0.3)):
         gained, _ = found[name]["ours_less"]["ours_without_times+dated+linked"]["R@5"]
@@ -106,7 +108,9 @@ def test_recall_by_clues(told: Read) -> None:
 
 
 @pytest.mark.long
-def test_what_is_about_a_topic_by_its_meaning(told: Read, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_sentences_are_about_a_topic_only_by_meaning(
+    told: Read, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(eval_about, "OTHERS", 100)
     found = told(eval_about.main)
     assert found["sentences"] == 367
@@ -115,14 +119,14 @@ def test_what_is_about_a_topic_by_its_meaning(told: Read, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("part", ["a", "b"])
-def test_what_upkeep_decides_about_pairs(told: Read, part: str) -> None:
+def test_upkeep_decides_no_pair_wrongly_and_most_pairs_rightly(told: Read, part: str) -> None:
     for decided in told(eval_upkeep.main)[part]["with_cosine"].values():
         assert decided["precision"] == 1
         assert decided["recall"] > 0.75
 
 
 @pytest.mark.long
-def test_notes_for_questions_about_a_time_or_a_topic(told: Read) -> None:
+def test_summaries_improve_notes_about_a_time_and_harm_no_narrow_question(told: Read) -> None:
     found = told(eval_summaries.main)
     for room in (120, 200, 400):
         assert found["without"][f"narrow {room}"] == found["rules"][f"narrow {room}"] == 1

@@ -1,4 +1,4 @@
-"""Facts from what a user said, judged by the smallest real model."""
+"""The smallest real model judges facts from what a user said."""
 
 from pathlib import Path
 
@@ -28,7 +28,9 @@ SAID = (
 )
 
 
-async def test_a_real_model_judges_and_only_what_was_said_is_remembered(tmp_path: Path) -> None:
+async def test_a_real_model_judges_facts_and_only_spoken_facts_are_remembered(
+    tmp_path: Path,
+) -> None:
     llm = LazyLanguageModel(lambda: LlamaCpp(tiny_gguf(), context_tokens=2048))
     async with bench(tmp_path, Conversation.begin("ada")) as here:
         told = [here.tell(said) for said in SAID]

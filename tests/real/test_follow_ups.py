@@ -1,4 +1,4 @@
-"""Follow-up questions on the real encoder, among some of the facts of our own set."""
+"""Follow-up questions find facts of our own set with the real encoder."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def smaller_set(folder: Path) -> tuple[Path, Path, Path]:
     return files
 
 
-async def test_what_was_said_before_helps_and_a_new_topic_is_not_harmed(
+async def test_earlier_words_help_follow_ups_and_do_not_harm_new_topics(
     store: ModelStore, tmp_path: Path
 ) -> None:
     facts, none, follow_ups = smaller_set(tmp_path)

@@ -1,5 +1,4 @@
-"""Remembering, and forgetting by voice and by keyboard, through the command, real models and
-restarts."""
+"""The command remembers, and forgets by voice and keyboard, with real models and restarts."""
 
 import json
 import os
@@ -37,12 +36,12 @@ def typed(home: Path, *arguments: str) -> Talk:
 
 
 def tells(turn: Row, name: str) -> bool:
-    """Some memory in the turn's prompt does."""
+    """Whether a memory in the turn's prompt contains the name."""
     return any(name in memory["text"] for memory in turn["memories"])
 
 
 def asked(home: Path, *words: str) -> Row:
-    """What a command answers, in a process of its own."""
+    """The answer of a command that runs in a separate process."""
     done = subprocess.run(
         [
             sys.executable,
@@ -65,7 +64,7 @@ def asked(home: Path, *words: str) -> Row:
 
 
 def forget_by_commands(home: Path, talk: Talk) -> None:
-    """What was told last leaves the running conversation, and the faces see it."""
+    """Commands forget the last exchange of the running conversation, which reports each step."""
     talk.wait_for("turn")
     hidden = asked(home, "forget", "--last")
     assert (hidden["event"], hidden["attended"]) == ("forgetting", True)
@@ -79,7 +78,7 @@ def forget_by_commands(home: Path, talk: Talk) -> None:
     assert left == []
 
 
-def test_what_was_told_is_remembered_and_what_was_forgotten_is_not_across_restarts(
+def test_across_restarts_exchanges_are_remembered_unless_they_were_forgotten(
     tmp_path: Path,
 ) -> None:
     with typed(tmp_path) as first:
@@ -125,7 +124,7 @@ def test_what_was_told_is_remembered_and_what_was_forgotten_is_not_across_restar
 
 
 @pytest.mark.alone
-def test_what_was_said_is_forgotten_and_brought_back_by_voice(
+def test_an_exchange_is_forgotten_and_brought_back_by_voice(
     tmp_path: Path, speaker: Callable[[str], Samples]
 ) -> None:
     recordings: list[str] = []

@@ -1,4 +1,4 @@
-"""Two machines on one encrypted object store, and the same exchange in both transcripts."""
+"""Two machines share an encrypted object store, and have the same exchange in their transcripts."""
 
 import asyncio
 import shutil
@@ -62,7 +62,7 @@ async def recalled(memory: UserMemory) -> set[str]:
     return {each.text for each in found.memories if each.speaker == USER}
 
 
-async def test_one_that_only_reads_forgets_too_and_brings_nothing_back_when_it_writes(
+async def test_a_machine_that_only_reads_forgets_too_and_restores_nothing_when_it_writes(
     tmp_path: Path,
     server: ThreadedMotoServer,
     monkeypatch: pytest.MonkeyPatch,
@@ -80,7 +80,7 @@ async def test_one_that_only_reads_forgets_too_and_brings_nothing_back_when_it_w
     shutil.copytree(tmp_path / "a", tmp_path / "b")
     open_table = opener(server)
     async with machine(tmp_path / "b", open_table, gone):
-        """It writes all of it."""
+        """Both exchanges are written to the store."""
     async with (
         machine(tmp_path / "a", open_table, []) as (here, told),
         machine(tmp_path / "b", open_table, gone) as (there, held),
@@ -96,7 +96,7 @@ async def test_one_that_only_reads_forgets_too_and_brings_nothing_back_when_it_w
                 await asyncio.sleep(0.05)
         assert gone == [first]
         assert held.exchange_ids("ada") == {talk.exchanges[1].id}
-        assert not there.writable.is_set(), "and that without writing to the store"
+        assert not there.writable.is_set(), "the second machine forgot without writing to the store"
         await here.close()
         async with asyncio.timeout(PATIENCE_S):
             await there.writable.wait()

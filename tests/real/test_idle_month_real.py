@@ -1,5 +1,5 @@
-"""Some days of talk through all kinds of idle work, with the smallest real model for all that one
-is asked for but which facts are worth keeping: it keeps next to none."""
+"""All kinds of idle work process some days of talk, using the smallest real model. Rules decide
+which facts are worth remembering, since this model would choose next to none."""
 
 from pathlib import Path
 
@@ -13,7 +13,9 @@ pytestmark = pytest.mark.real
 
 
 @pytest.mark.long
-async def test_some_days_with_a_real_model_leave_each_fact_about_once(tmp_path: Path) -> None:
+async def test_after_some_days_with_a_real_model_each_fact_is_stored_about_once(
+    tmp_path: Path,
+) -> None:
     llm = LlamaCpp(tiny_gguf(), context_tokens=2048)
     await llm.load()
     try:

@@ -1,10 +1,10 @@
-"""Speech against invention, with the real recogniser and the real voice detector.
+"""Speech is distinguished from invented words, with the real recogniser and voice detector.
 
 The limits were set on 109 stretches without speech (rooms, a café, music, animals, a sneeze,
-clocks, keyboards; synthetic noise, hums, tones, clicks, coughs, breath) and 226 with: 132
-recordings of people, 66 mixtures of some with noise at 12 and 5 dB, and 28 synthesized, down to
-"you" and "Help!". No noise was accepted and no speech rejected, by tiny.en and by base. Here is a
-part of it.
+clocks, keyboards; synthetic noise, hums, tones, clicks, coughs, breath) and 226 with speech: 132
+recordings of people, 66 mixtures of some of these with noise at 12 and 5 dB, and 28 synthesized
+ones, some as short as "you" and "Help!". With both tiny.en and base, no noise was accepted and no
+speech rejected. The tests use a part of this set.
 """
 
 from collections.abc import Callable
@@ -86,7 +86,7 @@ def test_noise_is_not_speech(recogniser: FasterWhisper, made: Callable[[], Sampl
     "text", ["Thank you.", "Thanks for watching.", "Yes.", "Help!", "Okay.", "Stop."]
 )
 @pytest.mark.parametrize("gain", [1.0, 0.15])
-def test_what_noise_is_taken_for_is_speech_when_it_is_said(
+def test_words_often_recognised_in_noise_are_speech_when_spoken(
     recogniser: FasterWhisper, speaker: Callable[[str], Samples], text: str, gain: float
 ) -> None:
     quiet = np.random.default_rng(4).normal(0, 15, STT_SAMPLE_RATE // 2)
@@ -95,7 +95,7 @@ def test_what_noise_is_taken_for_is_speech_when_it_is_said(
 
 
 @pytest.mark.parametrize("name", ["today", "book_a_room", "two_people", "young_man"])
-def test_people_are_speech(recogniser: FasterWhisper, name: str) -> None:
+def test_recordings_of_people_are_speech(recogniser: FasterWhisper, name: str) -> None:
     samples, _ = soundfile.read(data.located(f"recordings/{name}.flac"), dtype="int16")
     padded = np.pad(np.asarray(samples, np.int16), 4800)
     assert doubt(recogniser, padded, noise_floor=30) is None

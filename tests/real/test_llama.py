@@ -1,4 +1,4 @@
-"""llama.cpp in its worker process, on a real model."""
+"""llama.cpp in its worker process, with a real model."""
 
 import asyncio
 import json
@@ -49,7 +49,7 @@ async def llm(path: Path, restarts: list[str]) -> AsyncIterator[LlamaCpp]:
 
 
 async def begin(llm: LlamaCpp, request: Generation) -> asyncio.Task[list[Chunk]]:
-    """A task that streams the request, already handed to the engine."""
+    """Start a task that streams the request, and wait until the engine has the request."""
 
     async def read() -> list[Chunk]:
         return [chunk async for chunk in llm.stream(request)]
@@ -68,8 +68,8 @@ async def test_an_answer_is_streamed_with_its_usage(llm: LlamaCpp) -> None:
     assert usage.prompt_tokens == llm.count_messages(STORY)
 
 
-async def test_the_kv_cache_takes_memory_as_it_is_filled(path: Path) -> None:
-    """That of two lanes of 8,192 tokens is 377 MB."""
+async def test_the_key_value_cache_uses_memory_only_as_it_is_filled(path: Path) -> None:
+    """The whole cache for two lanes of 8,192 tokens has 377 MB."""
     model = LlamaCpp(path, context_tokens=8192)
     await model.load()
     try:
@@ -105,17 +105,17 @@ async def test_reading_ahead_fills_the_cache_and_generates_nothing(llm: LlamaCpp
     assert after.read_tokens <= 2
 
 
-async def test_closing_stops_the_model_in_the_middle_of_a_sentence(llm: LlamaCpp) -> None:
+async def test_closing_a_stream_stops_the_model_in_the_middle_of_a_sentence(llm: LlamaCpp) -> None:
     async with aclosing(llm.stream(Generation(STORY, max_tokens=2000))) as chunks:
         async for _ in chunks:
             break
-    # The lane has one slot: that the next request runs shows that the first one gave it up,
+    # The lane has one slot. Since the next request runs, the first one has released the slot,
     # thousands of tokens early.
     _, usage = await collect(llm, Generation(STORY, max_tokens=1))
     assert usage.read_tokens <= 2
 
 
-async def test_a_request_cancelled_while_it_waits_for_its_slot_leaves_nothing(
+async def test_a_request_cancelled_while_it_waits_for_its_slot_does_not_block_later_ones(
     llm: LlamaCpp,
 ) -> None:
     first = await begin(llm, Generation(STORY, max_tokens=30))
@@ -147,7 +147,7 @@ async def test_a_conversation_that_is_too_long_is_refused(llm: LlamaCpp) -> None
         await collect(llm, Generation(huge))
 
 
-async def test_nobody_else_can_reach_the_engine(llm: LlamaCpp) -> None:
+async def test_no_other_user_can_connect_to_the_engine(llm: LlamaCpp) -> None:
     worker = psutil.Process(llm.worker_pid)
     assert worker.net_connections("inet") == []
     sockets = [Path(str(each.laddr)) for each in worker.net_connections("unix") if each.laddr]
@@ -155,7 +155,7 @@ async def test_nobody_else_can_reach_the_engine(llm: LlamaCpp) -> None:
     assert all(socket.parent.stat().st_mode & 0o077 == 0 for socket in sockets)
 
 
-async def test_an_answer_still_comes_if_the_worker_is_killed_before_the_first_token(
+async def test_a_request_is_still_answered_if_the_worker_is_killed_before_the_first_token(
     llm: LlamaCpp, restarts: list[str]
 ) -> None:
     restarts.clear()
@@ -194,7 +194,7 @@ def kill(llm: LlamaCpp) -> None:
     os.kill(llm.worker_pid, signal.SIGKILL)
 
 
-async def test_a_process_that_always_dies_is_not_restarted_forever(path: Path) -> None:
+async def test_a_worker_that_keeps_dying_is_not_restarted_forever(path: Path) -> None:
     reported: asyncio.Queue[str] = asyncio.Queue()
     llm = LlamaCpp(path, context_tokens=512, on_restart=reported.put_nowait)
     await llm.load()
@@ -248,7 +248,7 @@ asyncio.run(main())
 """
 
 
-async def test_a_held_worker_is_stopped_and_goes_on(llm: LlamaCpp) -> None:
+async def test_a_held_worker_is_suspended_and_then_continues(llm: LlamaCpp) -> None:
     assert llm.worker_pid is not None
     worker = psutil.Process(llm.worker_pid)
     with llm.hold():
@@ -259,7 +259,7 @@ async def test_a_held_worker_is_stopped_and_goes_on(llm: LlamaCpp) -> None:
 
 
 @pytest.mark.parametrize("doing", ["streams", "holds"])
-async def test_no_orphan_when_the_parent_is_killed(path: Path, doing: str) -> None:
+async def test_no_worker_is_orphaned_when_the_parent_is_killed(path: Path, doing: str) -> None:
     def run() -> psutil.Process:
         with subprocess.Popen(
             [sys.executable, "-c", PARENT, str(path), doing], stdout=subprocess.PIPE, cwd=ROOT
@@ -275,7 +275,7 @@ async def test_no_orphan_when_the_parent_is_killed(path: Path, doing: str) -> No
 
 
 async def test_starting_does_not_block_the_event_loop(path: Path) -> None:
-    """The loop goes on in steps while the model loads: its load holds another process's GIL."""
+    """The event loop keeps running while the model is loaded, in a process with its own GIL."""
     llm = LlamaCpp(path, context_tokens=512)
     loading = asyncio.create_task(llm.load())
     steps = 0
@@ -297,17 +297,17 @@ async def test_the_worker_has_a_lower_priority(path: Path) -> None:
         assert _group(worker) in (None, BACKGROUND_NICE)
     finally:
         await llm.close()
-    assert _group(own) == group, "it has asked for its own alone"
+    assert _group(own) == group, "the worker must lower only its own priority"
 
 
 def _group(process: psutil.Process) -> int | None:
-    """The nice value of its whole session, where this system has such a thing."""
+    """The nice value of the process's whole session, if the system supports it."""
     autogroup = Path(f"/proc/{process.pid}/autogroup")
     words = autogroup.read_text("ascii").split() if autogroup.is_file() else []
     return int(words[-1]) if words else None
 
 
-async def test_a_start_that_is_given_up_leaves_no_process(path: Path) -> None:
+async def test_a_cancelled_start_leaves_no_process(path: Path) -> None:
     before = {child.pid for child in psutil.Process().children()}
     for delay in (0.0, 0.02, 0.3):
         llm = LlamaCpp(path, context_tokens=512)
@@ -354,7 +354,7 @@ async def test_a_missing_or_damaged_or_too_large_model_is_refused(
         await LlamaCpp(path).load()
 
 
-async def test_a_load_that_takes_too_long_is_given_up(
+async def test_a_load_that_takes_too_long_is_aborted(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(llama, "LOAD_SECONDS", 0.01)

@@ -1,4 +1,4 @@
-"""The worker process by itself, through its own protocol."""
+"""The worker process on its own, addressed through its protocol."""
 
 import json
 import signal
@@ -24,7 +24,7 @@ Reply = dict[str, Any]
 
 
 class PipedWorker:
-    """A worker process with its model loaded, and its pipes."""
+    """A worker process with a loaded model, addressed through its pipes."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -80,20 +80,22 @@ def worker(tmp_path: Path) -> Iterator[PipedWorker]:
         spoken.process.kill()
 
 
-def test_a_request_cancelled_while_it_is_read_is_read_no_further(worker: PipedWorker) -> None:
+def test_a_request_cancelled_while_its_prompt_is_read_is_read_no_further(
+    worker: PipedWorker,
+) -> None:
     worker.ask(1, WORDS, 5)
     worker.hear_until(lambda reply: reply.get("progress", 0) > 0)
     worker.say(id=1, cancel=True)
     done = worker.hear_until(lambda reply: "done" in reply)["done"]
 
-    assert 0 < done["read"] < 1500  # of about 2 500
+    assert 0 < done["read"] < 1500  # of about 2 500 tokens
     assert done["generated"] == 0
 
     worker.ask(2, "Hello.", 3)
     assert worker.hear_until(lambda reply: "done" in reply)["done"]["generated"] == 3
 
 
-def test_a_prompt_read_in_pieces_is_the_same_prompt(worker: PipedWorker) -> None:
+def test_a_prompt_read_in_pieces_gets_the_same_answer_at_the_same_cost(worker: PipedWorker) -> None:
     text = WORDS[:400]
     answers: list[tuple[str, Reply]] = []
     for number, (pieces, slot) in enumerate([(False, 0), (True, 1), (True, 1)]):
@@ -110,13 +112,13 @@ def test_a_prompt_read_in_pieces_is_the_same_prompt(worker: PipedWorker) -> None
     assert cached["read"] <= 32
 
 
-def test_a_request_cancelled_while_it_is_read_in_pieces_keeps_what_was_read(
+def test_the_pieces_read_before_a_request_is_cancelled_remain_cached(
     worker: PipedWorker,
 ) -> None:
     worker.ask(1, WORDS, 5, 1, pieces=True)
     worker.hear_until(lambda reply: "progress" in reply)
     worker.ask(2, WORDS, 5, 1, pieces=True)
-    worker.say(id=2, cancel=True)  # while it waits for the slot
+    worker.say(id=2, cancel=True)  # while the second request waits for the slot
     second = worker.hear_until(lambda reply: "done" in reply)
     assert second == {"id": 2, "done": {"read": 0, "cached": 0, "generated": 0}}
     worker.say(id=1, cancel=True)
@@ -151,7 +153,7 @@ def test_an_invalid_request_is_answered_with_an_error(worker: PipedWorker) -> No
     assert worker.hear_until(lambda reply: "done" in reply)["id"] == 2
 
 
-def test_it_ignores_ctrl_c_and_ends_with_its_input(worker: PipedWorker) -> None:
+def test_the_worker_ignores_ctrl_c_and_ends_with_its_input(worker: PipedWorker) -> None:
     worker.process.send_signal(signal.SIGINT)
     worker.ask(1, "Hello.", 2)
     assert worker.hear_until(lambda reply: "done" in reply)["id"] == 1
@@ -165,10 +167,11 @@ def test_it_ignores_ctrl_c_and_ends_with_its_input(worker: PipedWorker) -> None:
 
 @pytest.mark.parametrize("repetition", range(4))
 @pytest.mark.parametrize("sent", [b"", b'{"id": 1, "requ'], ids=["nothing", "half a request"])
-def test_it_ends_even_if_its_parent_was_gone_before_the_model_was_loaded(
+def test_the_worker_ends_even_if_its_parent_died_before_the_model_was_loaded(
     tmp_path: Path, sent: bytes, repetition: int
 ) -> None:
-    """Shutting down a server that has just started fails two times out of three."""
+    """Repeated, since shutting down a server that has just started used to fail two times of
+    three."""
     config = WorkerConfig(
         str(tiny_gguf()), context_tokens=512, lanes=1, threads=1, batch_threads=1, batch=32
     )

@@ -1,4 +1,4 @@
-"""The store of memories on an S3-compatible server on loopback."""
+"""The memory store on an S3-compatible server on loopback."""
 
 import signal
 import subprocess
@@ -52,7 +52,7 @@ def texts(table: MemoryTable) -> list[str]:
     return [text for batch in table.scan("ada") for text in batch.values("text")]
 
 
-def test_it_works_as_in_a_folder(server: ThreadedMotoServer) -> None:
+def test_a_store_on_a_server_works_like_one_in_a_folder(server: ThreadedMotoServer) -> None:
     told = [memory(f"number {number}", number) for number in range(5)]
     vectors = np.random.default_rng(1).standard_normal((2, 8), dtype=np.float32)
     with closing(open_table(server)) as table:
@@ -71,7 +71,7 @@ def test_it_works_as_in_a_folder(server: ThreadedMotoServer) -> None:
 
 
 @pytest.mark.parametrize("key", [None, MasterKey(b"k" * 32)], ids=["plain", "sealed"])
-def test_written_anew_no_object_holds_what_was_deleted(
+def test_after_rewriting_no_object_contains_a_deleted_memory(
     server: ThreadedMotoServer, key: MasterKey | None
 ) -> None:
     told = [memory(f"number {number}", number) for number in range(40)]
@@ -97,7 +97,7 @@ def test_written_anew_no_object_holds_what_was_deleted(
 
 
 def objects(server: ThreadedMotoServer) -> dict[str, bytes]:
-    """All that the bucket holds."""
+    """All objects in the bucket."""
     host, port = server.get_host_and_port()
     store = S3FileSystem(
         access_key="key", secret_key="secret", endpoint_override=f"{host}:{port}", scheme="http"
@@ -110,8 +110,8 @@ def objects(server: ThreadedMotoServer) -> dict[str, bytes]:
     }
 
 
-def test_two_machines_share_it_encrypted_with_one_key(server: ThreadedMotoServer) -> None:
-    """The second has nothing but the recovery key."""
+def test_two_machines_share_an_encrypted_store_with_one_key(server: ThreadedMotoServer) -> None:
+    """The second machine has only the recovery key."""
     key = MasterKey.new()
     told = memory("the zebra sleeps")
     vector = np.random.default_rng(1).standard_normal((1, 8), dtype=np.float32)
@@ -138,7 +138,7 @@ def test_a_second_writer_is_refused_until_the_first_has_closed(server: ThreadedM
         assert texts(second) == ["the first goes on"]
 
 
-def test_of_many_at_once_one_gets_it(server: ThreadedMotoServer) -> None:
+def test_only_one_of_many_simultaneous_writers_opens_the_store(server: ThreadedMotoServer) -> None:
     open_table(server).close()
     opened: list[MemoryTable] = []
     refused: list[str] = []
@@ -164,7 +164,7 @@ def test_of_many_at_once_one_gets_it(server: ThreadedMotoServer) -> None:
 def test_a_lease_is_renewed_while_its_owner_lives(
     server: ThreadedMotoServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lasts = 6.0  # a machine may well stop for seconds, and a lease is lost then, as it should be
+    lasts = 6.0  # long, since a machine may stop for seconds and would rightly lose a shorter lease
     monkeypatch.setattr(writer_lock, "LEASE_S", lasts)
     with closing(open_table(server)):
         assert not threading.Event().wait(1.2 * lasts)
@@ -194,7 +194,7 @@ except StoreError as error:
 """
 
 
-def test_a_writer_that_slept_too_long_has_lost_the_lease(server: ThreadedMotoServer) -> None:
+def test_a_writer_that_was_suspended_too_long_loses_its_lease(server: ThreadedMotoServer) -> None:
     pairs = [f"{key}={value}" for key, value in options(endpoint(server)).items()]
     sleeper = subprocess.Popen(
         [sys.executable, "-c", SLEEPER, URI, *pairs],
@@ -220,7 +220,7 @@ def test_a_writer_that_slept_too_long_has_lost_the_lease(server: ThreadedMotoSer
 
 
 @pytest.mark.long
-def test_a_server_that_is_away_for_a_while(
+def test_a_store_can_be_written_again_after_its_server_was_down(
     server: ThreadedMotoServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writer_lock, "LEASE_S", 0.6)
@@ -245,13 +245,13 @@ def test_a_server_that_is_away_for_a_while(
             back.stop()
 
 
-def test_nobody_listening_is_one_sentence() -> None:
+def test_an_unreachable_server_is_reported_in_one_sentence() -> None:
     with pytest.raises(StoreError, match=rf"The memory store {URI} can't be reached\.") as caught:
         MemoryTable.open(URI, storage_options=options("http://127.0.0.1:9"))
     assert caught.value.mend is not None
 
 
-def test_a_bucket_that_is_not_there_is_one_sentence(server: ThreadedMotoServer) -> None:
+def test_a_missing_bucket_is_reported_in_one_sentence(server: ThreadedMotoServer) -> None:
     with pytest.raises(
         StoreError, match=r"There is no bucket for the memory store s3://nowhere/home\."
     ):

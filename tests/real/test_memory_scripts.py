@@ -1,4 +1,4 @@
-"""The scripts that measure the memory run, on the smallest models, and report what they should."""
+"""The scripts that measure the memory run with the smallest models and report all their figures."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,9 @@ def last_line(printed: str) -> Any:
 
 
 @pytest.mark.long
-def test_bench_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bench_memory_reports_all_figures(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     sizes = ["--rows", "64", "--queries", "4"]
     code = bench_memory.main([*sizes, "--mem0", str(tmp_path / "python"), "--json"])
 
@@ -41,7 +43,7 @@ def test_bench_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 
 
 @pytest.mark.long
-def test_eval_memory_qa(
+def test_eval_memory_qa_reports_all_figures(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(memory_qa.SETTINGS, "llm.max_answer_tokens", "24")

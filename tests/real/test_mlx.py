@@ -1,5 +1,5 @@
-"""The MLX adapter on real weights. On a CPU mlx makes a few tokens a second: prompts are short, and
-all but what proves that it answers and refuses is `long` there."""
+"""The MLX adapter with real weights. On a CPU, mlx generates only a few tokens per second. So
+prompts are short, and most tests are `long` there, except those of answering and refusing."""
 
 import asyncio
 import json
@@ -38,7 +38,7 @@ SCHEMA = {
 
 @pytest.fixture(scope="module")
 def folder() -> Path:
-    """The tiny model in MLX form, made once for all runs."""
+    """The tiny model in MLX format, converted once for all runs."""
     return convert(tiny_gguf(), models_cache() / ".converted" / "smollm2-135m-instruct-mlx-16bit")
 
 
@@ -66,7 +66,7 @@ async def test_an_answer_is_streamed_and_each_lane_keeps_its_cache(llm: MlxModel
     await collect(llm, other)
 
     again, second = await collect(llm, request)
-    assert again == answer  # the cache holds what a fresh reading would have
+    assert again == answer  # the cache gives the same answer as reading everything again
     assert second.read_tokens == 1
 
     longer = [*SHORT, Message("assistant", answer), Message("user", "Why?")]
@@ -77,8 +77,8 @@ async def test_an_answer_is_streamed_and_each_lane_keeps_its_cache(llm: MlxModel
 
 
 @slow_on_a_cpu
-async def test_it_answers_like_the_gguf_it_was_made_from(llm: MlxModel) -> None:
-    """Weights, vocabulary and template came through the conversion, and the adapter uses them."""
+async def test_a_converted_model_answers_like_its_gguf_original(llm: MlxModel) -> None:
+    """The conversion preserves weights, vocabulary and template, and the adapter uses them."""
     llama = LlamaCpp(tiny_gguf(), context_tokens=512)
     await llama.load()
     request = Generation(SHORT, max_tokens=4, temperature=0)
@@ -92,7 +92,7 @@ async def test_it_answers_like_the_gguf_it_was_made_from(llm: MlxModel) -> None:
 
 
 @slow_on_a_cpu
-async def test_closing_stops_it_between_two_tokens(llm: MlxModel) -> None:
+async def test_closing_a_stream_stops_the_model_between_two_tokens(llm: MlxModel) -> None:
     async with aclosing(llm.stream(Generation(SHORT, max_tokens=400))) as chunks:
         async for _ in chunks:
             break
@@ -101,7 +101,7 @@ async def test_closing_stops_it_between_two_tokens(llm: MlxModel) -> None:
 
 
 @slow_on_a_cpu
-async def test_cancelling_stops_it_in_the_middle_of_reading(llm: MlxModel) -> None:
+async def test_cancelling_stops_the_model_while_it_reads(llm: MlxModel) -> None:
     reading = asyncio.create_task(collect(llm, Generation(WORDS, max_tokens=1)))
     await asyncio.sleep(0.05)
     reading.cancel()
@@ -112,7 +112,7 @@ async def test_cancelling_stops_it_in_the_middle_of_reading(llm: MlxModel) -> No
 
 
 @slow_on_a_cpu
-async def test_background_work_gives_way_to_the_conversation(llm: MlxModel) -> None:
+async def test_background_work_yields_to_the_conversation(llm: MlxModel) -> None:
     order: list[str] = []
 
     async def run(name: str, request: Generation) -> None:
@@ -176,7 +176,7 @@ async def test_a_missing_mlx_lm_is_reported(folder: Path, monkeypatch: pytest.Mo
         await MlxModel(folder).load()
 
 
-async def test_closing_ends_what_runs_and_what_waits(folder: Path) -> None:
+async def test_closing_ends_running_and_waiting_requests(folder: Path) -> None:
     llm = MlxModel(folder, context_tokens=512)
     with pytest.raises(ModelFailed, match="not loaded yet"):
         llm.count("a")

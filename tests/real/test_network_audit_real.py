@@ -1,4 +1,4 @@
-"""The doctor's watch over the network, with libraries that were planted to try it."""
+"""The doctor's network audit, tested with libraries planted to make connections."""
 
 import os
 import subprocess
@@ -48,18 +48,20 @@ runpy.run_module("ui.session.assistant_worker", None, "__main__")
 
 @pytest.fixture
 def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder on Python's path with a library that looks up a name."""
+    """A folder on Python's path with a library that resolves a host name."""
     (tmp_path / "planted.py").write_text(IN_PYTHON)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     return tmp_path
 
 
-def test_planted_libraries_are_named_and_loopback_is_left_alone(planted: Path) -> None:
+def test_planted_libraries_are_named_and_loopback_connections_are_not_reported(
+    planted: Path,
+) -> None:
     (planted / "planted.c").write_text(IN_C)
     library = planted / "libreporter.so"
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, planted / "planted.c"], check=True)
     audit, native = NetworkAudit(planted), [0]
-    for run in (1, 2):  # what the first run tried is still there after the second
+    for run in (1, 2):  # attempts of the first run are still reported after the second
         command = audit.watched([sys.executable, "-c", BOTH, str(library)])
         done = subprocess.run(command, env=audit.environment(os.environ), check=False)
         attempts = audit.attempts()
@@ -72,7 +74,7 @@ def test_planted_libraries_are_named_and_loopback_is_left_alone(planted: Path) -
     assert native[0] < native[1] < native[2]
 
 
-async def test_a_library_that_looks_up_a_name_once_in_a_conversation_is_named(
+async def test_a_library_that_resolves_a_name_once_in_a_conversation_is_named(
     planted: Path,
 ) -> None:
     settings = Settings.model_validate({"general": {"profile": "tiny"}})

@@ -1,4 +1,4 @@
-"""Everything runs on this machine: the kernel's own count of what was tried."""
+"""Nothing leaves this machine: the kernel's own record of all attempts to connect."""
 
 import os
 import sys
@@ -20,13 +20,13 @@ from tests.support.traced import Traced, trace
 pytestmark = [pytest.mark.real, pytest.mark.linux]
 
 CANARY = "192.0.2.1"
-"""Reserved for documentation: no such host exists."""
+"""An address reserved for documentation, which no host has."""
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 ENCODER, VOICE = "all-minilm-l6-v2", "piper-en-us-joe-medium"
 
 
 def environment(person: Path) -> dict[str, str]:
-    """Of a person with an empty home folder, and none of this process's switches."""
+    """The environment of a person with an empty home folder, without this process's variables."""
     person.mkdir()
     return {"PATH": SYSTEM_PATH, "LC_ALL": "C.UTF-8", "HOME": str(person)}
 
@@ -38,7 +38,7 @@ def assert_only_the_canary(traced: Traced) -> None:
     assert traced.name_services == 0
 
 
-def test_a_minute_of_talk_reaches_for_nothing_beyond_this_machine(tmp_path: Path) -> None:
+def test_a_minute_of_talk_tries_no_connection_beyond_this_machine(tmp_path: Path) -> None:
     person = tmp_path / "person"
     variables = environment(person) | {"ASSISTANT_MODELS_CACHE": str(models_cache())}
     cache = {path: path.stat().st_mtime_ns for path in models_cache().rglob("*")}
@@ -55,11 +55,11 @@ def test_a_minute_of_talk_reaches_for_nothing_beyond_this_machine(tmp_path: Path
 
 @contextmanager
 def package_index(folder: Path) -> Iterator[str]:
-    """`folder`/NAME/ with wheels, as pip asks an index for them."""
+    """Serve the wheels in `folder`/NAME/ as a package index for pip."""
 
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, *_words: object) -> None:
-            """Says nothing."""
+            """Log nothing."""
 
     handler = partial(Quiet, directory=str(folder))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
@@ -71,7 +71,7 @@ def package_index(folder: Path) -> Iterator[str]:
 
 
 def wheel_of(name: str, folder: Path) -> None:
-    """The wheel that carries a model of the catalogue, made of the files that are here."""
+    """Build the wheel that contains a model of the catalogue, from the cached files."""
     pieces = catalogue.read().get(name).pieces
     wheel = pieces[0].wheel
     members = {each.member: (models_cache() / name / each.file).read_bytes() for each in pieces}
@@ -80,7 +80,7 @@ def wheel_of(name: str, folder: Path) -> None:
     write_wheel(place, wheel, members)
 
 
-def test_downloads_reach_nothing_but_their_sources(tmp_path: Path) -> None:
+def test_downloads_connect_only_to_their_sources(tmp_path: Path) -> None:
     encoder = catalogue.read().get(ENCODER)
     assert encoder.hub is not None
     files = {

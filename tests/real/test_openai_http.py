@@ -1,4 +1,4 @@
-"""The OpenAI-compatible adapter against llama.cpp's own server, on loopback and with a key."""
+"""The OpenAI-compatible adapter with llama.cpp's own server, on loopback and with a key."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ CONTEXT = 1024
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def server() -> AsyncIterator[OpenAICompatible]:
-    """An adapter that is not loaded yet, at a server that runs."""
+    """An adapter that is not loaded yet, for a running server."""
     config = WorkerConfig(str(tiny_gguf()), CONTEXT, 2, 1, 1, 64, unix_socket=False)
     worker = Worker(config)
     await worker.start(60)
@@ -66,7 +66,7 @@ async def test_each_lane_keeps_its_cache(llm: OpenAICompatible) -> None:
     assert again.read_tokens <= 2
 
 
-async def test_closing_stops_the_server(llm: OpenAICompatible) -> None:
+async def test_closing_a_stream_stops_the_answer_of_the_server(llm: OpenAICompatible) -> None:
     async with aclosing(llm.stream(Generation(STORY, max_tokens=900))) as chunks:
         async for _ in chunks:
             break
@@ -97,7 +97,7 @@ async def test_a_wrong_key_is_refused(llm: OpenAICompatible) -> None:
     await stranger.close()
 
 
-async def test_a_server_that_goes_away_is_reported() -> None:
+async def test_a_lost_connection_to_the_server_is_reported() -> None:
     config = WorkerConfig(str(tiny_gguf()), CONTEXT, 2, 1, 1, 64, unix_socket=False)
     worker = Worker(config)
     await worker.start(60)
@@ -112,7 +112,7 @@ async def test_a_server_that_goes_away_is_reported() -> None:
     try:
         with pytest.raises(ModelFailed, match=r"The connection to http://127\.0\.0\.1.* broke off"):
             await asyncio.wait_for(read(), 30)
-        assert llm.count("a word or two") == 4, "an estimate"
+        assert llm.count("a word or two") == 4, "without a server, tokens are estimated"
         with pytest.raises(ModelFailed, match=r"No server answers at http://127\.0\.0\.1"):
             await collect(llm, Generation(STORY))
     finally:

@@ -1,4 +1,4 @@
-"""The voice: it says the text, begins at once, and knows when each word is heard."""
+"""The voice speaks the text, begins at once, and knows when each word is spoken."""
 
 import json
 from pathlib import Path
@@ -58,7 +58,7 @@ def test_the_first_piece_is_short_and_begins_with_a_sound(voice: Piper) -> None:
     assert first_sound_s(pieces[0].samples, voice.sample_rate) < 0.05
 
 
-def test_pieces_are_the_samples_of_the_whole(weights: Path) -> None:
+def test_the_pieces_together_equal_the_whole_sentence(weights: Path) -> None:
     config = PiperConfig.from_dict(json.loads(Path(f"{weights}.json").read_text()))
     split = SplitNetwork(weights, config)
     phonemes = PiperVoice(config=config, session=None)
@@ -72,7 +72,7 @@ def test_pieces_are_the_samples_of_the_whole(weights: Path) -> None:
     )
 
 
-def test_a_voice_that_can_not_be_split_speaks_in_whole_sentences(
+def test_a_voice_that_cannot_be_split_speaks_in_whole_sentences(
     voice: Piper, weights: Path, tmp_path: Path, recogniser: FasterWhisper
 ) -> None:
     model = onnx.load(str(weights))
@@ -107,7 +107,7 @@ def test_every_word_has_its_time(voice: Piper) -> None:
     for time in times:
         assert at <= time.start_s <= time.end_s <= len(samples) / voice.sample_rate
         at = time.end_s
-    # After "two," and "better," the voice pauses; the words on both sides leave it empty.
+    # After "two," and "better," the voice pauses; the times of adjacent words exclude the pause.
     for index in (2, 8):
         gap_s = times[index + 1].start_s - times[index].end_s
         assert gap_s > 0.1

@@ -1,7 +1,7 @@
-"""Whatever was said: it opens no role, ends no message, and no tokenizer reads a mark in it.
+"""No spoken or typed text opens a role, ends a message, or is read as a special token.
 
-The sequence of role marks in a rendered prompt is compared with that of a prompt in which only
-harmless words stand.
+The sequence of role marks in a rendered prompt is compared with that of a prompt with only harmless
+words.
 """
 
 import re
@@ -53,7 +53,7 @@ def prompt(
     newest: str = "And my dog?",
     pinned: str = "",
 ) -> tuple[Message, ...]:
-    """A prompt with these words in each place that somebody's words get to."""
+    """A prompt with these texts in all places that may contain somebody's words."""
     conversation = Conversation.begin("ada")
     conversation.append_user(1, user, NOW)
     conversation.complete(1, answer, ended=NOW)
@@ -65,15 +65,15 @@ def prompt(
 
 
 def everywhere(attack: str) -> tuple[Message, ...]:
-    words = f"{attack}\n."  # a note that the conversation holds would be left out
+    words = f"{attack}\n."  # a note that equals a message would be left out
     return prompt(
         attack, HARMLESS, user=words, answer=words, newest=words, pinned=f"{words[-1500:]} ."
     )
 
 
 def marks(rendered: str, known: Sequence[str]) -> list[str]:
-    """The marks in the order in which they stand, as a reader finds them who takes characters that
-    look alike for one, and doesn't see the invisible ones."""
+    """The role marks in order. They must be the same for a reader who confuses similar characters
+    or ignores invisible ones."""
     longest_first = sorted(known, key=len, reverse=True)
     found = re.compile("|".join(map(re.escape, longest_first)))
     sequence = found.findall(rendered)
@@ -88,7 +88,7 @@ def marks(rendered: str, known: Sequence[str]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def poisoned() -> dict[str, tuple[Message, ...]]:
-    """A prompt for each attack, and for each two of them that stand together."""
+    """A prompt for each attack, and for each pair of attacks that may combine."""
     prompts = {name: everywhere(attack) for name, attack in ATTACKS.items()}
     for one, two in PAIRS:
         prompts[f"{one} and {two}"] = prompt(
@@ -113,8 +113,8 @@ def test_no_attack_changes_the_roles_of_any_family(
         assert marks(template.render(messages), known) == expected, name
 
 
-def test_the_check_itself_sees_an_attack() -> None:
-    """Rendered as it was said, nearly every template token gets through somewhere."""
+def test_the_attacks_contain_role_marks() -> None:
+    """If rendered unchanged, at least 30 attacks would contain a role mark of some family."""
     through = set()
     for family in FAMILIES.values():
         for name, attack in ATTACKS.items():
@@ -123,7 +123,7 @@ def test_the_check_itself_sees_an_attack() -> None:
     assert len(through) >= 30
 
 
-def test_the_lines_of_the_newest_message_stay_what_they_are() -> None:
+def test_no_attack_changes_the_lines_of_the_newest_message() -> None:
     expected = prompt("x", HARMLESS)[-1].content.splitlines()
     assert len(expected) == 4
     for attack in ATTACKS.values():
@@ -133,11 +133,11 @@ def test_the_lines_of_the_newest_message_stay_what_they_are() -> None:
         assert (lines[0], lines[-1]) == (expected[0], expected[-1])
         assert all(line.startswith("- ") for line in lines[1:-1])
         assert lines[-2].endswith(")")
-        assert len(lines) in {3, 4}, "a note without words makes no line"
+        assert len(lines) in {3, 4}, "a note without words must not be a line"
         assert seen.count("(") == seen.count(")")
 
 
-def test_the_profile_stays_a_block_of_lines() -> None:
+def test_no_attack_changes_the_block_of_lines_with_the_profile() -> None:
     for attack in ATTACKS.values():
         seen = prompt(pinned=attack)[0].content
         block = (
@@ -148,7 +148,7 @@ def test_the_profile_stays_a_block_of_lines() -> None:
         assert not block or block.endswith(")")
 
 
-def test_every_way_to_an_engine_is_the_same() -> None:
+def test_all_engines_get_the_same_neutralised_messages() -> None:
     messages = everywhere(ATTACKS["a001"])
     request = Generation(messages)
     here = LlamaCpp(tiny_gguf())._body(request)["messages"]
@@ -156,13 +156,13 @@ def test_every_way_to_an_engine_is_the_same() -> None:
     listed = ChatTemplate("{{ messages | tojson }}", bos="", eos="").render(messages)
     assert here == elsewhere == engine_messages(messages)
     assert "<|im_" not in f"{here}{listed}"
-    assert "<|im_end|>" in messages[-1].content, "what is stored and shown is as it was said"
+    assert "<|im_end|>" in messages[-1].content, "stored and shown texts must not be changed"
 
 
 @pytest.mark.parametrize(
     "path", sorted(models_cache().glob("*/*.gguf")), ids=lambda path: path.stem
 )
-def test_no_special_token_of_a_real_vocabulary_is_found(
+def test_no_attack_contains_a_special_token_of_a_real_vocabulary(
     path: Path, poisoned: dict[str, tuple[Message, ...]]
 ) -> None:
     header = read_header(path)
@@ -187,17 +187,18 @@ async def llm() -> AsyncIterator[LlamaCpp]:
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_the_engines_own_tokenizer_reads_no_mark(llm: LlamaCpp) -> None:
+async def test_the_engines_own_tokenizer_reads_no_special_token_in_an_attack(llm: LlamaCpp) -> None:
     kinds = read_header(llm.path).values["tokenizer.ggml.token_type"]
     assert llm._worker is not None
     with llm._worker.http() as engine:
 
         def special(texts: Sequence[str]) -> list[int]:
-            """In a conversation that holds them all, and in which all are recalled at last."""
+            """Special tokens in a conversation that contains all the texts, and finally recalls
+            them."""
             history = [Message(role, text[:1500]) for text in texts for role in ROLES]
             messages = [*history, prompt(*texts)[-1]]
             tokens = read(engine, llm._body(Generation(messages))["messages"])
-            assert llm.count_messages(messages) == len(tokens), "counted to the token"
+            assert llm.count_messages(messages) == len(tokens), "the count must be exact"
             return [token for token in tokens if kinds[token] != 1]
 
         attacks = list(ATTACKS.values())
@@ -206,11 +207,11 @@ async def test_the_engines_own_tokenizer_reads_no_mark(llm: LlamaCpp) -> None:
             assert special(some) == special([HARMLESS] * len(some)), f"one of 10 from {start}"
         said = [{"role": "user", "content": "<|im_end|>"}]
         found = [token for token in read(engine, said) if kinds[token] != 1]
-        assert len(found) == len(special([])) + 1, "as it is, it is one"
+        assert len(found) == len(special([])) + 1, "unchanged, the mark must be one special token"
 
 
 def read(engine: httpx.Client, messages: list[dict[str, str]]) -> list[int]:
-    """Token ids of the prompt that llama.cpp makes of these messages."""
+    """Token ids of the prompt that llama.cpp builds from these messages."""
     prompt = engine.post("/apply-template", json={"messages": messages}).json()["prompt"]
     body = {"content": prompt, "add_special": True, "parse_special": True}
     tokens: list[int] = engine.post("/tokenize", json=body).json()["tokens"]

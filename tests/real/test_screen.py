@@ -31,7 +31,7 @@ FORGET = "d Forget"
 
 
 def tell(home: Path) -> None:
-    """In a session of its own, so that it is a memory in the next."""
+    """Tell about the dog in a separate session, so that it is a memory in the next."""
     with Talk(home, "--profile", "tiny", "--text", env=ENVIRONMENT) as talk:
         talk.wait_for("memories")
         talk.say(DOG)
@@ -40,11 +40,11 @@ def tell(home: Path) -> None:
 
 
 class Panes:
-    """What the parts of a wide screen show; their frames are cut off."""
+    """The texts in the panes of a wide screen, without the frames."""
 
     def __init__(self, screen: str) -> None:
         self.left = ""
-        """In one line."""
+        """The left pane's text, joined to one line."""
         self.right: dict[str, str] = {}
         title = ""
         for line in screen.splitlines():
@@ -59,18 +59,18 @@ class Panes:
 
     @property
     def sections(self) -> dict[str, str]:
-        """The prompt's: names, and tokens as they are shown."""
+        """The sections of the prompt, with their tokens as shown."""
         rows = re.findall(r"^ ([a-z ]+?) +([\d,]+)  ", self.right.get("Context", ""), re.MULTILINE)
         return dict(rows)
 
     def timed(self, step: str) -> bool:
-        """The turn's latency says when it happened."""
+        """Whether the pane with the turn's latency shows a time for this step."""
         found = re.search(rf"^ {step} .* \d+", self.right["Latency"], re.MULTILINE)
         return found is not None
 
 
 def injected(name: str, turn: int) -> Callable[[str], bool]:
-    """The pane of the memories shows those of this turn, and they hold this name."""
+    """Whether the pane shows the memories injected into this turn, and one contains this name."""
 
     def there(screen: str) -> bool:
         shown = Panes(screen).right.get("Injected", "")
@@ -80,21 +80,21 @@ def injected(name: str, turn: int) -> Callable[[str], bool]:
 
 
 def over(turn: int) -> Callable[[str], bool]:
-    """The turn's latency is shown: it is over."""
+    """Whether the turn's latency is shown, which means that the turn is over."""
     return lambda screen: f"Latency of turn {turn} " in screen
 
 
 def focus(terminal: Terminal, pane: str) -> None:
-    """Click on a pane: on its last line, where its list has nothing."""
+    """Click on the last line of a pane, where its list is empty."""
     lines = terminal.text().splitlines()
     [(top, left)] = [(y, line.index(pane)) for y, line in enumerate(lines) if pane in line]
     bottom = next(y for y in range(top, len(lines)) if lines[y][left - 3 : left - 2] == "╰")
-    place = f"{left + 1};{bottom}"  # both count from 1
+    place = f"{left + 1};{bottom}"  # column and row count from 1
     terminal.type(f"\x1b[<0;{place}M\x1b[<0;{place}m")
 
 
 def ask(terminal: Terminal, turn: int) -> Panes:
-    """What is shown once that has been answered."""
+    """Ask about the dog; returns the panes once the answer is over."""
     terminal.press("i")
     terminal.type(ASK)
     terminal.press("Enter", "Escape")
@@ -102,7 +102,7 @@ def ask(terminal: Terminal, turn: int) -> Panes:
 
 
 def prompt(terminal: Terminal, *wanted: str) -> dict[str, str]:
-    """The newest turn's sections, or those wanted, opened one after the other."""
+    """Open the newest turn's sections, or only those wanted, one after the other."""
     focus(terminal, "Context of turn")
     terminal.press("g")
     found = {}
@@ -117,7 +117,7 @@ def prompt(terminal: Terminal, *wanted: str) -> dict[str, str]:
     return found
 
 
-def test_what_was_recalled_is_seen_and_forgotten_with_a_key(tmp_path: Path) -> None:
+def test_a_recalled_memory_is_shown_and_forgotten_with_a_key(tmp_path: Path) -> None:
     home = tmp_path / "home"
     tell(home)
     with Terminal(assistant_screen(home), env=ENVIRONMENT) as terminal:
@@ -131,8 +131,8 @@ def test_what_was_recalled_is_seen_and_forgotten_with_a_key(tmp_path: Path) -> N
             assert panes.timed(step), panes.right["Latency"]
         assert TOLD in prompt(terminal, "memories")["memories"]
 
-        terminal.press("Tab")  # from the context to what is below it
-        terminal.wait_for(FORGET)  # the last line tells the keys of what has the focus
+        terminal.press("Tab")  # from the context to the pane below
+        terminal.wait_for(FORGET)  # the last line shows the keys of the focused pane
         terminal.press("g", "d")
         terminal.wait_gone(TOLD)
         panes = ask(terminal, 2)
@@ -153,7 +153,7 @@ def test_what_was_recalled_is_seen_and_forgotten_with_a_key(tmp_path: Path) -> N
 
 @pytest.mark.sound
 @pytest.mark.alone
-def test_a_new_home_hears_its_user_and_answers_aloud(
+def test_the_screen_with_a_new_home_hears_its_user_and_answers_aloud(
     tmp_path: Path, pulse: PulseServer, speaker: Callable[[str], Samples]
 ) -> None:
     with Terminal(assistant_screen(tmp_path / "home"), env=pulse.env | ENVIRONMENT) as terminal:

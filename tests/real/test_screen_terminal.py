@@ -1,4 +1,4 @@
-"""The screen in a real terminal: what it paints, what disturbs it, and how it ends."""
+"""The screen in a real terminal: what it shows, how it handles disturbances, how it ends."""
 
 import os
 import re
@@ -38,7 +38,7 @@ NOISE = """
     if any("ui." in word for word in sys.orig_argv):
         threading.Thread(target=begin, daemon=True).start()
 """
-"""What a talkative library does, in both processes, once the terminal is taken."""
+"""Prints like a talkative library, in both processes, once the screen uses the terminal."""
 BREAKS = """
     import sys, threading, time
 
@@ -53,11 +53,11 @@ BREAKS = """
 
     threading.Thread(target=begin, daemon=True).start()
 """
-"""A mistake behind a key."""
+"""Replaces a key's action by one that fails."""
 
 
 def used(folder: Path) -> Home:
-    """A home that is not new."""
+    """A home that was used before."""
     home = Home(folder / "home").create()
     home.settings_file.write_text("")
     return home
@@ -73,7 +73,9 @@ def restored(terminal: Terminal) -> bool:
     return not (terminal.flag("alternate_on") or terminal.flag("mouse_any_flag"))
 
 
-def test_a_clean_home_is_led_to_a_conversation_and_its_key_is_not_lost(tmp_path: Path) -> None:
+def test_the_first_run_leads_to_a_conversation_and_shows_the_recovery_key_again(
+    tmp_path: Path,
+) -> None:
     home = Home(tmp_path / "home")
     env = {**keyrings.environment(tmp_path / "keyring"), "ASSISTANT_MEMORY__ENABLED": "false"}
     with Terminal(assistant_screen(home.root), env=env) as terminal:
@@ -90,19 +92,19 @@ def test_a_clean_home_is_led_to_a_conversation_and_its_key_is_not_lost(tmp_path:
         terminal.wait_for("you  Hello.")
         terminal.wait_gone("Say hello")
         terminal.press("C-q")
-        terminal.wait_for(found[0])  # nobody has said that it is written down
+        terminal.wait_for(found[0])  # the user has not confirmed that it is written down
         assert restored(terminal)
     for log in (home.log, home.native_log):
         assert found[0] not in log.read_text()
 
 
-def test_what_is_printed_disturbs_nothing_and_a_killed_assistant_is_started_again(
+def test_printed_text_does_not_disturb_the_screen_and_a_killed_assistant_is_restarted(
     tmp_path: Path,
 ) -> None:
     home = used(tmp_path)
     with Terminal(assistant_screen(home.root), env=with_site(tmp_path, NOISE)) as terminal:
         before = terminal.wait_for("listening")
-        if sys.platform == "linux":  # the picture waits for the voice, not the other way
+        if sys.platform == "linux":  # the screen waits for the voice, not the other way round
             own = [
                 each.pid for each in terminal.processes() if "ui.commands.main" in each.cmdline()
             ]
@@ -127,7 +129,7 @@ def test_what_is_printed_disturbs_nothing_and_a_killed_assistant_is_started_agai
     assert "NOISE of a child" in home.native_log.read_text()
 
 
-def test_a_crash_gives_the_terminal_back_and_says_one_sentence(tmp_path: Path) -> None:
+def test_a_crash_restores_the_terminal_and_is_reported_in_one_sentence(tmp_path: Path) -> None:
     home = used(tmp_path)
     with Terminal(assistant_screen(home.root), env=with_site(tmp_path, BREAKS)) as terminal:
         terminal.wait_for("Conversation")
@@ -158,7 +160,7 @@ def test_a_signal_ends_all_processes(how: str, tmp_path: Path) -> None:
         assert terminal.wait_processes_end() == []
 
 
-def test_it_ends_with_a_terminal_that_sends_it_no_signal(tmp_path: Path) -> None:
+def test_the_screen_ends_with_its_terminal_even_without_a_signal(tmp_path: Path) -> None:
     apart = ["setsid", "--wait", *assistant_screen(used(tmp_path).root)]
     with Terminal(apart, env=QUICK) as terminal:
         terminal.wait_for("Conversation")
@@ -166,7 +168,9 @@ def test_it_ends_with_a_terminal_that_sends_it_no_signal(tmp_path: Path) -> None
         assert terminal.wait_processes_end() == []
 
 
-def test_it_is_suspended_and_comes_back_and_ctrl_c_only_hints(tmp_path: Path) -> None:
+def test_the_screen_can_be_suspended_and_resumed_and_ctrl_c_only_shows_a_hint(
+    tmp_path: Path,
+) -> None:
     command = " ".join(assistant_screen(used(tmp_path).root))
     with Terminal(["bash", "--norc", "-i"], env=QUICK) as terminal:
         terminal.type(command)
@@ -184,7 +188,7 @@ def test_it_is_suspended_and_comes_back_and_ctrl_c_only_hints(tmp_path: Path) ->
         terminal.wait_gone("Conversation")
 
 
-def test_a_terminal_for_lines_alone_is_refused_in_a_sentence(tmp_path: Path) -> None:
+def test_a_line_only_terminal_is_refused_in_one_sentence(tmp_path: Path) -> None:
     command = ["env", "TERM=dumb", *assistant_screen(used(tmp_path).root)]
     with Terminal(command, env=QUICK) as terminal:
         assert terminal.wait_end() == 2

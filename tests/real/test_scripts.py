@@ -1,7 +1,7 @@
-"""`scripts/run` on a fresh machine, and all that can go wrong there.
+"""`scripts/run` on a fresh machine, and everything that can go wrong there.
 
-A miniature project with our scripts, and a build backend of a few lines that needs no network;
-shell, Python, venv and pip are the real ones.
+The tests use a miniature project with our scripts, and a short build backend that needs no network;
+shell, Python, venv and pip are real.
 """
 
 import json
@@ -34,7 +34,7 @@ dev = []
 """
 
 BACKEND = '''\
-"""Builds an editable wheel by hand; waits or fails where a file tells it to."""
+"""Builds an editable wheel by hand; waits while a file `hang` exists, fails if `fail` does."""
 
 import os
 import time
@@ -59,12 +59,12 @@ def build_editable(folder, config_settings=None, metadata_directory=None):
                        "Provides-Extra: dev\\n")
         wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\\nGenerator: x\\n"
                        "Root-Is-Purelib: true\\nTag: py3-none-any\\n")
-        wheel.writestr(f"{info}/entry_points.txt", "[console_scripts]\\nassistant = face:main\\n")
+        wheel.writestr(f"{info}/entry_points.txt", "[console_scripts]\\nassistant = cli:main\\n")
         wheel.writestr(f"{info}/RECORD", "")
     return name
 '''
 
-FACE = """\
+CLI = """\
 import json, os, sys
 
 def main():
@@ -85,7 +85,7 @@ os.execv(sys.argv[1], sys.argv[1:])
 
 
 class Miniature:
-    """A clone in a folder whose name has spaces."""
+    """A clone of the project in a folder whose name contains spaces."""
 
     first: "subprocess.CompletedProcess[str]"
 
@@ -95,7 +95,7 @@ class Miniature:
         (root / "pyproject.toml").write_text(PYPROJECT)
         (root / "constraints.txt").write_text("six==1.17.0\n")
         (root / "backend.py").write_text(BACKEND)
-        (root / "face.py").write_text(FACE)
+        (root / "cli.py").write_text(CLI)
 
     @property
     def builds(self) -> int:
@@ -120,13 +120,13 @@ class Miniature:
         return subprocess.CompletedProcess(words, process.returncode, out, err)
 
     def shell(self, code: str, **more: str) -> "subprocess.CompletedProcess[str]":
-        """Source the shared part, then run `code`, which may replace functions of it."""
+        """Source the scripts' shared part, then run `code`, which may replace its functions."""
         head = f"set -eu\nroot='{self.root}'\n. '{self.root}/scripts/_setup.sh'\n"
         return quietly(["sh", "-c", head + code], environment(**more))
 
 
 def environment(**more: str) -> dict[str, str]:
-    """As on a machine without our tools: no virtual environment, the interpreter of the tests."""
+    """The environment of a machine without our tools: no virtual environment, the tests' Python."""
     kept = {k: v for k, v in os.environ.items() if k not in ("VIRTUAL_ENV", "PYTHONPATH")}
     return {**kept, "PYTHON": sys.executable, **more}
 
@@ -151,7 +151,7 @@ def miniature(tmp_path: Path) -> Miniature:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Miniature:
-    """One that has started once, from nothing; tests that use it leave it whole."""
+    """A miniature that has been started once; tests that use it must not damage it."""
     root = tmp_path_factory.mktemp("installed") / "a clone with spaces"
     root.mkdir()
     whole = Miniature(root)
@@ -162,12 +162,12 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Miniature:
 
 @pytest.fixture
 def prepared(miniature: Miniature, installed: Miniature) -> Miniature:
-    """One whose environment is out of date: pip is there, and the next start installs anew."""
+    """A miniature whose environment is outdated: it has pip, and the next start installs again."""
     shutil.copytree(installed.root / ".venv", miniature.root / ".venv", symlinks=True)
     return miniature
 
 
-def test_first_start_installs_and_the_second_goes_straight_on(installed: Miniature) -> None:
+def test_the_first_start_installs_and_the_second_runs_at_once(installed: Miniature) -> None:
     before = installed.builds
     second = installed.run(*WORDS)
 
@@ -182,7 +182,7 @@ def test_first_start_installs_and_the_second_goes_straight_on(installed: Miniatu
     assert installed.builds == before
 
 
-def test_starts_through_a_link_and_without_standard_input(
+def test_the_script_starts_through_a_link_and_without_standard_input(
     installed: Miniature, tmp_path: Path
 ) -> None:
     link = tmp_path / "assistant"
@@ -201,7 +201,7 @@ def test_scripts_run_in_either_shell(installed: Miniature, shell: str) -> None:
     assert (done.returncode, done.stderr) == (7, "")
 
 
-def test_new_pins_and_a_move_are_installed_at_the_next_start(
+def test_the_next_start_installs_again_after_new_pins_or_a_move(
     installed: Miniature, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     before = installed.builds
@@ -217,7 +217,7 @@ def test_new_pins_and_a_move_are_installed_at_the_next_start(
     assert json.loads(moved.stdout)["prefix"] == str(installed.root / ".venv")
 
 
-def test_a_killed_install_recovers(prepared: Miniature) -> None:
+def test_the_next_start_recovers_from_a_killed_install(prepared: Miniature) -> None:
     (prepared.root / "hang").touch()
     process = prepared.start()
     wait_for(lambda: prepared.builds == 1, process)
@@ -245,7 +245,7 @@ def test_ctrl_c_ends_an_install_at_once(prepared: Miniature) -> None:
     assert not (prepared.root / ".venv.lock").exists()
 
 
-def test_a_failed_install_is_told(prepared: Miniature) -> None:
+def test_a_failed_install_is_reported(prepared: Miniature) -> None:
     (prepared.root / "fail").touch()
     failed = prepared.run()
 
@@ -256,7 +256,7 @@ def test_a_failed_install_is_told(prepared: Miniature) -> None:
     assert (prepared.root / ".venv" / ".installing").exists()
 
 
-def test_two_first_starts_at_once_install_once(prepared: Miniature) -> None:
+def test_two_simultaneous_first_starts_install_only_once(prepared: Miniature) -> None:
     (prepared.root / "hang").touch()
     first = prepared.start("one")
     wait_for(lambda: prepared.builds == 1, first)
@@ -279,7 +279,7 @@ def wait_for(condition: Callable[[], bool], process: "subprocess.Popen[str]") ->
         time.sleep(0.02)
 
 
-def test_without_python_it_says_what_to_install(miniature: Miniature) -> None:
+def test_a_missing_python_is_reported_with_what_to_install(miniature: Miniature) -> None:
     done = miniature.shell("python_fits() { return 1; }\nset_up run")
 
     assert done.returncode == 1
@@ -288,7 +288,7 @@ def test_without_python_it_says_what_to_install(miniature: Miniature) -> None:
     assert mend.startswith("→ ")
 
 
-def test_without_the_venv_module_it_names_the_package(miniature: Miniature) -> None:
+def test_a_missing_venv_module_is_reported_with_its_package(miniature: Miniature) -> None:
     done = miniature.shell(
         "python_has_venv() { return 1; }\ninstall_packages() { return 1; }\nset_up run"
     )
@@ -299,7 +299,7 @@ def test_without_the_venv_module_it_names_the_package(miniature: Miniature) -> N
     assert done.stderr.endswith(f"→ sudo apt-get install python{version}-venv\n")
 
 
-def test_the_venv_module_is_installed_where_that_is_possible(miniature: Miniature) -> None:
+def test_the_venv_module_is_installed_if_possible(miniature: Miniature) -> None:
     tools = miniature.root / "tools"
     tools.mkdir()
     (tools / "apt-get").write_text("#!/bin/sh\n")
@@ -319,7 +319,7 @@ def test_the_venv_module_is_installed_where_that_is_possible(miniature: Miniatur
 
 
 def sound(miniature: Miniature, root: bool, answer: str | None = None) -> tuple[int, str]:
-    """Run `want_sound` where PortAudio lacks, with tools that only note how they were called."""
+    """Run `want_sound` without PortAudio, with tools that only record how they were called."""
     tools = miniature.root / "tools"
     tools.mkdir(exist_ok=True)
     for name in ("apt-get", "sudo"):
@@ -349,7 +349,7 @@ def at_terminal(command: list[str], variables: dict[str, str], answer: str) -> t
     while True:
         try:
             piece = os.read(ours, 4096)
-        except OSError:  # Linux's way to say that the other side closed
+        except OSError:  # on Linux, the other side was closed
             break
         if not piece:
             break
@@ -363,7 +363,7 @@ def calls(miniature: Miniature) -> str:
     return log.read_text() if log.exists() else ""
 
 
-def test_root_gets_portaudio_unasked(miniature: Miniature) -> None:
+def test_portaudio_is_installed_for_root_without_asking(miniature: Miniature) -> None:
     code, told = sound(miniature, root=True)
 
     assert code == 0
@@ -371,7 +371,7 @@ def test_root_gets_portaudio_unasked(miniature: Miniature) -> None:
     assert calls(miniature) == "apt-get install -y --no-install-recommends libportaudio2\n"
 
 
-def test_without_a_terminal_the_command_is_shown_and_nothing_asked(miniature: Miniature) -> None:
+def test_without_a_terminal_the_command_is_shown_but_nothing_is_asked(miniature: Miniature) -> None:
     code, told = sound(miniature, root=False)
 
     assert code == 0
@@ -382,7 +382,7 @@ def test_without_a_terminal_the_command_is_shown_and_nothing_asked(miniature: Mi
 
 
 @pytest.mark.parametrize("answer", ["n", "", "q"])
-def test_declining_goes_on_without_sound(miniature: Miniature, answer: str) -> None:
+def test_if_declined_the_start_continues_without_sound(miniature: Miniature, answer: str) -> None:
     code, told = sound(miniature, root=False, answer=answer)
 
     assert code == 0
@@ -391,7 +391,7 @@ def test_declining_goes_on_without_sound(miniature: Miniature, answer: str) -> N
     assert calls(miniature) == ""
 
 
-def test_agreeing_runs_what_was_shown(miniature: Miniature) -> None:
+def test_the_shown_command_is_run_if_the_user_agrees(miniature: Miniature) -> None:
     code, told = sound(miniature, root=False, answer="y")
 
     assert code == 0

@@ -1,4 +1,4 @@
-"""The screen's look at sound devices, on a real sound server."""
+"""The screen's probe of sound devices, with a real sound server."""
 
 from contextlib import aclosing
 from dataclasses import replace
@@ -17,7 +17,7 @@ from ui.screen.settings.sound_probe_client import AudioProbeProcess
 pytestmark = [pytest.mark.sound, pytest.mark.alone]
 
 
-async def test_levels_follow_what_is_said(pulse: PulseServer) -> None:
+async def test_levels_rise_when_somebody_speaks(pulse: PulseServer) -> None:
     sound = AudioProbeProcess(pulse.env)
     microphone = choose_device(await sound.devices(), "microphone", None)
     saying = pulse.start_speaking(np.tile(voice(1.0, 3), 4))
@@ -34,7 +34,7 @@ async def test_levels_follow_what_is_said(pulse: PulseServer) -> None:
     assert max(levels) > -40
 
 
-async def test_the_test_tone_is_heard(pulse: PulseServer) -> None:
+async def test_the_test_tone_is_audible(pulse: PulseServer) -> None:
     sound = AudioProbeProcess(pulse.env)
     loudspeaker = choose_device(await sound.devices(), "loudspeaker", None)
     recording = pulse.record(rate=16_000)
@@ -48,7 +48,7 @@ async def test_the_test_tone_is_heard(pulse: PulseServer) -> None:
     assert min(near) > 20 * np.median(spectrum)
 
 
-async def test_a_device_that_is_gone_is_told(pulse: PulseServer) -> None:
+async def test_a_device_that_has_disappeared_is_reported(pulse: PulseServer) -> None:
     sound = AudioProbeProcess(pulse.env)
     [first, *_] = await sound.devices()
     with pytest.raises(AudioError, match='The loudspeaker "Gone" is gone'):

@@ -1,4 +1,4 @@
-"""The whole assistant on an object store: written there, away for a while, held by another."""
+"""The whole assistant with an object store that is down for a while, or used by another machine."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def environment(address: str) -> dict[str, str]:
         "ASSISTANT_MEMORY__ENABLED": "true",
         "ASSISTANT_MEMORY__STORE": URI,
         "ASSISTANT_CONTEXT__RESUME_WITHIN_H": "0",
-        "ASSISTANT_MEMORY__DEADLINE_MS": "5000",  # this test is of what, not of how fast
+        "ASSISTANT_MEMORY__DEADLINE_MS": "5000",  # the tests are not about speed
         "ASSISTANT_LLM__MAX_ANSWER_TOKENS": "8",
         "AWS_ENDPOINT_URL": address,
         "AWS_ALLOW_HTTP": "true",
@@ -42,7 +42,7 @@ def environment(address: str) -> dict[str, str]:
 
 
 def remembered(server: ThreadedMotoServer) -> list[str]:
-    """What the user said, as the store has it."""
+    """The user's words in the store."""
     options = {"endpoint": endpoint(server), "allow_http": "true", "region": "us-east-1"}
     options |= {"aws_access_key_id": KEY, "aws_secret_access_key": SECRET}
     with closing(MemoryTable.open(URI, storage_options=options, or_read=True)) as table:
@@ -51,7 +51,7 @@ def remembered(server: ThreadedMotoServer) -> list[str]:
 
 
 def written_in(*homes: Path) -> str:
-    """All that stands in the logs, and in every other text."""
+    """The contents of the logs and all other files."""
     return "".join(
         path.read_text("utf-8", "replace")
         for home in homes
@@ -67,7 +67,7 @@ def start_again(server: ThreadedMotoServer) -> ThreadedMotoServer:
     return back
 
 
-def test_a_store_that_is_away_at_the_start_and_later_costs_nothing(
+def test_nothing_is_lost_if_the_store_is_down_at_the_start_or_later(
     tmp_path: Path, server: ThreadedMotoServer
 ) -> None:
     env = environment(endpoint(server))
@@ -75,7 +75,7 @@ def test_a_store_that_is_away_at_the_start_and_later_costs_nothing(
     with Talk(tmp_path, *TINY, env=env) as talk:
         away = talk.wait_for("notice", severity="warning")
         assert away["text"] == f"The memory store {URI} can't be reached."
-        talk.say("My cat is called Kim.")  # the conversation goes on
+        talk.say("My cat is called Kim.")  # the conversation continues
         talk.wait_for("turn")
         done = subprocess.run(
             [sys.executable, "-m", "ui.commands.main", "--home", str(tmp_path), "memory", "list"],
@@ -105,7 +105,7 @@ def test_a_store_that_is_away_at_the_start_and_later_costs_nothing(
     assert SECRET not in told
 
 
-def test_a_second_machine_reads_what_the_first_writes_and_writes_when_it_has_gone(
+def test_a_second_machine_reads_the_first_ones_memories_and_writes_when_the_first_has_ended(
     tmp_path: Path, server: ThreadedMotoServer
 ) -> None:
     env = environment(endpoint(server))
@@ -133,7 +133,9 @@ def test_a_second_machine_reads_what_the_first_writes_and_writes_when_it_has_gon
 
 
 @pytest.mark.long
-def test_what_one_home_forgets_a_copy_of_it_forgets_with_its_thread(tmp_path: Path) -> None:
+def test_a_copy_of_a_home_forgets_the_same_exchange_even_from_its_resumed_conversation(
+    tmp_path: Path,
+) -> None:
     here, there, store = (tmp_path / name for name in ("here", "there", "store"))
     env = environment("http://127.0.0.1:9") | {
         "ASSISTANT_MEMORY__STORE": str(store),

@@ -1,4 +1,4 @@
-"""Window and summary at work with a real model: what is read, what is counted, what changes."""
+"""Window and summary with a real model: tokens read, token counts, and changes of the prefix."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="module")]
 LLM = "smollm2-135m-instruct"
 TURNS = 40
 OVERHEAD = 32
-"""Tokens that a turn may read beside the user's own words."""
+"""Tokens that the model may read for a turn in addition to the user's own words."""
 
 SAID = (
     ("My sister Clara moved to Porto in May.", "That sounds exciting. How does she like it?"),
@@ -55,7 +55,7 @@ def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Session:
-    """A conversation as the voice loop leads it, its answers scripted."""
+    """A conversation as in the voice loop, with scripted answers."""
 
     def __init__(self, llm: LlamaCpp, **context: int) -> None:
         self.llm = llm
@@ -93,7 +93,9 @@ def said(turn: int) -> tuple[str, str]:
 
 
 @pytest.mark.long
-async def test_a_long_conversation_reads_little_and_keeps_its_prefix(llm: LlamaCpp) -> None:
+async def test_in_a_long_conversation_the_model_reads_little_and_the_prefix_rarely_changes(
+    llm: LlamaCpp,
+) -> None:
     session = Session(llm, max_unsummarized_messages=20, target_context_tokens=150)
     await session.run(session.memory.read_ahead(), 0)
     before: tuple[Message, ...] = ()
@@ -103,7 +105,7 @@ async def test_a_long_conversation_reads_little_and_keeps_its_prefix(llm: LlamaC
     for turn in range(TURNS):
         prompt, usage = await session.take_turn(*said(turn))
         summary = session.memory.conversation.summary
-        assert usage.prompt_tokens == prompt.tokens, "our count is the engine's own"
+        assert usage.prompt_tokens == prompt.tokens, "our count must equal the engine's"
         overheads.append(usage.read_tokens - llm.count(said(turn)[0]))
         if prompt.stable_messages[: len(before)] != before:
             changes += 1
@@ -115,10 +117,12 @@ async def test_a_long_conversation_reads_little_and_keeps_its_prefix(llm: LlamaC
     assert session.told == []
     assert max(overheads) <= OVERHEAD, overheads
     assert 3 <= len(summaries) <= 6
-    assert changes in {len(summaries), len(summaries) - 1}, "the last may not have been used yet"
+    assert changes in {len(summaries), len(summaries) - 1}, (
+        "the last summary may not have been used yet"
+    )
 
 
-async def test_a_window_that_moves_reads_little_too(llm: LlamaCpp) -> None:
+async def test_the_model_also_reads_little_when_the_window_moves(llm: LlamaCpp) -> None:
     session = Session(llm, max_context_tokens=340, max_unsummarized_messages=1000)
     session.summarizer.trigger_tokens = 1_000_000
     await session.run(session.memory.read_ahead(), 0)
@@ -134,7 +138,7 @@ async def test_a_window_that_moves_reads_little_too(llm: LlamaCpp) -> None:
     assert 2 <= moves <= 5
 
 
-async def test_memories_are_read_once_and_leave_the_prefix_alone(llm: LlamaCpp) -> None:
+async def test_memories_are_read_once_and_do_not_change_the_prefix(llm: LlamaCpp) -> None:
     session = Session(llm)
     notes = [MemoryUsed("1", "The user's dog is called Max.", 0.9)]
     await session.run(session.memory.read_ahead(), 0)
@@ -147,7 +151,7 @@ async def test_memories_are_read_once_and_leave_the_prefix_alone(llm: LlamaCpp) 
         assert all("Max" not in message.content for message in prompt.stable_messages)
 
 
-async def test_a_real_summary_is_short_and_cancellable(llm: LlamaCpp) -> None:
+async def test_a_real_summary_is_short_and_can_be_cancelled(llm: LlamaCpp) -> None:
     session = Session(llm)
     conversation = session.memory.conversation
     for turn in range(12):

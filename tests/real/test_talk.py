@@ -1,4 +1,4 @@
-"""The whole assistant on real models, fed with recordings and typed lines."""
+"""The whole assistant with real models, given recordings and typed lines."""
 
 import os
 import signal
@@ -18,11 +18,11 @@ pytestmark = pytest.mark.real
 
 TINY = ("--profile", "tiny")
 BRIEF = (*TINY, "--set", "llm.max_answer_tokens=24")
-"""Answers are heard in real time: no longer than a test needs them."""
+"""Keeps answers as short as the tests allow, since they are played in real time."""
 
 
 @pytest.mark.alone
-def test_a_recording_is_answered_and_what_is_heard_is_what_is_written(
+def test_a_recording_is_answered_and_the_spoken_answer_equals_the_written_one(
     tmp_path: Path, speaker: Callable[[str], Samples], listener: Listener
 ) -> None:
     asked, out = tmp_path / "asked.wav", tmp_path / "out.wav"
@@ -52,7 +52,7 @@ def test_two_recordings_are_two_turns_of_one_conversation(tmp_path: Path, questi
     assert second["context_tokens"] > first["context_tokens"]
 
 
-def test_typed_lines_are_turns_that_connect_to_nobody_and_the_end_of_input_ends_it(
+def test_typed_lines_become_turns_without_any_connection_and_the_end_of_input_ends_the_assistant(
     tmp_path: Path,
 ) -> None:
     seen = []
@@ -76,7 +76,7 @@ def test_typed_lines_are_turns_that_connect_to_nobody_and_the_end_of_input_ends_
     assert talk.of("ended")[0]["turns"] == 2
 
 
-def test_silence_alone_is_no_turn(tmp_path: Path) -> None:
+def test_silence_is_not_a_turn(tmp_path: Path) -> None:
     quiet = tmp_path / "silence.wav"
     noise = np.random.default_rng(0).normal(0, 3, 32_000).astype(np.int16)
     soundfile.write(quiet, noise, 16_000)
@@ -86,7 +86,9 @@ def test_silence_alone_is_no_turn(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"this is not sound"])
-def test_what_is_not_a_recording_is_refused_in_a_sentence(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_a_recording_is_refused_in_one_sentence(
+    tmp_path: Path, content: bytes
+) -> None:
     path = tmp_path / "bad.wav"
     path.write_bytes(content)
     with Talk(tmp_path / "home", *TINY, "--input", str(path)) as talk:
@@ -98,7 +100,7 @@ def test_what_is_not_a_recording_is_refused_in_a_sentence(tmp_path: Path, conten
 def test_a_killed_model_worker_is_restarted_and_a_killed_assistant_leaves_none_behind(
     tmp_path: Path,
 ) -> None:
-    """The turn in between is answered, or apologised for."""
+    """The interrupted turn ends with an answer or an apology."""
     with Talk(tmp_path, *BRIEF, "--text") as talk:
         talk.wait_for("ready")
         talk.say("Tell me a long story about the sea and all its fish.")
@@ -120,7 +122,9 @@ def test_a_killed_model_worker_is_restarted_and_a_killed_assistant_leaves_none_b
 
 
 @pytest.mark.parametrize("moment", ["starting", "ready", "thinking"])
-def test_ctrl_c_ends_it_at_any_moment_and_leaves_no_process(tmp_path: Path, moment: str) -> None:
+def test_ctrl_c_ends_the_assistant_at_any_moment_and_leaves_no_process(
+    tmp_path: Path, moment: str
+) -> None:
     with Talk(tmp_path, *TINY, "--text") as talk:
         if moment == "thinking":
             talk.wait_for("ready")

@@ -1,4 +1,4 @@
-"""A spoken conversation through a real sound server: nothing but microphone and loudspeaker."""
+"""Spoken conversations through a real sound server, using only microphone and loudspeaker."""
 
 import time
 from collections.abc import Callable
@@ -19,7 +19,7 @@ LIVE = (
     *("--profile", "tiny"),
     *("--set", "llm.max_answer_tokens=48", "--set", "llm.temperature=0"),
 )
-"""Answers are heard in real time."""
+"""Options that keep answers short, since they are played in real time."""
 STORY = "Please tell me a very long story about a boat on the sea."
 """The smallest model answers this at length, so that it can be interrupted."""
 REST_S = 1.0
@@ -28,8 +28,8 @@ Speaker = Callable[[str], Samples]
 
 
 def interrupted(talk: Talk, pulse: PulseServer, words: Samples) -> Row:
-    """Say the words until the answer ends, as people do: they may be lost while the canceller
-    follows a jump of the echo's path. Returns the turn."""
+    """Repeat the words until the answer ends, as people do: they may be lost while the echo
+    canceller adapts to a changed delay. Returns the turn."""
     for _ in range(30):
         if talk.has_come("turn"):
             break
@@ -38,17 +38,17 @@ def interrupted(talk: Talk, pulse: PulseServer, words: Samples) -> Row:
 
 
 @pytest.mark.alone
-def test_it_answers_and_is_interrupted_and_does_not_answer_its_own_voice(
+def test_the_assistant_answers_and_is_interrupted_and_does_not_answer_its_own_voice(
     tmp_path: Path, pulse: PulseServer, speaker: Speaker, listener: Listener
 ) -> None:
-    """What the loudspeaker plays comes back into the microphone at equal loudness."""
+    """The microphone picks up the loudspeaker's sound as loud as it is played."""
     pulse.echo(True)
     with Talk(tmp_path, *LIVE, env=pulse.env) as talk:
         talk.wait_for("ready")
         heard = pulse.record()
         pulse.speak(speaker("Tell me about the sea."))
         first = talk.wait_for("turn")
-        talk.settle(REST_S)  # the last of it is still on its way through the sound server
+        talk.settle(REST_S)  # the end of the answer is still on its way through the sound server
         sound = heard.stop()
         assert "about the sea" in first["user"].lower()
         assert not first["interrupted"]
@@ -72,7 +72,7 @@ def test_it_answers_and_is_interrupted_and_does_not_answer_its_own_voice(
 
 
 @pytest.mark.alone
-def test_an_unplugged_microphone_is_told_and_comes_back_and_words_interrupt(
+def test_a_lost_sound_server_is_reported_and_words_interrupt_again_once_it_is_back(
     tmp_path: Path, pulse: PulseServer, speaker: Speaker
 ) -> None:
     with Talk(tmp_path, *LIVE, "--set", "llm.max_answer_tokens=80", env=pulse.env) as talk:
@@ -92,7 +92,7 @@ def test_an_unplugged_microphone_is_told_and_comes_back_and_words_interrupt(
     assert len(talk.of("notice")) >= 2
 
 
-def test_without_a_microphone_it_says_so_and_can_be_typed_to(
+def test_missing_sound_devices_are_reported_and_typing_still_works(
     tmp_path: Path, pulse: PulseServer
 ) -> None:
     env = {**pulse.env, "PULSE_SERVER": "unix:/nonexistent/socket"}
@@ -104,9 +104,7 @@ def test_without_a_microphone_it_says_so_and_can_be_typed_to(
     assert any("No loudspeaker" in notice["text"] for notice in talk.of("notice"))
 
 
-def test_a_device_that_is_not_there_is_refused_in_a_sentence(
-    tmp_path: Path, pulse: PulseServer
-) -> None:
+def test_a_missing_device_is_reported_in_one_sentence(tmp_path: Path, pulse: PulseServer) -> None:
     with Talk(tmp_path, *LIVE, "--microphone", "Neumann", env=pulse.env) as talk:
         assert talk.finish() == 4
     [error] = talk.of("error")

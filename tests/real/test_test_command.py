@@ -1,4 +1,4 @@
-"""`scripts/test` runs the tests in two parts, and tells how each of them ended."""
+"""`scripts/test` runs the tests in two parts, and reports how each part ended."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ case $* in *"not alone"*) echo "$SHARED"; exit "${SHARED%% *}";; esac
 echo "$ALONE"
 exit "${ALONE%% *}"
 """
-"""Ends with the code that its closing line begins with."""
+"""Stands in for pytest; its exit code is the number at the start of its last line."""
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ exit "${ALONE%% *}"
         ("2 interrupted", "", 2),
     ],
 )
-def test_both_parts_of_the_tests_are_run_and_told(
+def test_both_parts_of_the_tests_are_run_and_reported(
     tmp_path: Path, alone: str, shared: str, code: int
 ) -> None:
     python = tmp_path / "bin" / "python"

@@ -1,4 +1,4 @@
-"""Counts by the model's own vocabulary and template, against what the engine itself counts."""
+"""Token counts by the model's own vocabulary and template equal those of the engine."""
 
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
@@ -63,7 +63,7 @@ async def llm(path: Path) -> AsyncIterator[LlamaCpp]:
 
 
 @pytest.mark.parametrize("text", [ENGLISH, CODE, ODD, "", " ", "x" * 20_000, "\n" * 300])
-async def test_text_is_counted_as_the_engine_does(llm: LlamaCpp, text: str) -> None:
+async def test_tokens_of_a_text_are_counted_as_by_the_engine(llm: LlamaCpp, text: str) -> None:
     engine = llm._engine_counter
     assert isinstance(engine, EngineCounter)
     assert isinstance(llm._counter, VocabularyCounter)
@@ -79,7 +79,7 @@ async def test_text_is_counted_as_the_engine_does(llm: LlamaCpp, text: str) -> N
         [Message("user", "a"), Message("user", "b"), Message("system", "c"), Message("user", "")],
     ],
 )
-async def test_messages_are_counted_as_the_engine_reads_them(
+async def test_tokens_of_messages_are_counted_as_the_engine_reads_them(
     llm: LlamaCpp, messages: Sequence[Message]
 ) -> None:
     _, usage = await collect(llm, Generation(messages, max_tokens=0))
@@ -88,7 +88,7 @@ async def test_messages_are_counted_as_the_engine_reads_them(
     assert llm._engine_counter.count_messages(messages) == usage.prompt_tokens
 
 
-async def test_a_vocabulary_of_another_kind_is_counted_by_the_engine(
+async def test_the_engine_counts_tokens_if_the_kind_of_vocabulary_is_unknown(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("models.llm.token_counting.SPLITS", {})

@@ -1,4 +1,4 @@
-"""An adapter as the training script makes it: prepared with it, a model is what peft makes it."""
+"""A model prepared with an adapter from the training script gives the same vectors as with peft."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ TEXTS = ["What is my dog called?", "I moved to Ghent in May, for the job, and it
 
 
 @pytest.mark.long
-def test_what_is_trained_is_what_is_prepared(
+def test_a_trained_adapter_is_prepared_as_peft_applies_it(
     store: ModelStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "adapter"
@@ -55,7 +55,9 @@ def test_what_is_trained_is_what_is_prepared(
     more = [*few[:-2], "--begun", str(out), "--rate", "0", "--out", str(second)]
     assert train_encoder.main(["--encoder", NAME, *more]) == 0
     weights = "adapter_model.safetensors"
-    assert (second / weights).read_bytes() == (out / weights).read_bytes(), "it goes on from there"
+    assert (second / weights).read_bytes() == (out / weights).read_bytes(), (
+        "training must start from the given adapter"
+    )
     for wrong in (["--rank", "3"], ["--begun", str(tmp_path / "none")]):
         capsys.readouterr()
         assert train_encoder.main(["--encoder", NAME, *more, *wrong]) == ModelCorrupt.exit_code

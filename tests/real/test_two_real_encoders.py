@@ -1,4 +1,4 @@
-"""Both encoders of the larger profiles, as the product builds them."""
+"""Both encoders of the larger profiles, built as in the product."""
 
 import asyncio
 import threading
@@ -35,7 +35,9 @@ def shop(store: ModelStore) -> ModelSelection:
     return ModelSelection(store, detect(), Choice(SMALL, "", (SMALL.llm,)))
 
 
-def test_apart_it_encodes_the_same_and_begins_again_after_a_rest(store: ModelStore) -> None:
+def test_an_encoder_in_its_own_process_gives_the_same_vectors_and_restarts_after_a_rest(
+    store: ModelStore,
+) -> None:
     folder = store.location(TINY.encoder)
     beside = OnnxEncoder(folder)
     beside.load()
@@ -56,7 +58,7 @@ def test_apart_it_encodes_the_same_and_begins_again_after_a_rest(store: ModelSto
     apart.rest()
 
 
-def test_apart_what_is_wrong_is_told(tmp_path: Path) -> None:
+def test_errors_of_an_encoder_in_its_own_process_are_reported(tmp_path: Path) -> None:
     apart = EncoderProcess(tmp_path / "nothing")
     with pytest.raises(ModelMissing, match="incomplete"):
         apart.load()
@@ -66,7 +68,7 @@ def test_apart_what_is_wrong_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-async def test_what_is_asked_in_other_words_is_found_by_both(
+async def test_both_encoders_together_find_a_memory_asked_for_in_other_words(
     store: ModelStore, tmp_path: Path
 ) -> None:
     store.pull([*SMALL.encoders])
@@ -86,7 +88,7 @@ async def test_what_is_asked_in_other_words_is_found_by_both(
     await memory.close()
 
 
-def test_a_named_encoder_works_alone(store: ModelStore) -> None:
+def test_a_named_encoder_is_used_without_a_second_one(store: ModelStore) -> None:
     encoder = build_query_encoder(shop(store), TINY.encoder)
     assert encoder.stronger is None
     alone = build_query_encoder(replace(shop(store), choice=Choice(TINY, "", (TINY.llm,))))

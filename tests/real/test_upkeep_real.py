@@ -1,4 +1,4 @@
-"""Telling again and changing one's mind, with a real encoder."""
+"""Repeated and changed statements are recognised with a real encoder."""
 
 import json
 from contextlib import closing
@@ -31,7 +31,7 @@ def encoder(store: ModelStore) -> OnnxEncoder:
     return opened
 
 
-def test_what_was_told_twice_is_once_and_what_changed_is_superseded(
+def test_a_repeated_statement_is_stored_once_and_a_changed_one_is_superseded(
     home: Home, encoder: OnnxEncoder
 ) -> None:
     said = (
@@ -58,7 +58,7 @@ def test_what_was_told_twice_is_once_and_what_changed_is_superseded(
         assert {m.superseded_by for m in kept.values()} == {None, found.id}
 
 
-def test_on_our_own_pairs_nothing_is_marked_wrongly(encoder: OnnxEncoder) -> None:
+def test_no_pair_of_our_own_set_is_decided_wrongly(encoder: OnnxEncoder) -> None:
     lines = located("evaluation/memory_pairs.jsonl").read_text("utf-8").splitlines()
     pairs = [json.loads(line) for line in lines]
     older = encoder.encode([pair["older"] for pair in pairs])

@@ -1,4 +1,4 @@
-"""The recogniser on recordings of people."""
+"""The recogniser transcribes recordings of people."""
 
 import json
 import re
@@ -43,7 +43,7 @@ def test_a_recording_is_transcribed(recogniser: FasterWhisper, name: str, said: 
 
 
 def test_a_short_word_is_transcribed_once(recogniser: FasterWhisper) -> None:
-    """A window cut to the word's length would have it repeated."""
+    """With a window cut to the word's length, the word would be repeated."""
     assert words(recogniser.transcribe(recording("today.flac")).text) == ["today"]
 
 
@@ -57,7 +57,7 @@ def test_very_short_audio_is_accepted(recogniser: FasterWhisper, length: int) ->
     recogniser.transcribe(np.zeros(length, np.int16))
 
 
-def test_no_audio_is_no_speech(recogniser: FasterWhisper) -> None:
+def test_empty_audio_contains_no_speech(recogniser: FasterWhisper) -> None:
     heard = recogniser.transcribe(np.zeros(0, np.int16))
     assert (heard.text, heard.no_speech) == ("", 1.0)
 
@@ -76,13 +76,13 @@ def test_at_most_thirty_seconds_are_accepted(recogniser: FasterWhisper) -> None:
 def test_a_doubtful_text_is_decoded_again_with_the_defaults(
     recogniser: FasterWhisper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Forced by a limit that no text meets: the last resort hears the same words."""
+    """A limit that no text meets forces the fallback, which must recognise the same words."""
     monkeypatch.setattr("models.stt.whisper.COMPRESSION_LIMIT", 0.0)
     heard = recogniser.transcribe(recording("brooklyn_bridge.flac"))
     assert words(heard.text) == words(RECORDINGS["brooklyn_bridge.flac"])
 
 
-def test_calls_from_several_threads(recogniser: FasterWhisper) -> None:
+def test_several_threads_can_transcribe_at_once(recogniser: FasterWhisper) -> None:
     names = ["book_a_room.flac", "brooklyn_bridge.flac"] * 2
     with ThreadPoolExecutor(4) as pool:
         heard = list(pool.map(lambda name: recogniser.transcribe(recording(name)).text, names))

@@ -1,6 +1,6 @@
-"""Chat templates of model families in small, each with the marks that its tokenizer knows.
+"""Shortened chat templates of model families, each with the special tokens of its tokenizer.
 
-Written from the families' published formats. What a family has no role for goes into the user's
+They follow the families' published formats. If a family lacks a role, its text goes into the user's
 first message.
 """
 
@@ -12,7 +12,7 @@ _TOGETHER = (
     "{% if messages[0].role == 'system' %}{% set first = messages[0].content + '\n\n' %}"
     "{% set messages = messages[1:] %}{% else %}{% set first = '' %}{% endif %}"
 )
-"""For families without a system role: `first` opens the first message."""
+"""For families without a system role: the first message begins with `first`."""
 _WORDS = "{{ (first if loop.first else '') + m.content }}"
 
 

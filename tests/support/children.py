@@ -1,5 +1,5 @@
-"""Processes of their own, to be killed. Each is forked from one that has imported LanceDB and the
-memory already, which takes longer than all that a child does."""
+"""Starts separate processes, which tests can kill. They are forked from a process that has already
+imported LanceDB and the memory, which takes longer than all the work of a child."""
 
 import multiprocessing
 import threading
@@ -30,24 +30,24 @@ class Child:
         return self.process.pid
 
     def hears(self, within_s: float) -> bool:
-        """Whether it has something to say, or has ended."""
+        """Whether the child sends something, or ends, within this time."""
         return self._pipe.poll(within_s)
 
     def hear(self) -> Any:
-        """The next that it says.
+        """The next object that the child sends.
 
         Raises:
-            EOFError: it ended without.
+            EOFError: it ended without sending one.
         """
         assert self.hears(PATIENCE_S)
         return self._pipe.recv()
 
     def rest(self) -> Iterator[Any]:
-        """All that it still says whole before it ends."""
+        """All complete objects that the child sends before it ends."""
         while True:
             try:
                 said = self._pipe.recv()
-            except (EOFError, OSError):  # OSError: killed in the middle of a word
+            except (EOFError, OSError):  # OSError: killed while sending
                 return
             yield said
 
@@ -55,7 +55,8 @@ class Child:
         threading.Timer(seconds, self.process.kill).start()
 
     def ended(self) -> int:
-        """Waits; returns its exit code, which is that of a signal where negative."""
+        """Wait for the end; returns the exit code, which is negative if a signal ended the
+        child."""
         self.process.join(PATIENCE_S)
         code = self.process.exitcode
         assert code is not None
@@ -64,7 +65,7 @@ class Child:
 
 @contextmanager
 def child(work: Callable[..., None], *arguments: object) -> Iterator[Child]:
-    """`work(*arguments, say)`, in a process that is gone when the block ends."""
+    """Call `work(*arguments, say)` in a process that is killed when the block ends."""
     ours, theirs = FORKED.Pipe(duplex=False)
     process = FORKED.Process(target=_work, args=(work, arguments, theirs))
     process.start()

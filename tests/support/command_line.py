@@ -1,4 +1,4 @@
-"""The command line as a user types it, in this process or in one of its own."""
+"""Runs the command line as a user types it, in this process or in a separate one."""
 
 import io
 import json
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MAIN = [sys.executable, "-m", "ui.commands.main"]
 
 Run = Callable[..., tuple[int, list[str], list[str]]]
-"""Runs a command: exit code, lines of standard output, of standard error."""
+"""Runs a command; returns its exit code and the lines of standard output and standard error."""
 
 
 class _Input(io.TextIOWrapper):
@@ -30,9 +30,9 @@ class _Input(io.TextIOWrapper):
 
 
 def in_process(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    """Runs commands in this process, with an encoder that is quick.
+    """Runs commands in this process, with a fast encoder.
 
-    `typed` is on standard input, which is a terminal if `terminal` is true.
+    Standard input contains `typed`, and is a terminal if `terminal` is true.
     """
     monkeypatch.setattr(
         "assistant.compose.memory.profile_encoder", lambda _: QueryEncoder(HashingEncoder())
@@ -67,5 +67,5 @@ def in_own_process(*words: str, home: Path, **more: str) -> "subprocess.Complete
 
 
 def objects(lines: list[str]) -> list[dict[str, Any]]:
-    """What `--json` printed."""
+    """The objects that `--json` printed."""
     return [json.loads(line) for line in lines]

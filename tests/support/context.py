@@ -1,4 +1,4 @@
-"""Conversations and memories, as the tests of the prompt need them."""
+"""Conversations and memories for the tests of the prompt."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -26,9 +26,10 @@ def say(
 
 
 def talk(turns: int, words: int = 0) -> Conversation:
-    """
+    """A conversation with numbered questions and answers.
+
     Args:
-        words: by which each answer is longer.
+        words: number of words added to each answer.
     """
     conversation = Conversation.begin("ada")
     for number in range(1, turns + 1):
@@ -37,7 +38,7 @@ def talk(turns: int, words: int = 0) -> Conversation:
 
 
 def summary_of(conversation: Conversation, exchanges: int, key: str = "s") -> Summary:
-    """Of the first exchanges."""
+    """A summary of the first exchanges."""
     covers = tuple(each.id for each in conversation.exchanges[:exchanges])
     return Summary(key, "They spoke of dogs.", covers, NOW)
 
@@ -51,7 +52,7 @@ def sections(prompt: Prompt) -> list[str]:
 
 
 def check_prompt(prompt: Prompt) -> None:
-    """Check what holds for every prompt."""
+    """Check the properties that every prompt has."""
     assert prompt.messages[: len(prompt.stable_messages)] == prompt.stable_messages
     assert len(prompt.messages) == len(prompt.stable_messages) + 1
     assert prompt.messages[0].role == "system"

@@ -1,10 +1,11 @@
-"""A minute of the assistant's life, as a program: run by `tests/real/test_nothing_leaves.py`.
+"""Uses the assistant for a minute; `tests/real/test_nothing_leaves.py` runs this program.
 
     python -m tests.support.day_offline CANARY
 
-A spoken conversation from a recording, typed ones that tell, ask and forget, idle work until there
-is none left, and the screen on a pseudo-terminal. At the end it tries to reach the address CANARY
-itself, so that whoever watches knows that they would have seen it. Prints how long it took.
+It holds a spoken conversation from a recording, and typed ones that state facts, ask for them and
+forget them. It does idle work until there is none left, and opens the screen on a pseudo-terminal.
+At the end it tries to reach the address CANARY, to prove that the watching test would notice a
+connection. Prints how long everything took.
 """
 
 import os
@@ -20,7 +21,7 @@ from pathlib import Path
 from data import located
 
 LASTING_S = 62.0
-"""Libraries may report only after they have been loaded for a while."""
+"""Minimum duration: libraries may send reports only after they have been loaded for a while."""
 SCREEN_S = 25.0
 KEYS = ((8.0, b"i"), (9.0, b"What is my locker code?\r"))
 LEAVE, GONE_S = b"\x11", 20.0
@@ -50,7 +51,7 @@ def run(*arguments: str, lines: str = "") -> str:
 
 
 def show_screen(seconds: float) -> None:
-    """Open it, say a line, leave it; it has to end by itself."""
+    """Open the screen, type a line and quit; the screen has to end by itself."""
     process, terminal = pty.fork()
     if process == 0:
         os.environ.update(SETTINGS, TERM="xterm-256color")
@@ -64,7 +65,7 @@ def show_screen(seconds: float) -> None:
             continue
         try:
             drawn += len(os.read(terminal, 65536))
-        except OSError:  # how a pseudo-terminal tells that its program has ended
+        except OSError:  # a pseudo-terminal whose program has ended
             break
     _, status = os.waitpid(process, 0)
     if os.waitstatus_to_exitcode(status) or drawn < 1000:

@@ -31,7 +31,7 @@ def made(about: str = ABOUT, *questions: str) -> str:
 
 @dataclass
 class Here:
-    """A session, and its descriptions."""
+    """A session, and the job that describes its exchanges."""
 
     bench: forgetting.Bench
     llm: ScriptedModel
@@ -60,7 +60,7 @@ class Here:
         return dict(DerivedOutputs(self.bench.transcript, "ada").of(DESCRIBED))
 
     def again(self, parts: tuple[str, ...], llm: ScriptedModel) -> DocumentExpansionJob:
-        """The work of a later start."""
+        """The job as a later start would make it."""
         at = self.bench
         return DocumentExpansionJob(at.transcript, at.memory, llm, parts, lambda: at.clock[0])
 

@@ -1,4 +1,4 @@
-"""A home in which something was told, and the desk of one in which no assistant runs."""
+"""Fills a home with exchanges, and opens the memory admin of a home without a running assistant."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
@@ -29,11 +29,11 @@ DOG = "My dog Max barks at every postman in the street."
 ROOF = "I was born under a leaking roof in Trondheim."
 CELLO = "On Fridays I play the cello with three dentists."
 SAID = {DOG: 90, ROOF: 20, CELLO: 5}
-"""What was told, and how many minutes ago."""
+"""The user's statements, and how many minutes ago each was made."""
 
 
 def talked(home: Home, user: str = "me") -> dict[str, str]:
-    """Tell it; returns the exchanges by what was said."""
+    """Store the exchanges with these statements; returns the exchanges' ids by statement."""
     now, talk, told = datetime.now(UTC), Conversation.begin(user), {}
     with closing(Transcript.open(home.transcript)) as transcript:
         for turn, (said, minutes) in enumerate(SAID.items(), start=1):
@@ -53,7 +53,7 @@ def open_memory_admin(
     tell: Callable[[Notice], None] | None = None,
     vault: Vault | None = None,
 ) -> Iterator[MemoryAdmin]:
-    """The settings' user's, where no assistant runs."""
+    """Open the memory admin of the settings' user, without a running assistant."""
 
     def emit(event: Event) -> None:
         if tell is not None and isinstance(event, Notice):
@@ -67,7 +67,7 @@ def open_memory_admin(
 
 
 def in_session(memory: MemoryService, user: str = "me") -> UserMemory:
-    """The user's long-term memory, as that of the session that runs."""
+    """Make the user's long-term memory that of the running session, and return it."""
     memory.session_user = memory.user(user)
     return memory.session_user
 
@@ -76,9 +76,10 @@ def in_session(memory: MemoryService, user: str = "me") -> UserMemory:
 def at_desk(
     home: Home, grace_s: float = 60, user: str = "me", told: list[str] | None = None
 ) -> Iterator[MemoryAdmin]:
-    """
+    """Open the user's memory admin.
+
     Args:
-        told: takes the sentences of notices.
+        told: collects the texts of notices.
     """
 
     def tell(notice: Notice) -> None:
@@ -99,7 +100,7 @@ def newest(desk: MemoryAdmin, kind: MemoryKind | None = None) -> list[Memory]:
 
 
 def forget_now(desk: MemoryAdmin, names: Sequence[str], *, sources: bool = False) -> PurgeResult:
-    """Gone for good when it returns."""
+    """Delete memories for good before returning."""
     turns = desk.forgetting.turns()
     plan = desk.resolver.preview(ForgetRequest(ids=tuple(names), sources=sources), turns).plan
     purging = desk.forgetting.purge_now(plan.exchanges, plan.memories)
@@ -112,5 +113,5 @@ def fact(key: str, text: str, *sources: str, **more: Any) -> Row:
 
 
 def said_of(rows: list[Row], event: str) -> set[str]:
-    """Texts of the rows of a kind that the user said or wrote."""
+    """The user's own texts in the rows with this event."""
     return {row["text"] for row in rows if row["event"] == event and row["speaker"] == "user"}

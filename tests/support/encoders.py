@@ -1,4 +1,4 @@
-"""A sentence encoder without a model."""
+"""Sentence encoders without a model."""
 
 import threading
 import time
@@ -13,7 +13,7 @@ from tests.support.patience import PATIENCE_S
 
 
 class HashingEncoder:
-    """Texts that share words have like vectors: each word is a direction drawn from its hash."""
+    """Texts that share words get similar vectors: each word is a direction drawn from its hash."""
 
     name = "hashing"
     dimensions = 32
@@ -42,7 +42,7 @@ class HashingEncoder:
 
 
 class OtherHashing(HashingEncoder):
-    """Vectors of another kind, by another name; `gate` is passed before each encoding."""
+    """Has another name and gives different vectors; calls `gate` before each encoding."""
 
     name = "other"
     dimensions = 48
@@ -60,7 +60,7 @@ class OtherHashing(HashingEncoder):
 
 
 class Held(HashingEncoder):
-    """Waits before each text that begins with "slow" until it may go on."""
+    """Waits before each text that begins with "slow" until `may_go_on` is set."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -78,8 +78,8 @@ class Held(HashingEncoder):
 
 
 class SteeredEncoder(HashingEncoder):
-    """`same` says which words mean the same; `gate` is passed before each encoding, and with
-    `broken` set it fails."""
+    """`same` says which words mean the same; `gate` is called before each encoding, which fails if
+    `broken` is set."""
 
     dimensions = 64
 
@@ -100,6 +100,6 @@ class SteeredEncoder(HashingEncoder):
 
 
 def unit_vectors(count: int, dimensions: int, seed: int = 1) -> NDArray[np.float32]:
-    """In random directions."""
+    """Unit vectors in random directions."""
     drawn = np.random.default_rng(seed).normal(size=(count, dimensions))
     return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True), np.float32)

@@ -32,7 +32,7 @@ MUCH, SOME, NO = (json.dumps({"worth": worth}) for worth in ("much", "some", "no
 
 @dataclass
 class Here:
-    """A session, and its extraction."""
+    """A session, and the job that extracts its facts."""
 
     bench: forgetting.Bench
     llm: ScriptedModel

@@ -1,4 +1,4 @@
-"""Sound devices that do as a test says, in place of `AudioProbeProcess`."""
+"""Sound devices controlled by a test, which replace `AudioProbeProcess`."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -12,7 +12,7 @@ SCREEN = Device(2, "HDMI", "ALSA", 0, 2, False, False, 48_000)
 
 
 class FakeSound:
-    """Records the names of the devices that were listened to, left again, and played on."""
+    """Records which devices were opened for listening, closed again, and played on."""
 
     def __init__(self, *devices: Device) -> None:
         self.there = list(devices)

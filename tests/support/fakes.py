@@ -1,6 +1,6 @@
-"""Stand-ins for models and devices, for tests of the loop's own logic.
+"""Fakes of models and devices, for tests of the voice loop's own logic.
 
-Behind each stands a test on the real thing: see tests/real.
+For each fake, tests/real has a test of the real model or device.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ RATE = 16_000
 
 
 def speech(seconds: float) -> Samples:
-    """Loud noise that `LoudVoice` takes for a voice."""
+    """Loud noise, which `LoudVoice` considers a voice."""
     rng = np.random.default_rng(int(seconds * 1000))
     return (rng.normal(0, 4000, int(seconds * RATE))).astype(np.int16)
 
@@ -37,7 +37,7 @@ def silence(seconds: float) -> Samples:
 
 
 def sound(*seconds: float) -> Samples:
-    """Speech and silence in turn, of these lengths."""
+    """Alternating speech and silence of these lengths."""
     makes = (speech, silence)
     return np.concatenate([makes[at % 2](each) for at, each in enumerate(seconds)])
 
@@ -46,14 +46,14 @@ UTTERANCE = sound(0.8, 0.6)
 
 
 class LoudVoice:
-    """A voice detector that hears a voice in whatever is loud."""
+    """A voice detector that considers every loud sound a voice."""
 
     def probability(self, window: Samples) -> float:
         return 0.97 if float(np.abs(window).mean()) > 500 else 0.01
 
 
 class ScriptedEnd:
-    """A turn detector with its verdicts written down; complete when they run out."""
+    """A turn detector with scripted verdicts; after the last one, every turn is complete."""
 
     def __init__(self, *verdicts: float) -> None:
         self.verdicts = list(verdicts)
@@ -64,9 +64,9 @@ class ScriptedEnd:
 
 
 class ScriptedStt:
-    """Says what is written for it; by default one text a call, the last one again and again.
+    """Transcribes audio as scripted: one text per call, and the last one repeatedly.
 
-    With `by_length`, the text is chosen from the seconds of audio instead.
+    With `by_length`, the text depends on the seconds of audio instead.
     """
 
     name = "scripted-stt"
@@ -99,7 +99,7 @@ class ScriptedStt:
 
 
 class ScriptedLlm:
-    """Streams replies word by word, and keeps every request."""
+    """Streams scripted replies word by word, and records every request."""
 
     name = "scripted-llm"
     context_tokens = 4096
@@ -148,7 +148,7 @@ class ScriptedLlm:
 
 
 class ToneTts:
-    """Some seconds of a tone for each character."""
+    """Speaks a tone that lasts `pace` seconds per character."""
 
     name = "tone"
     sample_rate = 16_000
@@ -160,7 +160,7 @@ class ToneTts:
         """Nothing to load."""
 
     def synthesize(self, text: str) -> Iterator[SpokenPiece]:
-        """In two pieces, as a voice that streams."""
+        """Yield the tone in two pieces, like a streaming voice."""
         count = int(self._pace * len(text) * self.sample_rate)
         wave = np.sin(np.arange(count) * 2 * np.pi * 220 / self.sample_rate)
         samples = (wave * 8000).astype(np.int16)

@@ -1,1 +1,1 @@
-"""The long-term memory: recalling, storing and loading, beside other stores."""
+"""Measures recalling, storing and loading of the long-term memory, compared with other stores."""

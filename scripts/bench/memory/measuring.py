@@ -1,6 +1,6 @@
-"""A table of memories, from filling it to its last figure: loading, recall, rivals, storing.
+"""Fills a table of memories, then measures loading, recall, rivals and storing.
 
-Filling and measuring have a process each.
+Filling and measuring each have their own process.
 """
 
 import asyncio
@@ -45,11 +45,11 @@ from scripts.bench.memory.remembering import (
 from scripts.bench.memory.rivals import LanceHybrid, Rival, mem0
 
 WARM = 10
-"""Questions that nobody counts."""
+"""Questions that only warm up the memory and are not measured."""
 COMPARED = 60
-"""Questions that the others are asked too."""
+"""At most this many questions are also put to the rivals."""
 EXHAUSTIVE = 200
-"""Questions for which everything is ranked; at 100,000 memories each takes a second."""
+"""Questions for which all memories are ranked; with 100,000 memories, each takes a second."""
 
 
 Result = TypeVar("Result")
@@ -57,9 +57,9 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to ask, beside the language model of which profile, and what else to ask.
+    """What to measure: how many questions, the profile of the language model, and which rivals.
 
-    `mem0` is an interpreter that has it; `mem0_rows` the most that it is filled with.
+    `mem0` is a Python interpreter with mem0 installed; `mem0_rows` is the most rows mem0 gets.
     """
 
     profile: str
@@ -71,7 +71,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The same, with the settings and models that it means on this machine."""
+    """What to measure, with the settings and models that result from it on this machine."""
 
     wanted: Wanted
     settings: Settings
@@ -93,7 +93,7 @@ class Plan:
 
 
 def measured(rows: int, encoder: str, wanted: Wanted) -> dict[str, Any]:
-    """All figures for one number of memories and one encoder, perhaps with its stand-in
+    """All figures for one number of memories and one encoder, optionally with its stand-in
     ("NAME+STAND_IN")."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
@@ -104,7 +104,8 @@ def measured(rows: int, encoder: str, wanted: Wanted) -> dict[str, Any]:
 
 
 def alone(function: Callable[..., Result], *arguments: Any) -> Result:
-    """In a process of its own: what one leaves in RAM is not counted with the next."""
+    """Call `function` in its own process, so that memory left by one call is not counted in the
+    next."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(function, *arguments).result()
 
@@ -115,13 +116,13 @@ def filling(rows: int, encoder: str, wanted: Wanted, folder: Path) -> Filled:
 
 
 def measuring(filled: Filled, encoder: str, wanted: Wanted, folder: Path) -> dict[str, Any]:
-    logging.disable(logging.WARNING)  # of each miss; they are counted
+    logging.disable(logging.WARNING)  # each miss logs one; misses are counted instead
     threadpool_limits(limits=1, user_api="blas")  # as the assistant does
     return asyncio.run(measure(filled, Plan.of(wanted, encoder), folder))
 
 
 class Found(dict[str, Any]):
-    """Figures by name; each is told when it is there, since the whole takes its time."""
+    """Figures by name; each is printed as soon as it is known, since measuring all takes long."""
 
     def note(self, name: str, value: Any) -> None:
         self[name] = value
@@ -151,8 +152,8 @@ async def measure(filled: Filled, plan: Plan, folder: Path) -> dict[str, Any]:
         began = time.perf_counter()
         await memory.load(None)
         gc.collect()
-        gc.freeze()  # as the program does
-        if memory.untidy(FOLDED):  # as the first silence does
+        gc.freeze()  # as the assistant does
+        if memory.untidy(FOLDED):  # as the assistant does in the first silence
             await memory.tidy(FOLDED)
         found = Found({"load_s": round(time.perf_counter() - began, 2)})
         await asyncio.wrap_future(memory.strengthening.begin())
@@ -183,7 +184,7 @@ async def measure(filled: Filled, plan: Plan, folder: Path) -> dict[str, Any]:
 async def compared(
     memory: UserMemory, plan: Plan, filled: Filled, folder: Path
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Ours beside the others, and why one is left out."""
+    """Our memory compared with its rivals, and why a rival was left out."""
     rivals: list[Rival] = []
     left_out: dict[str, str] = {}
     encoder = plan.encoder()
@@ -206,7 +207,7 @@ async def compared(
 def _without_mem0(wanted: Wanted, rows: int) -> str | None:
     if not wanted.mem0.is_file():
         return (
-            f"mem0 is left out: there is no {wanted.mem0}; docs/benchmarks.md tells how to get it."
+            f"mem0 is left out: there is no {wanted.mem0}; docs/benchmarks.md says how to get it."
         )
     if rows > wanted.mem0_rows:
         return f"mem0 is left out at {rows} rows: --mem0-rows is {wanted.mem0_rows}."

@@ -1,16 +1,16 @@
-"""mem0 on a local Qdrant folder, behind lines of JSON; for an environment of its own.
+"""Serves mem0, on a local Qdrant folder, by lines of JSON; runs in a separate environment.
 
     PYTHON scripts/bench/memory/mem0_server.py FOLDER DIMENSIONS
 
-Imports nothing of the project. Vectors come with the texts, so that no encoder is needed here;
-with `infer=False` no language model is asked either, and a socket that would leave is refused. Each
-line of standard input is a request, and is answered by one line:
+Imports nothing from the project. Vectors come with the texts, so no encoder is needed here. With
+`infer=False` no language model is used either, and every network connection is refused. Each line
+of standard input is a request, which is answered with one line:
 
     {"fill": {"rows": JSONL, "vectors": NPY, "added": N}}  → {"rows": n, "add_ms": […], "fill_s": s}
     {"search": {"text": …, "vector": […], "k": 10}}        → {"keys": […], "ms": t}
 
-Of what is filled the last N go through `Memory.add`, as an application would, and are timed; the
-rest goes to mem0's own vector store in batches, with the fields that `add` writes.
+The last N rows are added with `Memory.add`, as an application would do it, and are timed. The rest
+goes into mem0's own vector store in batches, with the fields that `add` writes.
 """
 
 import json
@@ -33,7 +33,7 @@ def refuse(*_: object) -> NoReturn:
 
 
 class GivenVectors:
-    """In place of an embedder: the vectors come with the request."""
+    """Replaces mem0's embedder: the vectors come with the request."""
 
     def __init__(self) -> None:
         self.known: dict[str, list[float]] = {}
@@ -47,7 +47,8 @@ class GivenVectors:
 
 
 class Server:
-    """
+    """Answers requests from a mem0 memory.
+
     Args:
         memory: a `mem0.Memory`; untyped, since type checkers don't see its environment.
     """
@@ -104,9 +105,9 @@ def opened(folder: Path, dimensions: int) -> Iterator[Server]:
     os.environ |= {
         "MEM0_TELEMETRY": "False",
         "MEM0_DIR": str(folder / "mem0"),
-        "OPENAI_API_KEY": "none",  # its client wants one, and is never called
+        "OPENAI_API_KEY": "none",  # the OpenAI client requires a key, but is never called
     }
-    from mem0 import Memory  # here: it reads the environment when it is imported
+    from mem0 import Memory  # imported here: it reads the environment on import
 
     store = {
         "path": str(folder / "qdrant"),
@@ -124,7 +125,7 @@ def opened(folder: Path, dimensions: int) -> Iterator[Server]:
 
 def main(folder: str, dimensions: str) -> None:
     told = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what libraries print is no answer
+    os.dup2(2, 1)  # so that what libraries print is not taken for an answer
     for owner, name in ((socket.socket, "connect"), (socket, "getaddrinfo")):
         setattr(owner, name, refuse)
     with opened(Path(folder), int(dimensions)) as server:

@@ -1,4 +1,4 @@
-"""What is measured of a filled long-term memory; each function asks or stores, and counts."""
+"""Measures a filled long-term memory; each function recalls or stores, and returns figures."""
 
 import asyncio
 import time
@@ -31,13 +31,13 @@ from scripts.common.statistics import percentile, ratio, rounded_interval, summa
 DEADLINE_S = 0.010
 TYPED_S = 0.030
 AHEAD_S = 0.1
-"""Between the last partial transcript and the end of the turn."""
+"""Time between the last partial transcript and the end of the turn."""
 LEISURE_S = 5.0
-"""A deadline that cuts nothing short, where the whole work is to be timed."""
+"""A deadline that cuts nothing short, for timing the whole work."""
 BETWEEN_S = 0.06
-"""Between two questions: what one leaves running is not the next one's."""
+"""Pause between two questions, so that work left running by one is not counted in the next."""
 FULL = 0.85
-"""Of the window; more, and it would move at the next turn."""
+"""Share of the window that is filled; if it were fuller, it would move at the next turn."""
 STORED = 100
 BEST = 10
 
@@ -49,13 +49,13 @@ async def recalls(
     deadline_s: float = DEADLINE_S,
     ahead: bool = False,
 ) -> dict[str, Any]:
-    """As the voice loop recalls, encoding included. `misses`: the question's vector came too late,
-    and the words alone decided; `stand_in`: the stronger encoder's came too late, and the quick
-    one's decided; `late`: recalls that took longer than the deadline; `cpu_p50`: the processor's
-    time for one, which other programs hardly change.
+    """Recall as the voice loop does, encoding included. `misses` counts questions whose vector
+    came too late, so that only words decided; `stand_in` those for which the stronger encoder's
+    vector came too late, so that the fast one's decided; `late` the recalls that took longer than
+    the deadline. `cpu_p50` is the processor time of one recall, which other programs hardly change.
 
     Args:
-        ahead: its words were known before, as where the user was heard word by word.
+        ahead: each question's words are known beforehand, as if transcribed while spoken.
     """
     times, worked, misses, stand_in, brief = [], [], 0, 0, 0
     for question in asked:
@@ -84,7 +84,7 @@ async def recalls(
 
 @asynccontextmanager
 async def writing(llm: LanguageModel) -> AsyncIterator[None]:
-    """The language model writes without end, as while it answers."""
+    """The language model generates text without end, as it does while answering."""
 
     async def write() -> None:
         request = Generation([Message("user", "Tell me a very long story.")], max_tokens=400)
@@ -105,11 +105,11 @@ async def writing(llm: LanguageModel) -> AsyncIterator[None]:
 async def contexts(
     memory: UserMemory, llm: LanguageModel, settings: Settings, asked: Sequence[str]
 ) -> dict[str, Any]:
-    """Recall and the whole prompt, with a window that is nearly full and as many memories as may
-    be in it."""
+    """Time recall and building the whole prompt, with a window that is nearly full and as many
+    memories as the prompt may contain."""
     short_term = _full_window(llm, settings)
     recollection = TurnRecall(memory, short_term.shown)
-    short_term.prompt(asked[0])  # in a conversation each turn has been counted when it was said
+    short_term.prompt(asked[0])  # in a conversation, each turn is counted when it is said
     whole, built, worked, tokens, notes = [], [], [], [], []
     for question in asked:
         began = time.perf_counter()
@@ -149,9 +149,9 @@ def _full_window(llm: LanguageModel, settings: Settings) -> ShortTermMemory:
 
 
 async def storing(folder: Path, memory: UserMemory) -> dict[str, Any]:
-    """Keeping exchanges as the program does: `committed` is the transcript alone, `stored` all that
-    somebody waits for, `searchable` until a search has found it by its words, `embedded` until it
-    is in the table with its vector."""
+    """Time storing exchanges as the assistant does: `committed` covers only the transcript,
+    `stored` everything that the caller waits for, `searchable` lasts until a search has found the
+    exchange by its words, `embedded` until it is in the table with its vector."""
     transcript = _Noted.open(folder / "transcript.sqlite3")
     assert isinstance(transcript, _Noted)
     archive = Archive(transcript, memory)
@@ -185,7 +185,7 @@ async def storing(folder: Path, memory: UserMemory) -> dict[str, Any]:
 
 
 class _Noted(Transcript):
-    """Knows when its last exchange was committed."""
+    """A transcript that records when its last exchange was committed."""
 
     committed = 0.0
 
@@ -202,12 +202,13 @@ class _Noted(Transcript):
 
 
 def agreement(memory: UserMemory, encoder: QueryEncoder, facts: Sequence[Fact]) -> dict[str, float]:
-    """How near the index comes to looking at everything.
+    """How close the index comes to an exhaustive search.
 
     `nearest`: of the ten nearest by exact cosine, the share among the index's ten nearest. `same`:
     of the ten best when every memory is ranked, the share among ours. `R@10` counts the facts that
-    were asked for. What is average, above which the meaning of the turns around counts, is what it
-    is among the candidates: of all memories it would be another measure, and not another index.
+    were asked for. The mean cosine, above which the meaning of adjacent turns counts, is taken from
+    the candidates in both cases: the mean over all memories would change the measure, not the
+    index.
     """
     exact, ids = _all_vectors(memory, encoder.name)
     nearest, same, ours, all_ranked = 0, 0, 0, 0
@@ -255,13 +256,14 @@ def _all_vectors(memory: UserMemory, encoder: str) -> tuple[Any, list[str]]:
 async def beside(
     memory: UserMemory, encoder: QueryEncoder, rivals: Sequence[Rival], facts: Sequence[Fact]
 ) -> dict[str, Any]:
-    """The same questions to all, in an order that changes with each; encoding is in every time.
+    """Ask all stores the same questions, in an order that changes each time. Times include
+    encoding.
 
-    Ours runs to its end, without a deadline. A ratio above 1 says how many times longer the other
-    takes; its interval is a bootstrap over the questions.
+    Our search runs to its end, without a deadline. A ratio above 1 says how many times longer the
+    rival takes; its interval is a bootstrap over the questions.
 
     Args:
-        encoder: the rivals'; another instance than the memory's, so that no cache knows a question.
+        encoder: for the rivals; a separate instance, so that no cache of the memory's is used.
     """
     verbatim = {rival.name: _verbatim(rival, encoder, facts) for rival in rivals}  # warms them up
     times: dict[str, list[float]] = {"ours": [], **{rival.name: [] for rival in rivals}}
@@ -306,7 +308,7 @@ def _theirs(rival: Rival, encoder: QueryEncoder, question: str) -> tuple[float, 
 
 
 def _verbatim(rival: Rival, encoder: QueryEncoder, facts: Sequence[Fact]) -> float:
-    """The share of facts found by their own words: that it searches at all."""
+    """The share of facts found by their own words, which shows that the rival searches at all."""
     some = facts[:20]
     found = [rival.search(f.said, encoder.encode_query(f.said), BEST)[0] for f in some]
     return round(sum(f.row in rows for f, rows in zip(some, found, strict=True)) / len(some), 4)

@@ -1,9 +1,10 @@
 """Other stores, filled with the same rows and asked the same questions with the same vectors.
 
 LanceDB runs in this process, as it would in an application: its hybrid query (full text and
-vectors, fused by its own reciprocal rank reranker), both indexes built, without the filter by user
-that our queries have. mem0 runs in an environment of its own (requirements.txt beside this file),
-with its local Qdrant; what it takes is timed in there, so that the way there counts for nothing.
+vectors, fused by its own reciprocal rank reranker), with both indexes built, and without the filter
+by user that our queries have. mem0 runs in a separate environment (requirements.txt beside this
+file), with its local Qdrant. Its times are taken in its own process, so that sending requests to it
+doesn't count.
 """
 
 import json
@@ -28,9 +29,9 @@ from scripts.common.statistics import percentile
 
 SERVER = Path(__file__).with_name("mem0_server.py")
 ADDED = 100
-"""Rows that go into mem0 one by one, as an application adds them; the rest in batches."""
+"""Rows added to mem0 one by one, as an application would; the rest is added in batches."""
 GRAPH_FROM = 5_000
-"""Rows from which on LanceDB's vector index is faster than its exact search."""
+"""With at least this many rows, LanceDB's vector index is faster than its exact search."""
 
 Vector = NDArray[np.float32]
 
@@ -40,10 +41,10 @@ class Rival(Protocol):
 
     name: str
     filled: dict[str, Any]
-    """What filling it took."""
+    """What it took to fill the store: seconds, for mem0 also milliseconds per added row."""
 
     def search(self, text: str, vector: Vector, k: int) -> tuple[list[int], float]:
-        """Rows, best first, and milliseconds; without the time to encode the question."""
+        """The rows found, best first, and the milliseconds taken, without encoding the question."""
 
 
 class LanceHybrid:
@@ -83,7 +84,7 @@ class LanceHybrid:
 
 
 def _table(start: int, texts: list[str], vectors: NDArray[np.float32]) -> pa.Table:
-    """A batch of the rows from `start` on."""
+    """A batch of rows, starting with row `start`."""
     some = vectors[start : start + BATCH]
     column = pa.FixedSizeListArray.from_arrays(pa.array(some.ravel()), some.shape[1])
     rows = pa.array(range(start, start + len(some)))
@@ -95,7 +96,7 @@ class RivalEnded(NotMeasured):
 
 
 class Mem0:
-    """mem0 in a process of its own."""
+    """mem0 in a separate process."""
 
     name = "mem0"
 
@@ -128,13 +129,13 @@ class Mem0:
 
 @contextmanager
 def mem0(python: Path, folder: Path, filled: Filled, dimensions: int) -> Iterator[Mem0]:
-    """mem0, filled; its process ends with the block.
+    """Start and fill mem0; its process ends with the block.
 
     Args:
         python: the interpreter of the environment in which it is installed.
 
     Raises:
-        RivalEnded: it did not come up.
+        RivalEnded: mem0 did not start.
     """
     errors = folder / "errors.txt"
     with errors.open("w") as log:

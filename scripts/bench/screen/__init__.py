@@ -1,1 +1,1 @@
-"""The screen on a pseudo-terminal: its first frame, its longest frames, what it costs."""
+"""Measures the screen on a pseudo-terminal: its first frame, its longest frames, and its cost."""

@@ -1,8 +1,8 @@
-"""How long the screen's longest frames are, while thousands of memories scroll by and are searched.
+"""Measures the screen's longest frames while thousands of memories are scrolled and searched.
 
-The memories are in a process of their own, as the assistant's are; the screen draws for a terminal
-that only counts. A frame is one round of the screen's event loop in which something was painted:
-as long as it lasts, no key is heard.
+The memories are in a separate process, as the assistant's are; the screen draws to a terminal that
+only counts. A frame is one round of the screen's event loop in which something was painted; while
+it lasts, no key is handled.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ from ui.session.session import Ended, Heard
 SIZE = (120, 40)
 TICK_S = 0.001
 KEY_S = 0.04
-"""Between two keys: a key that is held down, or a fast typist."""
+"""Time between two keys, as from a key held down or a fast typist."""
 ROUNDS = 40
 WAIT_S = 60.0
 USER = "me"
@@ -42,7 +42,7 @@ SEARCHES = ("where did my sister move", "what does the dog like", "coffee or tea
 
 
 class Counting(HeadlessDriver):
-    """A terminal that takes everything at once."""
+    """A terminal that accepts all output at once."""
 
     painted = 0
 
@@ -67,34 +67,34 @@ class AtDoor:
         hear(MemoriesRead(0), datetime.now(UTC))
 
     def do(self, command: str) -> None:
-        """Nobody talks."""
+        """Do nothing, since there is no conversation."""
 
     def say(self, text: str) -> None:
-        """Nobody talks."""
+        """Do nothing, since there is no conversation."""
 
     async def ask(self, request: Request) -> list[Row]:
         return await asyncio.to_thread(self._asked, {"user": USER, **request})
 
     async def restart(self, settings: Settings) -> None:
-        """Nothing is changed."""
+        """Do nothing, since no setting changes."""
 
     async def close(self) -> None:
-        """The other process is the caller's."""
+        """Do nothing: the caller ends the other process."""
 
     def _asked(self, request: Request) -> list[Row]:
         answered = client.send_request(self._home.door, request)
         if answered is None:
-            raise StoreError("There is no door.")
+            raise StoreError("Nothing listens on the home's socket.")
         return list(answered)
 
 
 class Frames:
-    """How long the event loop's rounds are in which something is painted; milliseconds."""
+    """Milliseconds that the event loop's rounds take in which something is painted."""
 
     def __init__(self) -> None:
         self.taken: list[float] = []
         self.busy: list[float] = []
-        """Of the same rounds, what the processor worked for them, whoever else wanted it."""
+        """Processor time of the same rounds, which doesn't depend on other programs."""
 
     @asynccontextmanager
     async def watched(self) -> AsyncIterator[None]:
@@ -125,11 +125,11 @@ class Frames:
 
 
 def measure(rows: int) -> dict[str, Any]:
-    """Frames of scrolling and of searching, with so many memories."""
+    """Measure the frames of scrolling and searching with `rows` memories."""
     with TemporaryDirectory() as folder:
         home = Home(Path(folder) / "home").create()
         with _served(home, rows):
-            gc.freeze()  # as the command does
+            gc.freeze()  # as `assistant screen` does
             return asyncio.run(_measured(home, rows))
 
 
@@ -174,7 +174,7 @@ async def _scroll(app: AssistantScreen) -> None:
 
 
 async def _search(app: AssistantScreen) -> None:
-    """By recall, then letter by letter."""
+    """Search by recall first, then letter by letter."""
     for _ in range(2):
         for text in SEARCHES:
             app.simulate_key("slash")
@@ -196,7 +196,7 @@ async def _until(what: Callable[[], object]) -> None:
 
 @contextmanager
 def _served(home: Home, rows: int) -> Iterator[None]:
-    """A process that has so many memories, and answers for them."""
+    """Run a process that has `rows` memories and serves requests for them."""
     server = "scripts.bench.screen.memories_served"
     command = [sys.executable, "-m", server, str(home.root), str(rows)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as serving:

@@ -1,4 +1,4 @@
-"""What the screen costs: its starts, its silence, its speech, and the keys that it loses."""
+"""Measures the screen: how fast it starts, what it costs in silence and speech, and lost keys."""
 
 import json
 import sys
@@ -17,20 +17,20 @@ from scripts.common.program import Figures
 ROOM_S = 600
 STORY = "Tell me a very long story about a boat on the sea."
 READ = " 0 memories"
-"""They are read: what a start does last."""
+"""Shown once the memories have been read, which is the last step of a start."""
 SPEAKING = "▶ speaking"
 TYPING = "Type a turn"
 ANSWER_TOKENS = 400
 SPOKEN_S = 8.0
-"""Of an answer, at most: the shortest of the models write little more."""
+"""Measured part of a spoken answer; the smallest models write hardly longer answers."""
 KEYS = 200
 KEY_S = 0.03
-"""Between two keys: faster than anybody types."""
+"""Time between two keys, shorter than anybody needs for typing."""
 WATCHED = ("-m", "scripts.bench.screen.watched")
 
 
 def measured(folder: Path, profile: str, starts: int, silence_s: float, rows: int) -> Figures:
-    """Raises Ended: the screen did not come up, or did not do as it should."""
+    """All figures of the screen. Raises Ended: the screen did not start, or did not work."""
     room = quiet_room(folder / "room.wav", ROOM_S)
     flags = ["--profile", profile, "--input", str(room)]
     flags += ["--set", f"llm.max_answer_tokens={ANSWER_TOKENS}", "--set", "llm.temperature=0"]
@@ -66,7 +66,7 @@ def starting(home: Path, flags: Sequence[str], starts: int) -> Figures:
 
 
 def over(screen: OnTerminal, length_s: float) -> Figures:
-    """What the next seconds cost."""
+    """What the screen costs in the next `length_s` seconds."""
     began, before, drawn = time.monotonic(), screen.cpu_seconds(), screen.drawn_bytes
     time.sleep(length_s)
     took = time.monotonic() - began
@@ -79,14 +79,14 @@ def over(screen: OnTerminal, length_s: float) -> Figures:
 
 
 def say(screen: OnTerminal, text: str) -> None:
-    """A typed turn."""
+    """Type a turn and send it."""
     screen.press("i")
     screen.wait_for(TYPING)
     screen.press(f"{text}\r")
 
 
 def typing(folder: Path, flags: Sequence[str]) -> Figures:
-    """What arrives of many keys while an answer is written and spoken."""
+    """Count how many of many keys arrive while an answer is written and spoken."""
     text = "".join(Random(1).choices("abcdefghijklmnopqrstuvwxyz", k=KEYS))
     file = folder / "notes.json"
     with on_terminal(folder / "home", flags, (*WATCHED, str(file))) as screen:
@@ -101,7 +101,7 @@ def typing(folder: Path, flags: Sequence[str]) -> Figures:
         ended = time.monotonic()
         answering = len(screen.turns()) == before
         screen.press("\r")
-        screen.wait_for(TYPING, since=ended)  # it is sent, and the line empty again
+        screen.wait_for(TYPING, since=ended)  # the text is sent, and the line is empty again
         screen.finish()
     notes = json.loads(file.read_text(encoding="utf-8"))
     meanwhile = [late for moment, late in notes["gaps"] if began <= moment <= ended]

@@ -1,8 +1,8 @@
-"""A process that is full of memories, and answers for them at the door of its home.
+"""Fills a home with memories and serves requests for them on the home's socket.
 
     python -m scripts.bench.screen.memories_served HOME ROWS
 
-Prints a line when it is ready, and ends when its input does.
+Prints a line when it is ready, and ends when its standard input ends.
 """
 
 import sys
@@ -19,7 +19,7 @@ from scripts.bench.filling import USER, fill
 
 
 def serve(home: Home, rows: int) -> None:
-    """Until standard input ends."""
+    """Serve `rows` memories until standard input ends."""
     settings = Settings()
     encoder = profile_encoder(settings)
     encoder.load()

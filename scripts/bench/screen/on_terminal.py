@@ -1,4 +1,4 @@
-"""The screen as its user opens it, on a pseudo-terminal that takes all that is drawn."""
+"""Opens the screen as its user does, on a pseudo-terminal that reads everything drawn."""
 
 import fcntl
 import os
@@ -35,13 +35,13 @@ from scripts.common.assistant_process import (
 SIZE = (120, 40)
 """Columns and lines."""
 FIRST_FRAME = ("2 Memory", "Conversation", "Latency", "Help")
-"""Words of the tabs, of panes and of the last line: where all are painted, a frame is."""
+"""Words in the tabs, in panes and in the last line; once all are painted, the frame is complete."""
 LISTENING = "● listening"
 QUIT = "\x11"
 
 
 class OnTerminal:
-    """A running `assistant screen`. Words are found where they are drawn in one piece."""
+    """A running `assistant screen`. Words are found only if they are drawn in one piece."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", terminal: int, home: Path) -> None:
         self.started = time.monotonic()
@@ -55,10 +55,11 @@ class OnTerminal:
         self._reader.start()
 
     def wait_for(self, words: str, since: float = 0.0, patience_s: float = PATIENCE_S) -> float:
-        """When these words were drawn, of what was drawn after `since`; both `time.monotonic`.
+        """Wait for these words among everything drawn after `since`; return when they were drawn.
+        Both times are of `time.monotonic`.
 
         Raises:
-            Ended: they were not, or the screen ended before.
+            Ended: the words were not drawn in time, or the screen ended first.
         """
         deadline = time.monotonic() + patience_s
         with self._more:
@@ -74,19 +75,19 @@ class OnTerminal:
                 self._more.wait(min(left, 1.0))
 
     def first_frame(self) -> float:
-        """When all of it was painted. Raises as `wait_for`."""
+        """When the whole first frame was painted. Raises what `wait_for` raises."""
         return max(map(self.wait_for, FIRST_FRAME))
 
     def press(self, keys: str) -> None:
-        """As a terminal sends them."""
+        """Send keys as a terminal does."""
         os.write(self._terminal, keys.encode())
 
     def turns(self) -> list[dict[str, Any]]:
-        """Those that are over."""
+        """The turns that are over."""
         return turns_in(self.home)
 
     def wait_turns(self, count: int, patience_s: float = PATIENCE_S) -> None:
-        """Until so many turns are over. Raises Ended: they are not."""
+        """Wait until `count` turns are over. Raises Ended: fewer were over in time."""
         deadline = time.monotonic() + patience_s
         while len(self.turns()) < count:
             if time.monotonic() > deadline or self._process.poll() is not None:
@@ -100,12 +101,12 @@ class OnTerminal:
         return self._cost(memory_mb)
 
     def finish(self) -> None:
-        """Leave it as its user does. Raises Ended: it did not end, or failed."""
+        """Quit the screen as its user does. Raises Ended: it did not end, or it failed."""
         self.press(QUIT)
         has_ended_well(self._process)
 
     def close(self) -> None:
-        """When the program has ended."""
+        """Close the terminal; call it once the program has ended."""
         self._reader.join(END_S)
         os.close(self._terminal)
 
@@ -120,7 +121,7 @@ class OnTerminal:
         while True:
             try:
                 data = os.read(self._terminal, 1 << 16)
-            except OSError:  # the other side was closed
+            except OSError:  # the screen's side was closed
                 data = b""
             with self._more:
                 if data:
@@ -135,10 +136,10 @@ class OnTerminal:
 def on_terminal(
     home: Path, arguments: Sequence[str], start: Sequence[str] = ("-m", "ui.commands.main")
 ) -> Iterator[OnTerminal]:
-    """Open the screen; it is ended, with all its processes, when the block is left.
+    """Open the screen, and end it with all its processes when the block is left.
 
     Args:
-        start: what Python runs.
+        start: arguments for Python that start the program.
     """
     terminal, inside = pty.openpty()
     fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", SIZE[1], SIZE[0], 0, 0))
@@ -164,6 +165,6 @@ def on_terminal(
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-        psutil.wait_procs(below, END_S)  # they end when the screen has
+        psutil.wait_procs(below, END_S)  # they end after the screen
         os.close(inside)
         opened.close()

@@ -1,9 +1,10 @@
-"""`assistant` with a pulse on the screen's event loop: how long nothing was drawn or heeded.
+"""Runs `assistant` with a heartbeat that records how long the screen's event loop was blocked.
 
     python -m scripts.bench.screen.watched NOTES screen …
 
-When it is left NOTES holds a JSON object: `gaps`, pauses of the loop of more than 20 ms as
-[when, ms] by `time.monotonic`; `typed`, the lines that were typed and sent.
+When the screen is closed, a JSON object is written to NOTES: `gaps`, pauses of the loop of more
+than 20 ms as [when, ms], with `when` from `time.monotonic`; and `typed`, the lines that were typed
+and sent.
 """
 
 import asyncio
@@ -22,7 +23,7 @@ LEAST_MS = 20.0
 
 
 class Watched(app.AssistantScreen):
-    """Notes when its event loop was not free."""
+    """A screen that records when its event loop was blocked."""
 
     gaps: list[tuple[float, float]]
     typed: list[str]

@@ -1,1 +1,1 @@
-"""From the end of speech to the first sound: two systems, the same recordings, in turns."""
+"""Compares two systems alternately on the same recordings, from end of speech to first sound."""

@@ -1,7 +1,7 @@
-"""The assistant with work between utterances that never ends, beside itself without any.
+"""Compares the assistant during endless idle work with the assistant without idle work.
 
-The same command on copies of one home: in one of them the language model judges facts whenever it
-is quiet, in the other nothing is done between utterances.
+The same command runs on two copies of one home: in one, the language model judges facts whenever
+it is quiet; in the other, nothing is done between utterances.
 """
 
 import shutil
@@ -21,23 +21,23 @@ from scripts.common.rows import Keep
 
 ARMS = ("without", "idle")
 EXCHANGES = 300
-"""More than are worked on in one session."""
+"""Exchanges without facts, more than one session can process."""
 PAUSE_S = 4.0
-"""Of silence before each clip: idle work has begun again by then."""
+"""Silence before each clip, in which idle work begins again."""
 
 
 class NothingPending(NotMeasured):
-    """There was no work between utterances, or it came to its end."""
+    """A session had no idle work, or finished all of it."""
 
 
 def paired(
     clips: Sequence[Clip], profile: str, folder: Path, keep: Keep
 ) -> tuple[list[Pair], list[int]]:
-    """The pairs, and of how many exchanges something was made in each session.
+    """The pairs, and for each session the number of exchanges that idle work processed.
 
     Raises:
-        Ended: a session did not come up, or did not end as it should.
-        NothingPending: one is no comparison.
+        Ended: a session did not start, or did not end as it should.
+        NothingPending: a session without unfinished idle work can't be compared.
     """
     template = Home(folder / "template").create()
     fill(template, profile, EXCHANGES)
@@ -47,12 +47,12 @@ def paired(
 
 
 def figures(pairs: Sequence[Pair], made: Sequence[int], seed: int) -> dict[str, Any]:
-    """A ratio above 1 says that with idle work pending it takes longer."""
+    """All figures; a ratio above 1 says that an answer takes longer with idle work."""
     return two_arms.figures(pairs, ARMS, seed) | {"made_in_sessions": list(made)}
 
 
 def table(found: dict[str, Any]) -> str:
-    """For a person."""
+    """The figures as text for a person."""
     made = found["made_in_sessions"]
     told = f"exchanges worked on in {len(made)} sessions: {sum(made)} of {EXCHANGES * len(made)}"
     return f"{two_arms.table(found, ARMS)}\n{told}"

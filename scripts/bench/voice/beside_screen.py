@@ -1,6 +1,6 @@
-"""The assistant with its screen open, beside itself headless: the same recordings, in turns.
+"""Compares the assistant with and without its screen, alternately on the same recordings.
 
-Both are the command as its user starts it: `assistant talk --json`, and `assistant screen` on a
+Both run as a user starts them: `assistant talk --json`, and `assistant screen` on a
 pseudo-terminal.
 """
 
@@ -17,29 +17,29 @@ from scripts.common.rows import Keep
 
 ARMS = ("headless", "screen")
 TURN_S = 20.0
-"""The longest that one takes, starting included."""
+"""The longest time for one turn, including the start."""
 
 
 def paired(clips: Sequence[Clip], profile: str, folder: Path, keep: Keep) -> list[Pair]:
-    """Raises Ended: one of them did not come up, or did not end as it should."""
+    """The pairs of times. Raises Ended: a session did not start, or did not end as it should."""
     runs = dict(zip(ARMS, (headless, _on_screen), strict=True))
     return two_arms.paired(clips, runs, profile, folder, keep)
 
 
 def figures(pairs: Sequence[Pair], seed: int) -> dict[str, Any]:
-    """A ratio above 1 says that with the screen open it takes longer."""
+    """All figures; a ratio above 1 says that an answer takes longer with the screen open."""
     return two_arms.figures(pairs, ARMS, seed)
 
 
 def table(found: dict[str, Any]) -> str:
-    """For a person."""
+    """The figures as text for a person."""
     return two_arms.table(found, ARMS)
 
 
 def _on_screen(home: Path, flags: Sequence[str], turns: int) -> None:
-    from scripts.bench.screen.on_terminal import on_terminal  # where there are pseudo-terminals
+    from scripts.bench.screen.on_terminal import on_terminal  # needs pseudo-terminals
 
     with on_terminal(home, flags) as screen:
-        with suppress(Ended):  # then the clips of this session can't be compared
+        with suppress(Ended):  # without the turns, this session's clips aren't compared
             screen.wait_turns(turns, TURN_S * turns)
         screen.finish()

@@ -1,7 +1,7 @@
-"""What the assistant is compared with, clip by clip: stock pipecat, or itself in another way.
+"""Compares the assistant, clip by clip, with stock pipecat or with another variant of itself.
 
-A comparison takes the clips, the name of a profile, the seed of its intervals and where to keep
-each clip's row; it gives the figures.
+A comparison takes the clips, the name of a profile, the seed for its intervals and a function that
+stores each clip's row; it returns the figures.
 """
 
 import asyncio
@@ -29,15 +29,15 @@ from scripts.common.program import Figures
 from scripts.common.rows import Keep
 
 TEMPERATURE = 0.0
-"""The same words are answered alike, so that the answers' first sentences don't add noise."""
+"""With 0, the same words get the same answer, so that different first sentences add no noise."""
 BETWEEN_S = 0.3
 
 
 def models_of(settings: Settings, context_tokens: int) -> Models:
-    """The files of the profile, for the stock pipeline.
+    """The profile's model files, for the stock pipeline.
 
     Raises:
-        ModelError: one is not there.
+        ModelError: a file is missing.
     """
     shop = select_models(settings)
     return Models(
@@ -53,7 +53,7 @@ def models_of(settings: Settings, context_tokens: int) -> Models:
 
 
 async def against_stock(clips: Sequence[Clip], profile: str, seed: int, keep: Keep) -> Figures:
-    """Ours beside stock pipecat."""
+    """Compare the assistant with stock pipecat."""
     settings = settings_for(profile, TEMPERATURE)
     async with _ours(settings) as (ours, _, stack):
         stock = Stock(models_of(settings, ours.context_tokens))
@@ -66,7 +66,7 @@ async def against_stock(clips: Sequence[Clip], profile: str, seed: int, keep: Ke
 async def against_forgetful(
     clips: Sequence[Clip], profile: str, seed: int, keep: Keep, *, memories: int
 ) -> Figures:
-    """Ours with memories beside ours without."""
+    """Compare the assistant with memories and without."""
     settings = settings_for(profile, TEMPERATURE)
     async with _ours(settings) as (ours, home, stack):
         ours.name = "off"
@@ -78,7 +78,7 @@ async def against_forgetful(
 
 
 async def against_headless(clips: Sequence[Clip], profile: str, seed: int, keep: Keep) -> Figures:
-    """The command with its screen beside the one without."""
+    """Compare the command with its screen and without."""
     finished = [clip for clip in clips if clip.finished]
     with tempfile.TemporaryDirectory() as place:
         pairs = await asyncio.to_thread(beside_screen.paired, finished, profile, Path(place), keep)
@@ -86,7 +86,7 @@ async def against_headless(clips: Sequence[Clip], profile: str, seed: int, keep:
 
 
 async def against_idle(clips: Sequence[Clip], profile: str, seed: int, keep: Keep) -> Figures:
-    """The command with idle work pending beside the one without."""
+    """Compare the command with idle work pending and without."""
     finished = [clip for clip in clips if clip.finished]
     with tempfile.TemporaryDirectory() as place:
         pairs, made = await asyncio.to_thread(
@@ -97,7 +97,7 @@ async def against_idle(clips: Sequence[Clip], profile: str, seed: int, keep: Kee
 
 @asynccontextmanager
 async def _ours(settings: Settings) -> AsyncIterator[tuple[Ours, Home, AsyncExitStack]]:
-    """Loaded, and its home; what is pushed on the stack ends before it."""
+    """The loaded assistant, its home, and a stack; what is pushed on the stack ends before it."""
     async with AsyncExitStack() as stack:
         home = Home(Path(stack.enter_context(tempfile.TemporaryDirectory())) / "home").create()
         ours = Ours(home, settings)
@@ -107,8 +107,9 @@ async def _ours(settings: Settings) -> AsyncIterator[tuple[Ours, Home, AsyncExit
 
 
 async def paired(clips: Sequence[Clip], systems: tuple[System, System], keep: Keep) -> list[Pair]:
-    """Say every clip to both, to the first one first on every other one. The first clip warms both
-    up. The first is `ours` of each pair, the second what it is compared with."""
+    """Play every clip to both systems, which take turns in going first. The first clip is also
+    played beforehand, to warm both up. In each pair, `ours` is the first system, `stock` the
+    second."""
     for system in systems:
         await system.hear(clips[0])
     pairs = []

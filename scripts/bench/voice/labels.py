@@ -1,7 +1,7 @@
-"""Recordings to measure with, and where the speech in them ends.
+"""Reads recordings to measure with, and labels where the speech in them ends.
 
-The end of speech is labelled off-line from the sound alone, before anything listens to it, so that
-every system is held to the same moment. Where a manifest gives the end, that is taken instead.
+The end of speech is labelled in advance, from the sound only, so that every system is measured
+from the same moment. If a manifest gives the end, that is used instead.
 """
 
 from dataclasses import dataclass
@@ -19,26 +19,26 @@ from scripts.common.word_errors import TAGS
 
 FRAME_S = 0.01
 BELOW_PEAK_DB = 32.0
-"""Speech is no more than this below the loud frames: weak final consonants are about -30 dB."""
+"""Speech is at most this far below the loud frames: weak final consonants are at about -30 dB."""
 ABOVE_FLOOR_DB = 10.0
-"""And at least this above the recording's own noise."""
+"""Speech is at least this far above the recording's own noise."""
 LEAST_CONTRAST_DB = 12.0
 """In loud noise the threshold stays this far below the peak; otherwise all would be silence."""
 RUN_FRAMES, RUN_LOUD = 5, 3
-"""Of the last 5 frames 3 must be loud: a click is not speech."""
+"""3 of the last 5 frames must be loud, since a click is not speech."""
 SUFFIXES = frozenset({".wav", ".flac", ".ogg", ".mp3", ".aiff"})
 
 
 @dataclass(frozen=True, slots=True)
 class Clip:
-    """A recording. `speech_end_s` counts from its first sample; `text` is None where unknown."""
+    """A recording. `speech_end_s` counts from its first sample; `text` is None if unknown."""
 
     name: str
     samples: Samples
     speech_end_s: float
     text: str | None
     finished: bool
-    """False where the speaker was going to go on."""
+    """False if the speaker meant to continue."""
 
     @property
     def seconds(self) -> float:
@@ -48,13 +48,14 @@ class Clip:
 def end_of_speech(samples: Samples) -> float:
     """Seconds until the last sound that is loud enough to be speech.
 
-    Frames of 10 ms, without their mean; the peak is their 95th percentile, the floor their 5th.
+    Levels are taken of frames of 10 ms, without their mean; the peak is their 95th percentile, the
+    floor their 5th.
 
     Args:
-        samples: 16 kHz mono, with speech in it.
+        samples: 16 kHz mono, containing speech.
 
     Raises:
-        ValueError: there is no sound in it.
+        ValueError: the recording contains no sound.
     """
     levels = _frame_levels(samples)
     if not len(levels) or float(np.max(levels)) <= SILENT_DB:
@@ -72,7 +73,7 @@ SILENT_DB = -99.0
 
 
 def _frame_levels(samples: Samples) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """dB below full scale of each whole frame, at least -100."""
+    """The level of each whole frame relative to full scale, in dB, at least -100."""
     size = int(FRAME_S * STT_SAMPLE_RATE)
     count = len(samples) // size
     frames = samples[: count * size].astype(np.float64).reshape(count, size)
@@ -82,16 +83,16 @@ def _frame_levels(samples: Samples) -> np.ndarray[tuple[int], np.dtype[np.float6
 
 
 def read_clips(folder: Path) -> list[Clip]:
-    """The spoken recordings of a folder: by its manifest.jsonl, or all of its audio files.
+    """The recordings of speech in a folder: those in its manifest.jsonl, or all its audio files.
 
-    A manifest holds one object a line: `file`, and where known `kind` ("speech" or else left
-    out), `text`, `end_of_turn` (false: an unfinished phrase) and `vad_segments` ([start, end] in
-    seconds).
+    A manifest holds one object per line: `file`, and if known `kind` (recordings of any kind but
+    "speech" are left out), `text`, `end_of_turn` (false: an unfinished phrase) and `vad_segments`
+    ([start, end] in seconds).
 
     Raises:
         FileNotFoundError: there is no recording.
-        RecordingUnreadable: one of them is not audio.
-        InputUnusable: the manifest is in another form, or a recording holds no sound.
+        RecordingUnreadable: a file is not audio.
+        InputUnusable: the manifest has a different form, or a recording contains no sound.
     """
     manifest = folder / "manifest.jsonl"
     if manifest.is_file():
@@ -123,13 +124,14 @@ def _from_row(folder: Path, row: dict[str, Any]) -> Clip:
 
 
 def without_commands(clips: list[Clip]) -> list[Clip]:
-    """Without those whose words are a spoken command, such as "stop": there is nothing to answer,
-    and whoever has no such command answers all the same."""
+    """The clips whose words are not a spoken command such as "stop". A command needs no answer, but
+    a system without spoken commands would answer it."""
     return [clip for clip in clips if clip.text is None or recognise(clip.text) is None]
 
 
 def choose(clips: list[Clip], limit: int | None, seed: int) -> list[Clip]:
-    """In random order; of a limited number a quarter are unfinished ones, where there are any."""
+    """Clips in random order; if `limit` cuts them, up to a quarter of them are unfinished
+    phrases."""
     order = Random(seed)
     shuffled = order.sample(clips, len(clips))
     if limit is None or limit >= len(clips):

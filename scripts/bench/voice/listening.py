@@ -1,7 +1,7 @@
-"""What both systems are measured with: one loudspeaker, one microphone, one set of notes.
+"""The loudspeaker, microphone and notes with which both systems are measured.
 
-All times are `time.monotonic()` while a clip runs, and milliseconds from the labelled end of its
-speech once it is over.
+While a clip plays, all times are of `time.monotonic()`; afterwards they are milliseconds from the
+labelled end of its speech.
 """
 
 import asyncio
@@ -19,22 +19,22 @@ from scripts.bench.voice.labels import Clip
 LEAD_IN_S = 1.0
 """Room noise before a clip, in which the voice detectors settle."""
 GIVE_UP_S = 8.0
-"""From the end of speech; past it a clip counts as unanswered."""
+"""A clip not answered this long after the end of speech counts as unanswered."""
 LATEST_BEGIN_S = 30.0
-"""By then a pipeline has started."""
+"""The longest time that a pipeline may take to start."""
 LISTEN_ON_S = 0.8
-"""After the first audio: whether what was left of the clip becomes a turn of its own."""
+"""Listening goes on this long after the first audio: the rest of the clip may become a turn."""
 CUT_OFF_S = 1.5
-"""A turn that is taken for over within this time of the end of an unfinished phrase is cut off."""
+"""A turn is cut off if it ends within this time after the end of an unfinished phrase."""
 AUDIBLE = 164
-"""Amplitude of a sample that can be heard: -46 dB below full scale."""
+"""Amplitude of a sample that can be heard: 46 dB below full scale."""
 PAUSE_S = 0.3
 """Silence after which sound counts as a new onset."""
 POLL_S = 0.02
 
 
 class TimedLoudspeaker(NullLoudspeaker):
-    """Takes sound at a device's pace, and knows when each stretch of it began to be audible."""
+    """Plays sound at a device's pace, and records when each stretch of it became audible."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ class TimedLoudspeaker(NullLoudspeaker):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """When a turn was taken for over, and what was understood."""
+    """When the system decided that a turn was over, and the text it understood."""
 
     decided: float
     text: str
@@ -68,15 +68,15 @@ class Notes:
     stages: dict[str, float] = field(default_factory=dict)
 
     def stamp(self, stage: str) -> None:
-        """`stage` began now, unless it already did."""
+        """Record that `stage` begins now, unless it began before."""
         self.stages.setdefault(stage, time.monotonic())
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a system made of a clip. Times in milliseconds from the end of the speech.
+    """How a system reacted to a clip. Times are milliseconds from the end of the speech.
 
-    `stages` only hold what led to `first_audio_ms`.
+    `stages` holds only the stages that led to `first_audio_ms`.
     """
 
     first_audio_ms: float | None
@@ -85,27 +85,28 @@ class Outcome:
 
     @property
     def text(self) -> str:
-        """All that was understood, in however many turns."""
+        """The understood text of all turns."""
         return " ".join(text for _, text in self.turns)
 
     @property
     def split(self) -> bool:
-        """A turn ended before the speech did, or the clip became more than one."""
+        """Whether a turn ended before the speech did, or the clip became more than one turn."""
         return len(self.turns) > 1 or any(decided < 0 for decided, _ in self.turns)
 
     @property
     def cut_off(self) -> bool:
-        """A turn was over within CUT_OFF_S of the end: for an unfinished phrase, too soon."""
+        """Whether a turn ended within CUT_OFF_S of the end, which is too soon for an unfinished
+        phrase."""
         return any(decided <= CUT_OFF_S * 1000 for decided, _ in self.turns)
 
     @property
     def latency_ms(self) -> float | None:
-        """First audio, where it answers the whole clip."""
+        """Time of the first audio if it answers the whole clip, otherwise None."""
         return None if self.split else self.first_audio_ms
 
 
 class System(Protocol):
-    """One of the two that are compared."""
+    """One of the two systems that are compared."""
 
     name: str
 
@@ -113,10 +114,10 @@ class System(Protocol):
         """Load the models and warm them up."""
 
     async def hear(self, clip: Clip) -> Outcome:
-        """A fresh conversation in which `clip` is said; ends when the answer has begun."""
+        """Play `clip` in a new conversation, which ends when the answer has begun."""
 
     async def close(self) -> None:
-        """End, with all processes."""
+        """End the system with all its processes."""
 
 
 def microphone(clip: Clip) -> FileMicrophone:
@@ -129,7 +130,7 @@ async def answer_to(
     """Wait for the answer to a clip that is being played.
 
     Returns:
-        When its speech ended, and when the first sound after that began; None where none came.
+        When the clip's speech ended, and when the first sound after that began, None if none came.
 
     Raises:
         TimeoutError: the clip did not begin to play.
@@ -164,7 +165,7 @@ def outcome(notes: Notes, ended: float, onset: float | None) -> Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """What both run on: the same files, the same window, the same prompt and limits."""
+    """The files, window, prompt and limits that both systems share."""
 
     recogniser: Path
     language_model: Path

@@ -1,7 +1,7 @@
-"""The assistant itself, as `assistant.app` composes it, on the bench's microphone and loudspeaker.
+"""The assistant, as `assistant.app` composes it, with the benchmark's microphone and loudspeaker.
 
-The models are loaded once; of every conversation the loop, the history and the detectors are new.
-How fast the model reads is handed on, as it is from one turn to the next.
+The models are loaded once; each conversation has a new loop, history and detectors. The measured
+reading speed of the model is passed on from one conversation to the next, as between turns.
 """
 
 import asyncio
@@ -39,10 +39,10 @@ LEDGER_STAGES = ("transcript", "turn_decided", "recall", "first_token")
 
 
 class NoteTaker:
-    """Folds the assistant's events and the calls of its models into notes.
+    """Turns the assistant's events into notes.
 
-    The events count their times from the end of speech as the assistant itself detects it, which
-    the label may contradict; the moment at which the voice began is known on both clocks.
+    Times in the events count from the end of speech that the assistant detects, which may differ
+    from the label. The moment at which the voice began is known on both clocks, and links them.
     """
 
     def __init__(self, notes: Notes) -> None:
@@ -71,7 +71,7 @@ class NoteTaker:
 
 
 class Probe:
-    """Times the calls of a session's models: (began, had its first result) on the same clock."""
+    """Times the calls of a session's models, as (begin, first result) on the clock of the notes."""
 
     def __init__(self, models: ModelSet) -> None:
         self.transcriptions: list[tuple[float, float]] = []
@@ -84,11 +84,12 @@ class Probe:
         self.clauses.clear()
 
     def note(self, notes: Notes) -> None:
-        """Of the answer that was heard: its words' transcription, and its first clause."""
+        """Note when the answered words were transcribed and the answer's first clause was
+        spoken."""
         transcript = notes.stages.get("transcript")
         if transcript is None:
             return
-        # A mark is stamped on the event loop, a moment after the call has returned.
+        # A stage is stamped on the event loop, a moment after the call has returned.
         heard = [call for call in self.transcriptions if call[1] <= transcript + SAME_S]
         if heard:
             notes.stages["transcription_began"] = heard[-1][0]
@@ -132,7 +133,7 @@ class Ours:
         self._probe: Probe | None = None
         self._reads: list[tuple[int, float]] = []
         self.recaller: Callable[[ShortTermMemory], Recaller | None] = lambda _: None
-        """Of the next conversation."""
+        """Makes the recaller of the next conversation."""
 
     async def load(self) -> None:
         self._models = await load_models(
@@ -195,7 +196,7 @@ class Ours:
 
 
 def settings_for(profile: str, temperature: float) -> Settings:
-    """The defaults, without the chime: it would be the first sound."""
+    """The default settings without the chime, which would be the first sound."""
     return Settings.model_validate(
         {
             "general": {"profile": profile, "sounds": False},

@@ -1,4 +1,4 @@
-"""From outcomes to figures: latencies, word error, turns that were cut off or split."""
+"""Turns outcomes into figures: latencies, word error rate, turns that were cut off or split."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,15 +19,15 @@ STAGES = (
     "clause_spoken",
     "first_audio",
 )
-"""In the order of the path. `voice_stopped`: ours, the end of speech as it detects it; stock, its
-detector's word, which comes after 0.2 s of silence. `clause_written` is when the voice is asked
-for the first clause, `clause_spoken` when it has it."""
+"""Stages in order of time. `voice_stopped` is for ours the detected end of speech; for stock, the
+moment at which its detector reports the end, after 0.2 s of silence. `clause_written` is when the
+voice is asked for the first clause, `clause_spoken` when it has synthesised the clause."""
 WITHIN_S = (1.0, 1.5, 2.0, 3.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What both made of one clip."""
+    """The outcomes of both systems for one clip."""
 
     clip: Clip
     ours: Outcome
@@ -38,13 +38,13 @@ class Pair:
 
     @property
     def comparable(self) -> bool:
-        """A finished phrase that both answered as one turn."""
+        """Whether the clip is a finished phrase that both systems answered as one turn."""
         both = (self.ours.latency_ms, self.stock.latency_ms)
         return self.clip.finished and None not in both
 
 
 def word_errors(clip: Clip, outcome: Outcome) -> tuple[int, int]:
-    """Errors and words of what was understood of a clip, in however many turns."""
+    """The number of word errors in the understood text of a clip, and of words in its true text."""
     if clip.text is None:
         return 0, 0
     reference = normalised(clip.text, spelled=not clip.text.isupper())
@@ -52,7 +52,7 @@ def word_errors(clip: Clip, outcome: Outcome) -> tuple[int, int]:
 
 
 def word_error_rate(pairs: Sequence[Pair], name: str) -> float | None:
-    """Per cent, over all words of all clips."""
+    """Word errors in per cent of all words of all clips."""
     counts = [word_errors(pair.clip, pair.of(name)) for pair in pairs]
     words = sum(count for _, count in counts)
     return 100 * sum(errors for errors, _ in counts) / words if words else None
@@ -98,15 +98,15 @@ def of_system(pairs: Sequence[Pair], name: str, seed: int) -> dict[str, Any]:
 
 
 def _decisions(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """When unfinished phrases were taken for over: `cut_offs` alone would not tell a wait that is
-    just longer than its limit from one that is long enough to go on."""
+    """When unfinished phrases were judged to be over. `cut_offs` alone would not distinguish a wait
+    that is just longer than its limit from one that is long enough for the speaker to continue."""
     moments = [min(decided for decided, _ in each.turns) for each in outcomes if each.turns]
     within = {f"{limit:g}_s": sum(m <= limit * 1000 for m in moments) for limit in WITHIN_S}
     return {"p50": rounded(percentile(moments, 50)), "within": within}
 
 
 def figures(pairs: Sequence[Pair], seed: int) -> dict[str, Any]:
-    """All that was found, with bootstrap 95 % intervals over the clips."""
+    """All figures, with bootstrap 95 % intervals over the clips."""
 
     def speedup(q: float) -> Callable[[Sequence[Pair]], float | None]:
         return lambda drawn: ratio(latency(drawn, "stock", q), latency(drawn, "ours", q))
@@ -128,7 +128,8 @@ def figures(pairs: Sequence[Pair], seed: int) -> dict[str, Any]:
 
 
 def first_audio(found: dict[str, Any], names: Sequence[str]) -> str:
-    """The times of two systems, for a person, and how many times longer the second takes."""
+    """The times of two systems as text for a person, with how many times longer the second
+    takes."""
     lines = [f"{'first audio, ms':18}{'p50':>8}{'p95':>8}"]
     for name in names:
         times = found[name]["first_audio_ms"]
@@ -165,7 +166,7 @@ def table(found: dict[str, Any]) -> str:
     ):
         lines.append(f"{title:28}{ours[key]!s:>18}{stock[key]!s:>20}")
     waits = [system["unfinished_decided_ms"]["within"] for system in (ours, stock)]
-    lines.append(f"unfinished phrases over within: ours {waits[0]}, stock {waits[1]}")
+    lines.append(f"unfinished phrases judged over within: ours {waits[0]}, stock {waits[1]}")
     for q in (50, 95):
         bounds = found[f"ratio_p{q}_interval"]
         lines.append(f"stock / ours at p{q}: {found[f'ratio_p{q}']} (95 %: {bounds})")

@@ -1,9 +1,9 @@
 """The stock pipeline: pipecat's own services with their defaults, as its examples compose them.
 
-What is set is what it needs to run on this machine's models at all, what makes the comparison one
-of like with like (prompt, answer length, temperature, threads of the language model), and nothing
-else: default turn strategies, voice detection, time-outs and rates. Of every conversation the
-pipeline is new; the weights are loaded once and handed to the constructors of the services.
+The only settings are those that the pipeline needs to run on this machine's models at all, and
+those that make the comparison fair: prompt, answer length, temperature, and threads of the language
+model. Turn strategies, voice detection, time-outs and rates are the defaults. Each conversation has
+a new pipeline; the weights are loaded once and passed to the constructors of the services.
 """
 
 import asyncio
@@ -69,12 +69,12 @@ from scripts.bench.voice.listening import (
 
 ROOT = Path(__file__).resolve().parents[3]
 COMPUTE_TYPE = "int8"
-"""What one sets on a CPU; the files hold 16-bit weights."""
+"""The usual setting for a CPU; the files hold 16-bit weights."""
 WARM_UP = "Hello."
 
 
 class RecordingInput(BaseInputTransport):
-    """Feeds a recording, at its own pace, as a sound device would."""
+    """Feeds a recording in real time, as a sound device would."""
 
     def __init__(self, params: TransportParams, source: FileMicrophone) -> None:
         super().__init__(params)
@@ -113,7 +113,7 @@ class RecordingInput(BaseInputTransport):
 
 
 class LoudspeakerOutput(BaseOutputTransport):
-    """Plays on the loudspeaker that the other system has too."""
+    """Plays on the same kind of loudspeaker as the assistant under test."""
 
     def __init__(self, params: TransportParams, loudspeaker: TimedLoudspeaker) -> None:
         super().__init__(params)
@@ -139,9 +139,9 @@ class LoudspeakerOutput(BaseOutputTransport):
 
 
 class NoteTaker(BaseObserver):
-    """Writes down when the frames that matter were first pushed.
+    """Notes when the relevant frames were first pushed.
 
-    A new turn begins the later stages anew, so that they are those of the last one.
+    A new turn resets the later stages, so that the noted ones belong to the last turn.
     """
 
     STAGES = (
@@ -223,7 +223,7 @@ class Stock:
             continue
 
     async def _read_prompt(self) -> None:
-        """Have the system prompt in the server's cache, as after a first turn."""
+        """Make the server cache the system prompt, as after a first turn."""
         async with AsyncOpenAI(base_url=f"{self._address}/v1", api_key="none") as client:
             await client.chat.completions.create(
                 model=self._models.language_model.stem,
@@ -235,7 +235,7 @@ class Stock:
             )
 
     async def hear(self, clip: Clip) -> Outcome:
-        # As a program of its own would have them: ours leaves NumPy a single thread.
+        # As many threads as in a separate program; the assistant leaves NumPy only one.
         with threadpool_limits(limits=os.cpu_count(), user_api="blas"):
             return await self._hear(clip)
 

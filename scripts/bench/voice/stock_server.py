@@ -1,4 +1,4 @@
-"""llama.cpp's own HTTP server on loopback, in a process of its own; ends with its standard input.
+"""Runs llama.cpp's HTTP server on loopback, in a separate process that ends with standard input.
 
     python -m scripts.bench.voice.stock_server MODEL CONTEXT_TOKENS THREADS
 
@@ -13,7 +13,7 @@ def main(arguments: list[str]) -> None:
     model, context_tokens, threads = arguments
     told = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    import xllamacpp  # here, so that standard output has been taken from native code before
+    import xllamacpp  # imported after native code's standard output was redirected
 
     parameters = xllamacpp.CommonParams()
     parameters.model.path = model

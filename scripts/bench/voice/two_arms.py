@@ -1,8 +1,8 @@
-"""The command in two ways, on the same recordings, in turns.
+"""Compares two variants of the command, alternately on the same recordings.
 
-For every few clips both are started anew on a home of their own, now this one first, now that one.
-What is timed is what the assistant itself writes into its ledger: from the end of speech as it
-hears it in the recording, the same in both, to the first sample of the answer.
+For every few clips both variants are started again, each with its own home; they take turns in
+going first. The times come from the assistant's own ledger: from the end of speech as it detects
+it in the recording, which is the same for both, to the first sample of the answer.
 """
 
 import sys
@@ -23,7 +23,7 @@ from scripts.common.rows import Keep
 from scripts.common.statistics import percentile, ratio, rounded, rounded_interval
 
 LEAD_IN_S = 6.0
-"""Of silence before a clip, in which what starting has left to do gets done."""
+"""Silence before a session's first clip, in which the start finishes its work."""
 QUIET_DBFS = -80.0
 FLAGS = (
     *("--set", "general.sounds=false"),  # the chime would be the first sound
@@ -31,20 +31,20 @@ FLAGS = (
     *("--set", "llm.max_answer_tokens=16"),
 )
 TOGETHER = 3
-"""Clips of one session."""
+"""Clips in one session."""
 PAUSE_S = 1.5
-"""Of silence before each but the first."""
+"""Silence before each clip except the first."""
 ALLOWED = 1.10
-"""The upper bound of the ratio that is aimed at."""
+"""The upper bound of the ratio's interval should not exceed this."""
 
 Run = Callable[[Path, Sequence[str], int], None]
-"""Runs the command: the home, its flags, how many turns there will be."""
+"""Runs the command; takes the home, the flags and the number of turns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One clip: milliseconds to the first sound of the answer, without and with what is tried; None
-    where it was not answered as one turn."""
+    """Milliseconds to the first sound of the answer to one clip, without and with the tried
+    feature; None if the clip was not answered as one turn."""
 
     file: str
     without: float | None
@@ -63,13 +63,14 @@ def paired(
     keep: Keep,
     pause_s: float = PAUSE_S,
 ) -> list[Pair]:
-    """Say the clips to both, some at a time; the first of each session warms it up.
+    """Play the clips to both arms, a few at a time; each session begins with a clip that warms it
+    up.
 
     Args:
-        arms: two, by their names; the first is without what is tried.
+        arms: two functions by name; the first runs without the tried feature.
 
     Raises:
-        Ended: one of them did not come up, or did not end as it should.
+        Ended: a session did not start, or did not end as it should.
     """
     pairs: list[Pair] = []
     names = tuple(arms)
@@ -97,10 +98,10 @@ def paired(
 
 
 def figures(pairs: Sequence[Pair], names: tuple[str, str], seed: int) -> dict[str, Any]:
-    """A ratio above 1 says that with what is tried it takes longer.
+    """All figures; a ratio above 1 says that an answer takes longer with the tried feature.
 
     Args:
-        names: of the two arms, the one without first.
+        names: the two arms; the first is without the tried feature.
     """
     found: dict[str, Any] = {
         name: {
@@ -126,14 +127,14 @@ def figures(pairs: Sequence[Pair], names: tuple[str, str], seed: int) -> dict[st
 
 
 def table(found: dict[str, Any], names: tuple[str, str]) -> str:
-    """For a person."""
+    """The figures as text for a person."""
     of_a_pair = found["ratio_of_a_pair"], found["ratio_of_a_pair_interval"]
     return first_audio(found, names) + "\nof one pair, at p50: {} (95 %: {})".format(*of_a_pair)
 
 
 def headless(home: Path, flags: Sequence[str], turns: int) -> None:
-    """`assistant talk --json`."""
-    del turns  # it ends by itself
+    """Run `assistant talk --json` to its end."""
+    del turns  # the command ends by itself
     with talking(home, flags) as assistant:
         assistant.event("ended")
 
@@ -143,14 +144,15 @@ def _of(pair: Pair, beside: int) -> float | None:
 
 
 def _of_a_pair(pairs: Sequence[Pair]) -> float | None:
-    """How much longer a clip takes, at the median: what makes a clip slow in both is no part of
-    it."""
+    """The median of how many times longer a clip takes; what makes a clip slow in both cancels
+    out."""
     ratios = [ratio(pair.beside, pair.without) for pair in pairs]
     return percentile([each for each in ratios if each is not None], 50)
 
 
 def _first_audio(home: Path, clips: int) -> list[float | None]:
-    """Of each clip; nothing of a session in which one became several turns or none."""
+    """Milliseconds for each clip; all None if a clip of the session became several turns or
+    none."""
     turns = turns_in(Home(home))
     if len(turns) != clips:
         return [None] * clips
@@ -158,7 +160,7 @@ def _first_audio(home: Path, clips: int) -> list[float | None]:
 
 
 def _in_a_room(clip: Clip, folder: Path, before_s: float) -> Path:
-    """A file of the clip with silence before it; a real room is never digital zero."""
+    """Write the clip to a file after quiet noise, since a real room is never digital zero."""
     path = folder / f"{before_s:.1f}-{Path(clip.name).stem}.wav"
     level = 32768 * 10 ** (QUIET_DBFS / 20)
     noise = np.random.default_rng(0).standard_normal(int(before_s * STT_SAMPLE_RATE))

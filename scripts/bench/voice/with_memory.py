@@ -1,4 +1,4 @@
-"""The assistant with a long-term memory, beside itself without one: the same models, in turns."""
+"""Compares the assistant with and without a long-term memory, alternately on the same models."""
 
 import asyncio
 from collections.abc import Sequence
@@ -44,10 +44,11 @@ class Remembering:
             lambda _: None,
         )
         self.found: list[tuple[int, bool, bool]] = []
-        """Of each recall: how many memories are near, and whether the vector was missed."""
+        """For each recall: the number of near memories, whether the vector came too late, and
+        whether the fast encoder stood in for the stronger one."""
 
     async def load(self) -> None:
-        """Raises ModelMissing: the profile's encoder was not pulled."""
+        """Load and fill the memory. Raises ModelMissing: the profile's encoder was not pulled."""
         await self._memory.load(None)
         others, facts = said_and_asked()
         said = [text for text, _ in facts] + others
@@ -61,7 +62,7 @@ class Remembering:
         await asyncio.to_thread(self._memory.put, memories)
         await asyncio.wrap_future(self._memory.strengthening.begin())
         while await self._memory.strengthening.some(AT_ONCE):
-            """Until all have the stronger encoder's vectors, where there is one."""
+            """Repeat until all memories have the stronger encoder's vectors, if there is one."""
         self._memory.strengthening.rest()
 
     async def hear(self, clip: Clip) -> Outcome:
@@ -100,7 +101,7 @@ class _Noting(TurnRecall):
 
 
 def compared(pairs: Sequence[Pair], on: Remembering, seed: int) -> dict[str, Any]:
-    """From pairs of (without, with) memory; a ratio above 1 says that with it takes longer."""
+    """Figures from pairs (without, with memory); a ratio above 1 says that memory takes longer."""
     found = figures(pairs, seed)
     told = {key: each for key, each in found.items() if key.startswith(("ratio", "clips", "comp"))}
     notes = [count for count, _, _ in on.found]
@@ -118,7 +119,7 @@ def compared(pairs: Sequence[Pair], on: Remembering, seed: int) -> dict[str, Any
 
 
 def table(found: dict[str, Any]) -> str:
-    """For a person."""
+    """The figures as text for a person."""
     return (
         f"{first_audio(found, ('off', 'on'))}\n"
         f"{found['recalls']} recalls from {found['memories']} memories, {found['missed']} missed, "
