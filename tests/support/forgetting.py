@@ -120,7 +120,7 @@ async def bench(
     at: datetime = START,
     store: Path | None = None,
 ) -> AsyncIterator[Bench]:
-    """One session in `folder`. Its memories are there, or in `store`, shared by several machines."""
+    """One session in `folder`. Its memories are there, or in a `store` that machines share."""
     talk = talk or Conversation.begin("ada")
     events: list[Event] = []
     clock = [at]
