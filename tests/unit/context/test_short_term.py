@@ -226,7 +226,7 @@ async def test_turns_off_the_record_are_not_stored_and_leave_the_conversation_af
     await bench.talk(1)
     bench.memory.go_off_record()
     await bench.talk(2)
-    assert len(bench.ids) == 3, "turns off the record are context while it lasts"
+    assert len(bench.ids) == 3, "while off the record, turns stay in the context"
     bench.memory.go_on_record()
     await bench.talk(1)
     assert store.exchanges == bench.ids
