@@ -213,7 +213,7 @@ async def failure(
     return error
 
 
-async def test_the_death_of_the_process_is_reported_in_one_sentence(home: Home) -> None:
+async def test_the_kill_of_the_process_is_reported_in_one_sentence(home: Home) -> None:
     error = await failure(home, psutil.Process.kill)
     assert str(error) == "The assistant's process ended unexpectedly (code -9)."
     assert (error.exit_code, str(home.log) in (error.mend or "")) == (70, True)

@@ -94,7 +94,7 @@ async def test_a_model_below_the_limits_of_the_automatic_choice_gets_a_warning(
         (SMALL, {"model": STRONG[0]}, OWN),
     ],
 )
-def test_the_advice_names_a_model_that_is_smaller_than_this_one(
+def test_the_advice_names_a_model_smaller_than_the_current_one(
     profile: Any, llm: dict[str, str], advice: str
 ) -> None:
     assert checks.quicker(Settings.model_validate({"llm": llm}), profile) == advice

@@ -261,7 +261,7 @@ async def test_a_passphrase_is_asked_for_and_not_shown(
     assert given == ["sesame"]
 
 
-async def test_a_terminal_that_is_too_small_says_so(tmp_path: Path) -> None:
+async def test_the_screen_says_if_the_terminal_is_too_small(tmp_path: Path) -> None:
     session = ToldSession((PhaseChanged(Phase.LISTENING),))
     app = screen(session, tmp_path)
     async with app.run_test(size=(45, 12)) as pilot:

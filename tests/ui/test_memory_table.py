@@ -82,7 +82,7 @@ async def filled(pilot: Pilot[None], total: int = TOTAL) -> Alone:
     return app
 
 
-async def test_of_ten_thousand_rows_only_the_viewed_pages_are_read() -> None:
+async def test_only_the_viewed_pages_of_ten_thousand_rows_are_read() -> None:
     async with Alone().run_test(size=(100, 20)) as pilot:
         app = await filled(pilot)
         assert app.lines()[0].split() == ["when", "what", "text"]

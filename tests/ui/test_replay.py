@@ -183,7 +183,7 @@ async def test_letters_in_the_input_line_are_text(
 # -- recording on the screen --------------------------------------------------------------------
 
 
-async def test_r_records_and_the_status_line_says_so(tmp_path: Path) -> None:
+async def test_r_starts_a_recording_and_the_status_line_shows_it(tmp_path: Path) -> None:
     session = ToldSession([PhaseChanged(Phase.LISTENING)])
     app = told_screen(session, tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:

@@ -124,7 +124,7 @@ def test_facts_are_dated_only_for_questions_about_time() -> None:
     assert lines(dog, exact=True) == ["- on 22 October: The user has a dog."]
 
 
-def test_of_facts_about_the_same_thing_the_newest_comes_first_with_a_date() -> None:
+def test_the_newest_of_several_facts_about_one_thing_comes_first_with_a_date() -> None:
     assert lines(
         fact("My favourite colour is blue.", 30),
         fact("I live near the harbour in Lisbon.", 90),

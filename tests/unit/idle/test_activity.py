@@ -41,7 +41,7 @@ def watched(*events: Event, clock: Callable[[], float] | None = None) -> Activit
 
 
 @pytest.mark.parametrize("phase", Phase)
-def test_it_is_quiet_in_the_phases_without_hearing_or_answering(phase: Phase) -> None:
+def test_only_phases_without_hearing_or_answering_are_quiet(phase: Phase) -> None:
     expected = phase.value in ("listening", "asleep", "muted", "paused")
     assert watched(PhaseChanged(phase)).now == expected
 
@@ -85,7 +85,7 @@ def test_an_unconfirmed_voice_times_out_soon_and_a_confirmed_one_eventually() ->
         assert quiet.now, event
 
 
-def test_listeners_are_called_within_the_event() -> None:
+def test_listeners_are_called_synchronously_with_the_event() -> None:
     bus, told = EventBus(), []
     quiet = ActivityMonitor()
     bus.subscribe(quiet.watch)

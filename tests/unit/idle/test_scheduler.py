@@ -51,7 +51,7 @@ async def test_missing_output_is_produced_in_batches_by_priority(transcript: Tra
 
 
 @pytest.mark.parametrize("sign", [UserSensed(), UserSensed(sure=True), TurnStarted(1)])
-async def test_the_first_sign_of_speech_cancels_the_work_within_the_event(
+async def test_the_first_sign_of_speech_cancels_the_work_synchronously(
     transcript: Transcript, sign: Event
 ) -> None:
     work = FakeWork(subjects=talked(transcript, 4), holds=True)

@@ -154,7 +154,7 @@ async def test_small_talk_gives_no_summary_and_is_not_read_again(tmp_path: Path)
         assert await at.sum_up() == []
 
 
-async def test_spans_of_another_length_replace_the_old_ones(tmp_path: Path) -> None:
+async def test_summaries_of_longer_spans_replace_the_old_summaries(tmp_path: Path) -> None:
     async with here(tmp_path) as at:
         await at.tell(*TOLD, *TOLD)
         await at.sum_up()

@@ -34,5 +34,5 @@ def test_the_users_words_are_put_in_the_third_person(quote: str, told: str) -> N
         ("The user watches birds; Anna knows the user.", "I watch birds; Anna knows I."),
     ],
 )
-def test_sentences_in_the_third_person_are_put_back_in_the_first(told: str, said: str) -> None:
+def test_third_person_sentences_are_put_in_the_first_person(told: str, said: str) -> None:
     assert first_person(told) == said

@@ -8,7 +8,7 @@ from assistant.language.calendar import Span, months, nearest, one_day
 from assistant.language.time_expressions import find_time_expressions, without_times
 
 TODAY = date(2026, 7, 2)
-"""A Thursday."""
+"""The day on which the questions are asked, a Thursday."""
 
 
 def spans(text: str, today: date = TODAY) -> list[str]:

@@ -51,7 +51,7 @@ async def test_a_forgotten_exchange_is_hidden_at_once_and_deleted_after_the_grac
         assert here.window.dropped == [dog.id]
         assert await here.recalled(WHAT) == {CAT}
         assert DOG not in here.memory._encoder.texts()
-        assert await here.forgetting.undo() is None, "nothing comes back"
+        assert await here.forgetting.undo() is None, "there is nothing left to bring back"
     began, gone = (e for e in here.events if isinstance(e, ForgettingBegan | ForgettingDone))
     assert began == ForgettingBegan(hidden.id, (dog.id,), (), START + timedelta(seconds=60))
     assert isinstance(gone, ForgettingDone)

@@ -122,7 +122,9 @@ def test_a_turn_without_a_recorded_end_is_identified_by_its_conversation(
     assert len(recordings.read(other).rows) == 2
 
 
-def test_of_two_turns_with_the_same_number_the_exchange_decides(recordings: Recordings) -> None:
+def test_turns_with_the_same_number_are_distinguished_by_their_exchange(
+    recordings: Recordings,
+) -> None:
     path = recordings.begin("talk")
     recordings.append(path, rows(turn(7, OTHER, NICE, "another")))
     assert recordings.purge(gone(["unlike"], ["e7"], turns={"talk": frozenset({7})})) == 0
