@@ -1,4 +1,4 @@
-"""A language model that answers whatever schema is asked of it, and one that fails in every way."""
+"""A language model whose answer fits any requested schema, and one that fails in several ways."""
 
 import asyncio
 import json
@@ -11,11 +11,11 @@ from models.interfaces import Chunk, Generation, Usage
 from tests.support.scripted_model import ScriptedModel
 
 WORDS = "words"
-"""Each text of an answer."""
+"""The value of every string in an answer."""
 
 
 def fitting(schema: Mapping[str, Any]) -> Any:
-    """The smallest value that fits, the same each time; of several choices the last."""
+    """The smallest value that fits, the same each time. Among several choices, it is the last."""
     if "const" in schema:
         return schema["const"]
     if "enum" in schema:
@@ -39,7 +39,7 @@ def fitting(schema: Mapping[str, Any]) -> Any:
 
 
 class FittingModel(ScriptedModel):
-    """For work that is not known yet: it gets an answer of the form that it wants."""
+    """Lets tests run any idle work, even kinds added later: its answers fit any schema."""
 
     async def stream(self, request: Generation) -> AsyncGenerator[Chunk]:
         schema = request.json_schema
@@ -49,25 +49,25 @@ class FittingModel(ScriptedModel):
 
 class Fault(Enum):
     RUBBISH = auto()
-    """It is no JSON."""
+    """The answer is not JSON."""
     WRONG = auto()
-    """It is, but of another form."""
+    """The answer is JSON, but doesn't fit the schema."""
     ENDLESS = auto()
     HANGS = auto()
     STUBBORN = auto()
-    """Hangs, and goes on when it is cancelled."""
+    """The model hangs and ignores being cancelled."""
     DIES = auto()
 
 
 class FaultyModel(FittingModel):
-    """As long as it has a `fault`."""
+    """Fails as long as its `fault` is set, and otherwise answers like `FittingModel`."""
 
     def __init__(self, fault: Fault | None) -> None:
         super().__init__()
         self.fault = fault
         self.asked = asyncio.Event()
         self.freed = asyncio.Event()
-        """What is stubborn gives up then."""
+        """Once this is set, a stubborn answer gives up."""
 
     async def stream(self, request: Generation) -> AsyncGenerator[Chunk]:
         self.asked.set()

@@ -1,5 +1,5 @@
-"""A session in which things are told, recalled and forgotten, without models: real transcript, real
-table, a clock that is set by hand."""
+"""A session in which a test can tell, recall and forget facts without models. Transcript and table
+are real; the clock is set by hand."""
 
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager, closing
@@ -30,13 +30,13 @@ from tests.support.patience import LEISURE_S
 from tests.support.user_memory import user_memory
 
 ENRICHED = ExpansionWeights(0.5, 0.5)
-"""All that was made between utterances counts."""
+"""Everything derived between utterances counts in the ranking."""
 START = datetime(2026, 11, 21, 10, tzinfo=UTC)
 
 
 @dataclass
 class Window(Running):
-    """Notes what can't be brought back, and has some exchanges that are stored nowhere."""
+    """Records the exchanges that can't be brought back, and holds some not stored elsewhere."""
 
     dropped: list[str] = field(default_factory=list)
     unsaved: dict[str, Exchange] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Window(Running):
 
 @dataclass
 class Bench:
-    """An assistant's memory, its transcript, and what forgets in both."""
+    """An assistant's memory, its transcript, and the executor that forgets in both."""
 
     memory: UserMemory
     transcript: Transcript
@@ -73,13 +73,13 @@ class Bench:
         return exchange
 
     async def tell_all(self, *said: str) -> list[Exchange]:
-        """Everything is on disk when it returns."""
+        """Tell these, and return once everything is on disk."""
         exchanges = [self.tell(each) for each in said]
         await self.memory.settled()
         return exchanges
 
     async def purge_later(self, seconds: float = 60) -> bool:
-        """Purge what is due after so long; whether all of it is gone."""
+        """Purge what is due after this time; returns whether all of it is gone."""
         self.pass_time(seconds)
         return await self.forgetting.purge_due()
 
@@ -88,7 +88,7 @@ class Bench:
         return {each.text for each in found.memories if each.speaker == "user"}
 
     async def strengthened(self) -> None:
-        """Every memory has both encoders' vectors."""
+        """Return once every memory has both encoders' vectors."""
         await self.memory.settled()
         while await self.memory.strengthening.some(64):
             pass
@@ -106,7 +106,7 @@ class Bench:
         )
 
     def kept(self) -> tuple[set[str], set[str]]:
-        """What transcript and table hold of what the user said."""
+        """The user's words that the transcript and the table still hold."""
         return _kept(self.transcript, self.memory.table)
 
     def pass_time(self, seconds: float) -> None:
@@ -120,7 +120,7 @@ async def bench(
     at: datetime = START,
     store: Path | None = None,
 ) -> AsyncIterator[Bench]:
-    """One session in `folder`, with the memories there or in a store of several machines."""
+    """One session in `folder`. Its memories are there, or in a `store` that machines share."""
     talk = talk or Conversation.begin("ada")
     events: list[Event] = []
     clock = [at]
@@ -169,7 +169,7 @@ async def bench(
 
 
 def kept(folder: Path) -> tuple[set[str], set[str]]:
-    """What the transcript and the table hold of what the user said, after the session."""
+    """The user's words that the transcript and the table still hold after the session."""
     with (
         closing(Transcript.open(folder / "transcript.sqlite3")) as transcript,
         closing(MemoryTable.open(str(folder / "memories"))) as table,

@@ -1,7 +1,7 @@
 """Turns the tiny GGUF into a folder that mlx-lm loads, so that its code path runs for real.
 
-Knows llama-like models with a GPT-2 vocabulary cut as SmolLM's, no more. Weights become 16-bit
-floats: mlx on a CPU needs seconds for a token of a quantised model.
+Supports only llama-like models with a GPT-2 vocabulary that is split as SmolLM's is. Weights become
+16-bit floats: mlx on a CPU needs seconds for a token of a quantised model.
 """
 
 import json
@@ -37,7 +37,7 @@ CONTROL = 3
 
 
 def convert(source: Path, folder: Path) -> Path:
-    """Convert unless it was done before; `folder` appears whole or not at all."""
+    """Convert `source` unless `folder` exists; `folder` appears complete or not at all."""
     if folder.is_dir():
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -85,8 +85,8 @@ def _config(header: Header) -> dict[str, Any]:
         "num_key_value_heads": header.number("attention.head_count_kv"),
         "rms_norm_eps": values["llama.attention.layer_norm_rms_epsilon"],
         "rope_theta": values["llama.rope.freq_base"],
-        # GGUF files keep the rows of the query and key matrices in the order of the original
-        # rotary embedding, which turns neighbours.
+        # GGUF files store the rows of the query and key matrices in the order of the original
+        # rotary embedding, which rotates neighbouring pairs.
         "rope_traditional": True,
         "vocab_size": len(values["tokenizer.ggml.tokens"]),
         "max_position_embeddings": header.context_tokens,

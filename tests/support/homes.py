@@ -1,4 +1,4 @@
-"""Homes with something in them, for the tests of encryption."""
+"""Homes that contain data, for the tests of encryption."""
 
 from contextlib import closing
 from datetime import timedelta
@@ -20,7 +20,7 @@ PASSPHRASE = "correct horse"
 WEEK = timedelta(days=7)
 SAID = "Xylophone lessons began on Tuesday."
 FORGOTTEN = "0123456789abcdef" * 2
-"""An exchange."""
+"""The id of a forgotten exchange."""
 CHEAP_ARGON2 = {"iterations": 1, "lanes": 1, "memory_kib": 64}
 
 
@@ -36,11 +36,11 @@ def knowing(**answers: str) -> encryption.AskSecret:
 
 
 def quietly(_: str) -> None:
-    """Nobody watches."""
+    """A progress callback that shows nothing."""
 
 
 def talk_in(home: Home, vault: Vault) -> None:
-    """An exchange, and memories with and without vectors."""
+    """Store an exchange, memories with and without vectors, and a tombstone."""
     with closing(Transcript.open(home.transcript, vault.key)) as transcript:
         talk = Conversation.begin("ada")
         talk.append_user(1, SAID, NOW)
@@ -53,7 +53,7 @@ def talk_in(home: Home, vault: Vault) -> None:
 
 
 def whole(home: Home, vault: Vault) -> bool:
-    """All that `talk_in` wrote is there."""
+    """Whether everything that `talk_in` wrote is there."""
     with closing(Transcript.open(home.transcript, vault.key)) as transcript:
         resumed = transcript.resume("ada", WEEK, NOW)
         assert resumed is not None
@@ -69,7 +69,7 @@ def whole(home: Home, vault: Vault) -> bool:
 
 
 def holds(folder: Path, word: str) -> list[str]:
-    """Files with these bytes."""
+    """Names of the files that contain this word."""
     forms = [word.encode(), word.encode("utf-16-le")]
     return [
         path.name

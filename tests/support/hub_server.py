@@ -9,10 +9,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @dataclass
 class Hub:
-    """What the server holds (path without the endpoint → bytes), how it behaves, what it saw.
+    """The server's files (path without the endpoint → bytes), behaviour and received requests.
 
-    `cuts` are the numbers of bytes after which the next responses break off, one a response.
-    `hang_at` blocks a response after so many bytes until `release` is set.
+    `cuts` holds, for each of the next responses, the number of bytes after which it breaks off.
+    `hang_at` is the number of bytes after which a response blocks until `release` is set.
     """
 
     files: Mapping[str, bytes]
@@ -65,7 +65,7 @@ def hub_server(files: Mapping[str, bytes]) -> Iterator[Hub]:
                 self.wfile.write(body)
 
         def log_message(self, *_words: object) -> None:
-            """Quiet."""
+            """Don't log requests."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True

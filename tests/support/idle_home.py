@@ -1,9 +1,9 @@
-"""A home of its own for all idle work there is: real transcript, real table, real queue.
+"""A home in which all kinds of idle work run, with a real transcript, table and queue.
 
-All kinds that `build_jobs` knows are switched on, whatever the settings are called; a model that
-answers any schema stands in for the real one. So work that is added later is tried by the same
-tests. `TOLD` must hold something to do for each kind: `unit/idle/test_crash_recovery.py` fails
-where it does not.
+All kinds that `build_jobs` knows are switched on, whatever their settings are called, and a model
+that answers any schema replaces the real one. So the same tests also cover kinds that are added
+later. `TOLD` must give each kind something to do; `unit/idle/test_crash_recovery.py` fails if it
+doesn't.
 """
 
 import asyncio
@@ -52,12 +52,12 @@ TOLD = (
     "I moved to Lisbon last month.",
 )
 UNTIDY = 4
-"""Memories that are gone through one by one, from which on there is something to tidy."""
+"""Number of memories not yet merged into the index from which compaction is due."""
 WRITES = ("INSERT", "UPDATE", "DELETE", "COMMIT")
 
 
 def all_on() -> Settings:
-    """Every kind of idle work, with a model wherever it can have one."""
+    """Settings with every kind of idle work on, using a model wherever one is possible."""
     wanted: dict[str, Any] = {"every_s": 0.005, "batch": 2, "max_load": 1, "on_battery": "all"}
     for name, each in Idle.model_fields.items():
         if name in wanted:
@@ -87,7 +87,7 @@ class IdleHome:
         return self.scheduler.queue
 
     async def until_empty(self) -> None:
-        """What failed is tried again when its time has come."""
+        """Run until the queue is empty, retrying failed work after its back-off."""
         for _ in range(3 * len(BACKOFF)):
             await self.scheduler.run_until_empty()
             if not any(each.state != "dead" for each in self.queue.counts()):
@@ -96,9 +96,9 @@ class IdleHome:
             await self.scheduler.retry()
 
     async def state(self) -> dict[str, Any]:
-        """What there is, however it came about: whose words stand for several tellings, what was
-        written when, how important something was found at that time, and what consolidation found
-        when it looked, may differ."""
+        """Everything stored that must not depend on the order of work. These may differ: the words
+        that stand for several tellings, when rows were written, and the outputs of the work that
+        rates importance and of consolidation."""
         await self.memory.settled()
         with self.transcript.reading() as db:
             derived = db.execute(
@@ -110,7 +110,7 @@ class IdleHome:
             ).fetchall()
         rows = exports(self.memory.table, USER)
         recalled = len(self.memory.index)
-        assert recalled == len(rows), "RAM and disk hold the same"
+        assert recalled == len(rows), "RAM and disk hold the same memories"
         assert self.memory.index.without_vectors(1) == ([], [])
         assert self.memory.strengthening.missing() == 0
         return {
@@ -133,7 +133,7 @@ async def idle_home(
     settings: Settings | None = None,
     encoder: Any = None,
 ) -> AsyncIterator[IdleHome]:
-    """Opened, as a start does; closed, as its end does."""
+    """Opened as at the start of the program and closed as at its end."""
     settings = settings or all_on()
     llm = llm or FittingModel()
     events: list[Event] = []
@@ -175,14 +175,14 @@ async def idle_home(
 
 
 async def finished(folder: Path) -> dict[str, Any]:
-    """What the next start makes of what it finds, with a model that works."""
+    """The state after the next start has finished all work with a working model."""
     async with idle_home(folder) as home:
         await home.until_empty()
         return await home.state()
 
 
 async def told(folder: Path, said: Sequence[str] = TOLD) -> None:
-    """A home in which this was said, and nothing worked on."""
+    """Create a home in which this was said and no idle work has run yet."""
     folder.mkdir(parents=True)
     async with idle_home(folder) as home:
         archive = Archive(home.transcript, home.memory)
@@ -194,7 +194,7 @@ async def told(folder: Path, said: Sequence[str] = TOLD) -> None:
         await home.memory.settled()
         first = [each.id for each in home.memory.index.outlines().values() if each.text == said[0]]
         change = partial(home.memory.change, first, lambda old: replace(old, feedback=1))
-        await asyncio.to_thread(change)  # so that it is found more important
+        await asyncio.to_thread(change)  # makes the work that rates importance raise it
 
 
 # -- every write --------------------------------------------------------------------------------
@@ -202,10 +202,10 @@ async def told(folder: Path, said: Sequence[str] = TOLD) -> None:
 
 @dataclass
 class Writes:
-    """Counts what is about to be written and what was, and acts at one of these moments.
+    """Counts the moments before and after writes, and calls `act` at one of these moments.
 
     Args:
-        at: which one, from 1 on; 0 is none.
+        at: the number of this moment, counted from 1; 0 for none.
     """
 
     at: int
@@ -222,8 +222,8 @@ class Writes:
 
 @contextmanager
 def watched(home: IdleHome, writes: Writes) -> Iterator[None]:
-    """Every change of a row of the transcript's file, every end of a transaction, and both ends of
-    every change of the table."""
+    """Report to `writes` every changed row and every commit of the transcript's file, and the
+    beginning and the end of every change of the table."""
 
     def statement(text: str) -> None:
         if text.lstrip().upper().startswith(WRITES):
@@ -250,12 +250,12 @@ def watched(home: IdleHome, writes: Writes) -> Iterator[None]:
 
 
 def die() -> None:
-    """As from a cut of the power, but for what the system still writes."""
+    """Die as in a power cut, except that the system still flushes its buffers."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 async def work_on(folder: Path, at: int, kind: str | None = None) -> int:
-    """One process's idle work, which dies at a write; returns how many writes there were."""
+    """Run one process's idle work, which dies at write `at`; returns the number of writes."""
     async with idle_home(folder) as home:
         writes = Writes(at, die)
         with watched(home, writes):

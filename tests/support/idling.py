@@ -1,4 +1,4 @@
-"""Idle work that a test holds in its hands."""
+"""Fake idle work that a test controls."""
 
 import asyncio
 import shutil
@@ -26,7 +26,7 @@ SETTINGS = Idle(every_s=0.005, batch=2)
 
 
 def talked(transcript: Transcript, count: int, user: str = "me") -> list[str]:
-    """So many exchanges in one conversation; their ids."""
+    """Store `count` exchanges in one conversation; returns their ids."""
     talk = Conversation.begin(user)
     for turn in range(1, count + 1):
         at = NOW - timedelta(hours=count - turn + 1)
@@ -37,7 +37,7 @@ def talked(transcript: Transcript, count: int, user: str = "me") -> list[str]:
 
 @dataclass
 class FakeWork:
-    """Makes output for subjects, one after the other, as far as it is let."""
+    """Produces output for subjects, one after the other, as far as the test allows it."""
 
     kind: str = "describe"
     priority: int = 50
@@ -48,9 +48,9 @@ class FakeWork:
     made: list[str] = field(default_factory=list)
     runs: list[tuple[str, ...]] = field(default_factory=list)
     errors: dict[str, BaseException] = field(default_factory=dict)
-    """By subject, or by "" for `missing`."""
+    """The error to raise for each subject; the key "" stands for `missing`."""
     holds: bool = False
-    """Waits before each subject until it is cancelled."""
+    """Whether the work waits at the first subject until it is cancelled."""
     on_run: Callable[[], None] = lambda: None
     asked: int = 0
     running: int = 0
@@ -85,7 +85,7 @@ class FakeWork:
 
 
 class Watched:
-    """A connection that calls `before` ahead of every statement."""
+    """A database connection that calls `before` with every statement before executing it."""
 
     def __init__(self, db: sqlite3.Connection, before: Callable[[str], None]) -> None:
         self._db = db
@@ -109,7 +109,7 @@ def watch(transcript: Transcript, before: Callable[[str], None]) -> None:
 
 
 def copied(path: Path, folder: Path) -> Path:
-    """What a process that is killed now would leave of the file."""
+    """A copy of the file as a process that is killed now would leave it."""
     folder.mkdir()
     for each in path.parent.glob(f"{path.name}*"):
         if not each.name.endswith("-shm"):
@@ -127,7 +127,7 @@ class FakePolicy(LoadPolicy):
 
 @dataclass
 class Bench:
-    """A quiet session of which nothing is real but queue and scheduler."""
+    """A quiet session in which only the queue and the scheduler are real."""
 
     transcript: Transcript
     works: list[FakeWork]

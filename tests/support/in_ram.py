@@ -1,4 +1,4 @@
-"""What an object holds in RAM, whatever its parts are called."""
+"""Collects all data that an object holds in RAM, whatever its attributes are called."""
 
 import gc
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
@@ -6,11 +6,11 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 import numpy as np
 
 PASSED_BY = (BuiltinFunctionType, FunctionType, MethodType, ModuleType, type)
-"""From these all of the program can be reached."""
+"""Types that are not followed, as the whole program can be reached from them."""
 
 
 def held(thing: object) -> bytes:
-    """All words and numbers that can be reached from it."""
+    """All strings, bytes and arrays that can be reached from `thing`."""
     found: list[bytes] = []
     seen: dict[int, object] = {}
     left = [thing]
@@ -28,5 +28,6 @@ def held(thing: object) -> bytes:
             left += [each.base, *(each.flat if each.dtype.hasobject else ())]
         else:
             left += gc.get_referents(each)
-            left += list(each) if isinstance(each, dict) else ()  # words as keys are no referents
+            # `gc` doesn't report keys that are strings.
+            left += list(each) if isinstance(each, dict) else ()
     return b"\n".join(found)

@@ -1,4 +1,4 @@
-"""A memory that is kept clean while it runs, and what one may say to it twice."""
+"""A memory that is curated while it is open, and one statement in two spellings."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing

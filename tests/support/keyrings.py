@@ -1,4 +1,4 @@
-"""A keyring in a file, for processes whose environment names it; the real ones want a desktop."""
+"""A keyring in a file, for processes whose environment names it; real ones need a desktop."""
 
 import json
 import os
@@ -11,12 +11,12 @@ VARIABLE = "TEST_KEYRING_FILE"
 
 
 def environment(file: Path) -> dict[str, str]:
-    """Of a process that is to have a keyring."""
+    """Environment variables that give a process this keyring."""
     return {"PYTHON_KEYRING_BACKEND": f"{__name__}.FileKeyring", VARIABLE: str(file)}
 
 
 class FileKeyring(KeyringBackend):
-    """`{"service/user": "password"}`; locked where the file holds the word `locked`."""
+    """Stores `{"service/user": "password"}`; it is locked if the file holds the word `locked`."""
 
     priority = 9
 

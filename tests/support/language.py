@@ -1,4 +1,4 @@
-"""What the tests of the language models share."""
+"""A prompt, a schema and helpers that the tests of the language models share."""
 
 from pathlib import Path
 
@@ -25,12 +25,12 @@ SCHEMA = {
 
 
 def tiny_gguf() -> Path:
-    """The file of the smallest chat model; `assistant models pull` brings it."""
+    """The file of the smallest chat model, which `assistant models pull` downloads."""
     return ModelStore(models_cache(), catalogue.read()).weights(TINY)
 
 
 async def collect(llm: LanguageModel, request: Generation) -> tuple[str, Usage]:
-    """The whole answer; every chunk but the last has text, the last one the usage."""
+    """The whole answer and its usage. Every chunk but the last has text; the last has the usage."""
     chunks = [chunk async for chunk in llm.stream(request)]
     assert all(chunk.text and chunk.usage is None for chunk in chunks[:-1])
     last = chunks[-1]

@@ -1,4 +1,4 @@
-"""An ear for tests: says how far a recording is from a text."""
+"""Measures with a speech recogniser how far a recording is from a text."""
 
 import re
 from pathlib import Path
@@ -14,7 +14,7 @@ LONGEST_S = 20
 
 
 def plain(text: str) -> str:
-    """Lower case, no punctuation, digits as words: what two transcripts are compared by."""
+    """The text as two transcripts are compared: lower case, no punctuation, digits as words."""
     text = re.sub(r"\d+", lambda digits: f" {num2words(int(digits[0]))} ", text.lower())
     return " ".join(re.sub(r"[^\w\s]", " ", text.replace("'", "").replace("’", "")).split())
 
@@ -30,12 +30,12 @@ class Listener:
         return " ".join(self._stt.transcribe(part).text.strip() for part in _cut(samples))
 
     def word_error(self, recording: Path | Samples, text: str) -> float:
-        """The share of words of `text` that were not heard, or heard otherwise."""
+        """The word error rate of the recording against `text`."""
         return float(jiwer.wer(plain(text), plain(self.transcribe(recording))))
 
 
 def _cut(samples: Samples) -> list[Samples]:
-    """Stretches of speech, cut where it is silent for 0.1 s, joined up to LONGEST_S."""
+    """Stretches of speech, cut at silences of 0.1 s or more, joined up to about LONGEST_S."""
     block = STT_SAMPLE_RATE // 100
     count = len(samples) // block
     level = np.abs(samples[: count * block].astype(np.float32)).reshape(count, block).mean(axis=1)

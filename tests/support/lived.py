@@ -1,5 +1,6 @@
-"""A simulated month through all kinds of idle work: what is told again doesn't pile up, of what
-changed the newest holds, the queue drains, and what is kept is bounded by the settings."""
+"""Runs all kinds of idle work over a simulated month and checks the result: repeated facts don't
+pile up, the newest value of a changed fact holds, the queue drains, and the settings bound what is
+stored."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -25,7 +26,7 @@ from tests.support.month import LASTS, Key, Said, month
 MOST_PER_FACT = 1.3
 ANSWERS_KEPT = timedelta(days=12)
 BETWEEN = 25
-"""Exchanges, until it is quiet for long."""
+"""Number of exchanges between two long silences."""
 ME = "me"
 
 
@@ -34,7 +35,7 @@ class Encoder(SteeredEncoder):
 
 
 def settings(extract: str) -> Settings:
-    """Answers are kept for twelve days, and there is little room in the quick tiers."""
+    """Settings that store answers for twelve days and leave little room in the fast tiers."""
     memory = {"expire_exchange_days": ANSWERS_KEPT.days, "hot_rows": 20, "warm_rows": 50}
     every = all_on()
     return every.model_copy(
@@ -47,16 +48,16 @@ def settings(extract: str) -> Settings:
 
 @dataclass
 class Lived:
-    """`said` by the exchanges' ids, in their order."""
+    """The utterances of the month, in `said` by exchange id, in their order."""
 
     said: dict[str, Said] = field(default_factory=dict)
 
     def keys(self, memory: Memory) -> set[Key | None]:
-        """What a memory is about."""
+        """The facts that a memory's sources tell; None stands for a source that tells no fact."""
         return {self.said[source].tells for source in memory.sources}
 
     def now(self) -> dict[str, str]:
-        """What is so at the end."""
+        """The value that each subject has at the end."""
         return dict(each.tells for each in self.said.values() if each.tells is not None)
 
 
@@ -90,10 +91,11 @@ async def check(
     llm: LanguageModel | None = None,
     extract: str = "model",
 ) -> None:
-    """
+    """Live through a month, and check what is stored at the end.
+
     Args:
-        llm: default: one that fits any schema, and judges every fact worth keeping.
-        extract: as the setting: whether a model judges facts at all.
+        llm: by default a model that fits any schema and finds every fact worth remembering.
+        extract: the setting `idle.extract`, which says whether a model judges facts at all.
     """
     folder.mkdir()
     how = settings(extract)
@@ -115,7 +117,7 @@ async def check(
 def piled_up(lived: Lived, facts: list[Memory]) -> None:
     by_key: dict[Key, list[Memory]] = defaultdict(list)
     for each in facts:
-        [key] = lived.keys(each)  # of one thing, or two were taken for one
+        [key] = lived.keys(each)  # two keys would mean that two facts were merged
         assert key is not None, each.text
         by_key[key].append(each)
     worst = sorted(by_key.items(), key=lambda each: -len(each[1]))[:5]
@@ -126,8 +128,8 @@ def piled_up(lived: Lived, facts: list[Memory]) -> None:
 
 
 def newest_holds(home: IdleHome, lived: Lived, facts: list[Memory]) -> None:
-    """Of what there are several values the newest is not superseded, and the others are; asked for,
-    it comes before them."""
+    """Of several values, only the newest is not superseded, and a question about the subject
+    recalls it first."""
     by_about: dict[str, list[Memory]] = defaultdict(list)
     for each in facts:
         [(about, _)] = [key for key in lived.keys(each) if key is not None]
@@ -155,7 +157,7 @@ def values(lived: Lived, facts: list[Memory]) -> set[str]:
 def bounded(
     home: IdleHome, lived: Lived, rows: list[Memory], facts: list[Memory], conversations: int
 ) -> None:
-    """Rows by kind, what was derived, and what is in RAM."""
+    """The numbers of rows of each kind, of derived outputs and of memories in RAM are bounded."""
     answers = [each for each in rows if each.speaker == ASSISTANT]
     oldest = datetime.now(UTC) - ANSWERS_KEPT - timedelta(hours=1)
     assert answers

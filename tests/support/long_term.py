@@ -1,4 +1,4 @@
-"""A long-term memory that is closed and opened again."""
+"""A long-term memory that can be closed and reopened."""
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -16,7 +16,7 @@ from tests.support.user_memory import opened_memory
 
 
 class Home:
-    """What lasts from one start to the next."""
+    """The state that lasts from one start to the next."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -16,7 +16,7 @@ def memory(text: str = "My dog is called Max.", user: str = "ada", at: int = 0) 
 
 
 def rich(text: str = "She moved to Lisbon.") -> Memory:
-    """No field has its default."""
+    """A memory in which no field has its default value."""
     return Memory(
         id=new_id(),
         user_id="ada",
@@ -47,12 +47,12 @@ def stored(table: MemoryTable, user: str = "ada") -> list[Memory]:
 
 
 def exports(table: MemoryTable, user: str = "ada") -> list[dict[str, Any]]:
-    """As JSON can hold them, and `import_` takes them."""
+    """The memories as JSON objects, as `import_` accepts them."""
     return [to_json(memory) for memory in stored(table, user)]
 
 
 def turn(number: int, text: str, created: datetime = NOW, **more: Any) -> Memory:
-    """A turn of the user's, from an exchange of its own."""
+    """A memory of the user's words, from an exchange of its own."""
     key = f"m{number}"
     given: dict[str, Any] = {"speaker": USER, "sources": (f"x{number}",), **more}
     return Memory(key, "ada", MemoryKind.EXCHANGE, text, created, **given)

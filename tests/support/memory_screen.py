@@ -1,5 +1,5 @@
-"""The memory tab on a real store, without the rest of the screen: what it asks for is carried out
-at a real desk, in a session that really forgets, by a clock that is set by hand."""
+"""The memory tab on a real store, without the rest of the screen. A real request handler carries
+out its requests, in a session that really forgets; the clock is set by hand."""
 
 import asyncio
 import json
@@ -31,7 +31,7 @@ WORKERS = {"list", "look", "pages", "detail", "mark", "edit", "forget", "dialog"
 
 
 class AtDesk(ToldSession):
-    """A session with the assistant in this process."""
+    """A session whose assistant runs in this process."""
 
     def __init__(self, desk: MemoryAdmin, told: Bench) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class AtDesk(ToldSession):
         self._bench = told
 
     async def ask(self, request: Mapping[str, Any]) -> list[Row]:
-        """As through the door: all of it JSON."""
+        """Convert request and rows to JSON and back, as the socket does."""
         self.asked.append(dict(request))
         asked: Row = json.loads(json.dumps(request))
         rows = await asyncio.to_thread(lambda: list(handle_request(self._desk, asked)))
@@ -51,7 +51,7 @@ class AtDesk(ToldSession):
 
 @dataclass
 class Stage:
-    """The memory tab, and what lies behind it."""
+    """The memory tab and the session behind it."""
 
     app: PaneApp
     pilot: Pilot[None]
@@ -90,13 +90,13 @@ class Stage:
         return [str(row["text"]) for row in self.rows()]
 
     async def press(self, *keys: str) -> None:
-        """One after the other, each once what the one before it began is drawn."""
+        """Press these keys, each once the effects of the previous key are drawn."""
         for key in keys:
             await self.pilot.press(key)
             await self.settled()
 
     async def settled(self) -> None:
-        """All that was asked for is drawn."""
+        """Return once the results of all requests are drawn."""
         await self.pilot.pause()
         if self._busy():
             async with asyncio.timeout(PATIENCE_S):
@@ -106,12 +106,12 @@ class Stage:
 
     def _busy(self) -> bool:
         unfinished = {each.group for each in self.app.workers if not each.is_finished}
-        if len(self.app.screen_stack) > 1:  # until it is answered, in a window
+        if len(self.app.screen_stack) > 1:  # a dialogue is open: these wait for its answer
             unfinished -= {"mark", "edit", "forget", "dialog"}
         return bool(unfinished & WORKERS) or self.tab.waiting
 
     async def until(self, what: Callable[[], object]) -> None:
-        """Wait for something that comes of what was done."""
+        """Wait until this condition holds and its effects are drawn."""
         async with asyncio.timeout(PATIENCE_S):
             while not what():
                 await asyncio.sleep(0.01)
@@ -122,9 +122,9 @@ class Stage:
 async def stage(
     folder: Path, size: tuple[int, int] = (100, 24), told: tuple[str, ...] = ()
 ) -> AsyncIterator[Stage]:
-    """With these exchanges told."""
+    """The memory tab of a session in which these exchanges were told."""
     folder.mkdir(exist_ok=True)
-    # The desk goes by the clock on the wall: so that it is now, once all was told.
+    # The request handler uses the real clock, so the session's clock must end at the present.
     begun = datetime.now(UTC) - timedelta(seconds=APART_S * len(told))
     async with bench(folder, Conversation.begin("ada"), begun) as behind:
         for said in told:

@@ -1,8 +1,8 @@
-"""A month of one user's talk with the assistant, made up: facts that are told, told again in other
-words and change, small talk, and questions.
+"""An invented month of one user's talk with the assistant: facts that are told, repeated in other
+words or changed, small talk, and questions.
 
-Each exchange tells one fact at most, so that of every memory it is known what it is about. The
-words were written before what is tried with them was tuned; families at the end of `KINDS` fit few
+Each exchange tells one fact at most, so the subject of every memory is known. The sentences were
+written before the code that is tested with them was tuned; families at the end of `KINDS` match few
 of the patterns in `assistant/memory/curation/conflicts.py`.
 """
 
@@ -16,17 +16,17 @@ TELLING = 0.18
 """Share of the exchanges that tell a fact."""
 ASKING = 0.25
 AGAIN = 0.6
-"""Share of the tellings that tell what was told before."""
+"""Share of these exchanges that are about a subject that was told before."""
 CHANGING = 0.12
 
 Key = tuple[str, str]
-"""What a fact is about, and what it says of it."""
+"""The subject of a fact and its value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Facts of one form. `tellings` and `changes` have a place for the value, and one for who it is
-    about where there are several."""
+    """Facts of one form. `tellings` and `changes` have a placeholder for the value, and another for
+    the person or place in `whose` if there are several."""
 
     about: str
     values: Sequence[str]
@@ -148,7 +148,7 @@ ANSWERS = ("I see.", "Good to know.", "All right.", "I'm not sure.", "Tell me mo
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """`tells` is None of what is no fact; `change` says that another value was true before."""
+    """An utterance. `tells` is None if it tells no fact. `change`: another value held before."""
 
     conversation: int
     at: datetime
@@ -160,13 +160,13 @@ class Said:
 
 @dataclass
 class _Told:
-    """What is so by now."""
+    """The values that hold so far."""
 
     values: dict[tuple[str, str], str] = field(default_factory=dict)
 
 
 def month(exchanges: int, conversations: int, until: datetime, seed: int = 1) -> Iterator[Said]:
-    """In the order in which they were said; the last shortly before `until`."""
+    """The month's utterances in order; the last is shortly before `until`."""
     chance, told = Random(seed), _Told()
     for number in range(exchanges):
         at = until - LASTS * (1 - number / exchanges)

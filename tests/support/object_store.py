@@ -1,4 +1,4 @@
-"""An S3-compatible server on loopback, and how it is reached."""
+"""An S3-compatible server on loopback, and its address."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

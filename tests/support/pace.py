@@ -1,4 +1,4 @@
-"""Time for a search on a machine that has none."""
+"""Generous time limits for searches, so that a busy machine doesn't miss them."""
 
 import pytest
 
@@ -6,10 +6,10 @@ from assistant.memory import user_memory
 from assistant.memory.retrieval import deadline
 
 UNHURRIED_S = 1.5
-"""A deadline of which more than half is kept for a search that is over in milliseconds."""
+"""Seconds: a deadline that reserves over half its time for a search that takes milliseconds."""
 
 
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is late in a test is what the test makes late, and never the search."""
+    """Ensure that only what the test delays is late, and never the search."""
     monkeypatch.setattr(user_memory, "SEARCH_S", 0.1)
     monkeypatch.setattr(deadline, "MORE", 14.0)

@@ -1,4 +1,4 @@
-"""One part of the screen by itself, to drive with keys: quicker than the whole screen."""
+"""An app with only one part of the screen, to drive with keys: faster than the whole screen."""
 
 from textual.app import App, ComposeResult
 from textual.widget import Widget
@@ -8,7 +8,7 @@ from ui.screen.widgets.pane import ErrorOccurred, OpenTurn, SettingsChanged
 
 
 class PaneApp(App[None]):
-    """Notes what the part tells the screen."""
+    """Records the messages that the part sends to the screen."""
 
     def __init__(self, part: Widget) -> None:
         super().__init__()
@@ -17,7 +17,7 @@ class PaneApp(App[None]):
         self.troubles: list[AssistantError] = []
         self.changes: list[SettingsChanged] = []
         self.turns: list[int] = []
-        """Those that are to be opened."""
+        """The numbers of the turns that the part asked to open."""
         self.told: list[str] = []
 
     def compose(self) -> ComposeResult:

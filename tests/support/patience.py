@@ -1,6 +1,6 @@
-"""How long tests wait on a busy machine. Only a failing test waits so long."""
+"""How long tests wait at most, even on a busy machine. Only a failing test waits that long."""
 
 PATIENCE_S = 90.0
-"""For what should happen at once, or in some seconds."""
+"""Seconds to wait for something that should happen at once or within a few seconds."""
 LEISURE_S = 60.0
-"""A deadline of recall that no encoder of these tests misses."""
+"""Seconds: a deadline of recall that no encoder of these tests misses."""

@@ -1,4 +1,4 @@
-"""What all tests that drive a screen by a pilot do: wait, and read what is shown."""
+"""Helpers of all tests that drive a screen by a pilot: wait, and read the shown text."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,21 +11,21 @@ from tests.support.patience import PATIENCE_S
 
 
 async def until(pilot: Pilot[Any], happened: Callable[[], object]) -> None:
-    """Wait for something that comes of what was done.
+    """Wait until this condition holds.
 
     Raises:
-        AssertionError: it does not happen.
+        AssertionError: the condition doesn't hold within `PATIENCE_S`.
     """
     try:
         async with asyncio.timeout(PATIENCE_S):
             while not happened():
-                await asyncio.sleep(0.01)  # a pause of the pilot's costs each widget a message
+                await asyncio.sleep(0.01)  # `pilot.pause()` would send each widget a message
     except TimeoutError:
-        raise AssertionError("it never happens") from None
+        raise AssertionError("the condition never held") from None
     await pilot.pause()
 
 
 def shown(app: App[Any]) -> str:
-    """All that stands on the screen, line by line."""
+    """All text on the screen, line by line."""
     strips = app.screen._compositor.render_strips()[: app.size.height]
     return "\n".join("".join(segment.text for segment in strip) for strip in strips)

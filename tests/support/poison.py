@@ -1,4 +1,4 @@
-"""The evaluation sets of texts: those that try to be read as orders, and wishes that may stay."""
+"""The evaluation sets of attacks, which try to be read as orders, and of harmless wishes."""
 
 import json
 from collections.abc import Iterator
@@ -12,4 +12,4 @@ def _rows(name: str) -> Iterator[dict[str, str]]:
 
 ATTACKS = {row["id"]: row["text"] for row in _rows("memory_attacks")}
 WISHES = {row["id"]: (row["text"], row["contains"]) for row in _rows("harmless_wishes")}
-"""By their ids; a wish with the words of it that must stay."""
+"""Both are by id; a wish comes with those of its words that must be kept."""

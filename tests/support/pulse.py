@@ -1,7 +1,7 @@
 """A private PulseAudio daemon with a virtual microphone and a virtual loudspeaker.
 
-What is played into the null sink `mic` is what the assistant's microphone hears; what the
-assistant plays goes to the null sink `speaker`, where it can be recorded. The daemon has its own
+The assistant's microphone hears all sound that is played into the null sink `mic`. The assistant
+plays into the null sink `speaker`, where its sound can be recorded. The daemon has its own
 folder, socket and configuration, so that it neither finds nor disturbs the user's own, and
 PortAudio reaches it through an ALSA configuration of its own.
 """
@@ -34,7 +34,7 @@ ctl_type.pulse { lib "libasound_module_ctl_pulse.so" }
 
 
 class PulseError(RuntimeError):
-    """The daemon, or a command to it, failed; the text holds what it said."""
+    """The daemon, or a command to it, failed; the text holds its error output."""
 
 
 @dataclass(slots=True)
@@ -47,7 +47,7 @@ class Capture:
     reader: threading.Thread | None = None
 
     def stop(self) -> Samples:
-        """All that was recorded: mono, at `rate`."""
+        """Stop recording; returns the whole recording: mono, at `rate`."""
         self.process.send_signal(signal.SIGINT)
         if self.reader is not None:
             self.reader.join(timeout=5)
@@ -55,13 +55,13 @@ class Capture:
         return self.so_far()
 
     def so_far(self) -> Samples:
-        """What has been recorded until now."""
+        """The recording until now."""
         data = bytes(self.data)
         return np.frombuffer(data[: len(data) // 2 * 2], np.int16)
 
 
 class PulseServer:
-    """Start with `with PulseServer() as pulse:`; children get `pulse.env`."""
+    """Use it as `with PulseServer() as pulse:` and start child processes with `pulse.env`."""
 
     def __init__(self) -> None:
         self.folder: Path = Path()
@@ -71,7 +71,7 @@ class PulseServer:
         self._modules: dict[str, str] = {}
         self._exit = contextlib.ExitStack()
 
-    # -- life ---------------------------------------------------------------------------------
+    # -- start and end ------------------------------------------------------------------------
 
     def __enter__(self) -> "PulseServer":
         self.folder = Path(self._exit.enter_context(tempfile.TemporaryDirectory(prefix="pulse-")))
@@ -131,7 +131,7 @@ class PulseServer:
         self.replug("speaker")
 
     def stop(self) -> None:
-        """End the daemon: for its clients the sound server crashes."""
+        """End the daemon; to its clients, the sound server has crashed."""
         daemon, self._daemon = self._daemon, None
         if daemon is not None:
             daemon.terminate()
@@ -158,9 +158,9 @@ class PulseServer:
     # -- devices ------------------------------------------------------------------------------
 
     def replug(self, name: str) -> None:
-        """Make the virtual device `mic` or `speaker`, and the default of its kind.
+        """Create the virtual device `mic` or `speaker`, and make it the default of its kind.
 
-        `norewinds` makes the null sink work in steps of 50 ms; without it they are up to 2 s.
+        `norewinds` makes the null sink work in steps of 50 ms, which are otherwise up to 2 s.
         """
         self._modules[name] = self.pactl(
             "load-module", "module-null-sink", f"sink_name={name}", "norewinds=1"
@@ -171,7 +171,7 @@ class PulseServer:
             self.pactl("set-default-sink", "speaker")
 
     def unplug(self, name: str) -> None:
-        """Take the virtual device away under its users."""
+        """Remove the virtual device while it is in use."""
         self.pactl("unload-module", self._modules.pop(name))
 
     def restore(self) -> None:
@@ -184,9 +184,9 @@ class PulseServer:
                 self.replug(name)
 
     def echo(self, on: bool, *, latency_ms: int = 120) -> None:
-        """An acoustic path: the microphone hears the loudspeaker, about as loud.
+        """Switch an acoustic path on or off: the microphone hears the loudspeaker, about as loud.
 
-        With a latency near the sinks' 50 ms the path itself runs dry, and its delay jumps.
+        With a latency near the sinks' 50 ms, the path's own buffer underruns and its delay jumps.
         """
         if on:
             self._modules["echo"] = self.pactl(
@@ -216,14 +216,14 @@ class PulseServer:
     # -- sound --------------------------------------------------------------------------------
 
     def speak(self, sound: Path | Samples, rate: int = 16_000) -> None:
-        """Play into the microphone; returns when it has been said."""
+        """Play into the microphone; returns when all of the sound has been played."""
         process = self.start_speaking(sound, rate)
         _, errors = process.communicate(timeout=120)
         if process.returncode:
             raise PulseError(errors.decode())
 
     def start_speaking(self, sound: Path | Samples, rate: int = 16_000) -> subprocess.Popen[bytes]:
-        """Play into the microphone; the process ends when it has been said."""
+        """Play into the microphone; the process ends when all of the sound has been played."""
         if isinstance(sound, Path):
             file = sound
             command = ["paplay", "--device=mic", str(file)]

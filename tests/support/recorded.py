@@ -1,4 +1,4 @@
-"""Conversations as they are recorded, and what is to be forgotten of them."""
+"""Recorded conversations, and redactions that remove parts of them."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -23,7 +23,7 @@ def rows(events: Sequence[Event]) -> list[Row]:
 
 
 def turn(number: int, said: str, answer: str, exchange: str) -> list[Event]:
-    """As it happens."""
+    """The events of one turn, in the order in which they happen."""
     pieces = answer.split(" ")
     return [
         TurnHeard(number, said),
@@ -34,7 +34,7 @@ def turn(number: int, said: str, answer: str, exchange: str) -> list[Event]:
 
 
 def told(recordings: Recordings, path: Path) -> str:
-    """All of its events."""
+    """All events of the recording, as JSON."""
     return json.dumps([row["event"] for row in recordings.read(path).rows])
 
 

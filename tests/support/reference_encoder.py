@@ -1,4 +1,4 @@
-"""Vectors as sentence-transformers and peft make them, in full precision."""
+"""Vectors as sentence-transformers and peft compute them, in full precision."""
 
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 def reference(
     folder: Path, adapter: Path | None, texts: list[str], distilled: Path | None = None
 ) -> NDArray[np.float32]:
-    """Unit vectors by the published model in `folder`, adapted by what is in `adapter`; by the
-    layers alone that the adapter in `distilled` transforms, where it is given."""
+    """Unit vectors of the published model in `folder` with the adapter in `adapter`, if given.
+    With `distilled`, an adapter too, only the layers that this one transforms are used."""
     from peft import PeftModel
     from sentence_transformers import SentenceTransformer
     from torch import nn

@@ -1,5 +1,5 @@
-"""What is left on the disk of what was forgotten, looked for by means that owe nothing to the
-product's own search: every byte of every file, every row of every version of every table."""
+"""Searches the disk for traces of forgotten texts, independently of the product's own search, in
+every byte of every file and every row of every version of every table."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -38,13 +38,13 @@ def rows(home: Path) -> Iterator[str]:
 
 
 def marked(home: Path) -> set[str]:
-    """Ids of the exchanges that must not be made again."""
+    """Ids of the forgotten exchanges, from which no memory must be created again."""
     with closing(sqlite3.connect(home / "transcript.sqlite3")) as db:
         return {row[0] for row in db.execute("SELECT exchange FROM forgotten")}
 
 
 def found(home: Path, sentences: set[str], vectors: list[bytes]) -> list[str]:
-    """Where any of it is left."""
+    """The files that contain any of the sentences or vectors, and the kinds of such rows."""
     forms = {text.encode(code) for text in sentences for code in ("utf-8", "utf-16-le")}
     hits = [name for name, data in pages(home) if any(form in data for form in forms)]
     hits += [name for name, data in pages(home) if any(each in data for each in vectors)]

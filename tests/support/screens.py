@@ -1,4 +1,4 @@
-"""A screen to drive with keys: without an assistant, told what happens by the test."""
+"""A screen to drive with keys, without an assistant: the test sends the events."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -53,11 +53,11 @@ ANSWERS: dict[str, list[Row]] = {
     "forget": [{"event": "forgetting"}],
     "undo": [{"event": "undone", "memories": ["m"], "exchanges": []}],
 }
-"""By the act that is asked for; `test_told_session.py` holds them against a real memory."""
+"""Answers by requested act; `test_told_session.py` compares them with those of a real memory."""
 
 
 class ToldSession:
-    """Tells what the test says, notes what the screen asks for, and answers with `answers`."""
+    """Emits the test's events, records the screen's requests, and answers with `answers`."""
 
     live = True
 
@@ -96,7 +96,7 @@ class ToldSession:
         return self.answers.get(request["act"], [])
 
     def has_asked(self, request: Mapping[str, Any]) -> bool:
-        """Last of all."""
+        """Whether this was the last request."""
         return self.asked[-1:] == [dict(request)]
 
     async def restart(self, settings: Settings) -> None:
@@ -107,7 +107,7 @@ class ToldSession:
 
 
 def screen(session: ToldSession, folder: Path) -> AssistantScreen:
-    """With the settings of a home in `folder`, which need not be there."""
+    """A screen with the settings of a home in `folder`, which need not exist."""
     home = Home(folder)
     return AssistantScreen(session, home, load(home.settings_file, environment={}))
 
@@ -124,7 +124,7 @@ async def opened(
 
 
 async def settled(pilot: Pilot[int]) -> None:
-    """All that was told is drawn."""
+    """Return once all events are drawn."""
     app = pilot.app
     assert isinstance(app, AssistantScreen)
     await until(pilot, lambda: app.up_to_date)

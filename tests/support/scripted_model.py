@@ -1,4 +1,4 @@
-"""A language model that says what it is told to, and counts words as tokens."""
+"""A language model with scripted answers, which counts words as tokens."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -12,9 +12,9 @@ OPENING = 3
 
 
 class ScriptedModel:
-    """`answers` are given in order, exceptions among them raised; then it repeats the last.
+    """Gives `answers` in order, or raises them if they are exceptions; then it repeats the last.
 
-    With `waits_for` set, an answer stops after its first piece until the event is set.
+    With `waits_for`, an answer pauses after its first piece until that event is set.
     """
 
     name = "scripted"

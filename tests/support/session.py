@@ -1,4 +1,4 @@
-"""A voice loop on scripted models, fed with sound made in the test, at the pace of speech."""
+"""A voice loop on scripted models that hears a test's synthetic sound at the pace of speech."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -48,12 +48,12 @@ class Session:
         return self.of(TurnEnded)
 
     async def to_the_end(self) -> None:
-        """Until the sound has been played and all of it is answered."""
+        """Wait until all of the sound has been played and answered."""
         await self.microphone.exhausted.wait()
         await self.loop.settled()
 
     def history(self) -> list[tuple[str, str]]:
-        """What the model would see of the conversation now, without the system prompt."""
+        """The conversation as the model would see it now, without the system prompt."""
         messages = self.memory.prompt("<new>", ()).messages[1:]
         return [(message.role, message.content) for message in messages]
 
@@ -71,10 +71,11 @@ async def session(
     recaller: Recaller | None = None,
     obeys: bool = False,
 ) -> AsyncIterator[Session]:
-    """
+    """A running session.
+
     Args:
-        settings: sections that differ from the defaults; there is no chime.
-        obeys: commands about what is kept are carried out, on the transcript alone.
+        settings: sections that differ from the defaults; sounds are off.
+        obeys: whether spoken memory commands are carried out, on the transcript only.
     """
     read = Settings.model_validate({"general": {"sounds": False}, **(settings or {})})
     bus = EventBus()

@@ -1,8 +1,8 @@
-"""Time that passes only while everything waits: a minute of speech is over in milliseconds.
+"""Time that passes only while all code waits: a minute of speech is over in milliseconds.
 
-While any code runs, on the event loop or in a thread of a pool, the clock stands still. Once all of
-it waits, the clock jumps to the next timer. So no machine is too slow or too busy for such a test,
-and what happens first is the same in each run.
+While any code runs, on the event loop or in a thread of a pool, the clock stands still. Once all
+code waits, the clock jumps to the next timer. So no machine is too slow or too busy for such a
+test, and events happen in the same order in each run.
 """
 
 import asyncio
@@ -22,19 +22,19 @@ from assistant.idle.activity import ActivityMonitor
 from assistant.memory.retrieval.deadline import SearchDeadline, SearchTimings
 
 STUCK_S = 60.0
-"""Of real time. A thread that has worked for so long waits for something that never comes: of all
-ways to wait only `time.sleep` is simulated in threads."""
+"""Seconds of real time after which a working thread is considered stuck. It waits for something
+that never comes: in threads, only waiting by `time.sleep` is simulated."""
 LONGEST_S = 120.0
-"""Of real time, for one test. A timeout in simulated time would be no limit: while a thread outside
-the pools works, the clock may jump straight to it."""
+"""Seconds of real time that one test may take. A timeout in simulated time would not limit a test:
+while a thread outside the pools works, the clock may jump straight to the timeout."""
 HAVE_CLOCKS = (ActivityMonitor, SearchDeadline, SearchTimings)
-"""Their clock is an argument whose default was `time.monotonic` as they were imported."""
+"""Classes whose last argument is a clock; its default was bound to `time.monotonic` on import."""
 
 _thread = threading.local()
 
 
 class SimulatedClock:
-    """What `time` tells while a `SimulatedLoop` is open."""
+    """The clock behind the module `time` while a `SimulatedLoop` is open."""
 
     def __init__(self, wake: Callable[[], object]) -> None:
         self._wake = wake
@@ -43,7 +43,7 @@ class SimulatedClock:
         self._loops_thread = threading.get_ident()
         self._lock = threading.Lock()
         self._working = set[Future[Any]]()
-        """What was given to pools and is neither done nor asleep."""
+        """Work that was given to pools and is neither done nor asleep."""
         self._asleep: list[tuple[float, int, Future[Any], threading.Event]] = []
         self._order = count()
         self._patch = pytest.MonkeyPatch()
@@ -64,8 +64,8 @@ class SimulatedClock:
             self._real_sleep(seconds)
 
     def jump(self, at_most: float | None) -> bool:
-        """To the next timer: the loop's, in `at_most` seconds, or a thread's. False if something
-        works, or there is none."""
+        """Jump to the next timer: the loop's, in `at_most` seconds, or a thread's. Returns False if
+        any thread is working or no timer is set."""
         with self._lock:
             works = any(not each.cancelled() for each in self._working)
             if works or (at_most is None and not self._asleep):
@@ -96,9 +96,9 @@ class SimulatedClock:
             return work
 
         def worked(item: _WorkItem[Any], *context: Any) -> None:
-            _thread.work = work = item.future  # which the item itself forgets
+            _thread.work = work = item.future  # `run` clears `item.future`
             try:
-                run(item, *context)  # who waits for the result has been told when this ends
+                run(item, *context)  # waiters for the result have been notified when this ends
             finally:
                 _thread.work = None
                 self._rests(work)
@@ -119,7 +119,7 @@ class SimulatedClock:
 
 
 class _Selector(selectors.DefaultSelector):
-    """Where the loop waits."""
+    """The selector, in which the loop waits; it moves the clock instead."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -140,7 +140,7 @@ class _Selector(selectors.DefaultSelector):
 
 
 class SimulatedLoop(asyncio.SelectorEventLoop):
-    """An event loop on a simulated clock, which is the program's until the loop is closed."""
+    """An event loop on a simulated clock, which the whole program uses until the loop is closed."""
 
     def __init__(self) -> None:
         selector = _Selector()

@@ -1,4 +1,4 @@
-"""A catalogue of small models, with the hub and the wheels that carry them."""
+"""A catalogue with a small model, and the hub files and wheels that contain it."""
 
 import hashlib
 import random
@@ -27,7 +27,7 @@ def entries(files: Mapping[str, bytes]) -> list[dict[str, Any]]:
 
 
 def table(**changes: Any) -> dict[str, Any]:
-    """A catalogue entry with a hub and, after it, wheels in three parts."""
+    """A catalogue entry for a model that is on a hub and, as second source, in three wheels."""
     pieces = [
         {
             "wheel": f"small-part{part}==1.0",
@@ -63,7 +63,7 @@ def catalogue(**changes: Any) -> Catalogue:
 def write_wheel(
     folder: Path, name: str, members: Mapping[str, bytes], canary: Path | None = None
 ) -> Path:
-    """A wheel as pip wants it. Its package, were it executed or imported, would make `canary`."""
+    """A wheel that pip accepts. If its code were executed or imported, it would create `canary`."""
     package, version = name.split("==")
     package = package.replace("-", "_")
     info = f"{package}-{version}.dist-info"
@@ -97,7 +97,7 @@ def write_wheels(folder: Path, canary: Path | None = None, content: bytes = WEIG
 
 
 def pip_environment(wheels: Path) -> dict[str, str]:
-    """pip finds what is in this folder and nothing else; PATH is for the interpreter's sake."""
+    """Environment variables that make pip find only the wheels in this folder."""
     return {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels), "PIP_CONFIG_FILE": "/dev/null"}
 
 
@@ -117,8 +117,7 @@ exit 1
 
 def pip_stub(folder: Path) -> str:
     """A Python whose `-m pip download` only copies a wheel of `pip_environment`, in a hundredth of
-    the time, and waits while `WHEEL.hold` exists. Real pip is tried beside it in
-    `test_download_sources`."""
+    the time, and waits while `WHEEL.hold` exists. `test_download_sources` also tests real pip."""
     path = folder / "python-with-stub"
     path.write_text(STUB)
     path.chmod(0o755)
@@ -126,7 +125,7 @@ def pip_stub(folder: Path) -> str:
 
 
 def closed_port() -> int:
-    """A port of loopback at which nobody listens."""
+    """A loopback port on which nothing listens."""
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         port: int = sock.getsockname()[1]

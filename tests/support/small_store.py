@@ -1,4 +1,4 @@
-"""Stores of models whose files have a few bytes, for the tests of the cache and of the choice."""
+"""Model stores with files of a few bytes, for the tests of the cache and of choosing a model."""
 
 import os
 import sys
@@ -16,17 +16,17 @@ NOWHERE = "http://127.0.0.1:9"
 WEIGHTS_PATH = f"{small_models.REPO}/resolve/{small_models.REVISION}/weights.bin"
 SHIPPED = shipped.read()
 SHRUNK_FILES = {f"{name}/resolve/main/file.bin": name.encode() for name in SHIPPED.models}
-"""What a hub has to serve for `shrunk_store`."""
+"""The files that a hub has to serve for `shrunk_store`."""
 LAPTOP = Hardware(16 << 30, 4, apple_silicon=False)
 
 
 def nothing(_transfer: Transfer) -> None:
-    """No preparation."""
+    """A preparation that does nothing."""
 
 
 def shrunk_store(folder: Path, endpoint: str) -> ModelStore:
-    """A store of all shipped models by name, title, role and engine, each with one small file of
-    its own, on the hub alone."""
+    """A store with the names, titles, roles and engines of all shipped models. Each has one small
+    file of its own, which only the hub has."""
     tables = {}
     for name, model in SHIPPED.models.items():
         tables[name] = small_models.table(
@@ -62,7 +62,7 @@ def open_store(
 
 
 def assert_whole(store: ModelStore) -> None:
-    """The small model is there, to the last bit, and nothing else is in its folder."""
+    """Assert that the small model is complete and exact, and that its folder holds nothing else."""
     folder = store.location("small")
     store.verify("small")
     for name, content in small_models.FILES.items():

@@ -1,4 +1,4 @@
-"""A session whose conversations are summed up; the model, if there is one, is scripted."""
+"""A session whose conversations are summarised; the model, if there is one, is scripted."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -33,7 +33,7 @@ HOUR_S = 3_601
 
 @dataclass
 class Here:
-    """A session, and its summaries."""
+    """A session and its summaries."""
 
     bench: forgetting.Bench
     llm: ScriptedModel | None

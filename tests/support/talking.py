@@ -1,4 +1,4 @@
-"""The assistant as its user runs it: a process of its own, spoken to and read from."""
+"""The assistant as its user runs it: a process that tests write to and read from."""
 
 import json
 import os
@@ -28,27 +28,27 @@ if os.geteuid() == 0:
 os.execv(sys.argv[1], sys.argv[1:])
 """
 OBEYING = (sys.executable, "-c", OBEY)
-"""Before a command: root's process loses the right to ignore files' modes."""
+"""Put before a command: if root runs it, the process can't ignore file permissions."""
 
 Row = dict[str, Any]
 
 
 UNHURRIED = {"ASSISTANT_LLM__TIMEOUT_S": str(PATIENCE_S)}
-"""A busy machine is waited for: the model is not given up with an apology."""
+"""On a busy machine the assistant waits for the model instead of giving up with an apology."""
 FORGETFUL = {"ASSISTANT_MEMORY__ENABLED": "false"}
-"""Sessions that test something else start faster without a long-term memory."""
+"""No long-term memory: sessions that test something else start faster without it."""
 REMEMBERING = {
     "ASSISTANT_MEMORY__ENABLED": "true",
     "ASSISTANT_CONTEXT__RESUME_WITHIN_H": "0",
     "ASSISTANT_MEMORY__DEADLINE_MS": "5000",
     "ASSISTANT_LLM__MAX_ANSWER_TOKENS": "24",
 }
-"""For tests of what is remembered, not of how fast: each session begins a new thread."""
+"""For tests of what is remembered, not of speed; each session begins a new conversation."""
 
 
 class Talk:
-    """`assistant talk --json`, started in `home`; ends with the block. `limited`: files' modes hold
-    for it, also when it is root's."""
+    """`assistant talk --json`, started in `home`; it ends with the block. With `limited`, file
+    permissions apply to it even if root runs it."""
 
     def __init__(
         self,
@@ -98,25 +98,25 @@ class Talk:
         self._arriving.put(None)
 
     def wait_for(self, event: str, **fields: object) -> Row:
-        """The next row of this kind (and with these values). Fails when none comes."""
+        """The next row of this kind (and with these values). Fails if there is none."""
         deadline = time.monotonic() + PATIENCE_S
         while True:
             try:
                 row = self._arriving.get(timeout=max(0.01, deadline - time.monotonic()))
             except queue.Empty:
-                raise AssertionError(f"no {event} {fields} came; there were {self.rows}") from None
+                raise AssertionError(f"no {event} {fields} was printed, only {self.rows}") from None
             if row is None:
-                raise AssertionError(f"it ended before {event}: {self.rows} {self._errors()}")
+                raise AssertionError(f"ended before {event}: {self.rows} {self._errors()}")
             self.rows.append(row)
             if row["event"] == event and all(row.get(key) == fields[key] for key in fields):
                 return row
 
     def has_come(self, event: str) -> bool:
-        """Whether a row of this kind, or the end, has come that nobody has waited for yet."""
+        """Whether a row of this kind, or the end, was read that no call has waited for yet."""
         return any(row is None or row["event"] == event for row in list(self._arriving.queue))
 
     def settle(self, seconds: float = 3.0) -> None:
-        """Wait until it listens and nothing has happened for a while."""
+        """Wait until the assistant listens and has printed nothing for `seconds`."""
         deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:
             try:
@@ -127,9 +127,9 @@ class Talk:
                     return
                 continue
             if row is None:
-                raise AssertionError(f"it ended: {self.rows} {self._errors()}")
+                raise AssertionError(f"ended: {self.rows} {self._errors()}")
             self.rows.append(row)
-        raise AssertionError(f"it did not come to rest: {self.rows}")
+        raise AssertionError(f"the assistant did not settle: {self.rows}")
 
     def say(self, line: str) -> None:
         assert self.process.stdin is not None
@@ -144,7 +144,7 @@ class Talk:
         self.process.send_signal(signal.SIGINT)
 
     def finish(self, timeout: float = PATIENCE_S) -> int:
-        """Wait for the end, keep the last rows; the exit code."""
+        """Wait for the end and collect the last rows; returns the exit code."""
         code = self.process.wait(timeout)
         self._reader.join()
         while (row := self._arriving.get()) is not None:

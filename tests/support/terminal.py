@@ -1,4 +1,4 @@
-"""A real terminal to drive a program in: a private tmux server, keys in, the picture out.
+"""A real terminal to drive a program in: a private tmux server, which takes keys and shows text.
 
 with Terminal(assistant_screen(home), env={"NO_COLOR": "1"}) as terminal:
     terminal.wait_for("listening")
@@ -37,24 +37,24 @@ set -g status off
 """
 
 Sought = str | re.Pattern[str] | Callable[[str], bool]
-"""Words on the screen, a pattern that is searched, or a question about all of it."""
+"""Words on the screen, a pattern to search for, or a predicate on the whole text."""
 
 
 class TerminalError(AssertionError):
-    """What was waited for did not come; the text holds what was on the screen instead."""
+    """The awaited text did not appear; the error holds what was on the screen instead."""
 
 
 def assistant_screen(home: Path, *arguments: str) -> list[str]:
-    """The command that opens the screen in a home of its own, on the smallest models."""
+    """The command that opens the screen on this home, with the smallest models."""
     flags = ["--home", str(home), "--profile", "tiny"]
     return [sys.executable, "-m", "ui.commands.main", *flags, *arguments]
 
 
 class Terminal:
-    """A terminal with one program; both end with the block, and so does all that it started.
+    """A terminal with one program; both end with the block, as do all processes that it started.
 
     Args:
-        env: on top of this process's environment; a None takes a variable away.
+        env: variables added to this process's environment; None removes a variable.
     """
 
     def __init__(
@@ -92,13 +92,13 @@ class Terminal:
             timeout=PATIENCE_S,
         )
         self.pid = int(told.stdout)
-        """Of the program itself."""
+        """The process id of the program itself."""
 
     def __enter__(self) -> "Terminal":
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Kills what is left, however the block ends."""
+        """Kill the processes that are left, no matter how the block ends."""
         self.processes()
         self._tmux("kill-server", check=False)
         for process in self._seen.values():
@@ -107,56 +107,56 @@ class Terminal:
         psutil.wait_procs(list(self._seen.values()), timeout=PATIENCE_S)
         self._exit.close()
 
-    # -- in -------------------------------------------------------------------------------------
+    # -- input -------------------------------------------------------------------------------------
 
     def press(self, *keys: str) -> None:
-        """Keys by tmux's names: `a`, `Enter`, `Escape`, `C-q`, `Up`."""
+        """Press keys, by tmux's names: `a`, `Enter`, `Escape`, `C-q`, `Up`."""
         self._tmux("send-keys", *keys)
 
     def type(self, text: str) -> None:
-        """Letter for letter."""
+        """Type this text literally."""
         self._tmux("send-keys", "-l", "--", text)
 
     def resize(self, width: int, height: int) -> None:
         self._tmux("resize-window", "-x", str(width), "-y", str(height))
 
     def hang_up(self) -> None:
-        """Close the window, as its user does: what runs in it gets SIGHUP, and has no terminal."""
+        """Close the window, as its user does: its processes get SIGHUP and lose the terminal."""
         self.processes()
-        # A window of its own keeps the server, and with it this object, alive.
+        # Another window keeps the server, and with it this object, alive.
         self._tmux("new-window", "-d", "sleep 600")
         self._tmux("kill-window", "-t", ":0")
 
-    # -- out ------------------------------------------------------------------------------------
+    # -- output ------------------------------------------------------------------------------------
 
     def text(self) -> str:
-        """All lines of the screen, without what is blank at their ends."""
+        """All lines of the screen, without trailing blanks."""
         return self._tmux("capture-pane", "-p")
 
     def coloured(self) -> str:
-        """The same with its escape sequences for colours and styles."""
+        """All lines of the screen, with the escape sequences for colours and styles."""
         return self._tmux("capture-pane", "-p", "-e")
 
     def flag(self, name: str) -> bool:
-        """Of tmux's formats: `alternate_on`, `cursor_flag`, `mouse_any_flag`, `pane_dead`."""
+        """A flag of tmux: `alternate_on`, `cursor_flag`, `mouse_any_flag` or `pane_dead`."""
         return self._tmux("display-message", "-p", f"#{{{name}}}").strip() == "1"
 
     def wait_for(self, sought: Sought, timeout: float = PATIENCE_S) -> str:
-        """The screen once it shows what is sought.
+        """The text of the screen once it shows what is sought.
 
         Raises:
-            TerminalError: it doesn't within `timeout` seconds, or the program ended before.
+            TerminalError: it isn't shown within `timeout` seconds, or the program ends first.
         """
         return self._wait(sought, timeout, lambda text: _shows(text, sought))
 
     def wait_gone(self, sought: Sought, timeout: float = PATIENCE_S) -> str:
-        """The screen once it no longer shows what is sought. Raises as `wait_for`."""
+        """The text of the screen once what is sought is no longer shown. Raises as `wait_for`."""
         return self._wait(sought, timeout, lambda text: not _shows(text, sought))
 
     def wait_end(self, timeout: float = PATIENCE_S) -> int:
-        """The program's exit code; what it left on the terminal can still be read.
+        """Wait for the program's end; returns its exit code. The terminal can still be read then.
 
-        A program that a signal ended has 128 and the signal's number.
+        If a signal ended the program, the code is 128 plus the signal's number.
         """
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:
@@ -164,7 +164,7 @@ class Terminal:
             status, _, number = told.strip().partition("|")
             if status or number:
                 return int(status) if status else 128 + int(number)
-            # tmux 3.3a misses the signal now and then, and leaves the program unreaped.
+            # tmux 3.3a sometimes misses this signal and leaves the program unreaped.
             os.kill(int(self._tmux("display-message", "-p", "#{pid}")), signal.SIGCHLD)
             time.sleep(LOOK_EVERY_S)
         raise TerminalError(f"The program did not end:\n{self.text()}")
@@ -172,8 +172,8 @@ class Terminal:
     # -- processes ------------------------------------------------------------------------------
 
     def processes(self) -> list[psutil.Process]:
-        """The program and all that it started and that still runs; what was seen once stays
-        known, also when its parent has ended."""
+        """The program and its descendants that still run. A process that was seen once is
+        remembered even when its parent has ended."""
         with suppress(psutil.NoSuchProcess):
             program = self._seen.get(self.pid) or psutil.Process(self.pid)
             for process in [program, *program.children(recursive=True)]:
@@ -191,13 +191,13 @@ class Terminal:
         raise TerminalError(f"The assistant's process did not start:\n{self.text()}")
 
     def wait_processes_end(self, timeout: float = PATIENCE_S) -> list[psutil.Process]:
-        """Those that are still there after so long."""
+        """Wait for all processes to end; returns those still running after `timeout` seconds."""
         deadline = time.monotonic() + timeout
         while (left := self.processes()) and time.monotonic() < deadline:
             time.sleep(LOOK_EVERY_S)
         return left
 
-    # -- inside ---------------------------------------------------------------------------------
+    # -- internals ---------------------------------------------------------------------------------
 
     def _wait(self, sought: Sought, timeout: float, satisfied: Callable[[str], bool]) -> str:
         deadline = time.monotonic() + timeout

@@ -1,4 +1,4 @@
-"""Conversations in few words, with the memories of what was said in them and before."""
+"""Short notations for conversations, with the memories of their exchanges and of earlier ones."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -13,7 +13,7 @@ NOW = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
 WEEK = timedelta(days=7)
 
 Said = tuple[str, str]
-"""The user's words and the answer."""
+"""The user's words and the assistant's answer."""
 
 
 def exchange(key: str, said: str, answered: str, started: datetime, turn: int = 1) -> Exchange:
@@ -21,7 +21,7 @@ def exchange(key: str, said: str, answered: str, started: datetime, turn: int = 
 
 
 def earlier(old: Mapping[str, Said]) -> list[Exchange]:
-    """Exchanges of a week ago and less, a minute each, under the given ids."""
+    """Exchanges that began a week ago, a minute apart, under the given ids."""
     return [
         exchange(key, *said, NOW - WEEK + timedelta(minutes=at))
         for at, (key, said) in enumerate(old.items())
@@ -36,16 +36,17 @@ def remembered(exchanges: Sequence[Exchange]) -> dict[str, Memory]:
 def note(
     key: str, text: str, *sources: str, kind: MemoryKind = MemoryKind.FACT, at: int = 0
 ) -> Memory:
-    """Of so many minutes after `NOW`."""
+    """A memory of `at` minutes after `NOW`."""
     return Memory(key, "me", kind, text, NOW + timedelta(minutes=at), sources=sources)
 
 
 def turned(
     talk: Sequence[tuple[str, str, str]], everything: Mapping[str, Memory]
 ) -> list[AnsweredTurn]:
-    """Turns t1, t2, …, a minute each; of each the ids of the memories in its prompt, best first.
+    """Turns t1, t2, …, a minute apart, each given with the memories in its prompt, best first.
 
-    `o1` is what the user said in that exchange, `o1:a` what the assistant said; `~o1` was not near.
+    `o1` is the memory of the user's words in exchange o1, `o1:a` that of the answer; `~o1` was not
+    near.
     """
     turns = []
     for number, (said, answered, ids) in enumerate(talk, start=1):

@@ -1,4 +1,4 @@
-"""A program in a network namespace of its own, under strace: what it tried to reach."""
+"""Runs a program under strace in a network namespace of its own; tells what it tried to reach."""
 
 import os
 import re
@@ -27,13 +27,13 @@ os.execv(sys.argv[1], sys.argv[1:])
 
 @dataclass(frozen=True)
 class Traced:
-    """How the program ended, and the addresses that it named in calls, in order."""
+    """How the program ended, and the addresses in its network calls, in order."""
 
     code: int
     output: str
     addresses: list[tuple[str, int]]
     name_services: int
-    """Calls to a local service that resolves names."""
+    """Number of calls to a local service that resolves names."""
     calls: int
 
     @property
@@ -47,7 +47,7 @@ class Traced:
 
     @property
     def ports(self) -> set[int]:
-        """Of loopback, that were connected to."""
+        """Loopback ports that the program connected to."""
         return {port for host, port in self.addresses if ip_address(host).is_loopback}
 
 
@@ -58,10 +58,10 @@ def trace(
     *,
     own_network: bool = True,
 ) -> Traced:
-    """Run it to its end, by default where there is no network but loopback.
+    """Run the command to its end, by default in a network that has only loopback.
 
     Args:
-        own_network: False runs it in this machine's network, where it reaches servers of the test.
+        own_network: False runs it in this machine's network, where it reaches the test's servers.
     """
     log = folder / "strace.log"
     traced = ["strace", "-f", "-qq", "--seccomp-bpf", "-e", f"trace={CALLS}", "-s", "300"]

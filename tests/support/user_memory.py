@@ -1,5 +1,5 @@
-"""One user's memory and its index, put together in one place for all tests that need the real ones,
-and an encoder that needs no model."""
+"""Builds one user's real memory and index for all tests that need them, by default with an encoder
+that needs no model."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -27,11 +27,11 @@ def user_memory(
     emit: Callable[[Event], None] = lambda _: None,
     **more: Any,
 ) -> UserMemory:
-    """Not loaded yet.
+    """A memory that is not loaded yet.
 
     Args:
-        table: its folder, or what opens it.
-        more: what else `UserMemory` takes.
+        table: the table's folder, or a function that opens the table.
+        more: further arguments of `UserMemory`.
     """
     if not isinstance(encoder, QueryEncoder):
         second = QueryEncoder(stronger) if stronger is not None else None
@@ -47,7 +47,7 @@ async def opened_memory(
     transcript: Transcript | None = None,
     **more: Any,
 ) -> AsyncIterator[UserMemory]:
-    """Loaded, and closed at the end."""
+    """A memory that is loaded, and is closed at the end of the block."""
     memory = user_memory(table, encoder, **more)
     await memory.load(transcript)
     try:

@@ -1,4 +1,4 @@
-"""Sounds to test with: voice-like signals and rooms, made up so that they belong to no one."""
+"""Sounds to test with: synthetic voice-like signals and rooms, so that nobody owns them."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,8 +9,8 @@ from models.interfaces import Samples
 def voice(seconds: float, seed: int, *, rate: int = 16_000, level: float = 0.06) -> Samples:
     """Syllables of a gliding pitch with moving formants, breath noise and pauses.
 
-    `level` is the root mean square against full scale. Not speech, but as broad, as harmonic and
-    as unsteady, which is what an echo canceller minds.
+    `level` is the root mean square relative to full scale. The signal is not speech, but has its
+    bandwidth, harmonics and unsteadiness, which is what matters to an echo canceller.
     """
     rng = np.random.default_rng(seed)
     pieces: list[NDArray[np.float64]] = []
@@ -54,7 +54,7 @@ def room(
 
 
 def echo_of(sound: Samples, response: NDArray[np.float64]) -> NDArray[np.float64]:
-    """`sound` as it arrives through `response`, as long as `sound`."""
+    """`sound` as heard through the impulse response `response`, cut to the length of `sound`."""
     size = len(sound) + len(response) - 1
     spectrum = np.fft.rfft(sound.astype(float), size) * np.fft.rfft(response, size)
     return np.asarray(np.fft.irfft(spectrum, size)[: len(sound)])

@@ -1,4 +1,4 @@
-"""Local time of some place, whatever the machine's own is."""
+"""Sets the local time zone, whatever the machine's own is."""
 
 import time
 from collections.abc import Iterator
@@ -8,12 +8,12 @@ import pytest
 
 LOS_ANGELES = "PST8PDT,M3.2.0,M11.1.0"
 NEW_YORK = "EST5EDT,M3.2.0,M11.1.0"
-"""With the rules of summer time written out: no machine needs a database for them."""
+"""Time zones with their rules for summer time, so that no time zone database is needed."""
 
 
 @contextmanager
 def in_zone(name: str) -> Iterator[None]:
-    """Whatever asks for local time meanwhile gets this zone's."""
+    """Local time is this zone's in the block."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TZ", name)
         time.tzset()

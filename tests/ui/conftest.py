@@ -1,4 +1,4 @@
-"""What the tests of user interfaces share."""
+"""Fixtures that the tests of user interfaces share."""
 
 import asyncio
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from tests.support.desks import in_session
 from tests.support.encoders import HashingEncoder
 
 FRAME_S = 0.02
-"""A little more than Textual takes between two frames."""
+"""Seconds: a little more than Textual takes between two frames."""
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def run(home: Home, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixtur
 
 @pytest.fixture
 def running(home: Home) -> Iterator[UserMemory]:
-    """The memories of a running assistant, which requests reach."""
+    """The memories of a running assistant, which answers requests."""
     encoder = QueryEncoder(HashingEncoder())
     with (
         open_memory(home, Settings(), None, lambda: encoder, print) as memory,
@@ -39,8 +39,8 @@ def running(home: Home) -> Iterator[UserMemory]:
 
 
 async def nothing_to_run(min_sleep: float = 0, max_sleep: float = 1) -> None:
-    """In place of Textual's own wait after each key, until the process uses next to no processor
-    time: other threads' work, and a machine that is busy, kept it waiting for a second."""
+    """Replaces Textual's wait after each key, which lasts until the process uses almost no
+    processor time: work in other threads, or a busy machine, made it last a second."""
     loop: Any = asyncio.get_running_loop()
     last = loop.time() + max_sleep
     await asyncio.sleep(FRAME_S)
@@ -49,7 +49,7 @@ async def nothing_to_run(min_sleep: float = 0, max_sleep: float = 1) -> None:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def keys_wait_for_the_loop_alone() -> Iterator[None]:
+def keys_wait_only_for_the_loop() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for module in (textual.app, textual.pilot):
             patch.setattr(module, "wait_for_idle", nothing_to_run)

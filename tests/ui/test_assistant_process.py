@@ -1,4 +1,4 @@
-"""The assistant's own process, from the screen's side: what it tells, obeys, and how it ends."""
+"""The assistant's own process, as the screen sees it: its events, its commands and its end."""
 
 import asyncio
 import json
@@ -48,7 +48,7 @@ LIGHT = Settings.model_validate(
 
 
 class Screen:
-    """What a screen would know."""
+    """Stands in for a screen: collects the events and errors that one would get."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -98,7 +98,7 @@ async def hosted(
 
 
 def below() -> list[psutil.Process]:
-    """The processes of the assistant that this one has started."""
+    """The assistant's processes that this process has started."""
     return [
         process
         for process in psutil.Process().children(recursive=True)
@@ -110,7 +110,7 @@ def below() -> list[psutil.Process]:
 
 
 async def begun() -> psutil.Process:
-    """The assistant's process, which may be on its way."""
+    """Wait for the assistant's process to start; returns it."""
     async with asyncio.timeout(PATIENCE_S):
         while not (found := below()):
             await asyncio.sleep(0.01)
@@ -118,12 +118,12 @@ async def begun() -> psutil.Process:
 
 
 def end(processes: list[psutil.Process]) -> list[psutil.Process]:
-    """Those that do not end by themselves."""
+    """Wait for these to end by themselves; returns those that don't."""
     return psutil.wait_procs(processes, timeout=PATIENCE_S)[1]
 
 
 @pytest.mark.real
-async def test_it_tells_what_happens_obeys_and_leaves_nothing_running(home: Home) -> None:
+async def test_the_process_reports_events_obeys_and_leaves_nothing_running(home: Home) -> None:
     key = MasterKey.new()
     async with hosted(home, key=key) as (assistant, screen):
         await screen.until(screen.listens)
@@ -153,11 +153,12 @@ async def test_it_tells_what_happens_obeys_and_leaves_nothing_running(home: Home
 
 
 async def stay(root: str, listening: bool) -> None:
-    """A screen that says when to kill it; one that listens asks for much and reads no more."""
+    """A screen that prints when to kill it. With `listening`, it waits until the assistant listens,
+    then sends many commands and reads no more."""
     async with hosted(Home(Path(root))) as (assistant, screen):
         if listening:
             await screen.until(screen.listens)
-            for _ in range(MANY // 2):  # fits into the pipe; what is told of it does not
+            for _ in range(MANY // 2):  # these fit into the pipe, but not the events in reply
                 assistant.do("off-record")
                 assistant.do("on-record")
             assistant.say("Hello.")
@@ -167,7 +168,7 @@ async def stay(root: str, listening: bool) -> None:
 
 @asynccontextmanager
 async def a_screen_to_kill(home: Home, *, listening: bool) -> AsyncIterator[list[psutil.Process]]:
-    """The assistant's processes; the screen is killed when the block is left."""
+    """Yields the assistant's processes; the screen is killed at the end of the block."""
     code = f"import asyncio, {__name__} as t; asyncio.run(t.stay({str(home.root)!r}, {listening}))"
     screen = await asyncio.create_subprocess_exec(
         sys.executable, "-c", code, stdout=asyncio.subprocess.PIPE
@@ -181,19 +182,19 @@ async def a_screen_to_kill(home: Home, *, listening: bool) -> AsyncIterator[list
         await screen.wait()
 
 
-async def test_it_ends_when_the_screen_is_killed_before_it_has_opened(home: Home) -> None:
+async def test_the_process_ends_if_the_screen_is_killed_before_opening(home: Home) -> None:
     async with a_screen_to_kill(home, listening=False) as started:
         assert len(started) == 1
     assert end(started) == []
 
 
 @pytest.mark.real
-async def test_a_screen_that_does_not_read_holds_nothing_up_and_killed_leaves_nothing_running(
+async def test_a_screen_that_stops_reading_delays_nothing_and_once_killed_leaves_nothing_running(
     home: Home,
 ) -> None:
     async with a_screen_to_kill(home, listening=True) as started:
         async with asyncio.timeout(PATIENCE_S):
-            while not home.ledger.exists():  # until the turn is over
+            while not home.ledger.exists():  # written at the end of the turn
                 await asyncio.sleep(0.05)
         assert len(started) == 2
     assert end(started) == []
@@ -202,7 +203,7 @@ async def test_a_screen_that_does_not_read_holds_nothing_up_and_killed_leaves_no
 async def failure(
     home: Home, breaks: Callable[[psutil.Process], object] = lambda _: None, *, alone: bool = False
 ) -> AssistantError:
-    """Why it ended by itself."""
+    """The error with which the process ended by itself."""
     async with hosted(home, alone=alone) as (assistant, screen):
         breaks(await begun())
         await screen.until(lambda: screen.errors)
@@ -212,7 +213,7 @@ async def failure(
     return error
 
 
-async def test_a_process_that_is_killed_is_reported_in_one_sentence(home: Home) -> None:
+async def test_the_kill_of_the_process_is_reported_in_one_sentence(home: Home) -> None:
     error = await failure(home, psutil.Process.kill)
     assert str(error) == "The assistant's process ended unexpectedly (code -9)."
     assert (error.exit_code, str(home.log) in (error.mend or "")) == (70, True)
@@ -231,7 +232,7 @@ async def test_a_missing_model_is_reported_with_advice(
     assert (error.exit_code, "models pull" in (error.mend or "")) == (3, True)
 
 
-async def test_it_can_be_closed_at_once_and_started_again(home: Home) -> None:
+async def test_the_process_can_be_closed_at_once_and_started_again(home: Home) -> None:
     async with hosted(home) as (assistant, screen):
         first = await begun()
         await assistant.close()
@@ -241,7 +242,9 @@ async def test_it_can_be_closed_at_once_and_started_again(home: Home) -> None:
     assert screen.errors == []
 
 
-async def test_one_that_does_not_end_is_killed(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_process_that_does_not_end_is_killed(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(assistant_process, "CLOSING_S", 0.2)
     async with hosted(home) as (assistant, screen):
         process = await begun()
@@ -251,10 +254,10 @@ async def test_one_that_does_not_end_is_killed(home: Home, monkeypatch: pytest.M
     assert screen.errors == []
 
 
-async def test_what_can_not_be_understood_ends_it_with_a_sentence(
+async def test_unreadable_output_ends_the_process_with_an_error_of_one_sentence(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Better than a picture that no longer changes."""
+    """The alternative would be a screen that no longer changes."""
     code = "print('Segmentation', flush=True); input(); input()"
     monkeypatch.setattr(assistant_process, "COMMAND", (sys.executable, "-c", code))
     others = psutil.Process().children()
@@ -268,29 +271,29 @@ async def test_what_can_not_be_understood_ends_it_with_a_sentence(
     assert error.exit_code == 70
 
 
-def test_an_outbox_keeps_the_order_and_leaves_levels_out_while_nobody_reads() -> None:
+def test_a_writer_keeps_the_order_and_drops_levels_while_nobody_reads() -> None:
     read, write = os.pipe()
     with os.fdopen(write, "w") as stuck, os.fdopen(read) as pipe:
-        outbox = EventWriter(stuck)
-        for number in range(MANY):  # more than a pipe takes
-            outbox.tell(Notice(f"{number} " + "Nobody reads this. " * 10))
+        writer = EventWriter(stuck)
+        for number in range(MANY):  # more than fits into a pipe
+            writer.tell(Notice(f"{number} " + "Nobody reads this. " * 10))
         for _ in range(5):
-            outbox.tell(MicrophoneLevel(-20.0))
+            writer.tell(MicrophoneLevel(-20.0))
         rows = [json.loads(pipe.readline())["event"] for _ in range(MANY)]
         assert [row.get("text", "").partition(" ")[0] for row in rows] == [*map(str, range(MANY))]
-        outbox.tell(UserSensed())  # for that process alone
-        outbox.tell(MicrophoneLevel(-30.0))
-        outbox.close()
+        writer.tell(UserSensed())  # never leaves the assistant's process
+        writer.tell(MicrophoneLevel(-30.0))
+        writer.close()
         assert json.loads(pipe.readline())["event"] == {"type": "MicrophoneLevel", "dbfs": -30.0}
 
 
-def test_an_outbox_closes_when_the_screen_has_gone() -> None:
+def test_a_writer_closes_when_the_screen_is_gone() -> None:
     read, write = os.pipe()
     os.close(read)
     gone = os.fdopen(write, "w")
-    outbox = EventWriter(gone)
-    outbox.tell(Notice("Hello?"))
-    outbox.close()
-    outbox.tell(Notice("Hello?"))
+    writer = EventWriter(gone)
+    writer.tell(Notice("Hello?"))
+    writer.close()
+    writer.tell(Notice("Hello?"))
     with pytest.raises(BrokenPipeError):
         gone.close()

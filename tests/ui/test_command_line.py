@@ -20,7 +20,7 @@ from ui.process import console
 
 
 class Conversation(ModuleType):
-    """Stands in for `ui.commands.talk`, and keeps what it was called with."""
+    """Stands in for `ui.commands.talk`, and records the arguments of its call."""
 
     def __init__(self) -> None:
         super().__init__("ui.commands.talk")
@@ -57,7 +57,7 @@ def talk(monkeypatch: pytest.MonkeyPatch) -> Conversation:
         "--json --input a.wav --set general.profile=tiny",
     ],
 )
-def test_global_flags_stand_anywhere_and_talk_may_be_left_out(
+def test_global_flags_may_be_anywhere_and_talk_may_be_omitted(
     run: Run, talk: Conversation, line: str
 ) -> None:
     assert run(*line.split())[0] == 0
@@ -66,7 +66,7 @@ def test_global_flags_stand_anywhere_and_talk_may_be_left_out(
     assert talk.settings.general.profile == "tiny"
 
 
-def test_flags_of_talk_are_settings(run: Run, talk: Conversation) -> None:
+def test_flags_of_talk_set_settings(run: Run, talk: Conversation) -> None:
     line = (
         "talk --voice v.onnx --speed 1.5 --microphone usb --loudspeaker 3 --llm m.gguf "
         "--language de --user kim --set turn.stop_s=0.4"
@@ -78,7 +78,7 @@ def test_flags_of_talk_are_settings(run: Run, talk: Conversation) -> None:
     assert (found.llm.model, found.general.user, found.turn.stop_s) == ("m.gguf", "kim", 0.4)
 
 
-def test_home_is_where_the_flag_says(run: Run, talk: Conversation, tmp_path: Path) -> None:
+def test_the_home_flag_says_where_the_home_is(run: Run, talk: Conversation, tmp_path: Path) -> None:
     assert run("--home", str(tmp_path / "mine"))[0] == 0
     assert talk.home == Home(tmp_path / "mine")
     assert (tmp_path / "mine").is_dir()
@@ -87,7 +87,7 @@ def test_home_is_where_the_flag_says(run: Run, talk: Conversation, tmp_path: Pat
     assert (code, "--home DIR" in "".join(err)) == (StoreError.exit_code, True)
 
 
-def test_an_error_is_one_sentence_advice_and_a_code_and_with_json_an_object(
+def test_an_error_has_one_sentence_advice_and_a_code_and_is_an_object_with_json(
     run: Run, talk: Conversation
 ) -> None:
     talk.fails = ModelMissing("The model X is not here.", mend="assistant models pull X")
@@ -111,7 +111,7 @@ def test_an_error_is_one_sentence_advice_and_a_code_and_with_json_an_object(
         ("Ask the assistant again.", "Ask the assistant again."),
     ],
 )
-def test_commands_can_be_typed_as_they_are_shown(
+def test_suggested_commands_can_be_typed_as_shown(
     monkeypatch: pytest.MonkeyPatch, mend: str, typed: str
 ) -> None:
     assert console.runnable_hint(mend) == mend
@@ -119,7 +119,7 @@ def test_commands_can_be_typed_as_they_are_shown(
     assert console.runnable_hint(mend) == typed
 
 
-def test_an_unexpected_error_is_one_sentence_and_a_traceback_in_the_log(
+def test_an_unexpected_error_shows_one_sentence_and_logs_a_traceback(
     run: Run, talk: Conversation, home: Home
 ) -> None:
     talk.fails = RuntimeError("the moon fell")
@@ -131,7 +131,7 @@ def test_an_unexpected_error_is_one_sentence_and_a_traceback_in_the_log(
     assert "test_command_line.py" in log
 
 
-def test_an_unexpected_error_is_reported_if_no_log_can_be_written(
+def test_an_unexpected_error_is_reported_even_if_no_log_can_be_written(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("ui.commands.config.print_result", lambda *_, **__: 1 / 0)
@@ -149,14 +149,14 @@ def test_ctrl_c_ends_quietly(run: Run, talk: Conversation) -> None:
 @pytest.mark.parametrize(
     "line", ["fly", "talk --fly", "config set", "models", "--set nonsense", "--home"]
 )
-def test_wrong_usage_is_one_sentence_and_exits_with_2(run: Run, line: str) -> None:
+def test_wrong_usage_is_reported_in_one_sentence_and_exits_with_2(run: Run, line: str) -> None:
     code, _, [sentence, mend] = run(*line.split())
     assert code == 2
     assert sentence.endswith(".")
     assert mend.startswith("→ assistant")
 
 
-def test_help_lists_the_commands_and_loads_nothing_heavy(tmp_path: Path) -> None:
+def test_help_lists_the_commands_and_writes_no_logs(tmp_path: Path) -> None:
     done = in_own_process("--help", home=tmp_path)
     assert done.returncode == 0
     assert all(name in done.stdout for name in main.COMMANDS)
@@ -172,7 +172,7 @@ def test_a_command_without_an_action_shows_its_help(run: Run, command: str, acti
     assert any(action in line for line in out)
 
 
-def test_what_is_drawn_first_waits_for_nothing_heavy() -> None:
+def test_drawing_the_first_screen_imports_nothing_heavy() -> None:
     heavy = {"pipecat", "lancedb", "numpy", "cryptography", "sounddevice", "sqlite3"}
     program = (
         "import sys, ui.commands.main, ui.commands.screen, ui.screen.app, ui.session.session;"
@@ -184,7 +184,7 @@ def test_what_is_drawn_first_waits_for_nothing_heavy() -> None:
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
 
 
-def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+def test_a_reader_that_closes_the_pipe_causes_no_error_output(tmp_path: Path) -> None:
     writing = subprocess.Popen(
         [*MAIN, "config", "--json"],
         cwd=ROOT,
@@ -198,7 +198,7 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     assert (writing.returncode, errors) == (128 + signal.SIGPIPE, b"")
 
 
-def test_closed_standard_streams_are_no_error(tmp_path: Path) -> None:
+def test_closed_standard_streams_cause_no_error(tmp_path: Path) -> None:
     line = f'exec "{sys.executable}" -m ui.commands.main config set turn.stop_s 0.5 <&- >&- 2>&-'
     environment = {**os.environ, "ASSISTANT_HOME": str(tmp_path)}
     done = subprocess.run(["sh", "-c", line], cwd=ROOT, env=environment, check=False)
@@ -258,7 +258,9 @@ def test_config_set_writes_the_right_type_and_keeps_the_rest(
     assert getattr(getattr(load(home.settings_file, {}).settings, section), name) == value
 
 
-def test_config_refuses_what_does_not_fit_and_leaves_the_file(run: Run, home: Home) -> None:
+def test_config_refuses_invalid_settings_and_leaves_the_file_unchanged(
+    run: Run, home: Home
+) -> None:
     assert run("config", "set", "turn.stop_s", "-1")[0] == 2
     assert run("config", "set", "turn.stops", "1")[0] == 2
     assert not home.settings_file.exists()

@@ -1,4 +1,4 @@
-"""The devices of the settings tab by keys. Where there is a sound server: tests/real/."""
+"""The devices pane of the settings tab, driven by keys. tests/real/ tests it on a sound server."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -24,7 +24,7 @@ from ui.session.state import ScreenState, fold
 
 @asynccontextmanager
 async def opened(home: Home, sound: FakeSound) -> AsyncIterator[tuple[PaneApp, Pilot[None]]]:
-    """With the cursor on the first microphone, which is the system's default."""
+    """A pane with the cursor on the first microphone, which is the system's default."""
     loaded = load(home.settings_file)
     app = PaneApp(SettingsTab(ToldSession(), home, loaded, sound=sound, reason=lambda _: None))
     async with app.run_test(size=(80, 24)) as pilot:
@@ -38,7 +38,7 @@ def line(app: PaneApp, name: str, kind: str = "Microphones") -> str:
     return next(each for each in below.splitlines() if name in each)
 
 
-async def test_devices_are_shown_with_what_is_used_and_those_plugged_in_later(home: Home) -> None:
+async def test_all_devices_and_those_in_use_are_shown_even_if_plugged_in_later(home: Home) -> None:
     sound = FakeSound(BUILT_IN, SCREEN)
     async with opened(home, sound) as (app, pilot):
         assert "in use  default" in line(app, "Built-in")
@@ -51,7 +51,7 @@ async def test_devices_are_shown_with_what_is_used_and_those_plugged_in_later(ho
         assert "in use" not in line(app, "Headset")
 
 
-async def test_without_any_it_says_what_to_do(home: Home) -> None:
+async def test_without_any_devices_the_pane_says_so_and_keys_do_nothing(home: Home) -> None:
     async with opened(home, FakeSound()) as (app, pilot):
         assert "No microphone and no loudspeaker was found." in shown(app)
         await pilot.press("enter", "m", "p")
@@ -59,7 +59,7 @@ async def test_without_any_it_says_what_to_do(home: Home) -> None:
         assert app.troubles == []
 
 
-async def test_enter_chooses_and_the_default_comes_back(home: Home) -> None:
+async def test_enter_chooses_a_device_or_the_default_again(home: Home) -> None:
     async with opened(home, FakeSound(BUILT_IN, HEADSET)) as (app, pilot):
         await pilot.press("j", "j", "enter")
         await until(pilot, lambda: len(app.changes) == 1)
@@ -75,7 +75,7 @@ async def test_enter_chooses_and_the_default_comes_back(home: Home) -> None:
         assert load(home.settings_file).settings.audio.output_device == "Headset"
 
 
-async def test_the_one_in_use_shows_the_assistants_own_level(home: Home) -> None:
+async def test_the_microphone_in_use_shows_the_assistants_own_level(home: Home) -> None:
     sound, state = FakeSound(BUILT_IN, HEADSET), ScreenState()
     async with opened(home, sound) as (app, pilot):
         for event in (PhaseChanged(Phase.LISTENING), MicrophoneLevel(-10.0)):
@@ -89,7 +89,7 @@ async def test_the_one_in_use_shows_the_assistants_own_level(home: Home) -> None
         assert app.told == ["The assistant uses this one; its level is always shown."]
 
 
-async def test_another_is_opened_while_it_is_asked_for(home: Home) -> None:
+async def test_another_microphone_is_open_only_while_its_level_is_shown(home: Home) -> None:
     sound = FakeSound(BUILT_IN, HEADSET)
     async with opened(home, sound) as (app, pilot):
         await pilot.press("j", "j", "m")
@@ -103,7 +103,9 @@ async def test_another_is_opened_while_it_is_asked_for(home: Home) -> None:
         await until(pilot, lambda: sound.left == ["Headset", "Headset"])
 
 
-async def test_it_is_left_after_a_while(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_microphone_opened_for_its_level_is_closed_after_a_while(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("ui.screen.settings.devices_pane.METER_S", 0.1)
     sound = FakeSound(BUILT_IN, HEADSET)
     async with opened(home, sound) as (app, pilot):
@@ -113,7 +115,7 @@ async def test_it_is_left_after_a_while(home: Home, monkeypatch: pytest.MonkeyPa
         assert app.troubles == []
 
 
-async def test_a_test_tone(home: Home) -> None:
+async def test_p_plays_a_test_tone(home: Home) -> None:
     sound = FakeSound(BUILT_IN, SCREEN)
     async with opened(home, sound) as (_, pilot):
         await pilot.press("p")
@@ -122,7 +124,7 @@ async def test_a_test_tone(home: Home) -> None:
         await until(pilot, lambda: sound.played == ["Built-in", "HDMI"])
 
 
-async def test_a_device_that_fails_says_why(home: Home) -> None:
+async def test_the_reason_why_a_device_fails_is_shown(home: Home) -> None:
     sound = FakeSound(BUILT_IN, HEADSET)
     sound.broken = AudioError("It is taken.")
     async with opened(home, sound) as (app, pilot):
@@ -131,7 +133,7 @@ async def test_a_device_that_fails_says_why(home: Home) -> None:
         assert {str(each) for each in app.troubles} == {"It is taken."}
 
 
-async def test_a_sound_system_that_fails_is_told(home: Home) -> None:
+async def test_a_failing_sound_system_is_reported(home: Home) -> None:
     class Failing(FakeSound):
         async def devices(self) -> list[Device]:
             raise AudioError("The sound library PortAudio is not installed.")
@@ -145,5 +147,7 @@ TWIN = replace(HEADSET, index=7, host_api="OSS")
 
 
 @pytest.mark.parametrize(("device", "name"), [(HEADSET, "Headset"), (SCREEN, "HDMI"), (TWIN, "7")])
-def test_a_device_is_named_by_its_name_unless_that_means_another(device: Device, name: str) -> None:
+def test_a_device_is_identified_by_its_name_unless_that_means_another(
+    device: Device, name: str
+) -> None:
     assert name_for([BUILT_IN, HEADSET, SCREEN, TWIN], "loudspeaker", device) == name

@@ -1,4 +1,4 @@
-"""The doctor: it goes on whatever a check does, says what helps, and judges levels and sockets."""
+"""The doctor: it continues after failed checks, gives advice, and judges levels and sockets."""
 
 import io
 import json
@@ -59,7 +59,7 @@ async def diagnosis(
 BAD = Finding(CheckStatus.BAD, "It is broken.", "Repair it.", {"depth": 2.0})
 
 
-async def test_every_finding_is_shown_and_a_failing_check_stops_no_other(
+async def test_every_finding_is_shown_even_after_a_failing_check(
     context: CheckContext,
 ) -> None:
     fine = (good("Fine."), Finding(CheckStatus.WARNING, "Hm."))
@@ -98,11 +98,11 @@ async def test_with_json_each_finding_is_an_object(context: CheckContext) -> Non
     ]
 
 
-def test_every_check_has_a_name_of_its_own() -> None:
+def test_every_check_has_a_unique_name() -> None:
     assert len({name for name, _ in CHECKS}) == len(CHECKS) >= 12
 
 
-async def test_this_machine_passes_what_needs_no_models(context: CheckContext) -> None:
+async def test_this_machine_passes_the_checks_that_need_no_models(context: CheckContext) -> None:
     for check in (check_python, check_memory, check_disk):
         finding = await check(context)
         assert finding.verdict in (CheckStatus.GOOD, CheckStatus.WARNING), finding
@@ -138,7 +138,7 @@ async def test_too_little_memory_or_disk_space_is_reported(
         (-90.0, -20.0, -70.0, CheckStatus.GOOD, "-70 after echo cancellation"),
     ],
 )
-def test_echo_is_judged_by_what_is_left(
+def test_echo_is_judged_by_its_level_after_cancellation(
     room: float, back: float, left: float, verdict: CheckStatus, said: str
 ) -> None:
     finding = judge_echo(room, back, left)
@@ -147,7 +147,7 @@ def test_echo_is_judged_by_what_is_left(
     assert ("half-duplex" in (finding.mend or "")) == (verdict is CheckStatus.BAD)
 
 
-def test_the_sound_it_plays_is_soft_and_whole() -> None:
+def test_the_test_sound_is_audible_and_does_not_clip() -> None:
     sound = rustle()
     assert abs(int(sound.min())) < 32767
     assert int(sound.max()) < 32767
@@ -181,7 +181,7 @@ def test_only_sockets_that_reach_beyond_the_machine_are_found() -> None:
         ("fe80::1%eth0", False),
     ],
 )
-def test_only_loopback_is_within_the_machine(address: str, within: bool) -> None:
+def test_only_loopback_addresses_are_within_the_machine(address: str, within: bool) -> None:
     assert is_loopback(address) is within
 
 
@@ -191,7 +191,7 @@ async def test_the_network_is_judged_only_when_models_load(context: CheckContext
         await check_network(context)
 
 
-def test_attempts_are_named_and_what_was_not_seen_is_not_called_clean() -> None:
+def test_attempts_are_listed_and_an_unwatched_session_is_not_called_clean() -> None:
     tried = [Attempt("planted", "example.invalid", 3), Attempt("other", "192.0.2.1:443")]
     finding = judge(Watched(tried, None, 31.2))
     assert finding.verdict is CheckStatus.BAD
@@ -205,7 +205,7 @@ def test_attempts_are_named_and_what_was_not_seen_is_not_called_clean() -> None:
     assert unseen.text.startswith("This Linux is too old.")
 
 
-async def test_the_store_of_memories_is_named_and_opened(home: Home) -> None:
+async def test_the_memory_store_is_opened_and_named(home: Home) -> None:
     finding = await check_store(CheckContext(home, Settings()))
     assert (finding.verdict, finding.text) == (CheckStatus.GOOD, f"0 memories in {home.memories}.")
     off = Settings(memory=Memory(enabled=False))
@@ -216,7 +216,7 @@ async def test_the_store_of_memories_is_named_and_opened(home: Home) -> None:
     assert out.getvalue().startswith(f"✗ Memories: The memory store {home.root / 'file'} failed: ")
 
 
-async def test_it_says_whether_the_data_is_encrypted(
+async def test_the_doctor_says_whether_the_data_is_encrypted(
     home: Home, keyring: Path, context: CheckContext
 ) -> None:
     new = await check_encryption(context)

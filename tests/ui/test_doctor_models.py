@@ -1,4 +1,4 @@
-"""The doctor on the language model: why it was chosen, and whether it is fast enough."""
+"""The doctor's checks of the language model: why it was chosen and whether it is fast enough."""
 
 from collections.abc import AsyncGenerator
 from dataclasses import replace
@@ -26,7 +26,7 @@ OWN = f"{CLOSE}, or choose a smaller model in the settings (llm.model)."
 
 
 class TimedLlm(ScriptedLlm):
-    """Takes so long to its first token, and for each further one, by a clock of its own."""
+    """Takes the given times to the first and to each further token, by a clock of its own."""
 
     def __init__(self, first_s: float, tokens_per_s: float) -> None:
         super().__init__("Yes.")
@@ -66,7 +66,7 @@ def choice_of(profile: Any) -> Choice:
         (3.5, 9.0, CheckStatus.WARNING),
     ],
 )
-async def test_the_limits_are_those_of_the_choice(
+async def test_a_model_below_the_limits_of_the_automatic_choice_gets_a_warning(
     home: Home,
     monkeypatch: pytest.MonkeyPatch,
     first_s: float,
@@ -94,7 +94,7 @@ async def test_the_limits_are_those_of_the_choice(
         (SMALL, {"model": STRONG[0]}, OWN),
     ],
 )
-def test_the_advice_names_a_model_that_is_smaller_than_this_one(
+def test_the_advice_names_a_model_smaller_than_the_current_one(
     profile: Any, llm: dict[str, str], advice: str
 ) -> None:
     assert checks.quicker(Settings.model_validate({"llm": llm}), profile) == advice
@@ -111,7 +111,7 @@ def test_the_advice_names_a_model_that_is_smaller_than_this_one(
         ),
     ],
 )
-async def test_the_reason_of_the_choice_is_always_given(
+async def test_the_reason_for_the_choice_is_always_given(
     home: Home,
     monkeypatch: pytest.MonkeyPatch,
     choice: Choice,

@@ -18,7 +18,7 @@ def light(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("assistant.encryption.keys.ARGON2", CHEAP_ARGON2)
 
 
-def test_the_recovery_key_is_shown_once_and_opens_what_was_lost(run: Run, keyring: Path) -> None:
+def test_the_recovery_key_is_shown_once_and_recovers_the_data(run: Run, keyring: Path) -> None:
     code, _, err = run("memory", "add", f"My ferret is called {RARE}.")
     assert code == 0
     recovery = "".join(line.strip() + "-" for line in err if line.startswith("    "))
@@ -35,7 +35,7 @@ def test_the_recovery_key_is_shown_once_and_opens_what_was_lost(run: Run, keyrin
     assert RARE in "".join(run("memory", "list")[1])
 
 
-def test_enable_status_change_and_disable(
+def test_encryption_is_enabled_shown_changed_and_disabled(
     run: Run, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run("memory", "add", f"My ferret is called {RARE}.")
@@ -72,7 +72,7 @@ def test_enable_status_change_and_disable(
     assert RARE in "".join(run("memory", "list")[1])
 
 
-def test_words_of_a_command_that_fails_stay_out_of_the_log(run: Run, home: Home) -> None:
+def test_the_arguments_of_a_failing_command_are_not_logged(run: Run, home: Home) -> None:
     for words in (
         ("memory", "show", f"{RARE}"),
         ("memory", "show", f"{RARE} is my ferret"),

@@ -1,4 +1,4 @@
-"""What the screen leads through before the first conversation, and after an end."""
+"""The steps on the screen before the first conversation, and the restart after an end."""
 
 import threading
 from collections.abc import AsyncIterator
@@ -37,7 +37,7 @@ RECOVERY = "-".join(["ABCD"] * 14)
 
 
 class ToldModels:
-    """Which models are missing, and how their download goes."""
+    """Stands in for the model cache: says which models are missing, and how the download goes."""
 
     def __init__(self, *missing: Needed) -> None:
         self.missing = list(missing)
@@ -82,7 +82,7 @@ def on(app: App[int], step: type[object]) -> bool:
     return isinstance(app.screen, step) and bool(app.screen.query(Button))
 
 
-async def test_a_new_home_is_led_from_the_microphone_to_the_first_exchange(tmp_path: Path) -> None:
+async def test_a_new_user_is_led_from_the_microphone_to_the_first_exchange(tmp_path: Path) -> None:
     sound, models = FakeSound(BUILT_IN, HEADSET), ToldModels(THINKING)
     sound.level_dbfs = -60.0
     sound.opens.clear()
@@ -109,7 +109,7 @@ async def test_a_new_home_is_led_from_the_microphone_to_the_first_exchange(tmp_p
     assert models.pulls == 1
 
 
-async def test_another_microphone_is_kept_and_used(tmp_path: Path) -> None:
+async def test_choosing_another_microphone_saves_and_uses_it(tmp_path: Path) -> None:
     sound = FakeSound(BUILT_IN, HEADSET)
     async with opened(tmp_path, ToldModels(), sound=sound) as (app, pilot, session):
         await until(pilot, lambda: on(app, MicrophoneStep) and "Headset" in shown(app))
@@ -122,7 +122,7 @@ async def test_another_microphone_is_kept_and_used(tmp_path: Path) -> None:
     assert load(tmp_path / "settings.toml").settings.audio.input_device == "Headset"
 
 
-async def test_a_microphone_that_fails_is_told_and_gone_on_without(tmp_path: Path) -> None:
+async def test_a_failing_microphone_is_reported_and_can_be_skipped(tmp_path: Path) -> None:
     sound = FakeSound(BUILT_IN)
     sound.broken = AudioError("It is taken.", mend="Close the other program.")
     async with opened(tmp_path, ToldModels(), sound=sound) as (app, pilot, session):
@@ -132,7 +132,7 @@ async def test_a_microphone_that_fails_is_told_and_gone_on_without(tmp_path: Pat
     assert session.restarted[-1].audio.input_device is None
 
 
-async def test_a_microphone_that_is_plugged_in_late_is_found(
+async def test_a_microphone_plugged_in_later_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ui.screen.first_run.microphone_step.RETRY_S", 0.01)
@@ -144,7 +144,7 @@ async def test_a_microphone_that_is_plugged_in_late_is_found(
         assert "Say something." in shown(app)
 
 
-async def test_a_download_that_fails_says_why_and_is_tried_again(tmp_path: Path) -> None:
+async def test_a_failed_download_says_why_and_can_be_retried(tmp_path: Path) -> None:
     models = ToldModels(THINKING)
     models.fails = [ModelUnavailable("No route to the hub.", mend="Check the network.")]
     async with opened(tmp_path, models, new=False) as (app, pilot, _):
@@ -158,7 +158,7 @@ async def test_a_download_that_fails_says_why_and_is_tried_again(tmp_path: Path)
     assert models.pulls == 2
 
 
-async def test_a_download_is_stopped_and_goes_on_later(tmp_path: Path) -> None:
+async def test_a_download_can_be_stopped_and_resumed_later(tmp_path: Path) -> None:
     models = ToldModels(THINKING)
     models.waits = True
     async with opened(tmp_path, models) as (app, pilot, session):
@@ -180,7 +180,7 @@ async def test_a_download_is_stopped_and_goes_on_later(tmp_path: Path) -> None:
         await until(pilot, lambda: "needs models" not in shown(app))
 
 
-async def test_a_used_home_with_its_models_is_asked_for_nothing(tmp_path: Path) -> None:
+async def test_a_used_home_with_its_models_needs_no_steps(tmp_path: Path) -> None:
     models, sound = ToldModels(), FakeSound(BUILT_IN)
     async with opened(tmp_path, models, new=False, sound=sound) as (app, pilot, session):
         await until(pilot, lambda: session.begun)
@@ -189,7 +189,7 @@ async def test_a_used_home_with_its_models_is_asked_for_nothing(tmp_path: Path) 
         assert "Say hello" not in shown(app)
 
 
-async def test_what_ended_is_started_again_and_what_is_typed_is_kept(tmp_path: Path) -> None:
+async def test_an_ended_assistant_can_be_restarted_and_typed_text_is_kept(tmp_path: Path) -> None:
     class Stopped(ToldSession):
         def say(self, text: str) -> None:
             raise StoreError("The assistant is not running, so that was not sent.")
@@ -217,7 +217,7 @@ async def test_what_ended_is_started_again_and_what_is_typed_is_kept(tmp_path: P
 @pytest.mark.parametrize(
     ("key", "unseen"), [("enter", RECOVERY), ("escape", RECOVERY), ("w", None)]
 )
-async def test_a_recovery_key_is_shown_until_it_is_written_down(
+async def test_a_recovery_key_counts_as_unseen_until_its_user_has_written_it_down(
     key: str, unseen: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = Home(tmp_path).create()
@@ -261,7 +261,7 @@ async def test_a_passphrase_is_asked_for_and_not_shown(
     assert given == ["sesame"]
 
 
-async def test_a_terminal_that_is_too_small_says_so(tmp_path: Path) -> None:
+async def test_the_screen_says_if_the_terminal_is_too_small(tmp_path: Path) -> None:
     session = ToldSession((PhaseChanged(Phase.LISTENING),))
     app = screen(session, tmp_path)
     async with app.run_test(size=(45, 12)) as pilot:
@@ -272,7 +272,7 @@ async def test_a_terminal_that_is_too_small_says_so(tmp_path: Path) -> None:
         await until(pilot, lambda: "Conversation" in shown(app))
 
 
-def test_a_home_is_new_until_something_is_kept_there(tmp_path: Path) -> None:
+def test_a_home_is_new_until_a_file_is_stored_there(tmp_path: Path) -> None:
     home = Home(tmp_path).create()
     assert is_new(home)
     home.settings_file.write_text("")
@@ -290,14 +290,14 @@ def test_a_home_is_new_until_something_is_kept_there(tmp_path: Path) -> None:
     ],
     ids=["speech", "a click", "a noisy room", "dead", "a quiet room"],
 )
-def test_a_microphone_is_judged_by_what_rises_over_the_room(
+def test_a_microphone_is_judged_by_sound_above_the_rooms_noise(
     levels: list[float], verdict: str
 ) -> None:
     judgement = Judgement()
     assert [judgement.hear(level) for level in levels][-1] == verdict
 
 
-def test_a_download_tells_how_long_it_will_take() -> None:
+def test_progress_tells_how_long_the_downloads_will_take() -> None:
     progress = Progress([THINKING, Needed("b", "hearing", 3000)])
     assert (progress.done, progress.total, progress.left_s) == (0, 4000, None)
     progress.see(DownloadProgress("a-model", "downloading", 0, 1000), 10.0)
@@ -310,7 +310,7 @@ def test_a_download_tells_how_long_it_will_take() -> None:
     assert [time_text(s) for s in (8, 200, 7200)] == ["8 s", "3 min", "2.0 h"]
 
 
-def test_a_session_takes_no_words_while_nothing_runs(tmp_path: Path) -> None:
+def test_a_session_refuses_typed_words_while_no_assistant_runs(tmp_path: Path) -> None:
     home = Home(tmp_path).create()
     unlocking = Unlocking(home, Settings())
     live = AssistantProcess(home, Settings(), unlocking, SessionPlan())

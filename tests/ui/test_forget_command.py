@@ -34,7 +34,7 @@ def row(lines: list[str]) -> dict[str, Any]:
     return only
 
 
-def test_one_thing_is_done_at_once_and_can_be_brought_back(
+def test_one_exchange_is_forgotten_without_asking_and_can_be_brought_back(
     run: Run, exchanges: dict[str, str]
 ) -> None:
     for words in (("--about", "my dog"), ("--minutes", "10"), ("--last",), (exchanges[ROOF],)):
@@ -55,7 +55,9 @@ def test_one_thing_is_done_at_once_and_can_be_brought_back(
     assert err == ["There is nothing left to bring back.", "→ assistant memory pending"]
 
 
-def test_a_preview_shows_it_and_changes_nothing(run: Run, exchanges: dict[str, str]) -> None:
+def test_a_preview_shows_what_would_be_forgotten_and_changes_nothing(
+    run: Run, exchanges: dict[str, str]
+) -> None:
     code, out, _ = run("forget", "--minutes", "30", "--preview")
     assert (code, out[0]) == (0, "This would be forgotten:")
     assert [line.split("  ")[-1].strip() for line in out[1:5]] == [
@@ -77,14 +79,14 @@ def test_a_preview_shows_it_and_changes_nothing(run: Run, exchanges: dict[str, s
     assert run("pending")[1] == ["Nothing is waiting to be deleted."]
 
 
-def test_what_was_said_and_is_not_remembered_is_shown_too(run: Run, home: Home) -> None:
+def test_a_preview_shows_exchanges_without_memories_too(run: Run, home: Home) -> None:
     talked(home)
     _, out, _ = run("forget", "--last", "--preview")
     assert out[1].endswith(f"you said    {CELLO}")
     assert out[2:] == ["1 exchange would be forgotten."]
 
 
-def test_at_a_terminal_somebody_is_asked_before_several_go(
+def test_at_a_terminal_the_user_is_asked_before_several_things_are_forgotten(
     run: Run, exchanges: dict[str, str]
 ) -> None:
     for answer in ("", "n", "what?"):
@@ -102,7 +104,7 @@ def test_at_a_terminal_somebody_is_asked_before_several_go(
     assert left(run) == set()
 
 
-def test_without_a_terminal_several_need_a_yes(
+def test_without_a_terminal_forgetting_several_things_needs_the_yes_flag(
     run: Run, home: Home, exchanges: dict[str, str]
 ) -> None:
     for words, what in (
@@ -130,7 +132,7 @@ def test_without_a_terminal_several_need_a_yes(
     assert found(home.root, set(SAID), []) == []
 
 
-def test_it_is_gone_with_the_next_command_when_the_time_is_over(
+def test_after_the_grace_time_the_next_command_purges(
     run: Run, home: Home, exchanges: dict[str, str]
 ) -> None:
     short = ("--set", "forget.grace_s=0.05")
@@ -169,7 +171,7 @@ def test_it_is_gone_with_the_next_command_when_the_time_is_over(
         (["0123456789"], 5, "There is no memory '0123456789'."),
     ],
 )
-def test_errors_are_a_sentence_and_advice(
+def test_errors_give_one_sentence_and_advice(
     run: Run, words: list[str], code: int, sentence: str
 ) -> None:
     ended, out, err = run("forget", *words)
@@ -178,7 +180,7 @@ def test_errors_are_a_sentence_and_advice(
     assert err[1].startswith("→ ")
 
 
-def test_a_topic_stands_in_no_log_nor_need_it_stand_on_the_command_line(
+def test_a_topic_is_not_logged_and_can_be_passed_on_standard_input(
     run: Run, home: Home, exchanges: dict[str, str]
 ) -> None:
     topic = "the submarine that lies in the harbour of Anna's home town, and what is in it"

@@ -1,4 +1,4 @@
-"""`assistant idle …` as a user types it, where an assistant runs and where none does."""
+"""`assistant idle …` as a user types it, with and without a running assistant."""
 
 import asyncio
 import threading
@@ -46,13 +46,13 @@ def work(home: Home, monkeypatch: pytest.MonkeyPatch) -> FakeWork:
 
 
 def asked(run: Run) -> dict[str, Any]:
-    """Of the run that was asked for, from `status`."""
+    """The entry of `status` about the requested run."""
     found: dict[str, Any] = objects(run("status", "--json")[1])[0]["asked"]
     return found
 
 
 def given_up(home: Home, work: FakeWork) -> None:
-    """The first subject, in an earlier session."""
+    """Make the queue give up the first subject, as if in an earlier session."""
     with closing(Transcript.open(home.transcript)) as transcript:
         queue = JobQueue(transcript, "me")
         queue.add(work.kind, 1, work.subjects[:1], NOW)
@@ -64,8 +64,8 @@ def given_up(home: Home, work: FakeWork) -> None:
 
 @contextmanager
 def attended(home: Home, settings: Settings | None = None) -> Iterator[Callable[[Event], None]]:
-    """The idle work of a running assistant, on a loop in a thread, and its request server. Gives a
-    function that emits an event."""
+    """The idle work of a running assistant, on a loop in a thread, and its request server. Yields
+    a function that emits an event."""
     settings, bus = settings or Settings(), EventBus()
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
@@ -91,7 +91,7 @@ def attended(home: Home, settings: Settings | None = None) -> Iterator[Callable[
             loop.close()
 
 
-def test_in_a_new_home_there_is_nothing_and_nothing_is_made(run: Run, home: Home) -> None:
+def test_in_a_new_home_nothing_is_waiting_and_no_files_are_created(run: Run, home: Home) -> None:
     assert run("status") == (0, ["Nothing is waiting."], [])
     assert run("run", "--until-empty") == (0, ["0 done, 0 waiting."], [])
     code, out, err = run("pause")
@@ -100,7 +100,9 @@ def test_in_a_new_home_there_is_nothing_and_nothing_is_made(run: Run, home: Home
     assert not home.transcript.exists()
 
 
-def test_where_no_assistant_runs_the_command_works_itself(run: Run, work: FakeWork) -> None:
+def test_without_a_running_assistant_the_command_does_the_work_itself(
+    run: Run, work: FakeWork
+) -> None:
     work.errors[work.subjects[1]] = ModelFailed("No.")
     code, out, err = run("run", "--json", "--set", "idle.batch=2")
     assert (code, err) == (0, [])
@@ -122,7 +124,7 @@ def test_where_no_assistant_runs_the_command_works_itself(run: Run, work: FakeWo
     ]
 
 
-def test_a_kind_that_there_is_not_is_told(run: Run, work: FakeWork) -> None:
+def test_an_unknown_kind_is_an_error(run: Run, work: FakeWork) -> None:
     for action in ("run", "retry"):
         code, out, err = run(action, "--kind", "gossip")
         assert (code, out) == (2, [])
@@ -130,7 +132,7 @@ def test_a_kind_that_there_is_not_is_told(run: Run, work: FakeWork) -> None:
     assert run("run", "--kind", "describe")[1][-1] == "3 done, 0 waiting."
 
 
-def test_what_was_given_up_is_shown_and_tried_again(run: Run, home: Home, work: FakeWork) -> None:
+def test_given_up_work_is_shown_and_can_be_retried(run: Run, home: Home, work: FakeWork) -> None:
     given_up(home, work)
     code, out, _ = run("status")
     assert (code, out) == (
@@ -147,23 +149,25 @@ def test_what_was_given_up_is_shown_and_tried_again(run: Run, home: Home, work: 
     assert run("run")[1][-1] == "3 done, 0 waiting."
 
 
-def test_a_pause_holds_until_it_is_over(run: Run, home: Home, work: FakeWork) -> None:
+def test_a_pause_lasts_until_work_is_resumed(run: Run, home: Home, work: FakeWork) -> None:
     assert run("pause")[1][0].startswith("Paused since ")
     assert objects(run("status", "--json")[1])[0]["paused"] is not None
     assert objects(run("resume", "--json")[1])[0]["paused"] is None
     assert run("status")[1] == ["Nothing is waiting."]
 
 
-def test_memories_are_tidied(run: Run, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_tidies_memories(run: Run, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     talked(home)
     assert run("run", "--until-empty")[1] == ["0 done, 0 waiting."]
     monkeypatch.setattr(compaction, "FOLDED", 1)
     assert run("run", "--until-empty")[1] == ["tidy … 1 waiting", "1 done, 0 waiting."]
-    with closing(MemoryTable.open(str(home.memories))) as table:  # nobody holds it any more
+    with closing(MemoryTable.open(str(home.memories))) as table:  # the command has closed the table
         assert table.count("me") == 6
 
 
-def test_a_running_assistant_works_on_it_itself(run: Run, home: Home, work: FakeWork) -> None:
+def test_a_running_assistant_does_the_requested_work_itself(
+    run: Run, home: Home, work: FakeWork
+) -> None:
     with attended(home):
         status = objects(run("status", "--json")[1])[0]
         assert (status["attended"], status["asked"]) == (True, None)
@@ -176,7 +180,9 @@ def test_a_running_assistant_works_on_it_itself(run: Run, home: Home, work: Fake
         assert run("resume")[1] == ["Nothing is waiting.", "  describe           0 waiting"]
 
 
-def test_but_not_while_somebody_speaks_nor_for_others(run: Run, home: Home, work: FakeWork) -> None:
+def test_requested_work_waits_while_somebody_speaks_and_other_users_are_refused(
+    run: Run, home: Home, work: FakeWork
+) -> None:
     with attended(home) as tell:
         assert run("run", "--user", "bob")[0] == 5
         assert run("status", "--user", "bob")[1] == ["Nothing is waiting."]
@@ -193,10 +199,10 @@ def test_but_not_while_somebody_speaks_nor_for_others(run: Run, home: Home, work
         assert asked(run)["done"] == 3
         assert work.made == work.subjects
         tell(TurnStarted(2))
-        assert list(send_request(home.door, request) or ())  # and it can be closed all the same
+        assert list(send_request(home.door, request) or ())  # closing must work during this run
 
 
-def test_what_silence_does_is_not_counted_with_what_was_asked_for(
+def test_work_done_in_silence_does_not_count_as_requested_work(
     run: Run, home: Home, work: FakeWork
 ) -> None:
     settings = Settings.model_validate({"idle": {"every_s": 0.005, "max_load": 1}})
@@ -209,7 +215,7 @@ def test_what_silence_does_is_not_counted_with_what_was_asked_for(
         assert done == asked(run)["done"] <= 1
 
 
-def test_a_store_that_fails_ends_what_was_asked_of_a_running_assistant(
+def test_a_failing_store_ends_the_run_requested_from_a_running_assistant(
     run: Run, home: Home, work: FakeWork
 ) -> None:
     work.errors[work.subjects[1]] = StoreError("The disk is full.", mend="Make room.")
@@ -220,7 +226,7 @@ def test_a_store_that_fails_ends_what_was_asked_of_a_running_assistant(
         assert asked(run)["failed"] == {"message": "The disk is full.", "mend": "Make room."}
 
 
-def test_it_is_done_while_nobody_speaks(home: Home, work: FakeWork) -> None:
+def test_idle_work_is_done_while_nobody_speaks_unless_it_is_off(home: Home, work: FakeWork) -> None:
     settings = Settings.model_validate({"idle": {"every_s": 0.005, "max_load": 1}})
     done = threading.Event()
     work.on_run = done.set

@@ -1,4 +1,4 @@
-"""The latency tab: a bar for each turn, and what is usual. `test_snapshots.py` has its pictures."""
+"""The latency tab: a bar for each turn, and usual values. `test_snapshots.py` has its pictures."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,7 +33,7 @@ def folded(*events: Event) -> list[Turn]:
 
 
 def turns(*latencies: Latency) -> list[Turn]:
-    """The first one's recall was late."""
+    """Turns with these latencies; the recall of the first turn was late."""
     numbered = enumerate(latencies, 1)
     return folded(*(event for n, each in numbered for event in spoken(n, each, missed=n == 1)))
 
@@ -41,7 +41,7 @@ def turns(*latencies: Latency) -> list[Turn]:
 # -- drawing ------------------------------------------------------------------------------------
 
 
-def test_what_was_missed_replaced_or_ranked_in_brief_is_told_apart() -> None:
+def test_late_replaced_and_brief_recalls_are_marked_differently() -> None:
     recalls = (
         Recalled(1, (), missed=True),
         Recalled(2, (), missed=False, stand_in=True),
@@ -66,13 +66,13 @@ def test_what_was_missed_replaced_or_ranked_in_brief_is_told_apart() -> None:
     )
 
 
-def test_a_bar_that_is_too_long_says_so_and_a_short_one_is_filled_up() -> None:
+def test_a_too_long_bar_is_marked_and_a_short_one_is_padded() -> None:
     assert bar(FAST, whole=200.0, cells=20).plain.endswith("»")
     assert bar(FAST, whole=800.0, cells=20).plain == "E▬W▬T▬▬▬S▬".ljust(20)
     assert bar(Latency(), whole=800.0, cells=20).plain == " " * 20
 
 
-def test_one_stray_turn_does_not_make_all_others_short() -> None:
+def test_one_very_slow_turn_does_not_shorten_all_other_bars() -> None:
     stray = Latency(first_audio=60_000.0)
     assert scale(turns(*[FAST] * 100, stray)) == BEYOND * 400.0
     assert scale(turns(Latency())) == 0.0
@@ -91,7 +91,7 @@ async def test_enter_opens_the_turn_under_the_cursor(tmp_path: Path) -> None:
         assert app.query_one(ContextPane).chosen_turn == 2
 
 
-async def test_the_cursor_follows_the_newest_until_it_is_moved() -> None:
+async def test_the_cursor_follows_the_newest_turn_until_the_user_moves_it() -> None:
     tab, state = LatencyTab(), ScreenState()
     app = PaneApp(tab)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -116,7 +116,7 @@ async def test_the_cursor_follows_the_newest_until_it_is_moved() -> None:
             assert "recall late" in shown(app)
 
 
-async def test_without_colour_the_terminals_own_two_are_used(
+async def test_without_colour_only_the_terminals_default_colours_are_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")

@@ -1,4 +1,4 @@
-"""Libraries stay off the terminal, and the words of a conversation out of the logs."""
+"""Libraries don't write to the terminal, and no words of a conversation are logged."""
 
 import ctypes
 import logging
@@ -17,7 +17,7 @@ from ui.process.logs import logs_in, redirected_output
 SECRET = "my sister's name is Dora"
 
 
-def test_only_what_is_written_on_purpose_reaches_the_terminal(
+def test_only_intended_output_reaches_the_terminal(
     home: Home, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with redirected_output(home) as out:
@@ -34,7 +34,7 @@ def test_only_what_is_written_on_purpose_reaches_the_terminal(
         assert f"from {source}\n" in log
 
 
-def test_the_terminal_comes_back_after_a_failure(
+def test_output_goes_to_the_terminal_again_after_a_failure(
     home: Home, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(RuntimeError), redirected_output(home):
@@ -45,12 +45,12 @@ def test_the_terminal_comes_back_after_a_failure(
 
 
 def test_children_do_not_inherit_the_terminal(home: Home) -> None:
-    """A worker that outlives us must not hold a pipe of ours open."""
+    """A worker that outlives this process must not hold its pipes open."""
     with redirected_output(home) as out:
         assert not os.get_inheritable(out.fileno())
 
 
-def test_a_long_native_log_begins_anew(home: Home) -> None:
+def test_a_too_long_native_log_is_started_anew(home: Home) -> None:
     home.native_log.write_bytes(b"x" * 2_000_000)
     with redirected_output(home):
         os.write(1, b"new\n")
@@ -58,7 +58,9 @@ def test_a_long_native_log_begins_anew(home: Home) -> None:
     assert home.native_log.read_bytes() == b"new\n"
 
 
-def test_logs_of_all_kinds_meet_in_one_file(home: Home, capfd: pytest.CaptureFixture[str]) -> None:
+def test_all_loggers_and_warnings_write_to_one_file(
+    home: Home, capfd: pytest.CaptureFixture[str]
+) -> None:
     with warnings.catch_warnings(), logs_in(home):
         warnings.simplefilter("default")
         logging.getLogger("assistant.voice").info("ours %s", "fine")
@@ -108,7 +110,7 @@ def test_no_words_of_a_conversation_are_logged(home: Home) -> None:
     assert log.count("in fail_with_words") >= 2
 
 
-def test_logging_is_as_before_afterwards(home: Home) -> None:
+def test_logging_is_restored_afterwards(home: Home) -> None:
     handlers, level = list(logging.getLogger().handlers), logging.getLogger().level
     with logs_in(home):
         assert logging.getLogger().level == logging.INFO

@@ -1,4 +1,4 @@
-"""The logs tab, on real files of a home that grow and are rotated."""
+"""The logs tab, on a home's real log files, which grow and are rotated."""
 
 import logging
 from collections.abc import AsyncIterator
@@ -21,7 +21,7 @@ from ui.screen.diagnostics.log_view import MOST, SLACK, LogView
 
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """New lines are looked for so often that no test waits for it."""
+    """Look for new lines so often that no test waits long."""
     monkeypatch.setattr(logs_tab, "EVERY_S", 0.02)
 
 
@@ -60,7 +60,7 @@ def test_each_line_is_read_once(home: Home) -> None:
         LogLine("ERROR", "12:00:01", "ui.hosted", "two"),
         LogLine("ERROR", "", "", "Traceback"),
     ]
-    home.log.write_text(line("new"))  # cut off: read from its beginning
+    home.log.write_text(line("new"))  # the file is now shorter, so it is read from its beginning
     assert [each.text for each in tail.read()] == ["new"]
 
 
@@ -79,7 +79,7 @@ def test_nothing_is_lost_when_the_log_is_rotated(home: Home) -> None:
     assert home.log.with_name("assistant.log.2").exists()
 
 
-def test_of_a_long_log_only_the_end_is_read_in_whole_lines(home: Home) -> None:
+def test_only_the_last_whole_lines_of_a_long_log_are_read(home: Home) -> None:
     write(home.log, *(line(f"number {n:06}") for n in range(10_000)))
     lines = LogTail(home.log).read()
     assert home.log.stat().st_size > 2 * BEGIN_BYTES
@@ -88,7 +88,7 @@ def test_of_a_long_log_only_the_end_is_read_in_whole_lines(home: Home) -> None:
     assert len(lines) < 5_000
 
 
-def test_what_would_command_the_terminal_is_taken_out(home: Home) -> None:
+def test_terminal_control_sequences_are_removed(home: Home) -> None:
     write(home.native_log, "\x1b[31mred\x1b[0m\a \x9b2J done\r\n")
     assert [each.text for each in LogTail(home.native_log).read()] == ["red 2J done"]
 
@@ -108,7 +108,7 @@ async def test_lines_appear_as_they_are_written(home: Home) -> None:
             assert "ERROR    models.download.cache: It broke." in shown(app)
 
 
-async def test_scrolling_up_pauses_and_the_end_is_found_again(home: Home) -> None:
+async def test_scrolling_up_pauses_following_until_the_end_is_reached_again(home: Home) -> None:
     write(home.log, *(line(f"number {n}") for n in range(200)))
     async with tab(home) as (app, pilot, view):
         await until(pilot, lambda: "number 199" in shown(app))
@@ -127,7 +127,7 @@ async def test_scrolling_up_pauses_and_the_end_is_found_again(home: Home) -> Non
         await until(pilot, lambda: "the last" in shown(app))
 
 
-async def test_levels_and_words_narrow_the_log_and_letters_there_are_text(home: Home) -> None:
+async def test_levels_and_words_filter_the_log_and_letters_typed_there_are_text(home: Home) -> None:
     write(home.log, line("we want water"), line("hm", "WARNING"), line("bad", "ERROR"), "  there\n")
     async with tab(home) as (app, pilot, view):
 
@@ -150,7 +150,7 @@ async def test_levels_and_words_narrow_the_log_and_letters_there_are_text(home: 
         await until(pilot, lambda: app.focused is view)
 
 
-async def test_the_other_log_is_a_key_away(home: Home) -> None:
+async def test_n_switches_to_the_other_log(home: Home) -> None:
     write(home.log, line("ours"))
     write(home.native_log, "ggml: theirs\n")
     async with tab(home) as (app, pilot, _):
@@ -160,12 +160,12 @@ async def test_the_other_log_is_a_key_away(home: Home) -> None:
         assert "ours" not in shown(app)
         await pilot.press("e")
         await until(pilot, lambda: "libraries print, errors" in shown(app))
-        assert "theirs" in shown(app)  # without levels all of it is shown
+        assert "theirs" in shown(app)  # a log without levels is not filtered by level
         await pilot.press("n")
         await until(pilot, lambda: "theirs" not in shown(app))
 
 
-async def test_memory_is_bounded_and_who_reads_further_up_is_not_disturbed(home: Home) -> None:
+async def test_memory_is_bounded_and_the_view_stays_put_while_scrolled_up(home: Home) -> None:
     write(home.log, *(line(f"n{n}") for n in range(MOST)))
     async with tab(home) as (app, pilot, view):
         await until(pilot, lambda: view.held == MOST)
@@ -192,7 +192,7 @@ async def test_long_lines_are_wrapped_to_the_width(home: Home) -> None:
         assert "word end" in shown(app)
 
 
-async def test_it_reads_only_while_it_is_shown(home: Home) -> None:
+async def test_the_tab_reads_only_while_it_is_shown(home: Home) -> None:
     async with opened(ToldSession(), home.root, (80, 24)) as (app, pilot):
         view = app.query_one(LogView)
         write(home.log, line("before"))

@@ -26,7 +26,7 @@ def run(run: Run) -> Run:
     return partial(run, "memory")
 
 
-def test_a_memory_s_whole_life(run: Run, tmp_path: Path) -> None:
+def test_a_memory_is_added_found_changed_exported_and_forgotten(run: Run, tmp_path: Path) -> None:
     assert run("list")[1] == [
         "There are no memories yet. To write one down: assistant memory add TEXT"
     ]
@@ -73,7 +73,7 @@ def test_a_memory_s_whole_life(run: Run, tmp_path: Path) -> None:
     ]
 
 
-def test_json_is_one_object_a_line(run: Run) -> None:
+def test_json_output_is_one_object_per_line(run: Run) -> None:
     [added] = objects(run("add", TEA, "--json")[1])
     assert added["event"] == "added"
     listed = objects(run("list", "--json")[1])
@@ -99,7 +99,7 @@ def test_json_is_one_object_a_line(run: Run) -> None:
         (["fly"], 2, None),
     ],
 )
-def test_errors_are_a_sentence_and_advice(
+def test_errors_give_one_sentence_and_advice(
     run: Run, words: list[str], code: int, sentence: str | None
 ) -> None:
     ended, out, err = run(*words)
@@ -120,7 +120,7 @@ def test_memories_that_score_too_low_for_a_conversation_are_counted(run: Run) ->
 # -- files --------------------------------------------------------------------------------------
 
 
-def test_an_export_replaces_no_file(run: Run, tmp_path: Path) -> None:
+def test_an_export_never_overwrites_a_file(run: Run, tmp_path: Path) -> None:
     run("add", TEA)
     file = tmp_path / "memories.jsonl"
     file.write_text("of last year")
@@ -167,7 +167,7 @@ def test_a_bad_line_is_named_and_nothing_is_imported(run: Run, tmp_path: Path, l
 # -- texts --------------------------------------------------------------------------------------
 
 
-def test_texts_that_are_none_are_refused(run: Run) -> None:
+def test_invalid_texts_are_refused(run: Run) -> None:
     for typed, said in (
         (b"My dog is called Max. " * 50_000, "The text has 1,099,999 characters; the limit is"),
         (b" \n\t", "The text is empty."),
@@ -178,7 +178,7 @@ def test_texts_that_are_none_are_refused(run: Run) -> None:
         assert err[0].startswith(said)
 
 
-def test_texts_that_are_odd_are_kept(run: Run) -> None:
+def test_odd_texts_are_accepted(run: Run) -> None:
     odd = ("?!...", "🐶👩‍👩‍👧‍👦", "שלום \u202e كلبي", "half a pair \udc80")
     for text in odd:
         assert run("add", text)[0] == 0
@@ -189,13 +189,15 @@ def test_texts_that_are_odd_are_kept(run: Run) -> None:
     assert code == 0
     assert set(odd[:3]) | {"half a pair ?"} <= set(texts)
     assert texts[0].startswith("not UTF-8 \ufffd")
-    assert "\u202e" not in "".join(run("list")[1]), "it would change a terminal's direction"
+    assert "\u202e" not in "".join(run("list")[1]), (
+        "this character would change the terminal's writing direction"
+    )
 
 
 # -- stores -------------------------------------------------------------------------------------
 
 
-def test_a_store_that_another_has_open_is_refused(
+def test_a_store_that_another_process_has_open_is_refused(
     run: Run, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ui.commands.requests.STARTING_S", 0.0)
@@ -205,7 +207,7 @@ def test_a_store_that_another_has_open_is_refused(
     assert err[0].startswith(f"The memory store {home.memories} is in use by another")
 
 
-def test_a_home_that_cannot_be_written_is_one_sentence(home: Home) -> None:
+def test_a_read_only_home_is_reported_in_one_sentence(home: Home) -> None:
     home.root.chmod(0o500)
     command = [*OBEYING, *MAIN, "--home", str(home.root), "memory", "add", TEA]
     try:
@@ -219,7 +221,9 @@ def test_a_home_that_cannot_be_written_is_one_sentence(home: Home) -> None:
 # -- a running assistant ------------------------------------------------------------------------
 
 
-def test_a_running_assistant_is_asked(run: Run, home: Home, running: UserMemory) -> None:
+def test_commands_are_sent_to_a_running_assistant(
+    run: Run, home: Home, running: UserMemory
+) -> None:
     [added] = objects(run("add", "The bike is green.", "--json")[1])
     assert running.find("bike").memories[0].id == added["id"]
     assert run("edit", added["short"], "The bike is red.")[0] == 0
@@ -247,7 +251,7 @@ def test_a_running_assistant_shows_each_user_their_own(run: Run, running: UserMe
 
 
 @pytest.mark.real
-def test_what_one_process_adds_another_finds(home: Home) -> None:
+def test_a_memory_added_by_one_process_is_found_by_another(home: Home) -> None:
     command = partial(in_own_process, "--profile", "tiny", "memory", home=home.root)
     done = command("add", "My dog Max sleeps under the stairs.")
     assert (done.returncode, done.stderr) == (0, "")

@@ -1,4 +1,4 @@
-"""Leafing through memories: on the command line as a user types it, and as a screen asks."""
+"""Browsing memories: by commands as a user types them, and by requests as the screen sends them."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -31,7 +31,7 @@ def run(run: Run) -> Run:
 
 @pytest.fixture
 def memories(home: Home) -> list[Memory]:
-    """One a day; the newest is the last."""
+    """One memory a day; the newest is the last."""
     texts = ("Tea, never coffee.", "Max is a dog.", "MAX barks\nat night.", "Rain.", "Old news.")
     made = [
         replace(memory(text, "me"), created=NOW + timedelta(days=day))
@@ -49,7 +49,7 @@ def memories(home: Home) -> list[Memory]:
 @pytest.fixture
 def desk(home: Home, memories: list[Memory]) -> Iterator[MemoryAdmin]:
     def none() -> Any:
-        raise AssertionError("nothing here needs it")
+        raise AssertionError("no test here needs this")
 
     with (
         closing(MemoryTable.open(str(home.memories))) as table,
@@ -63,7 +63,7 @@ def texts(rows: list[Row]) -> list[str]:
 
 
 @pytest.mark.usefixtures("memories")
-def test_the_command_filters_leafs_and_looks_for_letters(run: Run) -> None:
+def test_the_commands_filter_page_and_search_for_plain_text(run: Run) -> None:
     def listed(*words: str) -> list[str]:
         return [line.split("  ")[-1] for line in run("list", *words)[1]]
 
@@ -81,7 +81,7 @@ def test_the_command_filters_leafs_and_looks_for_letters(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("memories")
-def test_receipts_are_listed_the_newest_first(run: Run, memories: list[Memory]) -> None:
+def test_receipts_are_listed_newest_first(run: Run, memories: list[Memory]) -> None:
     assert run("receipts")[1] == ["Nothing has been forgotten for good yet."]
     for each in memories[:2]:
         assert run("forget", each.id, "--now")[0] == 0
@@ -92,7 +92,7 @@ def test_receipts_are_listed_the_newest_first(run: Run, memories: list[Memory]) 
     assert [row["number"] for row in rows[:-1]] == [2, 1]
 
 
-def test_pages_are_light_and_one_can_be_found_in_them(
+def test_light_pages_are_short_and_the_page_around_a_memory_can_be_requested(
     desk: MemoryAdmin, memories: list[Memory]
 ) -> None:
     rows = ask(desk, "list", light=True, limit=2, around=memories[1].id)
@@ -107,7 +107,7 @@ def test_pages_are_light_and_one_can_be_found_in_them(
     assert len(texts(ask(desk, "list", light=True, kind="preference"))[0]) == 200
 
 
-def test_what_changes_is_seen_at_once(desk: MemoryAdmin, memories: list[Memory]) -> None:
+def test_changes_are_visible_at_once(desk: MemoryAdmin, memories: list[Memory]) -> None:
     before = ask(desk, "version")
     assert texts(ask(desk, "grep", text="max", light=True)) == [
         "MAX barks\nat night.",
@@ -121,7 +121,7 @@ def test_what_changes_is_seen_at_once(desk: MemoryAdmin, memories: list[Memory])
     assert texts(ask(desk, "grep", text="max", light=True)) == ["Max is a dog."]
 
 
-def test_what_is_being_forgotten_is_shown_where_it_is_asked_for(
+def test_memories_being_forgotten_are_listed_only_on_request(
     desk: MemoryAdmin, memories: list[Memory]
 ) -> None:
     assert ask(desk, "list")[-1]["total"] == 5
@@ -137,12 +137,12 @@ def test_what_is_being_forgotten_is_shown_where_it_is_asked_for(
 @pytest.mark.parametrize(
     "wrong", [{"offset": -1}, {"kind": "smell"}, {"state": "odd"}, {"before": 3}, {"limit": 0.5}]
 )
-def test_wrong_wishes_are_told(desk: MemoryAdmin, wrong: Row) -> None:
+def test_invalid_arguments_are_errors(desk: MemoryAdmin, wrong: Row) -> None:
     with pytest.raises(SettingsError):
         ask(desk, "list", **wrong)
 
 
-def test_filters_become_days() -> None:
+def test_filters_by_age_become_dates() -> None:
     now = datetime(2026, 11, 21, 15, 30, tzinfo=UTC)
     assert Filters().request(now) == {}
     assert Filters(kind="fact", age="today").request(now) == {

@@ -1,4 +1,4 @@
-"""The tab of memories, by keyboard, on a real store."""
+"""The memory tab, driven by keys, on a real store."""
 
 import json
 from pathlib import Path
@@ -44,20 +44,20 @@ async def filtered(stage: Stage, option: str) -> None:
 
 
 async def at(stage: Stage, text: str) -> None:
-    """The cursor goes to what the user said."""
+    """Move the cursor to the memory with this text."""
     stage.table.go(stage.texts().index(text))
     await stage.settled()
 
 
-async def test_an_empty_store_says_what_will_be_there(tmp_path: Path) -> None:
+async def test_with_an_empty_store_the_tab_says_what_will_appear_there(tmp_path: Path) -> None:
     async with stage(tmp_path) as here:
         line = here.table.render_line(1).text
         assert line.startswith("What is remembered appears here")
         await here.press("d", "p", "n", "w", "e", "T", "h", "y", "u")
-        assert here.app.troubles != []  # there is nothing to bring back
+        assert here.app.troubles != []  # "u" found nothing to bring back
 
 
-async def test_all_are_shown_with_where_they_come_from_and_exported(tmp_path: Path) -> None:
+async def test_all_memories_are_shown_with_their_origin_and_can_be_exported(tmp_path: Path) -> None:
     async with stage(tmp_path / "home", told=TOLD) as here:
         assert isinstance(here.app.focused, MemoryList)
         assert here.texts()[1::2] == [TEA, LISBON, DOG]
@@ -89,7 +89,7 @@ async def test_all_are_shown_with_where_they_come_from_and_exported(tmp_path: Pa
         assert file.stat().st_mode & 0o077 == 0
 
 
-async def test_search_goes_by_recall_or_by_letters_and_filters_narrow(tmp_path: Path) -> None:
+async def test_search_uses_recall_or_plain_text_and_filters_narrow_the_list(tmp_path: Path) -> None:
     async with stage(tmp_path, told=TOLD) as here:
         await typed(here, "what does Max fetch")
         await here.until(lambda: here.here == DOG)
@@ -126,12 +126,12 @@ async def test_memories_are_added_edited_and_marked(tmp_path: Path) -> None:
         assert here.here != DOG
         [dog] = [row["id"] for row in here.rows() if row["text"] == DOG]
         here.tab.load(dog)
-        here.tab.load()  # a look meanwhile does not stop the cursor on its way
+        here.tab.load()  # a reload meanwhile does not stop the cursor from moving there
         await here.until(lambda: here.here == DOG)
         await here.press("e")
-        assert not isinstance(here.app.screen, LineDialog)  # what was said can't be edited
+        assert not isinstance(here.app.screen, LineDialog)  # the user's own words can't be edited
 
-        for key in "pnw":  # in quick succession: all are made on what was chosen then
+        for key in "pnw":  # pressed in quick succession, all apply to the memory chosen then
             here.app.simulate_key(key)
         here.app.simulate_key("g")
         await here.until(lambda: here.desk.stats()["pinned"] == 1)
@@ -161,7 +161,7 @@ async def test_memories_are_added_edited_and_marked(tmp_path: Path) -> None:
         assert here.table.selection == set()
 
 
-async def test_what_is_forgotten_is_brought_back_or_gone_for_good(tmp_path: Path) -> None:
+async def test_forgotten_memories_are_brought_back_or_deleted_for_good(tmp_path: Path) -> None:
     async with stage(tmp_path, told=TOLD) as here:
         await at(here, LISBON)
         await here.press("d")
@@ -180,7 +180,7 @@ async def test_what_is_forgotten_is_brought_back_or_gone_for_good(tmp_path: Path
         new = here.bench.tell("The plumber comes on Monday.")
         await here.bench.memory.settled()
         here.session.tell(TurnEnded(new.turn, new.user_text, "I see.", False, Latency()))
-        await here.until(lambda: here.table.total == 8)  # and the cursor stays
+        await here.until(lambda: here.table.total == 8)  # the cursor must not move
         assert here.here == LISBON
         assert len(here.table.selection) == 1
 
@@ -211,7 +211,7 @@ async def test_what_is_forgotten_is_brought_back_or_gone_for_good(tmp_path: Path
         await here.until(lambda: not here.app.query_one("#countdown").display)
 
 
-async def test_narrow_the_detail_opens_over_the_table(tmp_path: Path) -> None:
+async def test_on_a_narrow_screen_the_detail_opens_over_the_table(tmp_path: Path) -> None:
     async with stage(tmp_path, (80, 24), told=TOLD) as here:
         assert not here.detail.display
         await at(here, DOG)

@@ -1,4 +1,4 @@
-"""The table that holds only the rows near the ones on the screen."""
+"""The table of memories, which holds only the rows near the visible ones."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -36,7 +36,7 @@ def page(number: int, total: int = TOTAL) -> list[Row]:
 
 
 class Alone(App[None]):
-    """A table that is given what it asks for."""
+    """An app with only the table, which gets the pages that it requests."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class Alone(App[None]):
 
 
 async def drawn(pilot: Pilot[None]) -> None:
-    """All that is in sight is there."""
+    """Wait until all visible rows are loaded."""
     app = pilot.app
     assert isinstance(app, Alone)
     async with asyncio.timeout(PATIENCE_S):
@@ -82,7 +82,7 @@ async def filled(pilot: Pilot[None], total: int = TOTAL) -> Alone:
     return app
 
 
-async def test_ten_thousand_rows_are_read_where_they_are_looked_at() -> None:
+async def test_only_the_viewed_pages_of_ten_thousand_rows_are_read() -> None:
     async with Alone().run_test(size=(100, 20)) as pilot:
         app = await filled(pilot)
         assert app.lines()[0].split() == ["when", "what", "text"]
@@ -105,7 +105,7 @@ async def test_ten_thousand_rows_are_read_where_they_are_looked_at() -> None:
         assert app.table.cursor == 0
 
 
-async def test_pages_far_away_are_let_go_and_come_back() -> None:
+async def test_distant_pages_are_dropped_and_loaded_again() -> None:
     async with Alone().run_test(size=(80, 24)) as pilot:
         app = await filled(pilot)
         for place in range(0, 22 * PAGE, PAGE):
@@ -118,7 +118,7 @@ async def test_pages_far_away_are_let_go_and_come_back() -> None:
         assert all("…" not in line for line in app.lines())
 
 
-async def test_rows_that_come_in_above_leave_the_cursor_on_its_row() -> None:
+async def test_rows_inserted_above_leave_the_cursor_on_its_row() -> None:
     async with Alone().run_test(size=(80, 24)) as pilot:
         app = await filled(pilot)
         app.table.go(5_000)
@@ -134,7 +134,7 @@ async def test_rows_that_come_in_above_leave_the_cursor_on_its_row() -> None:
         assert app.lines()[at].startswith("›✓")
 
 
-async def test_it_shrinks_and_empties() -> None:
+async def test_the_table_can_shrink_and_become_empty() -> None:
     async with Alone().run_test(size=(80, 24)) as pilot:
         app = await filled(pilot)
         await pilot.press("G")
@@ -151,7 +151,7 @@ async def test_it_shrinks_and_empties() -> None:
         assert app.table.selection == set()
 
 
-async def test_columns_fit_the_width_and_scores_have_one() -> None:
+async def test_columns_fit_the_width_and_scores_have_a_column() -> None:
     narrow = ["when", "what", "text"]
     async with Alone().run_test(size=(60, 24)) as pilot:
         app = await filled(pilot, 50)
@@ -173,7 +173,7 @@ async def test_columns_fit_the_width_and_scores_have_one() -> None:
         assert " 0.90 " in app.lines()[2]
 
 
-async def test_the_mouse_moves_selects_and_opens() -> None:
+async def test_the_mouse_moves_the_cursor_selects_rows_and_scrolls() -> None:
     async with Alone().run_test(size=(80, 24)) as pilot:
         app = await filled(pilot)
         await pilot.click(MemoryList, offset=(30, 6))

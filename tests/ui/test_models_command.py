@@ -1,4 +1,4 @@
-"""`assistant models …` as a user types it, and the downloads at a start."""
+"""`assistant models …` as a user types it, and the downloads when the assistant starts."""
 
 import contextlib
 import io
@@ -37,14 +37,14 @@ def run(run: Run) -> Run:
 
 @pytest.fixture
 def hub() -> Iterator[Hub]:
-    """Serves every model of `default` and `tiny`, as a file with its name."""
+    """Serves every model of the profiles `default` and `tiny` as one file that holds its name."""
     names = {*TINY.models, *SMALL.models, *STRONG}
     with hub_server({f"{name}/resolve/main/a": name.encode() for name in names}) as running:
         yield running
 
 
 def store_of(names: Iterable[str], hub: Hub, folder: Path, patch: pytest.MonkeyPatch) -> ModelStore:
-    """An empty store for these models, which the command and a start find on `LAPTOP`."""
+    """An empty store for these models, which the command and the start use on `LAPTOP`."""
     shipped = catalogue.read()
     tables = {
         name: small_models.table(
@@ -82,7 +82,7 @@ def store(tmp_path: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch) -> ModelSto
 # -- the command --------------------------------------------------------------------------------
 
 
-def test_pulling_a_profile_says_who_served_and_a_model_can_be_removed(
+def test_pulling_a_profile_names_the_server_and_a_model_can_be_removed(
     run: Run, store: ModelStore, hub: Hub
 ) -> None:
     code, out, _ = run("pull", "--profile", "tiny")
@@ -97,7 +97,7 @@ def test_pulling_a_profile_says_who_served_and_a_model_can_be_removed(
     assert store.missing(TINY.models) == [TINY.stt]
 
 
-def test_pulling_in_json(run: Run, store: ModelStore, hub: Hub) -> None:
+def test_pull_reports_source_and_bytes_in_json(run: Run, store: ModelStore, hub: Hub) -> None:
     [first], [second] = (objects(run("pull", TINY.stt, "--json")[1]) for _ in range(2))
     assert (first["event"], first["source"]) == ("pulled", hub.url.removeprefix("http://"))
     assert (first["bytes"], second["bytes"], second["source"]) == (len(TINY.stt), 0, None)
@@ -111,7 +111,7 @@ def test_pulling_in_json(run: Run, store: ModelStore, hub: Hub) -> None:
         ("verify", ModelMissing, "no models on this machine"),
     ],
 )
-def test_errors(
+def test_errors_give_their_exit_code_and_one_sentence(
     run: Run, store: ModelStore, hub: Hub, line: str, error: type[ModelMissing], sentence: str
 ) -> None:
     hub.files = {}
@@ -119,7 +119,7 @@ def test_errors(
     assert (code, sentence in err[0]) == (error.exit_code, True)
 
 
-def test_listing(run: Run, store: ModelStore) -> None:
+def test_list_shows_the_state_of_each_model(run: Run, store: ModelStore) -> None:
     run("pull", TINY.stt, TINY.tts)
     (store.cache / TINY.tts / "a").unlink()
     [encoder] = TINY.encoders
@@ -138,7 +138,7 @@ def test_listing(run: Run, store: ModelStore) -> None:
     }
 
 
-def test_verifying(run: Run, store: ModelStore) -> None:
+def test_verify_reports_intact_and_changed_files(run: Run, store: ModelStore) -> None:
     run("pull", "--profile", "tiny")
     code, out, _ = run("verify")
     assert code == 0
@@ -156,14 +156,14 @@ def test_verifying(run: Run, store: ModelStore) -> None:
 
 
 def read_all(terminal: int, into: list[bytes]) -> None:
-    """Until the other end is closed, which Linux tells by an error and macOS by an end."""
+    """Read until the other end is closed, which Linux reports as an error, macOS as end of file."""
     with contextlib.suppress(OSError):
         while block := os.read(terminal, 4096):
             into.append(block)
 
 
 @pytest.mark.usefixtures("home", "store")
-def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pull_draws_a_progress_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     master, slave = pty.openpty()
     shown: list[bytes] = []
@@ -179,17 +179,17 @@ def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert f"{TINY.stt}: {len(TINY.stt)} B from 127.0.0.1" in text
 
 
-# -- a start ------------------------------------------------------------------------------------
+# -- at the start -------------------------------------------------------------------------------
 
 
 def pull_missing(settings: Settings) -> str:
-    """What a start prints."""
+    """Pull missing models as the start does; returns the printed text."""
     stream = io.StringIO()
     models.pull_missing(settings, stream)
     return stream.getvalue()
 
 
-def test_a_start_brings_what_is_missing_and_is_silent_when_nothing_is(
+def test_a_start_downloads_missing_models_and_is_silent_if_none_is_missing(
     store: ModelStore, hub: Hub
 ) -> None:
     settings = Settings(general=General(profile="tiny"))
@@ -199,7 +199,7 @@ def test_a_start_brings_what_is_missing_and_is_silent_when_nothing_is(
     assert (pull_missing(settings), hub.requests) == ("", [])
 
 
-def test_a_start_leaves_to_the_user_what_is_the_users_own(store: ModelStore) -> None:
+def test_a_start_downloads_nothing_for_folders_and_endpoints_of_the_user(store: ModelStore) -> None:
     settings = Settings(
         general=General(profile="tiny"),
         stt=Stt(model="/a/folder"),
@@ -209,7 +209,9 @@ def test_a_start_leaves_to_the_user_what_is_the_users_own(store: ModelStore) -> 
     assert store.missing(TINY.models) == [TINY.stt, TINY.llm]
 
 
-def test_both_encoders_are_wanted_where_there_are_two_and_a_named_one_alone(tmp_path: Path) -> None:
+def test_both_encoders_of_a_profile_are_needed_but_only_one_if_the_settings_name_it(
+    tmp_path: Path,
+) -> None:
     store = ModelStore(tmp_path, catalogue.read())
 
     def wanted(profile: profiles.Profile, **memory: str) -> list[str]:
@@ -228,7 +230,7 @@ def test_both_encoders_are_wanted_where_there_are_two_and_a_named_one_alone(tmp_
 
 @pytest.fixture
 def choosing(tmp_path: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch) -> ModelStore:
-    """All of the profile `default`, with the smaller language model on the machine."""
+    """A store for the profile `default` in which only the smaller language model is present."""
     store = store_of([*SMALL.models, *STRONG], hub, tmp_path, monkeypatch)
     store.pull(SMALL.models)
     notes_in(store.cache).add(LAPTOP, stream_rate=30e9)
@@ -237,13 +239,13 @@ def choosing(tmp_path: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch) -> Model
     return store
 
 
-def test_a_start_brings_the_more_suitable_language_model(choosing: ModelStore) -> None:
+def test_a_start_downloads_the_more_suitable_language_model(choosing: ModelStore) -> None:
     pull_missing(Settings())
     assert choosing.missing(LLMS) == [STRONG[1]]
 
 
 @pytest.mark.usefixtures("choosing")
-def test_a_start_without_a_network_goes_on_and_tries_once_a_day(hub: Hub) -> None:
+def test_a_start_without_a_network_continues_and_retries_once_a_day(hub: Hub) -> None:
     hub.files = {}
     assert f"Continuing with {SMALL.llm}." in pull_missing(Settings())
     asked = len(hub.requests)
@@ -257,7 +259,7 @@ def test_a_model_that_the_settings_name_is_never_replaced(hub: Hub) -> None:
     assert hub.requests == []
 
 
-def test_what_is_missing_besides_still_ends_the_start(choosing: ModelStore, hub: Hub) -> None:
+def test_any_other_missing_model_still_ends_the_start(choosing: ModelStore, hub: Hub) -> None:
     choosing.remove(SMALL.stt)
     hub.files = {}
     with pytest.raises(ModelUnavailable):

@@ -1,4 +1,4 @@
-"""The models of the settings tab by keys, on a real store, a real cache and a hub on loopback."""
+"""The models pane of the settings tab, driven by keys, with a real cache and a hub on loopback."""
 
 import os
 from collections.abc import AsyncIterator, Iterator
@@ -36,7 +36,7 @@ BYTES = b"x" * 3_000_000
 
 
 def nothing(_transfer: Transfer) -> None:
-    """No preparation."""
+    """A preparation that does nothing."""
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def store(tmp_path: Path, hub: Hub) -> ModelStore:
 async def opened(
     home: Home, store: ModelStore, size: tuple[int, int] = (80, 24)
 ) -> AsyncIterator[tuple[PaneApp, Pilot[None]]]:
-    """With the cursor on the model that hears, which stands first."""
+    """A pane with the cursor on the speech recognition model, which comes first."""
     tab = SettingsTab(
         ToldSession(),
         home,
@@ -88,7 +88,7 @@ def line(app: PaneApp, name: str) -> str:
     return next(each for each in shown(app).splitlines() if each.startswith(f"   {name}"))
 
 
-async def test_models_stand_under_what_they_do_with_size_state_and_use(
+async def test_models_are_grouped_by_role_with_size_state_and_use(
     home: Home, store: ModelStore
 ) -> None:
     store.pull(["small-voice", "small-encoder"])
@@ -115,7 +115,7 @@ async def test_models_stand_under_what_they_do_with_size_state_and_use(
         assert not home.settings_file.exists()
 
 
-async def test_d_downloads_and_enter_uses_it(home: Home, store: ModelStore) -> None:
+async def test_d_downloads_a_model_and_enter_chooses_it(home: Home, store: ModelStore) -> None:
     async with opened(home, store) as (app, pilot):
         assert "missing" in line(app, "small-whisper")
         await pilot.press("enter")
@@ -131,7 +131,7 @@ async def test_d_downloads_and_enter_uses_it(home: Home, store: ModelStore) -> N
         assert store.state("small-whisper") is ModelState.READY
 
 
-async def test_a_download_shows_how_far_it_is_and_is_stopped(
+async def test_a_download_shows_its_progress_and_can_be_stopped(
     home: Home, store: ModelStore, hub: Hub
 ) -> None:
     hub.hang_at = 2_500_000
@@ -146,7 +146,7 @@ async def test_a_download_shows_how_far_it_is_and_is_stopped(
         assert store.state("small-whisper") is ModelState.PARTIAL
 
 
-async def test_a_download_that_fails_says_why(home: Home, store: ModelStore, hub: Hub) -> None:
+async def test_a_failed_download_says_why(home: Home, store: ModelStore, hub: Hub) -> None:
     def broken(_: Transfer) -> None:
         raise ZeroDivisionError
 
@@ -154,7 +154,7 @@ async def test_a_download_that_fails_says_why(home: Home, store: ModelStore, hub
     async with opened(home, store) as (app, pilot):
         await pilot.press("d")
         await until(pilot, lambda: len(app.troubles) == 1)
-        assert "ZeroDivisionError" in str(app.troubles[0])  # nobody foresaw it
+        assert "ZeroDivisionError" in str(app.troubles[0])  # an unexpected error
         hub.files = {}
         await pilot.press("down", "d")
         await until(pilot, lambda: len(app.troubles) == 2)
@@ -172,7 +172,9 @@ async def test_v_checks_every_byte(home: Home, store: ModelStore) -> None:
         assert "different SHA-256" in str(app.troubles[0])
 
 
-async def test_removing_asks_first_with_the_focus_on_cancel(home: Home, store: ModelStore) -> None:
+async def test_removing_a_model_asks_first_with_the_focus_on_cancel(
+    home: Home, store: ModelStore
+) -> None:
     store.pull(["small-whisper"])
     async with opened(home, store) as (app, pilot):
         for key in ("enter", "y"):
@@ -188,7 +190,7 @@ async def test_removing_asks_first_with_the_focus_on_cancel(home: Home, store: M
         assert "is not on this machine" in str(app.troubles[0])
 
 
-def test_progress_tells_megabytes_and_the_time_that_is_left() -> None:
+def test_progress_shows_megabytes_and_the_remaining_time() -> None:
     job = ModelTask("small", "download")
     assert progress(job, 0.0).plain == "beginning"
     job.step = DownloadProgress("small", "waiting", 0, 0)
@@ -202,7 +204,7 @@ def test_progress_tells_megabytes_and_the_time_that_is_left() -> None:
     assert progress(job, 15.0).plain == "█" * 16 + " checking"
 
 
-def test_one_thing_at_a_time_is_done_to_a_model(home: Home, store: ModelStore, hub: Hub) -> None:
+def test_a_model_has_only_one_task_at_a_time(home: Home, store: ModelStore, hub: Hub) -> None:
     hub.hang_at = 1_000
     work = ModelTasks(lambda: store, home)
     work.begin("small-voice", "download")

@@ -66,7 +66,7 @@ EVENTS = [PhaseChanged(Phase.LISTENING), *turn(1), *turn(2), *turn(3)]
 
 
 def record(recordings: Recordings, events: list[Event], seconds: float = 1.0) -> Path:
-    """These, so many seconds apart."""
+    """Record these events, `seconds` apart."""
     path = recordings.begin("talk")
     rows = [
         {
@@ -89,7 +89,7 @@ def reel(home: Home) -> PlayableRecording:
 async def playing(
     replay: Replay, home: Home, size: tuple[int, int] = (80, 24)
 ) -> AsyncIterator[tuple[ReplayScreen, Pilot[int]]]:
-    """A screen whose recording is under way."""
+    """A screen that has started to play."""
     app = ReplayScreen(replay, home, load_settings(home.settings_file, environment={}))
     async with app.run_test(size=size) as pilot:
         await until(pilot, lambda: app.replay.started)
@@ -99,7 +99,7 @@ async def playing(
 # -- keys ---------------------------------------------------------------------------------------
 
 
-async def test_it_is_stepped_through_by_keys(home: Home, reel: PlayableRecording) -> None:
+async def test_keys_step_through_a_recording(home: Home, reel: PlayableRecording) -> None:
     replay = Replay(reel, paused=True)
     async with playing(replay, home, size=(120, 40)) as (app, pilot):
         assert replay.place == 0
@@ -115,13 +115,13 @@ async def test_it_is_stepped_through_by_keys(home: Home, reel: PlayableRecording
         assert "yesterday" in picture
         assert "replay" in picture
         await pilot.press("right", "right", "right", "right")
-        assert replay.place == 8 + 5  # a level alone is no step
+        assert replay.place == 8 + 5  # an event with only a level is not a step
         await pilot.press("n", "n", "n")
         assert replay.over
         assert [each.heard for each in app.state.turns] == [f"Answer {n}." for n in (1, 2, 3)]
 
 
-async def test_it_plays_at_its_pace_pauses_and_goes_on(home: Home) -> None:
+async def test_a_recording_plays_to_its_end_at_its_own_pace(home: Home) -> None:
     recordings = Recordings(home.recordings)
     replay = Replay(load(recordings, record(recordings, EVENTS, seconds=0.01)))
     async with playing(replay, home) as (app, pilot):
@@ -129,7 +129,7 @@ async def test_it_plays_at_its_pace_pauses_and_goes_on(home: Home) -> None:
         assert len(app.state.turns) == 3
 
 
-async def test_space_pauses_and_plus_and_minus_change_the_pace(
+async def test_space_pauses_and_plus_and_minus_change_the_speed(
     home: Home, reel: PlayableRecording
 ) -> None:
     replay = Replay(reel)
@@ -149,13 +149,13 @@ async def test_space_pauses_and_plus_and_minus_change_the_pace(
 
 
 def notices(app: ReplayScreen, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """All that it notifies of from now on."""
+    """The list of all notifications that the app shows from now on."""
     shown: list[str] = []
     monkeypatch.setattr(app, "notify", lambda message, **_: shown.append(message))
     return shown
 
 
-async def test_what_needs_an_assistant_says_one_sentence(
+async def test_keys_that_need_an_assistant_show_one_sentence(
     home: Home, reel: PlayableRecording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with playing(Replay(reel, paused=True), home) as (app, pilot):
@@ -167,7 +167,7 @@ async def test_what_needs_an_assistant_says_one_sentence(
             assert shown == [NOBODY] * times, key
 
 
-async def test_letters_are_typed_where_one_types(
+async def test_letters_in_the_input_line_are_text(
     home: Home, reel: PlayableRecording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     replay = Replay(reel, paused=True)
@@ -183,7 +183,7 @@ async def test_letters_are_typed_where_one_types(
 # -- recording on the screen --------------------------------------------------------------------
 
 
-async def test_r_records_and_the_status_line_says_so(tmp_path: Path) -> None:
+async def test_r_starts_a_recording_and_the_status_line_shows_it(tmp_path: Path) -> None:
     session = ToldSession([PhaseChanged(Phase.LISTENING)])
     app = told_screen(session, tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -205,7 +205,7 @@ def run(run: Run) -> Run:
     return partial(run, "replay")
 
 
-def test_without_a_terminal_it_is_printed(run: Run, home: Home) -> None:
+def test_without_a_terminal_the_recording_is_printed(run: Run, home: Home) -> None:
     path = record(Recordings(home.recordings), EVENTS)
     code, out, err = run(str(path))
     assert (code, err) == (0, [])
@@ -215,7 +215,7 @@ def test_without_a_terminal_it_is_printed(run: Run, home: Home) -> None:
     assert [row["event"] for row in rows] == [event_to_json(event) for event in EVENTS]
 
 
-def test_what_is_being_forgotten_is_not_shown(run: Run, home: Home) -> None:
+def test_exchanges_being_forgotten_are_not_shown(run: Run, home: Home) -> None:
     kept, hidden = (told.exchange(f"x{n}", f"Question {n}?", f"Answer {n}.", AT, n) for n in (1, 2))
     ended = [
         replace(event, exchange=f"x{event.turn}") if isinstance(event, TurnEnded) else event
@@ -233,7 +233,7 @@ def test_what_is_being_forgotten_is_not_shown(run: Run, home: Home) -> None:
     assert "Answer 2." in "\n".join(run(path.stem)[1])
 
 
-def test_what_there_is_is_listed(run: Run, home: Home) -> None:
+def test_recordings_are_listed(run: Run, home: Home) -> None:
     code, out, _ = run()
     assert (code, out[0].startswith("No recordings yet.")) == (0, True)
     path = record(Recordings(home.recordings), EVENTS)
@@ -241,7 +241,7 @@ def test_what_there_is_is_listed(run: Run, home: Home) -> None:
     assert objects(run("--json")[1]) == [{"event": "recording", "path": str(path)}]
 
 
-def test_the_demo_ships(run: Run) -> None:
+def test_the_demo_is_included_and_plays(run: Run) -> None:
     code, out, err = run("demo")
     assert (code, err) == (0, [])
     assert all(words in "".join(out) for words in ("Forgotten: ", "interrupted"))
@@ -261,7 +261,7 @@ EMPTY = '{"recording": 1, "id": "", "began": "", "conversation": "", "key": ""}\
         *((["demo", f"--speed={x}"], 2, "The speed must be") for x in ("0", "fast", "nan", "1e9")),
     ],
 )
-def test_errors_are_a_sentence_and_advice(
+def test_errors_give_one_sentence_and_advice(
     run: Run, home: Home, words: list[str], code: int, sentence: str
 ) -> None:
     home.recordings.mkdir()
@@ -286,7 +286,7 @@ def test_events_of_another_version_are_left_out_and_counted_once(run: Run, home:
     assert "Answer 1." in shown
 
 
-def test_one_of_another_key_is_told(
+def test_a_recording_encrypted_with_another_key_is_reported(
     run: Run, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mine, other = MasterKey.new(), MasterKey.new()
@@ -303,7 +303,7 @@ def test_one_of_another_key_is_told(
     assert (code, "Answer 3." in "".join(out)) == (0, True)
 
 
-async def test_a_session_without_an_assistant_refuses_what_is_asked(
+async def test_a_replay_refuses_requests_as_no_assistant_runs(
     reel: PlayableRecording,
 ) -> None:
     replay = Replay(reel)

@@ -1,4 +1,4 @@
-"""The screen by keys: what it shows of a conversation, and what it asks for."""
+"""The screen, driven by keys: the parts of a conversation that it shows, and its requests."""
 
 from datetime import timedelta
 from functools import partial
@@ -70,7 +70,7 @@ TURN: tuple[Event, ...] = (
 )
 
 
-async def test_a_turn_is_shown_with_all_that_belongs_to_it(tmp_path: Path) -> None:
+async def test_a_turn_is_shown_with_its_latency_prompt_and_memories(tmp_path: Path) -> None:
     async with opened(ToldSession((*READY, *TURN)), tmp_path, (140, 40)) as (app, pilot):
         seen = shown(app)
         for words in (
@@ -102,7 +102,7 @@ async def test_a_turn_is_shown_with_all_that_belongs_to_it(tmp_path: Path) -> No
         assert not isinstance(app.screen, TextDialog)
 
 
-async def test_what_is_heard_and_done_is_shown_at_once(tmp_path: Path) -> None:
+async def test_speech_and_idle_work_are_shown_at_once(tmp_path: Path) -> None:
     session = ToldSession()
     async with opened(session, tmp_path) as (app, pilot):
 
@@ -121,7 +121,7 @@ async def test_what_is_heard_and_done_is_shown_at_once(tmp_path: Path) -> None:
         assert "what does my" in seen
 
 
-async def test_scrolling_up_pauses_following_and_counts_what_is_new(tmp_path: Path) -> None:
+async def test_scrolling_up_pauses_following_and_counts_new_turns(tmp_path: Path) -> None:
     session = ToldSession(READY)
     async with opened(session, tmp_path, (100, 24)) as (app, pilot):
         conversation = app.query_one("#conversation", Widget)
@@ -139,7 +139,7 @@ async def test_scrolling_up_pauses_following_and_counts_what_is_new(tmp_path: Pa
         assert not conversation.border_subtitle
 
 
-async def test_a_memory_is_changed_where_it_is_shown(tmp_path: Path) -> None:
+async def test_keys_change_the_memory_under_the_cursor(tmp_path: Path) -> None:
     session = ToldSession((*READY, *TURN))
     asking = {"with_sources": False, "ask": True, "limit": SHOWN}
     requests: list[tuple[tuple[str, ...], dict[str, object]]] = [
@@ -161,13 +161,13 @@ async def test_a_memory_is_changed_where_it_is_shown(tmp_path: Path) -> None:
             await until(pilot, lambda: len(app.screen_stack) == 1)
         await pilot.press("question_mark")
         await pilot.pause()
-        assert "Never recall" in shown(app)  # the keys of what has the focus
+        assert "Never recall" in shown(app)  # the keys of the focused list
         await pilot.press("question_mark")
         await pilot.pause()
         assert not app.screen.query("HelpPanel")
 
 
-async def test_what_fails_is_told_until_it_is_dismissed(tmp_path: Path) -> None:
+async def test_an_error_is_shown_until_it_is_dismissed(tmp_path: Path) -> None:
     class Failing(ToldSession):
         async def ask(self, request: object) -> list[dict[str, object]]:
             raise StoreError("The memories are still loading.", mend="Try again.")
@@ -182,7 +182,7 @@ async def test_what_fails_is_told_until_it_is_dismissed(tmp_path: Path) -> None:
         assert "still loading" not in shown(app)
 
 
-async def test_what_is_forgotten_leaves_the_screen_and_undo_brings_it_back(tmp_path: Path) -> None:
+async def test_forgotten_words_leave_the_screen_and_undo_brings_them_back(tmp_path: Path) -> None:
     session = ToldSession((*READY, *TURN))
     words = ("What does my dog", "He loves fetch", "called Max")
     async with opened(session, tmp_path) as (app, pilot):
@@ -202,11 +202,11 @@ async def test_what_is_forgotten_leaves_the_screen_and_undo_brings_it_back(tmp_p
         assert all(each in shown(app) for each in words)
         session.tell(ForgettingBegan("g", ("x1",), ("dog",), AT), ForgettingDone("g"))
         await settled(pilot)
-        left = repr(app.state)  # gone from this process, too
+        left = repr(app.state)  # after the purge, the words are gone from this process, too
     assert not any(each in left for each in words)
 
 
-async def test_a_narrow_terminal_shows_one_part_at_a_time_and_trouble_covers_none(
+async def test_a_narrow_terminal_shows_one_part_at_a_time_which_no_warning_covers(
     tmp_path: Path,
 ) -> None:
     notice = Notice("The microphone was unplugged.", Severity.WARNING, "assistant devices")
@@ -230,7 +230,7 @@ async def test_a_narrow_terminal_shows_one_part_at_a_time_and_trouble_covers_non
         assert "He loves fetch" in shown(app)
 
 
-async def test_a_wrong_theme_and_an_unwanted_end_are_told_and_the_end_is_the_exit_code(
+async def test_a_wrong_theme_and_an_unexpected_end_are_shown_and_the_end_sets_the_exit_code(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "settings.toml").write_text('[screen]\ntheme = "nonsense"\n')

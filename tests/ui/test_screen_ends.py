@@ -1,4 +1,4 @@
-"""A screen ends when it is told to, also in a terminal that nobody reads."""
+"""A screen ends on a signal even if nobody reads from its terminal."""
 
 import os
 import pty
@@ -10,7 +10,7 @@ import sys
 from tests.support.patience import PATIENCE_S
 
 FULL_AFTER_S = 2.0
-"""For so long nothing more could be written."""
+"""Seconds without a successful write after which the terminal's buffer counts as full."""
 BUSY = """
 from textual.widgets import Static
 from ui.screen.safe_app import SafeApp, draw
@@ -32,7 +32,7 @@ raise SystemExit(draw(Busy(), Closed()))
 """
 
 
-def test_a_terminal_that_nobody_reads_holds_up_no_signal() -> None:
+def test_a_screen_obeys_a_signal_even_if_nobody_reads_its_terminal() -> None:
     reader, terminal = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-c", BUSY],

@@ -1,4 +1,4 @@
-"""The keys of the screen, and what is typed."""
+"""The keys of the screen, and its input lines."""
 
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.support.pilots import until
 from tests.support.screens import READY, ToldSession, opened
 
 
-async def test_keys_are_commands(tmp_path: Path) -> None:
+async def test_keys_send_commands(tmp_path: Path) -> None:
     session = ToldSession(READY)
     listening = PhaseChanged(Phase.LISTENING)
     async with opened(session, tmp_path) as (_, pilot):
@@ -33,7 +33,9 @@ async def test_keys_are_commands(tmp_path: Path) -> None:
             assert session.done == []
 
 
-async def test_a_binding_can_be_another_key_and_push_to_talk_changes_one(tmp_path: Path) -> None:
+async def test_the_settings_can_change_a_binding_and_push_to_talk_changes_space(
+    tmp_path: Path,
+) -> None:
     settings = '[audio]\npush_to_talk = true\n[screen.keys]\n"voice.stop" = "z"\n'
     (tmp_path / "settings.toml").write_text(settings)
     session = ToldSession(READY)
@@ -42,7 +44,7 @@ async def test_a_binding_can_be_another_key_and_push_to_talk_changes_one(tmp_pat
         assert session.done == ["stop", "talk"]
 
 
-async def test_a_turn_can_be_typed_and_letters_are_letters_there(tmp_path: Path) -> None:
+async def test_a_turn_can_be_typed_and_its_letters_are_not_commands(tmp_path: Path) -> None:
     session = ToldSession(READY)
     async with opened(session, tmp_path) as (_, pilot):
         await pilot.press("i", *"xu1 ?", "enter")
@@ -56,7 +58,7 @@ def _has(field: Input, text: str) -> bool:
     return field.value == text
 
 
-async def test_letters_that_follow_at_once_are_text(tmp_path: Path) -> None:
+async def test_letters_typed_right_after_opening_an_input_line_are_text(tmp_path: Path) -> None:
     session = ToldSession(READY)
     async with opened(session, tmp_path, (80, 24)) as (app, pilot):
         for tab, opening, line in (
@@ -74,7 +76,9 @@ async def test_letters_that_follow_at_once_are_text(tmp_path: Path) -> None:
         assert session.done == []
 
 
-async def test_tabs_have_keys_and_the_palette_has_every_action_with_a_key(tmp_path: Path) -> None:
+async def test_tabs_have_keys_and_the_palette_has_every_action_that_has_a_key(
+    tmp_path: Path,
+) -> None:
     async with opened(ToldSession(READY), tmp_path) as (app, pilot):
         offered = {command.title for command in app.get_system_commands(app.screen)}
         named = {
@@ -89,7 +93,7 @@ async def test_tabs_have_keys_and_the_palette_has_every_action_with_a_key(tmp_pa
     assert {"Mute", "Stop speaking", "Find", "Undo", "Theme"} <= offered
 
 
-def test_every_binding_has_a_name() -> None:
+def test_every_binding_has_an_id() -> None:
     ours = [part for part in _parts(DOMNode) if part.__module__.startswith("ui.screen")]
     bindings = [binding for part in ours for binding in vars(part).get("BINDINGS", ())]
     assert len(bindings) > 20

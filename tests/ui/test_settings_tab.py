@@ -1,4 +1,4 @@
-"""The settings tab by keys, on a real settings file."""
+"""The settings tab, driven by keys, on a real settings file."""
 
 import os
 from collections.abc import AsyncIterator, Callable
@@ -56,7 +56,7 @@ def go_to(app: PaneApp, key: str) -> None:
 
 
 async def entered(pilot: Pilot[None], app: PaneApp, key: str, value: str) -> None:
-    """A value is typed for this setting."""
+    """Type a value for this setting."""
     go_to(app, key)
     await pilot.press("enter")
     await until(pilot, lambda: isinstance(app.screen, LineDialog))
@@ -74,7 +74,7 @@ async def written(pilot: Pilot[None], app: PaneApp, times: int = 1) -> None:
 
 
 async def told(pilot: Pilot[None], app: PaneApp, *sentences: str) -> None:
-    """These errors, one after the other."""
+    """Wait for errors that contain these texts, in this order."""
     await until(pilot, lambda: len(app.troubles) == len(sentences))
     for sentence, error in zip(sentences, app.troubles, strict=True):
         assert sentence in str(error)
@@ -83,7 +83,9 @@ async def told(pilot: Pilot[None], app: PaneApp, *sentences: str) -> None:
 # -- what is shown ------------------------------------------------------------------------------
 
 
-async def test_the_most_wanted_come_first_and_all_are_there_and_explained(home: Home) -> None:
+async def test_the_most_wanted_settings_come_first_and_all_are_listed_and_explained(
+    home: Home,
+) -> None:
     set_setting(home, "turn.stop_s", "0.5")
     async with opened(home, size=(120, 40)) as (app, pilot):
         listing = app.query_one(SettingsPane).query_one(Listing)
@@ -98,7 +100,7 @@ async def test_the_most_wanted_come_first_and_all_are_there_and_explained(home: 
         assert "Seconds of silence that end a turn" in shown(app)
 
 
-def test_a_row_fits_a_narrow_terminal_and_shows_no_secret(home: Home) -> None:
+def test_each_row_fits_a_narrow_terminal_and_shows_no_secret(home: Home) -> None:
     set_setting(home, "persona.instructions", "word " * 50)
     set_setting(home, "llm.api_key", "sk-very-secret")
     for setting in SettingsModel(home, load(home.settings_file)).settings():
@@ -116,11 +118,11 @@ def test_a_row_fits_a_narrow_terminal_and_shows_no_secret(home: Home) -> None:
         ("persona.name", ()),
     ],
 )
-def test_what_a_setting_can_be(key: str, values: tuple[str, ...]) -> None:
+def test_choices_lists_the_allowed_values_of_a_setting(key: str, values: tuple[str, ...]) -> None:
     assert choices(key) == values
 
 
-def test_values_in_words_and_as_they_are_typed() -> None:
+def test_values_are_shown_in_words_and_edited_as_text() -> None:
     words = {"on": True, "off": False, "not set": None, "none": "", "0.5": 0.5}
     assert {value_text(value): value for value in words.values()} == words
     assert typed({"voice.mute": "m"}) == '{ "voice.mute" = "m" }'
@@ -130,7 +132,7 @@ def test_values_in_words_and_as_they_are_typed() -> None:
 # -- changing -----------------------------------------------------------------------------------
 
 
-async def test_a_switch_is_switched_by_enter_and_space(home: Home) -> None:
+async def test_enter_and_space_toggle_a_setting(home: Home) -> None:
     async with opened(home) as (app, pilot):
         go_to(app, "memory.enabled")
         await pilot.press("enter")
@@ -143,7 +145,7 @@ async def test_a_switch_is_switched_by_enter_and_space(home: Home) -> None:
         assert "restart needed" not in shown(app).lower()
 
 
-async def test_one_of_several_is_chosen_or_not(home: Home) -> None:
+async def test_choosing_a_value_can_be_cancelled_or_confirmed(home: Home) -> None:
     async with opened(home) as (app, pilot):
         go_to(app, "audio.echo")
         for key in ("escape", "enter"):
@@ -157,7 +159,7 @@ async def test_one_of_several_is_chosen_or_not(home: Home) -> None:
         assert app.changes[0].loaded.settings.audio.echo == "half-duplex"
 
 
-async def test_a_text_or_a_table_is_typed_and_goes_back_to_its_default(home: Home) -> None:
+async def test_texts_and_tables_can_be_typed_and_reset_to_their_default(home: Home) -> None:
     async with opened(home) as (app, pilot):
         await entered(pilot, app, "wanted:turn.wake_phrase", "hey ada")
         await written(pilot, app)
@@ -174,7 +176,7 @@ async def test_a_text_or_a_table_is_typed_and_goes_back_to_its_default(home: Hom
         set_setting(home, "screen.keys", "m")
 
 
-async def test_what_can_not_be_written_is_told(home: Home) -> None:
+async def test_invalid_values_and_write_errors_are_reported(home: Home) -> None:
     async with opened(home) as (app, pilot):
         await entered(pilot, app, "tts.speed", "9")
         await told(pilot, app, "takes 2.0 or less, not '9'")
@@ -185,7 +187,7 @@ async def test_what_can_not_be_written_is_told(home: Home) -> None:
         await told(pilot, app, "takes 2.0 or less", "can't be written")
 
 
-async def test_a_flag_or_the_environment_outweighs_the_file_and_says_so(
+async def test_the_tab_says_if_a_flag_or_the_environment_overrides_the_file(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ASSISTANT_MEMORY__ENABLED", "false")
@@ -200,10 +202,10 @@ async def test_a_flag_or_the_environment_outweighs_the_file_and_says_so(
         assert not home.settings_file.exists()
 
 
-# -- looking for one ----------------------------------------------------------------------------
+# -- searching ----------------------------------------------------------------------------------
 
 
-async def test_words_narrow_the_list_and_letters_there_are_text(home: Home) -> None:
+async def test_words_filter_the_list_and_letters_typed_there_are_text(home: Home) -> None:
     async with opened(home) as (app, pilot):
         await pilot.press("slash", *"qq")
         await until(pilot, lambda: "No setting contains these words" in shown(app))
@@ -225,7 +227,7 @@ async def test_words_narrow_the_list_and_letters_there_are_text(home: Home) -> N
 # -- restart ------------------------------------------------------------------------------------
 
 
-async def test_r_starts_the_assistant_anew_with_what_was_changed(home: Home) -> None:
+async def test_r_restarts_the_assistant_with_the_changed_settings(home: Home) -> None:
     session = ToldSession()
     async with opened(home, session, size=(120, 40)) as (app, pilot):
         go_to(app, "wanted:general.sounds")
@@ -243,7 +245,7 @@ async def test_r_starts_the_assistant_anew_with_what_was_changed(home: Home) -> 
         await until(pilot, lambda: "Restart needed" not in shown(app))
 
 
-async def test_it_is_not_started_anew_without_its_models(home: Home) -> None:
+async def test_the_assistant_is_not_restarted_if_a_model_is_missing(home: Home) -> None:
     session = ToldSession()
     async with opened(home, session, missing=lambda _: ["whisper-base"]) as (app, pilot):
         await pilot.press("r")
@@ -251,7 +253,7 @@ async def test_it_is_not_started_anew_without_its_models(home: Home) -> None:
         assert session.restarted == []
 
 
-async def test_a_start_that_fails_is_told_and_can_be_tried_again(home: Home) -> None:
+async def test_a_failed_restart_is_reported_and_can_be_retried(home: Home) -> None:
     class Failing(ToldSession):
         async def restart(self, settings: Settings) -> None:
             await super().restart(settings)
@@ -269,16 +271,18 @@ async def test_a_start_that_fails_is_told_and_can_be_tried_again(home: Home) -> 
         assert "Restart needed for general.sounds" in shown(app)
 
 
-def test_models_that_are_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_models_of_the_profile_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(os.environ, "ASSISTANT_MODELS_CACHE", str(tmp_path))
     settings = Settings.model_validate({"general": {"profile": "tiny"}})
     assert "whisper-tiny.en" in missing_models(settings)
 
 
-# -- what counts at once ------------------------------------------------------------------------
+# -- what applies at once -----------------------------------------------------------------------
 
 
-async def test_theme_and_keys_count_at_once_and_push_to_talk_after_the_restart(home: Home) -> None:
+async def test_theme_and_keys_apply_at_once_and_push_to_talk_after_a_restart(home: Home) -> None:
     set_setting(home, "screen.keys", '{ "voice.stop" = "m" }')
     session = ToldSession()
     async with screen_opened(session, home.root, (80, 24)) as (app, pilot):
@@ -287,7 +291,7 @@ async def test_theme_and_keys_count_at_once_and_push_to_talk_after_the_restart(h
         await pilot.press("4")
         pane = app.query_one(SettingsPane)
         await until(pilot, lambda: pane.chosen() is not None)
-        await pilot.press("space")  # no switch: the key has its usual meaning
+        await pilot.press("space")  # not on a toggle, so the key has its usual meaning
         await until(pilot, lambda: session.done == ["mute"])
         listing = pane.query_one(Listing)
         listing.highlighted = listing.get_option_index("wanted:screen.theme")

@@ -1,6 +1,7 @@
-"""What the screen looks like: a recorded conversation at several sizes, in dark and light.
+"""Pictures of the screen: a recorded conversation at several sizes, in dark and light.
 
-`./scripts/test tests/ui/test_snapshots.py --snapshot-update` keeps what is drawn now. Look at it.
+`./scripts/test tests/ui/test_snapshots.py --snapshot-update` stores the current pictures. Check
+them by eye.
 """
 
 from datetime import UTC
@@ -22,7 +23,7 @@ SIZES = ((80, 24), (120, 40), (200, 50))
 THEMES = {"dark": "ansi-dark", "light": "textual-light"}
 TABS = {"talk": "1", "latency": "3"}
 TURNS = 3
-"""So far it is played: the newest turn has memories, the one before was interrupted."""
+"""Number of turns played: the last one has memories, the one before it was interrupted."""
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def update(request: pytest.FixtureRequest) -> bool:
 
 
 async def settled(pilot: Pilot[int], app: ReplayScreen) -> str:
-    """The picture, once all is drawn, and laid out after that."""
+    """The picture, once all events are drawn and the layout is stable."""
     before = ""
     while True:
         await pilot.pause(0.1)
@@ -43,7 +44,7 @@ async def settled(pilot: Pilot[int], app: ReplayScreen) -> str:
 
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-async def test_the_demo_looks_as_it_did(
+async def test_the_demo_looks_as_in_the_stored_pictures(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     update: bool,
@@ -69,7 +70,9 @@ async def test_the_demo_looks_as_it_did(
     assert {name: lines for name, lines in different.items() if lines} == {}
 
 
-def test_a_difference_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_difference_between_pictures_is_detected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tests.support.snapshots.KEPT", tmp_path)
     assert "there is no x.svg" in difference("x", "<svg>terminal-12</svg>", update=False)
     assert difference("x", "<svg>terminal-12</svg>", update=True) == ""

@@ -1,4 +1,4 @@
-"""The plain loop ends when it should, whatever does not."""
+"""The plain loop ends when it should, even if a part of it doesn't."""
 
 import signal
 import subprocess
@@ -53,9 +53,9 @@ asyncio.run(talk._converse(Home(None), Settings(), SessionPlan(), view, None))
             True,
         ),
     ],
-    ids=["the conversation", "what it left behind", "what is printed", "the reader"],
+    ids=["endless conversation", "leftover task", "endless output", "closed reader"],
 )
-def test_a_signal_or_a_reader_that_has_gone_ends_it_though_something_does_not_end(
+def test_a_signal_or_a_closed_reader_ends_the_loop_even_if_a_part_does_not_end(
     what: str, reader_gone: bool
 ) -> None:
     with subprocess.Popen(

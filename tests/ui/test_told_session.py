@@ -1,4 +1,4 @@
-"""What the tests of the screen are answered, held against a real memory."""
+"""The scripted answers of the screen's tests, compared with those of a real memory."""
 
 import asyncio
 
@@ -7,8 +7,9 @@ from tests.support.desks import Row, ask, at_desk
 from tests.support.screens import ANSWERS, ToldSession
 
 
-def test_a_real_memory_answers_alike(home: Home) -> None:
-    """The same events in the same order, and no field that it hasn't, or of another type."""
+def test_scripted_answers_have_the_form_of_a_real_memorys_answers(home: Home) -> None:
+    """They have the same events in the same order, and only fields that the real answers have too,
+    with the same types."""
     told = ToldSession()
     with at_desk(home) as desk:
         key = ask(desk, "add", text="A dog.")[0]["id"]

@@ -21,7 +21,7 @@ def run(run: Run) -> Run:
 
 @pytest.fixture
 def forgotten(home: Home) -> None:
-    """A table from which the secret was deleted, and not yet purged."""
+    """A table in which the secret was deleted, but not yet purged."""
     secret = memory(SECRET, "me")
     with closing(MemoryTable.open(str(home.memories))) as table:
         table.add([secret, memory("The weather is fine.", "me", at=1)])
@@ -33,7 +33,7 @@ def row(lines: list[str]) -> dict[str, Any]:
     return only
 
 
-def test_an_empty_home_holds_nothing(run: Run) -> None:
+def test_an_empty_home_has_no_traces(run: Run) -> None:
     code, out, err = run(typed=SECRET)
     assert (code, err) == (0, [])
     assert out[0] == "No traces were found."
@@ -62,12 +62,12 @@ def test_an_old_version_and_a_log_line_are_found_and_cleaned(run: Run, home: Hom
 
 
 @pytest.mark.usefixtures("forgotten", "running")
-def test_a_running_assistant_is_asked(run: Run) -> None:
+def test_a_running_assistant_does_the_search(run: Run) -> None:
     code, out, _ = run("--json", typed=SECRET)
     assert (code, row(out)["removed"]) == (1, 1)
     assert run("--clean", typed=SECRET)[0] == 0
 
 
-def test_nobody_waits_for_a_terminal(run: Run) -> None:
+def test_the_command_does_not_wait_for_input_from_a_terminal(run: Run) -> None:
     code, out, _ = run("--json", typed=SECRET, terminal=True)
     assert (code, row(out)["texts"]) == (0, 0)

@@ -13,7 +13,7 @@ def summary_id(conversation: Conversation) -> str | None:
     return summary.id if summary is not None else None
 
 
-def test_an_exchange_opens_with_the_user_and_closes_with_what_was_heard() -> None:
+def test_an_exchange_opens_with_the_users_words_and_closes_with_the_heard_answer() -> None:
     conversation = Conversation.begin("ada")
     opened = conversation.append_user(1, "Tell me a story.", NOW)
     closed = conversation.complete(1, " Once upon ", interrupted=True, ended=NOW)
@@ -27,7 +27,7 @@ def test_an_exchange_opens_with_the_user_and_closes_with_what_was_heard() -> Non
         conversation.complete(1, "again")
 
 
-def test_exchanges_handed_out_do_not_change() -> None:
+def test_a_returned_tuple_of_exchanges_does_not_change_later() -> None:
     conversation = talk(2)
     before = conversation.exchanges
     copy = tuple(before)
@@ -49,7 +49,7 @@ def test_a_late_answer_belongs_to_its_own_turn() -> None:
     assert [each.assistant_text for each in conversation.exchanges] == ["first", "second"]
 
 
-def test_a_summary_replaces_what_it_covers() -> None:
+def test_a_summary_replaces_the_exchanges_that_it_covers() -> None:
     conversation = talk(5)
     assert conversation.apply(summary_of(conversation, 3))
 
@@ -71,11 +71,11 @@ def test_an_outdated_or_incomplete_summary_is_refused() -> None:
     assert summary_id(conversation) == "new"
 
 
-def test_forgetting_a_source_drops_the_summary_and_shows_the_others_again() -> None:
+def test_forgetting_a_source_drops_the_summary_and_shows_the_other_sources_again() -> None:
     conversation = talk(5)
     conversation.apply(summary_of(conversation, 3))
     conversation.hide([conversation.exchanges[4].id])
-    assert summary_id(conversation) == "s", "it does not rest on that one"
+    assert summary_id(conversation) == "s", "the summary is not based on the hidden exchange"
 
     forgotten = conversation.exchanges[1].id
     assert conversation.hide([forgotten, "unknown"]) == {forgotten}

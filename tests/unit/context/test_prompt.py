@@ -7,7 +7,7 @@ from assistant.context.question_cues import QuestionCues
 from assistant.settings import Persona
 
 
-def test_the_persona_has_its_name_and_language_and_the_users_instructions_follow() -> None:
+def test_the_system_prompt_has_name_and_language_followed_by_the_users_instructions() -> None:
     plain = system_prompt(Persona(name="Grace", language="de"))
     assert "Grace" in plain
     assert "German" in plain
@@ -25,7 +25,7 @@ def test_the_persona_has_its_name_and_language_and_the_users_instructions_follow
         ("xx", "the language xx"),
     ],
 )
-def test_languages_in_words(code: str, name: str) -> None:
+def test_language_codes_are_written_as_names(code: str, name: str) -> None:
     assert language_name(code) == name
 
 
@@ -53,11 +53,11 @@ def test_the_date_is_one_short_line() -> None:
         ("It rains.", ""),
     ],
 )
-def test_words_tell_what_a_question_needs(words: str, cues: str) -> None:
+def test_the_words_of_a_question_decide_what_the_prompt_needs(words: str, cues: str) -> None:
     found = QuestionCues.of(words, "en-GB")
     named = [name for name in ("dated", "asks", "exact", "past") if getattr(found, name)]
     assert " ".join(named) == cues
 
 
-def test_in_other_languages_the_date_may_always_matter_and_any_words_may_ask() -> None:
+def test_in_other_languages_all_words_count_as_a_dated_question() -> None:
     assert QuestionCues.of("Es regnet.", "de") == QuestionCues("Es regnet.", dated=True, asks=True)

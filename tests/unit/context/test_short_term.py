@@ -22,7 +22,7 @@ def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class FlakyStore:
-    """Fails while `broken`; keeps ids."""
+    """Fails while `broken`; otherwise records ids."""
 
     def __init__(self) -> None:
         self.broken = False
@@ -78,7 +78,7 @@ class Bench:
         return [event.text for event in self.events if isinstance(event, Notice)]
 
 
-async def test_a_turn_is_in_the_history_and_on_disk_when_it_was_kept() -> None:
+async def test_a_kept_turn_is_in_the_history_and_on_disk() -> None:
     store = FlakyStore()
     bench = Bench(store)
     await bench.talk(2)
@@ -100,7 +100,7 @@ async def test_a_summary_takes_effect_when_the_next_turn_is_kept() -> None:
     await bench.talk(11)
     await bench.memory.summarized()
     before = bench.memory.prompt("x").stable_messages
-    assert len(before) == 23, "while it waits, the prefix stays"
+    assert len(before) == 23, "the prefix must not change before the next turn"
 
     await bench.talk(1)
     after = bench.memory.prompt("x").stable_messages
@@ -109,7 +109,7 @@ async def test_a_summary_takes_effect_when_the_next_turn_is_kept() -> None:
     assert len(store.summaries) == 1
 
 
-async def test_speech_stops_a_summary_and_quiet_takes_it_up_again() -> None:
+async def test_speech_stops_a_summary_and_silence_starts_it_again() -> None:
     hold = asyncio.Event()
     bench = Bench(model=ScriptedModel(["They spoke of dogs."], waits_for=hold))
     await bench.talk(11)
@@ -126,7 +126,7 @@ async def test_speech_stops_a_summary_and_quiet_takes_it_up_again() -> None:
     assert len(bench.model.requests) == 2
 
 
-async def test_what_could_not_be_stored_is_reported_once_and_stored_later() -> None:
+async def test_a_store_failure_is_reported_once_and_the_turns_are_stored_later() -> None:
     store = FlakyStore()
     bench = Bench(store)
     store.broken = True
@@ -146,7 +146,7 @@ async def test_without_a_store_the_conversation_goes_on() -> None:
     assert bench.events == []
 
 
-async def test_what_is_forgotten_is_never_written_nor_summarized() -> None:
+async def test_forgotten_exchanges_are_never_written_or_summarized() -> None:
     store = FlakyStore()
     bench = Bench(store)
     store.broken = True
@@ -163,7 +163,7 @@ async def test_what_is_forgotten_is_never_written_nor_summarized() -> None:
     assert all(message.content != "question 1" for message in bench.memory.read_ahead())
 
 
-async def test_a_summary_of_what_is_forgotten_is_dropped_at_once_and_made_anew() -> None:
+async def test_a_summary_of_a_forgotten_exchange_is_dropped_at_once_and_written_anew() -> None:
     bench = Bench()
     await bench.talk(12)
     await bench.memory.summarized()
@@ -178,7 +178,7 @@ async def test_a_summary_of_what_is_forgotten_is_dropped_at_once_and_made_anew()
     assert bench.memory.conversation.summary is not None
 
 
-async def test_closing_stores_what_is_left() -> None:
+async def test_closing_stores_unsaved_exchanges_and_summaries() -> None:
     store = FlakyStore()
     bench = Bench(store)
     await bench.talk(11)
@@ -192,7 +192,7 @@ async def test_closing_stores_what_is_left() -> None:
     assert len(store.summaries) == 1
 
 
-async def test_closing_ends_a_summary_under_way() -> None:
+async def test_closing_cancels_a_running_summary() -> None:
     bench = Bench(model=ScriptedModel(["They spoke of dogs."], waits_for=asyncio.Event()))
     await bench.talk(11)
     await bench.model.writing.wait()
@@ -220,13 +220,13 @@ async def test_the_conversation_goes_on_after_a_restart(tmp_path: Path) -> None:
     transcript.close()
 
 
-async def test_off_the_record_nothing_is_stored_nor_stays_in_the_conversation() -> None:
+async def test_turns_off_the_record_are_not_stored_and_leave_the_conversation_afterwards() -> None:
     store = FlakyStore()
     bench = Bench(store)
     await bench.talk(1)
     bench.memory.go_off_record()
     await bench.talk(2)
-    assert len(bench.ids) == 3, "it is answered in its context"
+    assert len(bench.ids) == 3, "while off the record, turns stay in the context"
     bench.memory.go_on_record()
     await bench.talk(1)
     assert store.exchanges == bench.ids

@@ -15,7 +15,7 @@ from tests.support.scripted_model import ScriptedModel
 
 
 class Bench:
-    """A summarizer with what it needs."""
+    """A summarizer with its window, model and conversation."""
 
     def __init__(self, model: ScriptedModel | None = None, **context: int | str) -> None:
         self.model = model or ScriptedModel(["They spoke of dogs."])
@@ -42,19 +42,19 @@ class Bench:
         return tuple(exchange.id for exchange in self.conversation.exchanges[:count])
 
     def script(self, request: int = 0) -> str:
-        """What the model was asked to summarize."""
+        """The text that the model was asked to summarize."""
         return self.model.requests[request].messages[1].content
 
 
 def held() -> tuple[Bench, asyncio.Event]:
-    """A summary is due; the model goes on writing it once the event is set."""
+    """A bench whose summary is due, and an event; the model pauses until the event is set."""
     hold = asyncio.Event()
     bench = Bench(ScriptedModel(["They spoke of dogs."], waits_for=hold))
     bench.talk(11)
     return bench, hold
 
 
-async def test_it_is_due_by_messages() -> None:
+async def test_a_summary_is_due_after_enough_messages() -> None:
     bench = Bench(max_unsummarized_messages=20)
     bench.talk(10)
     assert not bench.due()
@@ -62,7 +62,7 @@ async def test_it_is_due_by_messages() -> None:
     assert bench.due()
 
 
-async def test_it_is_due_by_tokens_before_the_window_has_to_move() -> None:
+async def test_a_summary_is_due_by_tokens_before_the_window_has_to_move() -> None:
     bench = Bench(max_context_tokens=1000, max_unsummarized_messages=1000)
     while not bench.due():
         assert not bench.window.settle(bench.conversation)
@@ -73,8 +73,8 @@ async def test_it_is_due_by_tokens_before_the_window_has_to_move() -> None:
     assert not bench.window.settle(bench.conversation)
 
 
-@pytest.mark.parametrize("kept", [3, 4])  # whole exchanges are kept
-async def test_all_but_the_last_messages_are_covered(kept: int) -> None:
+@pytest.mark.parametrize("kept", [3, 4])  # the limit is rounded up to whole exchanges
+async def test_a_summary_covers_all_but_the_last_messages(kept: int) -> None:
     bench = Bench(keep_last_messages=kept)
     bench.talk(11)
     summary = await bench.run()
@@ -85,7 +85,7 @@ async def test_all_but_the_last_messages_are_covered(kept: int) -> None:
     assert not bench.due()
 
 
-async def test_nothing_is_due_when_all_must_be_kept() -> None:
+async def test_no_summary_is_due_if_all_messages_must_be_kept() -> None:
     bench = Bench(keep_last_messages=40, max_unsummarized_messages=4)
     bench.talk(12)
     assert not bench.due()
@@ -93,7 +93,7 @@ async def test_nothing_is_due_when_all_must_be_kept() -> None:
     assert bench.model.requests == []
 
 
-async def test_the_request_is_background_work_on_the_words_alone() -> None:
+async def test_the_request_is_background_work_and_contains_only_the_words() -> None:
     bench = Bench()
     say(bench.conversation, "Tell me of the sea.", "", interrupted=True)
     bench.talk(11)
@@ -118,7 +118,7 @@ async def test_the_users_own_prompt_replaces_the_built_in_one() -> None:
     assert bench.model.requests[0].messages[0].content == "Note the $ figures only."
 
 
-async def test_the_next_summary_is_based_on_the_one_before() -> None:
+async def test_the_next_summary_is_based_on_the_previous_one() -> None:
     bench = Bench(ScriptedModel(["They spoke of dogs.", "Of dogs and cats."]))
     bench.talk(11)
     assert bench.conversation.apply(await bench.run())
@@ -133,7 +133,7 @@ async def test_the_next_summary_is_based_on_the_one_before() -> None:
     assert bench.conversation.apply(second)
 
 
-async def test_a_failure_is_reported_and_retried_later_with_the_same_beginning() -> None:
+async def test_a_failed_summary_is_reported_and_retried_later_with_the_same_prefix() -> None:
     bench = Bench(ScriptedModel([ModelFailed("The worker died.", mend="Restart."), "Fine."]))
     bench.talk(11)
 
@@ -169,7 +169,9 @@ async def test_an_empty_summary_is_a_failure(rubbish: str) -> None:
         ("She fishes. She likes it. She fishes. She likes it. She fi", "She fishes. She likes it."),
     ],
 )
-async def test_the_summary_is_plain_words(written: str, kept: str) -> None:
+async def test_markup_and_unfinished_sentences_are_removed_from_a_summary(
+    written: str, kept: str
+) -> None:
     bench = Bench(ScriptedModel([written]))
     bench.talk(11)
     assert (await bench.run()).text == kept
@@ -188,7 +190,7 @@ async def test_cancelling_stops_the_model_and_changes_nothing() -> None:
     assert bench.due()
 
 
-async def test_a_turn_during_the_summary_is_kept_and_the_summary_still_fits() -> None:
+async def test_a_turn_during_the_summary_is_kept_and_the_summary_still_applies() -> None:
     bench, hold = held()
     task = asyncio.create_task(bench.run())
     await bench.model.writing.wait()
@@ -202,7 +204,7 @@ async def test_a_turn_during_the_summary_is_kept_and_the_summary_still_fits() ->
     assert [each.turn for each in bench.conversation.uncovered] == [10, 11, 12]
 
 
-async def test_more_than_one_request_holds_is_summarized_in_parts() -> None:
+async def test_a_conversation_too_long_for_one_request_is_summarized_in_parts() -> None:
     model = ScriptedModel(["Much was said."], context_tokens=900)
     bench = Bench(model, max_unsummarized_messages=6)
     bench.talk(40, words=30)
@@ -215,7 +217,7 @@ async def test_more_than_one_request_holds_is_summarized_in_parts() -> None:
     assert [each.turn for each in bench.conversation.uncovered] == [39, 40]
 
 
-async def test_the_summary_may_be_no_longer_than_the_target_allows() -> None:
+async def test_the_maximum_length_of_a_summary_follows_from_the_target() -> None:
     bench = Bench(target_context_tokens=200)
     bench.talk(11, words=30)
     await bench.run()

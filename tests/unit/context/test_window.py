@@ -40,7 +40,7 @@ def used(prompt: Prompt) -> list[str]:
 # -- the parts of a prompt ----------------------------------------------------------------------
 
 
-def test_the_first_prompt() -> None:
+def test_the_first_prompt_has_only_the_system_message_and_the_users_words() -> None:
     prompt = window_of().build(Conversation.begin("ada"), " Hello there. ")
     check_prompt(prompt)
     assert prompt.messages == (
@@ -50,14 +50,14 @@ def test_the_first_prompt() -> None:
     assert sections(prompt) == ["system", "newest message"]
 
 
-def test_the_date_is_there_for_words_that_may_need_it() -> None:
+def test_the_date_is_in_the_prompt_only_for_words_that_may_need_it() -> None:
     prompt = window_of().build(Conversation.begin("ada"), "What is on tomorrow?")
     check_prompt(prompt)
     assert prompt.messages[-1].content == f"{DATE}\nWhat is on tomorrow?"
     assert sections(prompt) == ["system", "state", "newest message"]
 
 
-def test_memories_and_state_are_above_the_newest_words_and_never_enter_the_history() -> None:
+def test_memories_and_state_precede_the_newest_words_and_never_enter_the_history() -> None:
     conversation, window = talk(3), window_of()
     prompt = window.build(
         conversation,
@@ -78,7 +78,7 @@ def test_memories_and_state_are_above_the_newest_words_and_never_enter_the_histo
     assert all("(" not in message.content for message in history)
 
 
-def test_the_summary_closes_the_system_message() -> None:
+def test_the_system_message_ends_with_the_summary() -> None:
     conversation = talk(3)
     conversation.apply(summary_of(conversation, 2))
     prompt = window_of().build(conversation, "Go on.")
@@ -90,7 +90,7 @@ def test_the_summary_closes_the_system_message() -> None:
     assert sections(prompt)[:3] == ["system", "summary", "history"]
 
 
-def test_words_that_got_no_answer_are_joined_with_the_next() -> None:
+def test_unanswered_words_are_joined_with_the_next_words() -> None:
     conversation = talk(1)
     say(conversation, "Tell me of the ocean.", "", interrupted=True)
     window = window_of()
@@ -107,7 +107,7 @@ def test_words_that_got_no_answer_are_joined_with_the_next() -> None:
 # -- memories -----------------------------------------------------------------------------------
 
 
-def test_a_slow_model_reads_fewer_memories_and_the_prompt_tells_which() -> None:
+def test_a_slow_model_reads_fewer_memories_and_the_prompt_lists_those_left_out() -> None:
     tokens = []
     for speed in (None, 500, 1):
         prompt = window_of().build(talk(3), "And?", memories=MANY, reads_per_s=speed)
@@ -124,19 +124,19 @@ def test_a_slow_model_reads_fewer_memories_and_the_prompt_tells_which() -> None:
     assert len(used(prompt)) == 3
 
 
-def test_what_asks_nothing_waits_for_no_more_than_the_best_memory() -> None:
+def test_words_that_ask_nothing_get_only_the_best_memory_from_a_slow_model() -> None:
     for words, ids in (("What was it?", ["0", "1", "2"]), ("It rained all morning.", ["0"])):
         prompt = window_of().build(talk(1), words, memories=MANY[:5], reads_per_s=1)
         assert used(prompt) == ids
 
 
-def test_what_the_conversation_contains_is_not_repeated_as_a_memory() -> None:
+def test_words_in_the_conversation_are_not_repeated_as_a_memory() -> None:
     memories = [recalled(text, text) for text in ("question 1", "The dog is Max.", "And my dog?")]
     prompt = window_of().build(talk(2), "And my dog?", memories=memories)
     assert used(prompt) == ["The dog is Max."]
 
 
-def test_a_question_about_time_has_its_memories_dated_by_day() -> None:
+def test_memories_for_a_question_about_time_are_dated_by_day() -> None:
     memory = recalled("I met Ann.", said=NOW - timedelta(days=40))
     window, conversation = window_of(), Conversation.begin("ada")
     when, who = (
@@ -146,7 +146,7 @@ def test_a_question_about_time_has_its_memories_dated_by_day() -> None:
     assert "- on 12 October: I met Ann." in when
     assert when.startswith(DATE)
     assert "- 5 weeks ago: I met Ann." in who
-    assert DATE not in who, "each token is time"
+    assert DATE not in who, "an unneeded date would cost time"
 
 
 def test_memories_never_crowd_out_the_conversation() -> None:
@@ -160,7 +160,7 @@ def test_memories_never_crowd_out_the_conversation() -> None:
 # -- the prefix ---------------------------------------------------------------------------------
 
 
-def test_the_prefix_stays_the_same_and_only_grows() -> None:
+def test_the_prefix_only_grows_at_its_end() -> None:
     conversation = Conversation.begin("ada")
     clock = [NOW]
     window = ContextWindow(ScriptedModel(), Settings(), now=lambda: clock[0])
@@ -177,7 +177,7 @@ def test_the_prefix_stays_the_same_and_only_grows() -> None:
         window.settle(conversation)
 
 
-def test_a_full_window_moves_in_large_steps_between_turns() -> None:
+def test_a_full_window_moves_rarely_in_large_steps_and_only_between_turns() -> None:
     conversation = Conversation.begin("ada")
     window = window_of(tokens=500)
     before: tuple[Message, ...] = ()
@@ -187,7 +187,7 @@ def test_a_full_window_moves_in_large_steps_between_turns() -> None:
         memories = [recalled("a note of six words")]
         prompt = window.build(conversation, f"question {number}", memories=memories)
         check_prompt(prompt)
-        assert prompt.stable_messages == settled, "the turn itself does not move it"
+        assert prompt.stable_messages == settled, "the window must not move during a turn"
         if prompt.stable_messages[: len(before)] != before:
             moves.append(number)
             plain = window.build(conversation, f"question {number}")
@@ -199,7 +199,7 @@ def test_a_full_window_moves_in_large_steps_between_turns() -> None:
     assert min(later - earlier for earlier, later in pairwise(moves)) >= 5
 
 
-def test_a_window_in_turns() -> None:
+def test_a_window_limited_in_turns_drops_half_of_them_when_full() -> None:
     conversation = Conversation.begin("ada")
     window = window_of(max_turns=8)
     sizes = []
@@ -213,7 +213,7 @@ def test_a_window_in_turns() -> None:
     assert sizes[8:16] == [8, 4, 5, 6, 7, 8, 4, 5]
 
 
-def test_what_is_read_ahead_is_the_beginning_of_the_next_prompt() -> None:
+def test_the_messages_read_ahead_are_the_beginning_of_the_next_prompt() -> None:
     conversation = talk(2)
     window = window_of()
     written = window.read_ahead(conversation, "How old?", "Very old. ")
@@ -236,7 +236,7 @@ def test_what_is_read_ahead_is_the_beginning_of_the_next_prompt() -> None:
 # -- forgetting ---------------------------------------------------------------------------------
 
 
-def test_what_is_forgotten_is_not_in_the_next_prompt() -> None:
+def test_forgotten_exchanges_are_not_in_the_next_prompt() -> None:
     conversation = talk(6)
     window = window_of()
     window.build(conversation, "x")
@@ -249,7 +249,7 @@ def test_what_is_forgotten_is_not_in_the_next_prompt() -> None:
     assert "question 2" in contents(prompt)
 
 
-def test_forgetting_does_not_bring_back_what_had_left() -> None:
+def test_forgetting_does_not_bring_back_exchanges_that_had_left_the_window() -> None:
     conversation = talk(40, words=10)
     window = window_of(tokens=500)
     first = window.build(conversation, "x").stable_messages[1]
@@ -262,7 +262,7 @@ def test_forgetting_does_not_bring_back_what_had_left() -> None:
 # -- too much -----------------------------------------------------------------------------------
 
 
-def test_the_budget_is_the_smaller_of_setting_and_model() -> None:
+def test_the_budget_is_the_smaller_of_the_setting_and_the_models_limit() -> None:
     assert window_of(tokens=500).budget == 500
     small = window_of(model=ScriptedModel(context_tokens=1000))
     assert small.budget == 1000 - Llm().max_answer_tokens - MARGIN
@@ -283,7 +283,7 @@ def test_a_message_longer_than_the_budget_keeps_its_beginning_and_end() -> None:
     assert contents(prompt).count("- a note)") == 1
 
 
-def test_a_long_message_stays_shortened_in_the_history_the_same_way_each_turn() -> None:
+def test_a_long_message_is_shortened_in_the_same_way_each_turn() -> None:
     conversation = Conversation.begin("ada")
     say(conversation, "first " + "um " * 5000 + "last", "I see.")
     window = window_of(tokens=600)
@@ -309,7 +309,7 @@ def test_text_without_spaces_is_shortened_too() -> None:
     assert len(prompt.messages[-1].content) > 300
 
 
-def test_many_unanswered_words_leave_before_the_newest_is_cut() -> None:
+def test_older_unanswered_words_are_dropped_before_the_newest_are_cut() -> None:
     conversation = Conversation.begin("ada")
     for number in range(40):
         say(conversation, f"hello {number} " + "word " * 20, "", interrupted=True)

@@ -1,5 +1,5 @@
-"""Important exchanges stay in the window when those around them leave; between two cuts, the
-beginning of the prompt does not change."""
+"""Important exchanges stay in the window when their neighbours leave. Between two cuts of the
+window, the beginning of the prompt does not change."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -24,7 +24,7 @@ from tests.support.scripted_model import ScriptedModel
 
 
 class Ratings:
-    """By the words of the question; may change at any time."""
+    """Importance of exchanges by the user's words; a test may change it at any time."""
 
     def __init__(self, **known: float) -> None:
         self.known = known
@@ -43,7 +43,7 @@ def window_of(ratings: Ratings, *, room: int = 200) -> ContextWindow:
 
 
 def talked(turns: int, summarised: int = 0) -> Conversation:
-    """q1, q2, …, of which the first are summarised."""
+    """A conversation of the turns q1, q2, …, the first `summarised` of which have a summary."""
     talk = Conversation.begin("ada")
     for number in range(1, turns + 1):
         say(talk, f"q{number}", f"Yes {number} " + "word " * 30)
@@ -67,7 +67,7 @@ def asked(window: ContextWindow, talk: Conversation) -> list[str]:
         ({"q1": 1.0, "q2": 1.0}, 0, ["q7", "q8"]),
     ],
 )
-def test_the_most_important_of_what_a_summary_covers_stay_if_there_is_room(
+def test_the_most_important_exchanges_that_a_summary_covers_stay_if_they_fit(
     ratings: dict[str, float], room: int, shown: list[str]
 ) -> None:
     window, talk = window_of(Ratings(**ratings), room=room), talked(8, summarised=6)
@@ -76,7 +76,7 @@ def test_the_most_important_of_what_a_summary_covers_stay_if_there_is_room(
     assert window.build(talk, "And now?").stable_messages == window.read_ahead(talk)[:-1]
 
 
-def test_the_beginning_is_the_same_until_there_is_another_summary() -> None:
+def test_the_beginning_of_the_prompt_is_the_same_until_the_next_summary() -> None:
     ratings = Ratings(q2=0.9)
     window, talk = window_of(ratings), talked(8, summarised=6)
     before = window.build(talk, "And now?").stable_messages
@@ -93,7 +93,7 @@ def test_the_beginning_is_the_same_until_there_is_another_summary() -> None:
     assert asked(window, talk) == ["q1", "q3", "q11", "q12", "q13"]
 
 
-def test_a_full_window_drops_the_important_last_and_only_while_it_moves() -> None:
+def test_a_full_window_drops_important_exchanges_last_and_only_while_it_moves() -> None:
     ratings = Ratings(q3=0.9, q9=0.9)
     window, talk = window_of(ratings), talked(200)
     assert window.settle(talk)
@@ -108,7 +108,7 @@ def test_a_full_window_drops_the_important_last_and_only_while_it_moves() -> Non
     assert asked(plain, talk) == asked(same, talk)
 
 
-def test_what_has_left_the_window_does_not_come_back() -> None:
+def test_an_exchange_that_left_the_window_does_not_return_if_it_becomes_important() -> None:
     ratings = Ratings()
     window, talk = window_of(ratings), talked(200)
     window.settle(talk)
@@ -117,14 +117,14 @@ def test_what_has_left_the_window_does_not_come_back() -> None:
     assert asked(window, talk)[0] == "q191"
 
 
-def test_what_is_forgotten_is_gone_however_important_it_was() -> None:
+def test_a_forgotten_exchange_leaves_the_window_even_if_it_is_important() -> None:
     window, talk = window_of(Ratings(q2=0.9)), talked(6, summarised=4)
     assert "q2" in asked(window, talk)
     talk.hide([talk.exchanges[1].id])
     assert asked(window, talk) == ["q1", "q3", "q4", "q5", "q6"]
 
 
-# -- what is important --------------------------------------------------------------------------
+# -- weights ------------------------------------------------------------------------------------
 
 
 def memory(**known: Any) -> Memory:
@@ -132,7 +132,7 @@ def memory(**known: Any) -> Memory:
     return Memory("m", "ada", text="x", created=NOW, **given)
 
 
-def test_pins_facts_and_uses_weigh_and_being_said_hardly() -> None:
+def test_pins_facts_and_uses_weigh_much_and_plain_utterances_little() -> None:
     assert importance_to_exchange(memory(pinned=True, importance=0.1)) == 1.0
     assert importance_to_exchange(memory()) == pytest.approx(0.8)
     assert importance_to_exchange(memory(kind=MemoryKind.EXCHANGE)) < importance_to_exchange(
@@ -144,7 +144,7 @@ def test_pins_facts_and_uses_weigh_and_being_said_hardly() -> None:
     assert importance_to_exchange(memory(kind=MemoryKind.SUMMARY)) == 0.0
 
 
-async def test_weights_are_read_from_the_memories(tmp_path: Path) -> None:
+async def test_weights_come_from_the_memories(tmp_path: Path) -> None:
     async with bench(tmp_path, Conversation.begin("ada"), START) as here:
         wish, plain = here.tell("Always give me Fahrenheit."), here.tell("Nice weather.")
         await here.memory.settled()
@@ -157,7 +157,7 @@ async def test_weights_are_read_from_the_memories(tmp_path: Path) -> None:
         assert again[plain.id] > found[plain.id]
 
 
-def test_while_nothing_is_read_the_words_alone_tell() -> None:
+def test_until_the_memories_are_loaded_only_the_words_decide_the_weight() -> None:
     def closed() -> UserIndex:
         raise StoreError("It is still being read.")
 

@@ -1,4 +1,4 @@
-"""The key of a home and the file that holds it locked."""
+"""The key of a home, and the file that holds this key encrypted."""
 
 import dataclasses
 import json
@@ -20,7 +20,7 @@ ONE_WRONG_LETTER = [
 
 
 def test_derived_keys_never_change() -> None:
-    """Data of years ago must still open."""
+    """Otherwise, old data could not be decrypted any more."""
     assert FIXED.id == "d6d38a652a97e8fc"
     assert FIXED.derive("transcript").hex() == (
         "9acf6d9958843c08a1a3da4d18f07b0fb76f74910855146a3602f7dc4ff034d9"
@@ -28,7 +28,7 @@ def test_derived_keys_never_change() -> None:
     assert FIXED.recovery() == RECOVERY
 
 
-def test_a_key_does_not_show_itself() -> None:
+def test_the_repr_of_a_key_does_not_show_the_secret() -> None:
     assert FIXED.secret.hex() not in repr(FIXED)
     assert str(FIXED.secret) not in repr(FIXED)
 

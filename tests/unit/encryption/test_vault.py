@@ -1,4 +1,4 @@
-"""A home with a key: made, opened, refused, recovered."""
+"""Creating, opening, refusing and recovering a home with a key."""
 
 import shutil
 from contextlib import closing
@@ -34,7 +34,7 @@ from tests.support.homes import (
 
 @pytest.fixture
 def locked(home: Home) -> str:
-    """A home behind the passphrase; its recovery key."""
+    """Protect the home by the passphrase; returns the recovery key."""
     ask = knowing(new_passphrase=PASSPHRASE)
     with closing(open_vault(home, settings("passphrase"), ask, create=True)) as vault:
         talk_in(home, vault)
@@ -58,20 +58,24 @@ def test_a_new_home_is_encrypted_if_there_is_a_keyring(home: Home, keyring: Path
     assert vault.key.secret.hex() not in keyring.read_text()
 
 
-def test_without_a_keyring_it_is_plain(home: Home) -> None:
+def test_without_a_keyring_a_new_home_is_unencrypted(home: Home) -> None:
     with closing(open_vault(home, settings(), create=True)) as vault:
         assert (vault.key, vault.recovery, vault.told) == (None, None, None)
         talk_in(home, vault)
         assert "transcript.sqlite3" in holds(home.root, "Xylophone")
 
 
-def test_off_means_off_even_with_a_keyring(home: Home, keyring: Path) -> None:
+def test_with_encryption_off_a_home_is_unencrypted_even_with_a_keyring(
+    home: Home, keyring: Path
+) -> None:
     with closing(open_vault(home, settings("off"), create=True)) as vault:
         assert vault.key is None
     assert not keyring.exists()
 
 
-def test_a_locked_keyring_is_reported_and_the_home_stays_plain(home: Home, keyring: Path) -> None:
+def test_a_locked_keyring_is_reported_and_the_home_stays_unencrypted(
+    home: Home, keyring: Path
+) -> None:
     keyring.write_text("locked")
 
     with closing(open_vault(home, settings(), create=True)) as vault:
@@ -125,7 +129,7 @@ def key_file_of_another(home: Home, keyring: Path) -> None:
         (key_file_of_another, "does not open with this key"),
     ],
 )
-def test_without_the_key_nothing_is_touched_and_the_recovery_key_helps(
+def test_without_the_key_nothing_is_changed_and_the_recovery_key_opens_the_home(
     home: Home, keyring: Path, fault: object, sentence: str
 ) -> None:
     with closing(open_vault(home, settings(), create=True)) as vault:
@@ -148,7 +152,7 @@ def test_without_the_key_nothing_is_touched_and_the_recovery_key_helps(
         assert whole(home, again)
 
 
-def test_a_wrong_passphrase_touches_nothing(
+def test_a_wrong_passphrase_changes_nothing(
     home: Home, locked: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = content(home)
@@ -164,7 +168,9 @@ def test_a_wrong_passphrase_touches_nothing(
     open_vault(home, settings()).close()
 
 
-def test_another_recovery_key_is_refused(home: Home, keyring: Path, locked: str) -> None:
+def test_the_recovery_key_of_another_home_is_refused(
+    home: Home, keyring: Path, locked: str
+) -> None:
     before = content(home)
     other = knowing(recovery_key=MasterKey.new().recovery())
     with pytest.raises(StoreLocked, match="recovery key of other data"):
@@ -177,7 +183,7 @@ def test_another_recovery_key_is_refused(home: Home, keyring: Path, locked: str)
 
 
 def test_a_second_machine_needs_only_the_recovery_key(home: Home, locked: str) -> None:
-    """It shares the memories, and has a home of its own."""
+    """The second machine shares the memories, but has its own home."""
     second = Home(home.root.parent / "second").create()
     ask = knowing(recovery_key=locked, new_passphrase="another one")
 
@@ -189,8 +195,8 @@ def test_a_second_machine_needs_only_the_recovery_key(home: Home, locked: str) -
         assert whole(second, vault)
 
 
-def test_a_shared_store_is_opened_with_its_own_key(home: Home, locked: str, keyring: Path) -> None:
-    """A second machine was used before it heard of the first one's key."""
+def test_a_shared_store_opens_only_with_its_own_key(home: Home, locked: str, keyring: Path) -> None:
+    """A second machine was used before it got the first machine's key."""
     second = Home(home.root.parent / "second").create()
     shared = settings().model_copy(update={"memory": Memory(store=str(home.memories))})
     with closing(open_vault(second, shared, create=True)) as vault:
@@ -215,7 +221,7 @@ def test_a_shared_store_is_opened_with_its_own_key(home: Home, locked: str, keyr
         build_rekeying(second, shared).disable(knowing(), print)
 
 
-def test_the_state_of_a_home(home: Home, keyring: Path) -> None:
+def test_the_encryption_status_of_a_home_is_reported(home: Home, keyring: Path) -> None:
     assert encryption_status(home).state == "empty"
     with closing(open_vault(home, settings(), create=True)) as vault:
         talk_in(home, vault)
@@ -245,7 +251,7 @@ def enable(home: Home) -> list[str]:
     return told
 
 
-def test_stores_that_were_set_aside_are_named_and_stay(plain: Home) -> None:
+def test_stores_that_were_set_aside_are_named_and_left_unencrypted(plain: Home) -> None:
     shutil.copytree(plain.memories, plain.root / "memories.damaged-20260101-000000")
     shutil.copy(plain.transcript, plain.root / "transcript.sqlite3.damaged")
 
@@ -258,7 +264,7 @@ def test_stores_that_were_set_aside_are_named_and_stay(plain: Home) -> None:
         assert whole(plain, vault)
 
 
-def test_files_set_aside_are_not_mentioned_if_there_are_none(plain: Home) -> None:
+def test_without_files_set_aside_none_are_mentioned(plain: Home) -> None:
     assert not any("set aside" in line for line in enable(plain))
     assert holds(plain.root, SAID) == []
 
@@ -272,7 +278,7 @@ def test_damaged_memories_have_to_be_recovered_first(plain: Home) -> None:
     assert content(plain) == before
 
 
-def test_a_conversion_that_can_not_be_completed_keeps_no_lock(
+def test_a_conversion_that_can_not_be_completed_releases_its_lock(
     plain: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (plain.root / conversion.UNFINISHED).mkdir()
@@ -284,7 +290,7 @@ def test_a_conversion_that_can_not_be_completed_keeps_no_lock(
         patch.setattr(shutil, "rmtree", refused)
         with pytest.raises(StoreError, match="can't be completed") as caught:
             open_vault(plain, settings(), encryption.ask_nobody)
-    HomeLock(plain, alone=True).release()  # else it raises: somebody has the home
+    HomeLock(plain, alone=True).release()  # raises if the home is still locked
     assert caught.value.mend is not None
     with closing(open_vault(plain, settings())) as vault:
         assert whole(plain, vault)

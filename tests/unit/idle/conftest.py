@@ -17,7 +17,7 @@ def transcript(tmp_path: Path) -> Iterator[Transcript]:
 
 @pytest.fixture(scope="module")
 def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the home `fresh`, to be copied: something was said, and nothing worked on."""
+    """A folder with the home `fresh`, for copying: it has utterances, but no idle work has run."""
     folder = tmp_path_factory.mktemp("homes")
     asyncio.run(told(folder / "fresh"))
     return folder

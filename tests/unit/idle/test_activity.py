@@ -1,4 +1,4 @@
-"""Whether it is quiet, by the events."""
+"""The activity monitor, which decides by the events whether it is quiet."""
 
 import asyncio
 from collections.abc import Callable
@@ -41,7 +41,7 @@ def watched(*events: Event, clock: Callable[[], float] | None = None) -> Activit
 
 
 @pytest.mark.parametrize("phase", Phase)
-def test_it_is_quiet_where_nobody_is_heard_or_answered(phase: Phase) -> None:
+def test_only_phases_without_hearing_or_answering_are_quiet(phase: Phase) -> None:
     expected = phase.value in ("listening", "asleep", "muted", "paused")
     assert watched(PhaseChanged(phase)).now == expected
 
@@ -49,27 +49,29 @@ def test_it_is_quiet_where_nobody_is_heard_or_answered(phase: Phase) -> None:
 @pytest.mark.parametrize(
     ("events", "expected"),
     [
-        ((), False),  # it is just starting
+        ((), False),  # the assistant is just starting
         ((LISTENING,), True),
         ((LISTENING, MicrophoneLevel(-3.0)), True),
         ((LISTENING, UserSensed()), False),
         ((LISTENING, UserSensed(sure=True)), False),
         ((LISTENING, TurnStarted(1)), False),
         ((LISTENING, TurnStarted(1), HEARING, SpeechIgnored("noise"), LISTENING), True),
-        # Asleep no phase tells of a voice.
+        # While the assistant is asleep, a voice does not change the phase.
         ((PhaseChanged(Phase.ASLEEP), UserSensed(sure=True)), False),
         ((PhaseChanged(Phase.ASLEEP), UserSensed(sure=True), SpeechIgnored("asleep")), True),
-        # Who interrupts an answer goes on speaking when that has ended.
+        # A user who interrupts an answer keeps speaking after the answer has ended.
         ((PhaseChanged(Phase.SPEAKING), TurnStarted(2), LISTENING), False),
         ((PhaseChanged(Phase.SPEAKING), TurnStarted(2), LISTENING, TurnHeard(2, "no")), True),
         ((LISTENING, TurnHeard(1, "hi"), PhaseChanged(Phase.THINKING)), False),
     ],
 )
-def test_events_tell_whether_somebody_is_there(events: tuple[Event, ...], expected: bool) -> None:
+def test_events_tell_whether_somebody_speaks_or_waits(
+    events: tuple[Event, ...], expected: bool
+) -> None:
     assert watched(*events).now == expected
 
 
-def test_an_unconfirmed_voice_ends_soon_and_one_without_an_end_eventually() -> None:
+def test_an_unconfirmed_voice_times_out_soon_and_a_confirmed_one_eventually() -> None:
     clock = Clock()
     quiet = watched(LISTENING, clock=clock)
     for event, lasts in (
@@ -83,7 +85,7 @@ def test_an_unconfirmed_voice_ends_soon_and_one_without_an_end_eventually() -> N
         assert quiet.now, event
 
 
-def test_listeners_are_called_within_the_event() -> None:
+def test_listeners_are_called_synchronously_with_the_event() -> None:
     bus, told = EventBus(), []
     quiet = ActivityMonitor()
     bus.subscribe(quiet.watch)
@@ -98,26 +100,26 @@ def test_listeners_are_called_within_the_event() -> None:
     assert len(told) == 5
 
 
-async def test_waiting_starts_again_after_each_sign_of_somebody() -> None:
+async def test_waiting_for_quiet_starts_again_after_each_sign_of_speech() -> None:
     quiet = watched(clock=asyncio.get_running_loop().time)
     waiting = asyncio.create_task(quiet.lasting(0.02))
     await asyncio.sleep(0.03)
-    assert not waiting.done()  # it never became quiet
+    assert not waiting.done()  # it has not been quiet yet
     quiet.watch(LISTENING)
     since = quiet.clock()
     await asyncio.sleep(0.01)
     quiet.watch(TurnStarted(1))
-    quiet.watch(SpeechIgnored("noise"))  # and begins again
+    quiet.watch(SpeechIgnored("noise"))  # waiting starts again here
     since = quiet.clock()
     await waiting
     assert quiet.clock() - since >= 0.019
 
 
-async def test_quiet_before_a_given_time_may_not_count() -> None:
+async def test_a_caller_can_ignore_quiet_before_a_given_time() -> None:
     clock = asyncio.get_running_loop().time
     quiet = watched(LISTENING, clock=clock)
     await asyncio.sleep(0.005)
-    await quiet.lasting(0.005)  # at once
+    await quiet.lasting(0.005)  # returns at once
     until = [float("inf")]
     waiting = asyncio.create_task(quiet.lasting(0.0, lambda: until[0]))
     await asyncio.sleep(0.01)

@@ -1,4 +1,4 @@
-"""Order in the memories: wanted as long as it lacks, and not for ever where it can't be made."""
+"""Compaction of the memories: due until they are compact, but not retried at once if it fails."""
 
 import time
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from assistant.idle.jobs.compaction import ALL, IN_VAIN_S, CompactionJob
 
 @dataclass
 class Memories:
-    """Two batches put them in order, unless they can't be written."""
+    """Memories that need two batches to become compact, unless they can't be written."""
 
     disorder: int = 2
     writable: bool = True
@@ -27,7 +27,7 @@ def job(memories: Memories, clock: Callable[[], float] = time.monotonic) -> Comp
     return CompactionJob(memory, clock)
 
 
-async def test_it_is_due_until_the_memories_are_compact() -> None:
+async def test_compaction_is_due_until_the_memories_are_compact() -> None:
     memories = Memories(disorder=1)
     work = job(memories)
 

@@ -1,11 +1,11 @@
-"""A crash in every kind of idle work at every write: nothing is lost, nothing doubled.
+"""A crash in every kind of idle work at every write: nothing is lost, nothing is duplicated.
 
-All kinds that `build_jobs` makes are tried. A kind that is added needs nothing here as long as
-`tests/support/idle_home.py` has something for it to do: an utterance in `TOLD` that it makes
-something of (`test_every_kind_of_work_writes_something` fails where there is none). Its model is
-`FittingModel`, which answers any schema; if it needs answers of some content, give that model a
-case for its schema. What it writes elsewhere than in the transcript's file and the table has to be
-counted in `watched`, and compared in `IdleHome.state`.
+All kinds that `build_jobs` builds are tested. A new kind needs no change here as long as
+`tests/support/idle_home.py` gives it something to do, i.e. an utterance in `TOLD` that it derives
+something from (`test_every_kind_of_work_writes_something` fails if there is none). Its model is
+`FittingModel`, which answers any schema; if the kind needs answers with particular content, give
+that model a case for its schema. Writes outside the transcript's file and the table have to be
+counted in `watched` and compared in `IdleHome.state`.
 """
 
 import asyncio
@@ -35,12 +35,12 @@ from tests.support.idle_home import (
 )
 
 SAMPLE = 2
-"""Moments of each kind in the normal run, spread over all of them."""
+"""Number of writes at which each kind crashes in the normal run, spread over all its writes."""
 KILLS = 1
 
 
 def kinds() -> list[str]:
-    """All there are; only their names are asked."""
+    """The names of all kinds of idle work."""
 
     class Anything:
         def __getattr__(self, name: str) -> Any:
@@ -54,8 +54,8 @@ def kinds() -> list[str]:
 
 @dataclass
 class Undisturbed:
-    """What each kind of work writes, and what becomes of it where that is done first, and then the
-    others."""
+    """The writes of each kind of work in a run without crashes, and the final state if this kind is
+    done before the others."""
 
     homes: Path
     known: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -94,12 +94,13 @@ async def test_every_kind_of_work_writes_something(undisturbed: Undisturbed, kin
     assert {"COMMIT", "INSERT"} <= set(writes.kinds)
     if kind == EmbeddingJob.kind:
         assert "table written" in writes.kinds
-    elif kind != CompactionJob.kind:  # its output is an order, which the index has in RAM
+    elif kind != CompactionJob.kind:  # compaction only reorders the index in RAM
         assert writes.kinds.count("INSERT") > 1
 
 
 async def crashed(homes: Path, kind: str, moments: list[int], state: dict[str, Any]) -> None:
-    """By an exception, after which the process goes on, and then by one that ends it."""
+    """Let the work fail at these writes by an exception, after which the process continues, and
+    compare the final state."""
     for moment in moments:
         folder = fresh(homes, f"{kind}-{moment}")
 
@@ -132,12 +133,12 @@ def killed(homes: Path, kind: str, moments: list[int], state: dict[str, Any]) ->
 
 
 def spread(count: int, sample: int) -> list[int]:
-    """So many of the numbers from 1 to `count`, the last among them."""
+    """`sample` of the numbers from 1 to `count`, spread evenly and including the last."""
     return sorted({max(1, round(count * (n + 1) / sample)) for n in range(sample)})
 
 
 @pytest.mark.parametrize("kind", kinds())
-async def test_work_that_fails_at_a_write_is_done_again(
+async def test_work_that_fails_at_a_write_is_repeated(
     homes: Path, undisturbed: Undisturbed, kind: str
 ) -> None:
     count = (await undisturbed.writes_of(kind)).count
@@ -145,7 +146,7 @@ async def test_work_that_fails_at_a_write_is_done_again(
 
 
 @pytest.mark.parametrize("kind", kinds())
-def test_work_killed_at_a_write_is_done_again(
+def test_work_killed_at_a_write_is_repeated(
     homes: Path, undisturbed: Undisturbed, kind: str
 ) -> None:
     count = asyncio.run(undisturbed.writes_of(kind)).count
@@ -154,7 +155,7 @@ def test_work_killed_at_a_write_is_done_again(
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", kinds())
-def test_work_that_fails_or_is_killed_at_any_write_is_done_again(
+def test_work_that_fails_or_is_killed_at_any_write_is_repeated(
     homes: Path, undisturbed: Undisturbed, kind: str
 ) -> None:
     count = asyncio.run(undisturbed.writes_of(kind)).count
@@ -163,7 +164,7 @@ def test_work_that_fails_or_is_killed_at_any_write_is_done_again(
     killed(homes, kind, every, state)
 
 
-async def test_the_home_has_something_to_work_on(undisturbed: Undisturbed) -> None:
+async def test_the_test_home_gives_idle_work_something_to_do(undisturbed: Undisturbed) -> None:
     state = await undisturbed.by(FactExtractionJob.kind)
     assert state["waiting"] == []
     texts = [text for kind, _, text, _ in state["memories"] if kind != "exchange"]

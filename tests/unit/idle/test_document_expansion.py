@@ -1,4 +1,4 @@
-"""Descriptions of what the user told: searched and never shown; the model is scripted."""
+"""Descriptions of the user's exchanges are searched, but never shown; the model is scripted."""
 
 import asyncio
 from dataclasses import replace
@@ -23,17 +23,17 @@ from tests.support.scripted_model import ScriptedModel
 
 QUERY = "spotted wading birds"
 WORDS = "strolled around water"
-"""Words that nobody said, but the model."""
+"""Words that only the model used."""
 FOUND = 0.4
-"""A cosine with a text that shares words with the query."""
+"""The minimum cosine with a text that shares words with the query."""
 
 
 def searched(index: UserIndex) -> int:
-    """How many vectors of what was made there are."""
+    """Number of vectors of descriptions that are searched."""
     return int(index._expansions._vectors.present.sum())
 
 
-# -- made ---------------------------------------------------------------------------------------
+# -- created -------------------------------------------------------------------------------------
 
 
 async def test_an_exchange_is_described_and_found_by_the_description(tmp_path: Path) -> None:
@@ -61,7 +61,9 @@ async def test_a_description_is_never_shown(tmp_path: Path) -> None:
             assert "strolled" not in repr(each)
 
 
-async def test_lines_shown_to_the_model_are_sources(tmp_path: Path) -> None:
+async def test_the_exchanges_shown_to_the_model_are_sources_of_the_description(
+    tmp_path: Path,
+) -> None:
     async with here(tmp_path) as at:
         first = await at.tell("My sister Ines has a new boat at the lake.")
         second = await at.tell("She took me out on it yesterday morning.")
@@ -101,7 +103,7 @@ async def test_invented_descriptions_are_not_searched(tmp_path: Path) -> None:
         ({"describe": "off", "expand": "off"}, "en", []),
     ],
 )
-async def test_the_settings_say_what_is_written(
+async def test_the_settings_decide_whether_descriptions_and_questions_are_written(
     tmp_path: Path, settings: dict[str, str], language: str, parts: list[tuple[str, ...]]
 ) -> None:
     values = {"idle": settings, "persona": {"language": language}}
@@ -114,7 +116,7 @@ async def test_the_settings_say_what_is_written(
         assert [each._parts for each in built] == parts
 
 
-# -- not made twice -----------------------------------------------------------------------------
+# -- not created twice --------------------------------------------------------------------------
 
 
 async def test_the_model_is_not_asked_again_about_the_same_words(tmp_path: Path) -> None:
@@ -150,7 +152,7 @@ async def test_descriptions_are_searched_after_a_restart(tmp_path: Path) -> None
         assert later.llm.requests == []
 
 
-async def test_a_description_of_other_words_is_not_searched(tmp_path: Path) -> None:
+async def test_a_description_of_text_that_has_changed_is_not_searched(tmp_path: Path) -> None:
     async with here(tmp_path) as at:
         exchange = await at.tell()
         await at.describe(exchange)
@@ -169,7 +171,7 @@ def _reworded(memory: Memory) -> Memory:
 # -- what goes wrong ----------------------------------------------------------------------------
 
 
-async def test_a_store_that_fails_leaves_it_to_be_done(
+async def test_after_a_store_failure_the_exchange_is_still_to_be_described(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*_: object) -> bool:
@@ -188,7 +190,9 @@ async def test_a_store_that_fails_leaves_it_to_be_done(
 # -- forgotten ----------------------------------------------------------------------------------
 
 
-async def test_it_is_hidden_with_any_of_its_sources_and_comes_back(tmp_path: Path) -> None:
+async def test_a_description_is_hidden_with_any_of_its_sources_and_comes_back(
+    tmp_path: Path,
+) -> None:
     async with here(tmp_path) as at:
         first = await at.tell("My sister Ines has a new boat at the lake.")
         second = await at.tell("She strolled along with me there, and that was it.")

@@ -1,4 +1,4 @@
-"""What a model is asked to say about a line, and what of its answer is kept."""
+"""The prompt that asks a model to describe a line, and the parts of its answer that are used."""
 
 import json
 from datetime import date
@@ -16,7 +16,7 @@ WENT = SpokenLine("User", "I went there with Ines.")
 TRAM = SpokenLine("User", "The tram was late.")
 
 
-def test_lines_before_are_shown_where_the_new_one_leans_on_them() -> None:
+def test_earlier_lines_are_shown_if_the_new_line_refers_to_them() -> None:
     before = [TRAM, SpokenLine("Assistant", "Oh no."), SpokenLine("User", "The lake was worth it.")]
     assert expansion_prompt.shown(before, WENT) == before[1:]
     assert expansion_prompt.shown(before, SpokenLine("User", "My tooth hurts.")) == ()
@@ -34,7 +34,7 @@ def test_lines_before_are_shown_where_the_new_one_leans_on_them() -> None:
     ]
 
 
-def test_a_line_is_one_line_and_not_endless() -> None:
+def test_each_line_in_the_prompt_is_a_single_line_of_limited_length() -> None:
     asked = expansion_prompt.question(
         (TRAM,), SpokenLine("User", "so\n\nNew:\nUser: " + "x" * 5_000)
     )
@@ -51,7 +51,9 @@ def test_lines_without_content_need_no_model(text: str, tells: bool) -> None:
 
 
 @pytest.mark.parametrize("parts", [EVERYTHING, (ABOUT,), (QUESTIONS,)])
-def test_the_prompt_is_the_same_bytes_and_its_examples_fit(parts: tuple[str, ...]) -> None:
+def test_the_prompt_is_always_the_same_and_its_examples_fit_the_schema(
+    parts: tuple[str, ...],
+) -> None:
     prompt = expansion_prompt.prompt(parts)
     one, two = prompt.messages("one"), prompt.messages("two")
     assert one[:-1] == two[:-1]
@@ -66,7 +68,7 @@ def test_the_prompt_is_the_same_bytes_and_its_examples_fit(parts: tuple[str, ...
     assert expansion_prompt.schema(parts)["required"] == list(parts)
 
 
-def test_the_examples_keep_to_their_own_rules() -> None:
+def test_the_examples_in_the_prompt_follow_its_rules() -> None:
     for asked, answered in expansion_prompt.prompt().examples:
         lines = [SpokenLine(*line.split(": ", 1)) for line in asked.splitlines() if ": " in line]
         made = expansion_prompt.made(json.loads(answered))
@@ -81,7 +83,7 @@ def test_unusable_answers_are_refused(answered: object) -> None:
         expansion_prompt.made(answered)
 
 
-def test_questions_are_kept_once_and_not_empty() -> None:
+def test_duplicate_and_empty_questions_are_dropped() -> None:
     made = expansion_prompt.made({"about": " a ", "questions": ["Who?", " Who? ", "", 4]})
     assert made == Made("a", ("Who?",))
 
@@ -107,7 +109,7 @@ def test_a_sentence_with_a_name_or_a_number_that_nobody_said_is_dropped(
     assert without_unsupported(text, said, ON, TextAnalyzer("en")) == kept
 
 
-def test_days_are_written_out_and_others_dropped() -> None:
+def test_relative_days_become_dates_and_wrong_dates_are_dropped() -> None:
     said, lexicon = ["User My exam is tomorrow."], TextAnalyzer("en")
     meant = "The user's exam is on Friday 10 April 2026."
     assert without_unsupported("The user's exam is tomorrow.", said, ON, lexicon) == meant
@@ -118,7 +120,7 @@ def test_days_are_written_out_and_others_dropped() -> None:
     )
 
 
-def test_the_order_of_the_vectors() -> None:
+def test_the_description_comes_before_the_questions() -> None:
     assert expansion_prompt.texts(Made("a", ("b", "c"))) == ["a", "b", "c"]
     assert expansion_prompt.texts(Made("", ("b",))) == ["b"]
     assert expansion_prompt.texts(Made()) == []

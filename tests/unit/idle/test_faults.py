@@ -1,8 +1,8 @@
-"""What the model, the disk and the clock do wrong in idle work: nothing is lost or doubled, and a
-turn beside it is answered as ever.
+"""Faults of the model, the disk and the clock during idle work: nothing is lost or duplicated, and
+a turn at the same time is answered as usual.
 
-Tried with all kinds of work at once, those that `build_jobs` makes; a kind that is added needs
-nothing here: see `test_crash_recovery.py`.
+All kinds of work that `build_jobs` builds are tested at once; a new kind needs no change here: see
+`test_crash_recovery.py`.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from tests.support.patience import LEISURE_S
 from tests.support.session import Session, session
 
 HANGING_S = 0.2
-"""For each subject: what hangs is given up after it."""
+"""Seconds per subject after which hanging work is given up."""
 YEAR = timedelta(days=365)
 
 
@@ -43,7 +43,7 @@ def folder(homes: Path, tmp_path: Path) -> Path:
 
 @asynccontextmanager
 async def conversation(home: IdleHome, folder: Path) -> AsyncIterator[Session]:
-    """Whose events the idle work sees."""
+    """A conversation whose events the idle work sees."""
     folder.mkdir()
     async with session(ScriptedStt(), ScriptedLlm("Hi.", "Hi."), silence(0.1), folder) as talk:
         for listener in (home.quiet.watch, home.scheduler.watch):
@@ -52,7 +52,7 @@ async def conversation(home: IdleHome, folder: Path) -> AsyncIterator[Session]:
 
 
 async def answered(talk: Session) -> None:
-    """A turn, as ever."""
+    """Have a turn answered as usual."""
     before = len(talk.turns)
     await talk.loop.say("Hello?")
     async with asyncio.timeout(LEISURE_S):
@@ -63,7 +63,7 @@ async def answered(talk: Session) -> None:
 
 @contextmanager
 def freed_in_the_end(llm: FaultyModel) -> Iterator[None]:
-    """Or the event loop would wait for it for ever."""
+    """Release the hanging model at the end, as the event loop would wait for it for ever."""
     try:
         yield
     finally:
@@ -84,7 +84,7 @@ def running(home: IdleHome) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("fault", [each for each in Fault if each is not Fault.STUBBORN])
-async def test_a_model_that_fails_costs_no_turn_and_no_memory(
+async def test_a_failing_model_loses_no_turn_and_no_memory(
     folder: Path, tmp_path: Path, undisturbed: dict[str, Any], fault: Fault
 ) -> None:
     llm = FaultyModel(fault)
@@ -100,7 +100,7 @@ async def test_a_model_that_fails_costs_no_turn_and_no_memory(
     assert await finished(folder) == undisturbed
 
 
-async def test_work_that_can_not_be_stopped_is_abandoned(
+async def test_work_that_ignores_cancellation_is_abandoned(
     folder: Path, tmp_path: Path, undisturbed: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scheduling, "CANCEL_TIMEOUT_S", 0.05)
@@ -112,13 +112,13 @@ async def test_work_that_can_not_be_stopped_is_abandoned(
                     await llm.asked.wait()
                     await answered(talk)
                     await answered(talk)
-            assert await home.scheduler.run_until_empty() == 0, "one at a time, whatever happens"
+            assert await home.scheduler.run_until_empty() == 0, "no other work may start meanwhile"
         await asyncio.sleep(0.05)
         await home.until_empty()
         assert await home.state() == undisturbed
 
 
-async def test_work_that_can_not_be_stopped_does_not_hold_up_the_end(
+async def test_work_that_ignores_cancellation_does_not_delay_the_end(
     folder: Path, undisturbed: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scheduling, "CANCEL_TIMEOUT_S", 0.05)
@@ -136,8 +136,8 @@ async def test_work_that_can_not_be_stopped_does_not_hold_up_the_end(
 
 @contextmanager
 def full_disk() -> Iterator[None]:
-    """No file of this process can grow: of the transcript's file, its log and the table's files
-    none."""
+    """No file of this process can grow, including the transcript's file, its log and the table's
+    files."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
@@ -148,7 +148,7 @@ def full_disk() -> Iterator[None]:
         signal.signal(signal.SIGXFSZ, ignored)
 
 
-async def test_a_full_disk_costs_no_turn_and_no_memory(
+async def test_a_full_disk_loses_no_turn_and_no_memory(
     folder: Path, tmp_path: Path, undisturbed: dict[str, Any]
 ) -> None:
     async with idle_home(folder) as home:
@@ -162,7 +162,7 @@ async def test_a_full_disk_costs_no_turn_and_no_memory(
         assert await home.state() == undisturbed
 
 
-async def test_a_disk_that_fills_up_costs_no_memory(
+async def test_a_disk_that_fills_up_loses_no_memory(
     folder: Path, undisturbed: dict[str, Any]
 ) -> None:
     async with idle_home(folder) as home:
@@ -179,12 +179,12 @@ async def test_a_disk_that_fills_up_costs_no_memory(
 
 
 @pytest.mark.parametrize("jump", [-YEAR, YEAR])
-async def test_a_clock_that_jumps_costs_nothing(
+async def test_a_clock_that_jumps_loses_nothing(
     folder: Path, tmp_path: Path, undisturbed: dict[str, Any], jump: timedelta
 ) -> None:
     llm = FaultyModel(Fault.DIES)
     async with idle_home(folder, llm) as home:
-        await home.scheduler.run_until_empty()  # some of it has to wait, for a time that is noted
+        await home.scheduler.run_until_empty()  # some failed work now waits until a recorded time
         llm.fault = None
         home.clock[0] += jump
         await home.scheduler.retry()

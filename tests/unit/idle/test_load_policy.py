@@ -1,4 +1,4 @@
-"""How much idle work a machine bears."""
+"""How much idle work a machine's battery and load allow."""
 
 import psutil
 import pytest
@@ -48,7 +48,7 @@ async def test_battery_and_load_decide_how_much_is_done(
     assert await LoadPolicy(Idle.model_validate(settings)).allowed() is allowed
 
 
-async def test_a_machine_that_tells_nothing_allows_everything(
+async def test_a_machine_that_reports_neither_battery_nor_load_allows_everything(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     seconds = load_policy.processor_seconds()

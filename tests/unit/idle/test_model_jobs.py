@@ -1,4 +1,5 @@
-"""The jobs that ask a language model; and the model that idle work loads itself."""
+"""The jobs that use a language model, and the language model that idle work loads when no session
+has loaded one."""
 
 import asyncio
 import json
@@ -41,13 +42,13 @@ JOBS: dict[str, tuple[Opened, str]] = {
     "describe": (describing.here, describing.made()),
     "summarise": (summarising.here, SUMMARY),
 }
-"""By kind: a session with something to do, and a model's answer."""
+"""For each kind of job, a session with something to do and a valid answer of the model."""
 
 
 # -- one answer ---------------------------------------------------------------------------------
 
 
-async def test_the_prompt_is_the_same_from_one_question_to_the_next() -> None:
+async def test_only_the_last_message_differs_from_one_question_to_the_next() -> None:
     llm = ScriptedModel(['{"1": 5}'])
     assert await ask_for_json(llm, PROMPT, "1. B", SCHEMA, 24) == {"1": 5}
     assert await ask_for_json(llm, PROMPT, "1. C", SCHEMA, 24) == {"1": 5}
@@ -59,7 +60,9 @@ async def test_the_prompt_is_the_same_from_one_question_to_the_next() -> None:
 
 
 @pytest.mark.parametrize("kind", JOBS)
-async def test_an_unusable_answer_fails_without_a_word_of_it(tmp_path: Path, kind: str) -> None:
+async def test_an_unusable_answer_fails_the_job_and_is_not_quoted_in_the_error(
+    tmp_path: Path, kind: str
+) -> None:
     here, answer = JOBS[kind]
     async with here(tmp_path, (*RUBBISH, answer)) as at:
         await at.tell()
@@ -75,7 +78,9 @@ async def test_an_unusable_answer_fails_without_a_word_of_it(tmp_path: Path, kin
 
 
 @pytest.mark.parametrize("kind", JOBS)
-async def test_a_cancelled_job_stops_the_model_and_begins_again(tmp_path: Path, kind: str) -> None:
+async def test_a_cancelled_job_stops_the_model_and_can_be_repeated(
+    tmp_path: Path, kind: str
+) -> None:
     (here, answer), gate = JOBS[kind], asyncio.Event()
     async with here(tmp_path, (answer,), gate) as at:
         await at.tell()
@@ -94,7 +99,7 @@ async def test_a_cancelled_job_stops_the_model_and_begins_again(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("kind", JOBS)
-async def test_what_is_forgotten_while_the_model_writes_leaves_nothing(
+async def test_nothing_is_derived_from_an_exchange_forgotten_while_the_model_writes(
     tmp_path: Path, kind: str
 ) -> None:
     (here, answer), gate = JOBS[kind], asyncio.Event()
@@ -113,7 +118,7 @@ async def test_what_is_forgotten_while_the_model_writes_leaves_nothing(
         assert await at.work.missing(9) == subjects
 
 
-async def test_what_the_user_corrects_while_the_model_writes_stays(tmp_path: Path) -> None:
+async def test_a_correction_made_while_the_model_writes_is_kept(tmp_path: Path) -> None:
     corrected, gate = "The user's dog is called Max.", asyncio.Event()
     gate.set()
     async with extracting.here(tmp_path, (MUCH,), gate) as at:
@@ -151,7 +156,7 @@ class Closed(ScriptedModel):
         self.closes += 1
 
 
-async def test_a_model_is_loaded_when_it_is_asked_and_closed_once() -> None:
+async def test_a_model_is_loaded_on_the_first_request_and_is_closed_only_once() -> None:
     model = Closed()
     lazy = LazyLanguageModel(lambda: model)
     assert (lazy.name, model.loads) == ("", 0)
@@ -164,7 +169,7 @@ async def test_a_model_is_loaded_when_it_is_asked_and_closed_once() -> None:
     assert model.closes == 1
 
 
-async def test_a_model_that_was_never_asked_is_never_built() -> None:
+async def test_an_unused_model_is_never_built() -> None:
     def build() -> ScriptedModel:
         raise AssertionError
 
@@ -175,7 +180,7 @@ async def test_a_model_that_was_never_asked_is_never_built() -> None:
         lazy.count("?")
 
 
-async def test_a_model_that_does_not_load_is_tried_again() -> None:
+async def test_loading_a_model_is_retried_after_a_failure() -> None:
     model = Closed(error=ModelFailed("It does not start."))
     lazy = LazyLanguageModel(lambda: model)
     with pytest.raises(ModelFailed):
@@ -186,7 +191,7 @@ async def test_a_model_that_does_not_load_is_tried_again() -> None:
     assert model.loads == 2
 
 
-# -- where no assistant runs --------------------------------------------------------------------
+# -- without a running assistant ----------------------------------------------------------------
 
 
 @pytest.fixture
@@ -222,7 +227,7 @@ async def test_the_model_is_loaded_only_for_work_that_is_due(home: Home, model: 
         assert "The user's dog Max barks at every postman in the street." in facts | events
 
 
-async def test_speed_is_measured_there_too_without_loading_the_model(
+async def test_without_a_running_assistant_speed_is_measured_without_loading_the_model(
     home: Home, model: Closed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake = FakeBenchmark()

@@ -1,4 +1,4 @@
-"""The scheduler: batches while it is quiet, and none from the first sign of somebody."""
+"""The scheduler runs batches while it is quiet, and stops at the first sign of speech."""
 
 import asyncio
 
@@ -27,7 +27,7 @@ from tests.support.idling import NOW, Bench, FakeWork, running, talked, until
 ENDED = TurnEnded(1, "hi", "there", False, Latency())
 
 
-async def test_what_is_missing_is_made_in_batches_by_priority(transcript: Transcript) -> None:
+async def test_missing_output_is_produced_in_batches_by_priority(transcript: Transcript) -> None:
     ids = talked(transcript, 3)
     late = FakeWork("embed", priority=9, subjects=ids)
     first = FakeWork("describe", priority=1, subjects=ids)
@@ -51,7 +51,7 @@ async def test_what_is_missing_is_made_in_batches_by_priority(transcript: Transc
 
 
 @pytest.mark.parametrize("sign", [UserSensed(), UserSensed(sure=True), TurnStarted(1)])
-async def test_the_first_sign_of_somebody_stops_it_within_the_event(
+async def test_the_first_sign_of_speech_cancels_the_work_synchronously(
     transcript: Transcript, sign: Event
 ) -> None:
     work = FakeWork(subjects=talked(transcript, 4), holds=True)
@@ -62,9 +62,9 @@ async def test_the_first_sign_of_somebody_stops_it_within_the_event(
         assert task is not None
         assert task.cancelling() == 0
         bench.bus.emit(sign)
-        assert task.cancelling() == 1  # nothing had to be awaited for that
+        assert task.cancelling() == 1  # cancelled without awaiting anything
         bench.bus.emit(sign)
-        assert task.cancelling() == 1  # it may clear up in peace
+        assert task.cancelling() == 1  # a second sign must not disturb the clean-up
         await asyncio.sleep(0)
         assert (work.running, work.cancelled) == (0, 1)
         await until(lambda: bench.scheduler.running is None)
@@ -74,7 +74,7 @@ async def test_the_first_sign_of_somebody_stops_it_within_the_event(
     assert bench.queue.take({"describe": 9}, NOW) is not None  # no attempt was counted
 
 
-async def test_nothing_runs_until_it_has_been_quiet_again(transcript: Transcript) -> None:
+async def test_no_work_runs_until_it_is_quiet_again(transcript: Transcript) -> None:
     ids = talked(transcript, 2)
     work = FakeWork(subjects=ids, holds=True)
     bench = Bench(transcript, [work])
@@ -85,7 +85,7 @@ async def test_nothing_runs_until_it_has_been_quiet_again(transcript: Transcript
         work.holds, looked = False, work.asked
         waiting = asyncio.create_task(bench.scheduler.run_until_empty())
         await asyncio.sleep(0.02)
-        assert (work.runs, work.asked) == ([tuple(ids)], looked), "not even if somebody asks for it"
+        assert (work.runs, work.asked) == ([tuple(ids)], looked), "a requested run must wait too"
         bench.bus.emit(SpeechIgnored("noise"))
         bench.bus.emit(PhaseChanged(Phase.LISTENING))
         await waiting
@@ -93,7 +93,7 @@ async def test_nothing_runs_until_it_has_been_quiet_again(transcript: Transcript
     assert work.runs == [tuple(ids)] * 2
 
 
-async def test_a_sign_of_somebody_stops_the_search_for_work_too(transcript: Transcript) -> None:
+async def test_a_sign_of_speech_stops_the_search_for_work_too(transcript: Transcript) -> None:
     work = FakeWork(subjects=talked(transcript, 2))
     bench = Bench(transcript, [work])
     asked = asyncio.Event()
@@ -111,7 +111,7 @@ async def test_a_sign_of_somebody_stops_the_search_for_work_too(transcript: Tran
     assert work.runs == []
 
 
-async def test_work_on_what_is_being_forgotten_stops_at_once(
+async def test_work_on_an_exchange_being_forgotten_stops_at_once(
     transcript: Transcript,
 ) -> None:
     ids = talked(transcript, 2)
@@ -132,7 +132,7 @@ async def test_work_on_what_is_being_forgotten_stops_at_once(
     assert bench.queue.counts() == []
 
 
-# -- until it is empty --------------------------------------------------------------------------
+# -- requested runs -----------------------------------------------------------------------------
 
 
 async def test_requested_work_ignores_quiet_time_pause_and_load(transcript: Transcript) -> None:
@@ -148,7 +148,7 @@ async def test_requested_work_ignores_quiet_time_pause_and_load(transcript: Tran
     assert await bench.scheduler.run_until_empty("gossip") == 0
 
 
-async def test_more_work_than_fits_the_queue_is_done(
+async def test_all_work_is_done_even_if_it_does_not_fit_into_the_queue(
     transcript: Transcript, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(backlog, "FILLED", 3)
@@ -168,7 +168,7 @@ async def test_a_requested_run_finds_work_that_no_event_announced(
     work = FakeWork(subjects=ids[:2])
     bench = Bench(transcript, [work])
     assert await bench.scheduler.run_until_empty() == 2
-    work.subjects = ids  # an import, for one
+    work.subjects = ids  # for example by an import
     assert await bench.scheduler.run_until_empty() == 2
     assert work.made == ids
 
@@ -187,13 +187,13 @@ async def test_recurring_work_is_done_between_batches_of_other_work(transcript: 
     describe.on_run = upset
     bench = Bench(transcript, [describe, tidy], settings=Idle(every_s=0.01, batch=2))
     assert await bench.scheduler.run_until_empty() == len(ids) + 1
-    assert at == [4], "not only when all of the rest is done"
+    assert at == [4], "recurring work must not wait for all other work"
 
 
 # -- pause, battery, settings -------------------------------------------------------------------
 
 
-async def test_a_pause_stops_it_and_outlives_the_session(transcript: Transcript) -> None:
+async def test_a_pause_stops_the_work_and_lasts_beyond_the_session(transcript: Transcript) -> None:
     ids = talked(transcript, 2)
     work = FakeWork(subjects=ids, holds=True)
     bench = Bench(transcript, [work])

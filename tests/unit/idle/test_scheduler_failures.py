@@ -1,4 +1,4 @@
-"""What goes wrong in idle work: its subjects, its models, its stores, its process."""
+"""Failures in idle work: of its subjects, models, stores and process."""
 
 import asyncio
 import gc
@@ -20,7 +20,7 @@ ENDED = TurnEnded(1, "hi", "there", False, Latency())
 # -- failures -----------------------------------------------------------------------------------
 
 
-async def test_a_subject_that_fails_is_given_up_in_the_end_and_the_others_done(
+async def test_a_failing_subject_is_finally_given_up_and_the_others_are_done(
     transcript: Transcript, caplog: pytest.LogCaptureFixture
 ) -> None:
     ids = talked(transcript, 4)
@@ -43,7 +43,7 @@ async def test_a_subject_that_fails_is_given_up_in_the_end_and_the_others_done(
     assert await bench.scheduler.run_until_empty() == 1
 
 
-async def test_a_kind_that_always_fails_is_paused_and_gives_nothing_up(
+async def test_a_kind_that_always_fails_is_paused_without_giving_up_subjects(
     transcript: Transcript,
 ) -> None:
     broken = FakeWork(priority=1, subjects=talked(transcript, 9))
@@ -62,16 +62,18 @@ async def test_a_kind_that_always_fails_is_paused_and_gives_nothing_up(
     assert sorted(broken.made) == sorted(broken.subjects)
 
 
-async def test_work_that_hangs_is_cancelled_and_counts_as_failed(transcript: Transcript) -> None:
+async def test_hanging_work_is_cancelled_and_counts_as_failed(transcript: Transcript) -> None:
     work = FakeWork(subjects=talked(transcript, 1), holds=True)
     bench = Bench(transcript, [work], subject_s=0.01)
     assert await bench.scheduler.run_until_empty() == 0
     assert work.cancelled == 1
     assert bench.states() == {("describe", "waiting"): 1}
-    assert bench.queue.take({"describe": 1}, NOW) is None  # it has to wait
+    assert bench.queue.take({"describe": 1}, NOW) is None  # waits for its back-off
 
 
-async def test_work_that_fails_while_being_stopped_is_not_a_failure(transcript: Transcript) -> None:
+async def test_an_error_while_work_is_being_stopped_is_not_counted_as_a_failure(
+    transcript: Transcript,
+) -> None:
     work = FakeWork(subjects=talked(transcript, 1))
     bench = Bench(transcript, [work])
     began = asyncio.Event()
@@ -91,7 +93,7 @@ async def test_work_that_fails_while_being_stopped_is_not_a_failure(transcript: 
     assert bench.queue.take({"describe": 1}, NOW) is not None
 
 
-async def test_work_that_cancels_itself_is_a_failure(transcript: Transcript) -> None:
+async def test_work_that_cancels_itself_counts_as_failed(transcript: Transcript) -> None:
     work = FakeWork(subjects=talked(transcript, 1))
     work.errors[work.subjects[0]] = asyncio.CancelledError()
     bench = Bench(transcript, [work])
@@ -99,10 +101,10 @@ async def test_work_that_cancels_itself_is_a_failure(transcript: Transcript) -> 
         await until(lambda: work.cancelled == 1 and bench.scheduler.running is None)
         await asyncio.sleep(0.02)
     assert len(work.runs) == 1
-    assert bench.queue.take({"describe": 1}, NOW) is None  # it has to wait
+    assert bench.queue.take({"describe": 1}, NOW) is None  # waits for its back-off
 
 
-async def test_a_store_that_fails_is_reported_once_and_tried_again(transcript: Transcript) -> None:
+async def test_a_failing_store_is_reported_once_and_retried(transcript: Transcript) -> None:
     work = FakeWork(subjects=talked(transcript, 2))
     work.errors[""] = StoreError("The disk is full.", mend="Free some space.")
     bench = Bench(transcript, [work])
@@ -118,10 +120,10 @@ async def test_a_store_that_fails_is_reported_once_and_tried_again(transcript: T
     assert len(bench.of(Notice)) == 2
 
 
-async def test_a_store_that_fails_holds_up_no_other_kind(transcript: Transcript) -> None:
+async def test_a_failing_store_does_not_delay_other_kinds(transcript: Transcript) -> None:
     ids = talked(transcript, 2)
     broken, other = FakeWork(priority=1, subjects=ids), FakeWork("embed", subjects=ids)
-    broken.errors[ids[0]] = StoreError("The bucket is away.")
+    broken.errors[ids[0]] = StoreError("The bucket is unreachable.")
     bench = Bench(transcript, [broken, other])
     with pytest.raises(StoreError, match="bucket"):
         await bench.scheduler.run_until_empty()
@@ -129,10 +131,12 @@ async def test_a_store_that_fails_holds_up_no_other_kind(transcript: Transcript)
         await until(lambda: bench.states() == {("describe", "waiting"): 2})
     assert (len(broken.runs), other.made) == (1, ids)
     assert bench.states() == {("describe", "waiting"): 2}
-    assert bench.queue.take({"describe": 9}, NOW) is not None  # nobody was to blame
+    assert bench.queue.take({"describe": 9}, NOW) is not None  # no attempt was counted
 
 
-async def test_an_error_while_looking_for_work_does_not_end_it(transcript: Transcript) -> None:
+async def test_an_error_while_looking_for_work_does_not_end_the_scheduler(
+    transcript: Transcript,
+) -> None:
     work = FakeWork(subjects=talked(transcript, 2))
     work.errors[""] = KeyError("x")
     bench = Bench(transcript, [work])
@@ -143,7 +147,7 @@ async def test_an_error_while_looking_for_work_does_not_end_it(transcript: Trans
 
 
 @pytest.mark.parametrize("broken", ["take", "done", "failed", "counts", "known", "add", "paused"])
-async def test_a_queue_that_fails_at_any_call_loses_and_doubles_nothing(
+async def test_a_queue_that_fails_at_any_call_loses_and_repeats_no_work(
     transcript: Transcript, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
     ids = talked(transcript, 4)
@@ -172,7 +176,7 @@ async def test_a_queue_that_fails_at_any_call_loses_and_doubles_nothing(
     assert again.queue.counts() == []
 
 
-async def test_work_during_which_the_process_died_is_given_up_in_the_end(
+async def test_work_that_keeps_killing_the_process_is_finally_given_up(
     transcript: Transcript,
 ) -> None:
     ids = talked(transcript, 1)
@@ -184,7 +188,7 @@ async def test_work_during_which_the_process_died_is_given_up_in_the_end(
         bench.now += BACKOFF[-1]
         task = asyncio.create_task(bench.scheduler.run())
         await dying.busy.wait()
-        task.cancel()  # and nobody closes it, as if the process had been killed
+        task.cancel()  # never closed, as if the process had been killed
         with suppress(asyncio.CancelledError):
             await task
         del bench, task

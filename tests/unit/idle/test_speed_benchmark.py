@@ -1,4 +1,4 @@
-"""The idle work that measures the language model: when it does, and when it lets it be."""
+"""The idle work that measures the language model's speed, and when it measures."""
 
 import asyncio
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ CODER = STRONG[1]
 
 @dataclass
 class FakeBenchmark(Benchmark):
-    """Has a model to measure until it was measured while the machine was calm."""
+    """A benchmark that is due until its model was measured on a calm machine."""
 
     model: str | None = "large"
     calm: bool = True
@@ -67,7 +67,7 @@ def scheduler(transcript: Transcript, work: SpeedBenchmarkJob, quiet: ActivityMo
     )
 
 
-async def test_a_calm_measurement_is_made_once(transcript: Transcript) -> None:
+async def test_a_measurement_on_a_calm_machine_is_made_once(transcript: Transcript) -> None:
     fake = FakeBenchmark()
     idle = scheduler(transcript, SpeedBenchmarkJob(fake), ActivityMonitor(Phase.LISTENING))
 
@@ -76,14 +76,14 @@ async def test_a_calm_measurement_is_made_once(transcript: Transcript) -> None:
     assert fake.runs == ["large"]
 
 
-async def test_a_measurement_on_a_busy_machine_is_repeated_and_is_no_failure(
+async def test_a_measurement_on_a_busy_machine_is_repeated_and_not_counted_as_failed(
     transcript: Transcript,
 ) -> None:
     fake, now = FakeBenchmark(calm=False), [0.0]
     idle = scheduler(
         transcript, SpeedBenchmarkJob(fake, clock=lambda: now[0]), ActivityMonitor(Phase.LISTENING)
     )
-    for _ in range(8):  # more often than a failure would be forgiven
+    for _ in range(8):  # more attempts than failing work would get
         assert await idle.run_until_empty() == 1
         assert idle.queue.counts() == []
         now[0] += AGAIN_S - 1
@@ -95,7 +95,7 @@ async def test_a_measurement_on_a_busy_machine_is_repeated_and_is_no_failure(
     assert len(fake.runs) == 9
 
 
-async def test_it_seldom_checks_whether_a_measurement_is_due(transcript: Transcript) -> None:
+async def test_the_job_seldom_checks_whether_a_measurement_is_due(transcript: Transcript) -> None:
     fake, now = FakeBenchmark(model=None), [0.0]
     work = SpeedBenchmarkJob(fake, clock=lambda: now[0])
     for _ in range(5):
@@ -107,7 +107,7 @@ async def test_it_seldom_checks_whether_a_measurement_is_due(transcript: Transcr
     assert fake.asked == 2
 
 
-async def test_what_another_process_has_measured_is_skipped() -> None:
+async def test_a_model_that_another_process_has_measured_is_skipped() -> None:
     fake = FakeBenchmark()
     work = SpeedBenchmarkJob(fake)
     subjects = await work.missing(10)
@@ -135,7 +135,7 @@ def test_a_measurement_is_not_light_work() -> None:
     assert not SpeedBenchmarkJob(FakeBenchmark()).light
 
 
-# -- where there is something to measure --------------------------------------------------------
+# -- when there is something to measure ---------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_a_measurement_is_not_light_work() -> None:
         ({"llm": {"endpoint": "http://127.0.0.1:11434/v1"}}, False),
     ],
 )
-def test_speed_is_measured_only_where_it_decides_the_model(
+def test_speed_is_measured_only_if_it_decides_which_model_is_used(
     transcript: Transcript, home: Home, settings: dict[str, object], chosen: bool
 ) -> None:
     wanted = Settings.model_validate(settings)
@@ -196,7 +196,7 @@ def test_a_second_copy_of_the_model_needs_free_memory(
         (["rubbish"], None),
     ],
 )
-def test_the_quota_of_a_container(
+def test_a_containers_processor_quota_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: list[str], cores: float | None
 ) -> None:
     paths = tuple(tmp_path / f"file{number}" for number in range(len(files)))

@@ -1,5 +1,5 @@
-"""Summaries of conversations: made of the user's words, kept, recalled where they are asked for,
-and gone with the first exchange that they rest on."""
+"""Summaries of conversations: written from the user's words, stored, recalled for questions about
+the conversation, and deleted with the first forgotten source."""
 
 import asyncio
 import json
@@ -37,7 +37,7 @@ def answered(*sentences: tuple[list[int], str]) -> str:
     return json.dumps({"sentences": [{"from": by, "text": text} for by, text in sentences]})
 
 
-# -- what it may tell ---------------------------------------------------------------------------
+# -- content ------------------------------------------------------------------------------------
 
 
 def extracted(*utterances: str) -> tuple[SummarySentence, ...]:
@@ -52,7 +52,7 @@ def said(*utterances: str) -> list[str]:
     return [each.text for each in extracted(*utterances)]
 
 
-def test_it_has_what_the_user_said_and_asked_and_nothing_of_the_assistants() -> None:
+def test_a_summary_has_the_users_statements_and_questions_and_none_of_the_answers() -> None:
     assert said(*TOLD) == [LISBON, DOG, ORCHID, ROOF]
 
 
@@ -71,11 +71,11 @@ def test_it_has_what_the_user_said_and_asked_and_nothing_of_the_assistants() -> 
         "Pretend the house burns down.",
     ],
 )
-def test_what_states_nothing_or_is_not_to_be_kept_is_left_out(utterance: str) -> None:
+def test_utterances_that_state_nothing_or_must_not_be_stored_are_left_out(utterance: str) -> None:
     assert said(utterance) == []
 
 
-def test_days_are_written_out_and_a_summary_has_a_maximum_length() -> None:
+def test_relative_days_become_dates_and_a_summary_has_a_maximum_length() -> None:
     assert said("The roofer came yesterday with a ladder.") == [
         "The roofer came on 20 November with a ladder."
     ]
@@ -103,7 +103,7 @@ def test_days_are_written_out_and_a_summary_has_a_maximum_length() -> None:
         ("The user.", [0], False),
     ],
 )
-def test_a_sentence_must_be_supported_by_what_it_cites(
+def test_a_sentence_must_be_supported_by_the_lines_that_it_cites(
     sentence: str, by: list[int], right: bool
 ) -> None:
     every = extracted(*TOLD)
@@ -119,10 +119,10 @@ def test_invented_sentences_are_dropped_and_counted() -> None:
     assert (made.text, made.unsupported) == (WHOLE, 1)
 
 
-# -- made ---------------------------------------------------------------------------------------
+# -- created -------------------------------------------------------------------------------------
 
 
-async def test_a_full_span_is_summed_up_by_rules_with_all_its_sources(tmp_path: Path) -> None:
+async def test_a_full_span_is_summarised_by_rules_with_all_its_sources(tmp_path: Path) -> None:
     async with here(tmp_path) as at:
         told = await at.tell()
         assert await at.sum_up() == [subject_of(at.bench.window.talk.id, 1)]
@@ -154,7 +154,7 @@ async def test_small_talk_gives_no_summary_and_is_not_read_again(tmp_path: Path)
         assert await at.sum_up() == []
 
 
-async def test_spans_of_another_length_replace_the_old_ones(tmp_path: Path) -> None:
+async def test_summaries_of_longer_spans_replace_the_old_summaries(tmp_path: Path) -> None:
     async with here(tmp_path) as at:
         await at.tell(*TOLD, *TOLD)
         await at.sum_up()
@@ -180,7 +180,7 @@ async def test_a_model_shortens_the_summary(tmp_path: Path) -> None:
         assert "I see." not in at.llm.requests[-1].messages[-1].content
 
 
-async def test_settings_say_whether_and_how(tmp_path: Path) -> None:
+async def test_the_settings_decide_whether_and_how_summaries_are_written(tmp_path: Path) -> None:
     async with here(tmp_path, ("",)) as at:
         bench = at.bench
         for how, light in (("off", []), ("rules", [True]), ("model", [False])):
@@ -219,7 +219,7 @@ async def test_a_summary_is_hidden_with_a_source_and_comes_back_with_it(tmp_path
         assert await at.recalled("What have we talked about?") == [WHOLE]
 
 
-async def test_no_byte_is_left_of_a_forgotten_source_and_the_rest_is_summarised_again(
+async def test_a_forgotten_source_leaves_no_byte_and_the_rest_is_summarised_again(
     tmp_path: Path,
 ) -> None:
     async with here(tmp_path) as at:
@@ -242,7 +242,7 @@ async def test_no_byte_is_left_of_a_forgotten_source_and_the_rest_is_summarised_
     assert found(tmp_path, gone, vectors) == []
 
 
-async def test_a_summary_of_words_forgotten_while_it_was_written_leaves_no_byte(
+async def test_a_summary_whose_source_is_forgotten_while_it_is_written_leaves_no_byte(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with here(tmp_path) as at:
@@ -255,7 +255,7 @@ async def test_a_summary_of_words_forgotten_while_it_was_written_leaves_no_byte(
 
 
 @pytest.mark.parametrize("how", ["deleted", "edited"])
-async def test_a_summary_that_the_user_deleted_or_edited_is_never_made_again(
+async def test_a_summary_that_the_user_deleted_or_edited_is_never_written_again(
     tmp_path: Path, how: str
 ) -> None:
     async with here(tmp_path) as at:
@@ -276,7 +276,7 @@ async def test_a_summary_that_the_user_deleted_or_edited_is_never_made_again(
         await at.bench.forgetting.purge_due()
         at.bench.pass_time(HOUR_S)
         await at.sum_up()
-        assert at.texts() == []  # it rested on what is gone, and no other is made
+        assert at.texts() == []  # its source is gone, and no other summary is written
         assert await at.sum_up() == []
 
 

@@ -1,4 +1,4 @@
-"""The notation of spoken commands, and how words are read before they are matched."""
+"""The notation of spoken commands, and how words are normalised before they are matched."""
 
 import pytest
 
@@ -22,13 +22,15 @@ ENGLISH = language("en")
         ("<verb>* it", "it", True),
     ],
 )
-def test_the_notation(pattern: str, said: str, fits: bool) -> None:
+def test_the_notation_has_options_alternatives_and_repetitions(
+    pattern: str, said: str, fits: bool
+) -> None:
     notation = Notation({"verb": "throw | throw away\nerase"})
 
     assert bool(notation.pattern(pattern).regex.fullmatch(line(said.split()))) is fits
 
 
-def test_a_slot_holds_what_is_named_and_a_question_mark_allows_questions() -> None:
+def test_a_slot_captures_a_name_and_a_question_mark_allows_questions() -> None:
     pattern = Notation({}).pattern("what about {named} ?")
     found = pattern.regex.fullmatch("what about my dog ")
 
@@ -43,7 +45,7 @@ def test_a_wrong_pattern_is_an_error(text: str) -> None:
         Notation({"round": "a <round>"}).pattern(text)
 
 
-def test_a_list_ends_its_entries_at_bars_and_lines_outside_brackets() -> None:
+def test_list_entries_end_at_bars_and_line_ends_outside_brackets() -> None:
     assert listed("a | b\n(c | d) e\n| f") == ["a", "b", "(c | d) e", "f"]
 
 
@@ -52,7 +54,7 @@ def test_a_language_without_commands_is_an_error() -> None:
         language("xx")
 
 
-def test_every_kind_can_be_said_in_english() -> None:
+def test_every_kind_of_command_can_be_said_in_english() -> None:
     said = {kind for kind, _ in (*ENGLISH.commands, *ENGLISH.objects, *ENGLISH.pointed)}
 
     assert said == {kind.value for kind in CommandKind}
@@ -70,15 +72,15 @@ def test_every_kind_can_be_said_in_english() -> None:
         ("...", ""),
     ],
 )
-def test_words_are_read_without_hesitations_stutter_and_errors(said: str, read: str) -> None:
+def test_hesitations_stutters_and_misheard_words_are_corrected(said: str, read: str) -> None:
     assert " ".join(word.plain for word in CommandText(said, ENGLISH).words) == read
 
 
-def test_long_talk_is_ignored() -> None:
+def test_text_too_long_for_a_command_is_ignored() -> None:
     assert CommandText("well " + "word and " * MOST_WORDS, ENGLISH).words == ()
 
 
-def test_what_is_named_keeps_the_words_as_spoken() -> None:
+def test_names_keep_the_words_as_spoken() -> None:
     said = CommandText("about my, uh, mother-in-law Anne-Marie", ENGLISH)
 
     assert said.named(said.words[1:]) == "my mother-in-law Anne-Marie"
@@ -112,5 +114,5 @@ def test_what_is_named_keeps_the_words_as_spoken() -> None:
         ("a while", None),
     ],
 )
-def test_spans_of_time(said: str, minutes: int | None) -> None:
+def test_spans_of_time_are_converted_to_minutes(said: str, minutes: int | None) -> None:
     assert ENGLISH.durations.minutes(said) == minutes

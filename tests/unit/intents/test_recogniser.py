@@ -1,4 +1,4 @@
-"""Commands and answers of yes or no, recognised in what was said."""
+"""Recognition of commands, and of yes and no, in the user's words."""
 
 import pytest
 
@@ -57,7 +57,7 @@ NAMES = ("hey Ada", "Ada")
         ("Could you say that again?", Command(CommandKind.REPEAT)),
     ],
 )
-def test_a_command_may_be_said_freely(text: str, command: Command) -> None:
+def test_a_command_is_recognised_in_free_wording(text: str, command: Command) -> None:
     assert recognise(text, NAMES) == command
 
 
@@ -97,7 +97,7 @@ def test_a_command_may_be_said_freely(text: str, command: Command) -> None:
         "forget " * 40,
     ],
 )
-def test_talk_is_no_command(text: str) -> None:
+def test_ordinary_talk_is_not_a_command(text: str) -> None:
     assert recognise(text, NAMES) is None
 
 
@@ -122,5 +122,5 @@ def test_talk_is_no_command(text: str) -> None:
         ("", None),
     ],
 )
-def test_an_answer_is_yes_or_no_or_neither(text: str, agreed: bool | None) -> None:
+def test_an_answer_is_recognised_as_yes_no_or_neither(text: str, agreed: bool | None) -> None:
     assert yes_or_no(text, NAMES) is agreed

@@ -1,4 +1,4 @@
-"""Relative days become dates."""
+"""Relative days in a sentence are replaced by dates."""
 
 from datetime import date
 
@@ -30,5 +30,7 @@ THURSDAY = date(2026, 4, 9)
         ("I'm off on Thursday", None),
     ],
 )
-def test_relative_days_become_dates_or_none(said: str, meant: str | None) -> None:
+def test_relative_days_become_dates_and_ambiguous_days_give_none(
+    said: str, meant: str | None
+) -> None:
     assert with_absolute_dates(said, THURSDAY) == meant

@@ -1,4 +1,4 @@
-"""Names told in so many words."""
+"""Recognition of the user's own name in sentences that explicitly state it."""
 
 import pytest
 
@@ -61,5 +61,5 @@ def test_the_users_own_name_is_recognised(text: str, names: dict[str, str]) -> N
     assert name_told(text) == names
 
 
-def test_a_megabyte_is_looked_at_quickly() -> None:
+def test_a_text_of_a_megabyte_is_handled_quickly() -> None:
     assert name_told("My name is " + "Anna " * 200_000) == {}

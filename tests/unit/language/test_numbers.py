@@ -1,4 +1,4 @@
-"""Numbers in words, against num2words."""
+"""Numbers in words, compared with those of num2words."""
 
 import random
 
@@ -18,14 +18,14 @@ def test_cardinals_to_a_million_are_read() -> None:
     }
 
 
-def test_ordinals_of_a_month_are_read() -> None:
+def test_ordinals_of_days_of_the_month_are_read() -> None:
     days = range(1, 32)
     assert [number_of(num2words(day, to="ordinal")) for day in days] == list(days)
     assert [number_of(num2words(day, to="ordinal_num")) for day in days] == list(days)
 
 
 @pytest.mark.parametrize("text", ["", "no", "one two", "five hundred six hundred", "room 12", "of"])
-def test_other_texts_are_no_number(text: str) -> None:
+def test_other_texts_are_not_numbers(text: str) -> None:
     assert number_of(text) is None
 
 
@@ -52,15 +52,15 @@ def test_other_texts_are_no_number(text: str) -> None:
         ("hundreds of them", "hundreds of them"),
     ],
 )
-def test_numbers_among_other_words(said: str, meant: str) -> None:
+def test_numbers_among_other_words_become_digits(said: str, meant: str) -> None:
     assert with_digits(said.split()) == meant.split()
 
 
-def test_numbers_in_words_and_digits_are_the_same() -> None:
+def test_numbers_in_words_and_in_digits_are_equal() -> None:
     said = "My flat costs one thousand two hundred and fifty pounds"
     assert content_words(said) == content_words("my flat costs 1250 pounds")
     assert content_words("I owe a hundred") == content_words("I owe 100")
 
 
-def test_a_megabyte_takes_no_time() -> None:
+def test_a_text_of_a_megabyte_is_handled_quickly() -> None:
     assert len(with_digits(["thousand", "and"] * 100_000)) == 200_000

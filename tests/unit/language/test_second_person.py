@@ -1,4 +1,4 @@
-"""The user's words, said back to them."""
+"""Rewording of the user's sentences so that they can be said back to the user."""
 
 import pytest
 
@@ -63,18 +63,18 @@ TURNED = [
     ("We built it ourselves.", "You built it yourselves."),
     ("Nobody believes us or our neighbours.", "Nobody believes you or your neighbours."),
     ("We moved to the US.", "You moved to the US."),
-    # with others
+    # the user and another person
     ("My wife and I are moving.", "You and your wife are moving."),
     ("Anna and I went home.", "You and Anna went home."),
     ("I like my dog and I walk him.", "You like your dog and you walk him."),
     ("Yesterday Anna and I argued.", "Yesterday you and Anna argued."),
-    # the assistant is meant by `you`
+    # `you` means the assistant
     ("I told you about Max.", "You told me about Max."),
     ("I asked you for a recipe.", "You asked me for a recipe."),
     ("I love you.", "You love me."),
     ("I said to you that I'm ill.", "You said to me that you're ill."),
     ("We told you twice.", "You told me twice."),
-    # names and what only looks like a pronoun
+    # names, and words that only look like pronouns
     ("Max is nagging me.", "Max is nagging you."),
     ("Elizabeth I was a queen.", "Elizabeth I was a queen."),
     ("It was after World War I.", "It was after World War I."),
@@ -89,7 +89,7 @@ TURNED = [
     # quoted speech
     ('Anna said "I love my dog" to me.', 'Anna said "I love my dog" to you.'),
     ("I said “my name is Bo” to him.", "You said “my name is Bo” to him."),
-    # what was derived
+    # derived facts
     ("The user's name is Anna.", "Your name is Anna."),
     ("The user wants to be called Annie.", "You want to be called Annie."),
     ("The user is a nurse.", "You are a nurse."),
@@ -156,30 +156,30 @@ PHRASES = [
 
 
 @pytest.mark.parametrize(("said", "told"), TURNED)
-def test_it_is_turned(said: str, told: str) -> None:
+def test_sentences_are_put_in_the_second_person(said: str, told: str) -> None:
     assert second_person(said) == told
 
 
 @pytest.mark.parametrize("said", DOUBTFUL)
-def test_in_doubt_it_is_not_turned(said: str) -> None:
+def test_doubtful_sentences_are_quoted_instead(said: str) -> None:
     assert second_person(said) is None
     assert spoken_phrase(said).startswith('"')
 
 
 @pytest.mark.parametrize(("said", "told"), PHRASES)
-def test_a_phrase_is_short_and_stands_inside_of_a_sentence(said: str, told: str) -> None:
+def test_a_phrase_is_short_and_fits_into_a_sentence(said: str, told: str) -> None:
     assert spoken_phrase(said) == told
     assert len(spoken_phrase(said).split()) <= LONGEST + len(["your", "question"])
 
 
-def test_the_assistants_own_words_and_others_are_quoted() -> None:
+def test_words_of_the_assistant_and_of_other_people_are_quoted() -> None:
     assert (
         spoken_phrase("I am glad, my friend.", "assistant") == 'what I said, "I am glad, my friend"'
     )
     assert spoken_phrase("I live here.", "Maria") == 'what Maria said, "I live here"'
 
 
-def test_other_languages_are_quoted() -> None:
+def test_sentences_in_other_languages_are_quoted() -> None:
     assert spoken_phrase("Mein Hund heißt Max.", english=False) == '"Mein Hund heißt Max"'
 
 
@@ -194,12 +194,12 @@ def test_other_languages_are_quoted() -> None:
         ("your name", "your name"),
     ],
 )
-def test_topics(topic: str, told: str) -> None:
+def test_topics_are_put_in_the_second_person(topic: str, told: str) -> None:
     assert spoken_topic(topic) == told
 
 
 @pytest.mark.parametrize(
     "text", ["a " * 50_000, "I was " * 5_000, '"' * 20_001, "my and I " * 9000]
 )
-def test_a_long_text_is_no_trouble(text: str) -> None:
+def test_a_phrase_from_a_very_long_text_is_short(text: str) -> None:
     assert len(spoken_phrase(text).split()) <= LONGEST + 2

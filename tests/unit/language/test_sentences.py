@@ -1,4 +1,4 @@
-"""Where sentences end."""
+"""Splitting text into sentences."""
 
 import pytest
 
@@ -34,29 +34,29 @@ from assistant.language.sentences import sentences, stated
         "It's 10 o'clock. | Tea?",
     ],
 )
-def test_sentences(text: str) -> None:
+def test_text_is_split_where_sentences_end(text: str) -> None:
     plain = text.replace(" | ", " ")
     found = sentences(plain)
     assert [each.text for each in found] == text.split(" | ")
     assert [plain[each.start : each.end] for each in found] == text.split(" | ")
 
 
-def test_scripts_without_spaces() -> None:
+def test_scripts_without_spaces_are_split() -> None:
     assert [each.text for each in sentences("我很好。你呢？")] == ["我很好。", "你呢？"]
 
 
-def test_semicolons() -> None:
+def test_semicolons_can_end_sentences() -> None:
     found = sentences("I like tea; she likes coffee.", semicolons=True)
     assert [each.text for each in found] == ["I like tea;", "she likes coffee."]
 
 
 @pytest.mark.parametrize("text", ["", "  \n "])
-def test_an_empty_text_has_none(text: str) -> None:
+def test_an_empty_text_has_no_sentences(text: str) -> None:
     assert sentences(text) == []
 
 
 @pytest.mark.parametrize("piece", ["a ", ".", '"', "a.", '."', "。"])
-def test_a_megabyte_takes_no_time(piece: str) -> None:
+def test_a_text_of_a_megabyte_is_handled_quickly(piece: str) -> None:
     [only] = sentences(piece * (1_000_000 // len(piece)))
     assert only.end in (999_999, 1_000_000)
 
@@ -75,5 +75,5 @@ def test_a_megabyte_takes_no_time(piece: str) -> None:
     ],
     ids=range(8),
 )
-def test_words_outside_of_questions(text: str, count: int) -> None:
+def test_words_outside_questions_are_counted(text: str, count: int) -> None:
     assert stated(text) == count

@@ -23,7 +23,7 @@ from tests.support.in_ram import held
         ("Привет, мир 東京", ["привет", "мир", "東", "京"]),
     ],
 )
-def test_stems(text: str, stems: list[str]) -> None:
+def test_words_are_reduced_to_stems(text: str, stems: list[str]) -> None:
     assert TextAnalyzer().content(text) == stems
 
 
@@ -35,14 +35,16 @@ def test_stems(text: str, stems: list[str]) -> None:
         ("auto", "colour", ["colour"]),
         ("ko", "고양이 이름", ["고양이", "이름"]),
         ("auto", "the running dogs", ["the", "running", "dogs"]),
-        ("ml", "എന്റെ നായ", ["എന്റെ", "നായ"]),  # vowel signs belong to the word
+        ("ml", "എന്റെ നായ", ["എന്റെ", "നായ"]),  # vowel signs are part of the word
     ],
 )
-def test_languages(language: str, text: str, stems: list[str]) -> None:
+def test_words_of_other_languages_are_reduced_to_stems(
+    language: str, text: str, stems: list[str]
+) -> None:
     assert TextAnalyzer(language).content(text) == stems
 
 
-def test_matching_words_are_the_querys_own() -> None:
+def test_matching_words_are_reported_as_spelt_in_the_query() -> None:
     lexicon = TextAnalyzer()
     there = set(lexicon.content("max WALKED, zoe"))
     terms = lexicon.terms("Does Max enjoy the walks? Walks with Zoë’s")
@@ -50,7 +52,7 @@ def test_matching_words_are_the_querys_own() -> None:
     assert found == ["Max", "walks", "Walks", "Zoë's"]
 
 
-def test_clear_leaves_no_word() -> None:
+def test_clear_leaves_no_word_in_ram() -> None:
     lexicon = TextAnalyzer()
     lexicon.content("rhubarb")
     assert b"rhubarb" in held(lexicon)

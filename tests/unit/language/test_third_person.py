@@ -1,4 +1,4 @@
-"""The user's words in the third person, and back."""
+"""Rewording between the user's own words and sentences in the third person."""
 
 import pytest
 
@@ -18,7 +18,7 @@ from assistant.language.third_person import first_person, third_person
         ("never call me sir", "The user wants the assistant never to call the user sir."),
     ],
 )
-def test_third_person(quote: str, told: str) -> None:
+def test_the_users_words_are_put_in_the_third_person(quote: str, told: str) -> None:
     assert third_person(quote) == told
 
 
@@ -34,5 +34,5 @@ def test_third_person(quote: str, told: str) -> None:
         ("The user watches birds; Anna knows the user.", "I watch birds; Anna knows I."),
     ],
 )
-def test_first_person(told: str, said: str) -> None:
+def test_third_person_sentences_are_put_in_the_first_person(told: str, said: str) -> None:
     assert first_person(told) == said

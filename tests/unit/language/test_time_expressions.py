@@ -1,4 +1,4 @@
-"""Date ranges that words name, seen from a day."""
+"""The date ranges that time expressions mean on a given day."""
 
 from datetime import date
 
@@ -8,11 +8,11 @@ from assistant.language.calendar import Span, months, nearest, one_day
 from assistant.language.time_expressions import find_time_expressions, without_times
 
 TODAY = date(2026, 7, 2)
-"""A Thursday."""
+"""The day on which the questions are asked, a Thursday."""
 
 
 def spans(text: str, today: date = TODAY) -> list[str]:
-    """As "first/last", or the day alone."""
+    """The ranges as "first/last", or as one date if a range is a single day."""
     found = [(each.first, each.last) for each in find_time_expressions(text, today).spans]
     return [f"{first}/{last}" if first != last else f"{first}" for first, last in found]
 
@@ -61,7 +61,7 @@ def spans(text: str, today: date = TODAY) -> list[str]:
         ("where were you back in 2019", ["2019-01-01/2019-12-31"]),
     ],
 )
-def test_words_name_spans(text: str, expected: list[str]) -> None:
+def test_time_expressions_are_resolved_to_date_ranges(text: str, expected: list[str]) -> None:
     assert spans(text) == expected
 
 
@@ -84,13 +84,13 @@ def test_words_name_spans(text: str, expected: list[str]) -> None:
         "",
     ],
 )
-def test_other_words_name_no_time(text: str) -> None:
+def test_words_that_only_look_like_time_expressions_are_ignored(text: str) -> None:
     found = find_time_expressions(text, TODAY)
     assert found.spans == ()
     assert found.rest.split() == text.split()
 
 
-def test_without_a_past_tense_the_next_time_counts_too() -> None:
+def test_without_a_past_tense_the_next_occurrence_counts_too() -> None:
     assert spans("my exam is on the ninth of June", date(2026, 4, 9)) == [
         "2025-06-09",
         "2026-06-09",
@@ -98,7 +98,7 @@ def test_without_a_past_tense_the_next_time_counts_too() -> None:
     assert spans("what are the plans for the summer", TODAY)[0] == "2026-06-01/2026-08-31"
 
 
-def test_years_and_leap_years_end_where_they_should() -> None:
+def test_ranges_of_months_respect_leap_years_and_the_turn_of_the_year() -> None:
     assert months(2023, 14) == Span(date(2024, 2, 1), date(2024, 2, 29))
     assert months(2026, -1) == months(2025, 11)
     assert months(2026, 12, 3) == Span(date(2026, 12, 1), date(2027, 2, 28))
@@ -109,13 +109,13 @@ def test_years_and_leap_years_end_where_they_should() -> None:
 
 
 @pytest.mark.parametrize(("year", "day"), [(2024, (3, 31)), (2025, (4, 20)), (2038, (4, 25))])
-def test_easter(year: int, day: tuple[int, int]) -> None:
+def test_easter_is_found_in_each_year(year: int, day: tuple[int, int]) -> None:
     [easter] = find_time_expressions(f"at Easter {year}", TODAY).spans
     assert (easter.last.month, easter.last.day - 1) == day or easter.last.day == 1
     assert easter.days == 4
 
 
-def test_words_for_times_are_left_out_if_others_remain() -> None:
+def test_time_expressions_are_removed_from_a_question_if_other_words_remain() -> None:
     assert without_times("What was wrong with the boiler in January?") == (
         "What was wrong with the boiler ?"
     )
@@ -123,5 +123,5 @@ def test_words_for_times_are_left_out_if_others_remain() -> None:
     assert without_times("İstanbul'da in May 2024 ne oldu?") == "İstanbul'da ne oldu?"
 
 
-def test_a_megabyte_takes_no_time() -> None:
+def test_a_text_of_a_megabyte_is_handled_quickly() -> None:
     find_time_expressions("on the first of the last next week before " * 25_000, TODAY)

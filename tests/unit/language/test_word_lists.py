@@ -1,4 +1,4 @@
-"""Word lists are read when they are first used."""
+"""Word lists are read only when they are first used."""
 
 import subprocess
 import sys
@@ -15,7 +15,7 @@ print(language_data.cache_info().currsize)
 """
 
 
-def test_importing_the_language_kit_reads_no_file() -> None:
+def test_importing_the_language_package_reads_no_word_list() -> None:
     command = [sys.executable, "-c", PROGRAM]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "0"

@@ -1,5 +1,5 @@
-"""What is merged or superseded by a model's proposal, where rules allow it, and how it is undone;
-the model is scripted."""
+"""Memories that are merged or superseded where rules allow it and a model confirms it, and how this
+is undone; the model is scripted."""
 
 import asyncio
 import json
@@ -62,13 +62,13 @@ def told(text: str, day: int = 0, **other: Any) -> Memory:
         ("Do you know my dog Max?", "My dog is called Max", None),
     ],
 )
-def test_names_numbers_and_denials_decide_what_a_model_may_say(
+def test_names_numbers_and_negations_decide_which_verdict_a_model_may_confirm(
     older: str, newer: str, verdict: str | None
 ) -> None:
     assert allowed(told(older), told(newer, 9), TextAnalyzer("en")) == verdict
 
 
-def test_what_the_user_settled_is_never_touched() -> None:
+def test_memories_that_the_user_decided_on_are_never_merged() -> None:
     assert may_be_merged(told(WALKS))
     for change in (
         {"pinned": True},
@@ -140,7 +140,7 @@ def fail(_: object) -> None:
     raise StoreError("There is no more room on the disk.")
 
 
-async def test_the_same_in_another_order_is_merged_and_split_again(at: Here) -> None:
+async def test_a_statement_in_another_word_order_is_merged_and_can_be_split_again(at: Here) -> None:
     older, newer = await at.tell(WALKS, FETCH)
     await at.consolidate()
     assert at.work.asked == 1
@@ -148,12 +148,12 @@ async def test_the_same_in_another_order_is_merged_and_split_again(at: Here) -> 
     assert (kept.text, kept.sources) == (WALKS, (older.id, newer.id))
     await asyncio.to_thread(at.desk.split, kept.id)
     assert set(at.said()) == {WALKS, FETCH}
-    at.work.version = 2  # other rules have come
+    at.work.version = 2  # as after an update of the rules
     await at.consolidate()
     assert set(at.said()) == {WALKS, FETCH}
 
 
-async def test_a_merge_that_was_interrupted_is_finished_and_counts_once(
+async def test_an_interrupted_merge_is_completed_and_counts_uses_once(
     at: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     older, newer = await at.tell(WALKS, FETCH)
@@ -170,7 +170,7 @@ async def test_a_merge_that_was_interrupted_is_finished_and_counts_once(
     assert len(at.derived()) == 2
 
 
-async def test_what_has_changed_is_superseded_and_split_again(tmp_path: Path) -> None:
+async def test_a_changed_fact_is_superseded_and_can_be_split_again(tmp_path: Path) -> None:
     async with here(tmp_path, (CHANGED,)) as at:
         await at.tell(OLD, NEW)
         await at.consolidate()
@@ -182,7 +182,9 @@ async def test_what_has_changed_is_superseded_and_split_again(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("answer", [BOTH, CHANGED])
-async def test_what_the_model_does_not_confirm_stays(tmp_path: Path, answer: str) -> None:
+async def test_memories_stay_separate_if_the_model_does_not_confirm_the_verdict(
+    tmp_path: Path, answer: str
+) -> None:
     async with here(tmp_path, (answer,)) as at:
         await at.tell(WALKS, FETCH)
         await at.consolidate()
@@ -191,21 +193,21 @@ async def test_what_the_model_does_not_confirm_stays(tmp_path: Path, answer: str
         assert await at.work.missing(9) == []
 
 
-async def test_what_rules_forbid_is_not_asked(at: Here) -> None:
+async def test_the_model_is_not_asked_about_pairs_that_the_rules_exclude(at: Here) -> None:
     await at.tell("I drink my tea with milk", "I drink my tea with no milk", "What's new?")
     await at.consolidate()
     assert (at.work.asked, len(at.said())) == (0, 3)
     assert len(at.derived()) == 3
 
 
-async def test_what_is_pinned_meanwhile_stays(at: Here) -> None:
+async def test_a_memory_pinned_meanwhile_is_not_merged(at: Here) -> None:
     await at.tell(WALKS, FETCH)
     await asyncio.to_thread(at.desk.mark, at.said()[WALKS].id, pinned=True)
     await at.consolidate()
     assert set(at.said()) == {WALKS, FETCH}
 
 
-async def test_rubbish_fails_and_changes_nothing(tmp_path: Path) -> None:
+async def test_an_unusable_answer_fails_the_job_and_changes_nothing(tmp_path: Path) -> None:
     async with here(tmp_path, ("", "[]", '{"verdict": "maybe"}', SAME)) as at:
         await at.tell(WALKS, FETCH)
         for _ in range(3):
@@ -216,7 +218,7 @@ async def test_rubbish_fails_and_changes_nothing(tmp_path: Path) -> None:
         assert set(at.said()) == {WALKS}
 
 
-async def test_of_a_merged_telling_that_is_forgotten_nothing_stays(tmp_path: Path) -> None:
+async def test_a_forgotten_source_of_a_merge_leaves_nothing(tmp_path: Path) -> None:
     async with here(tmp_path) as at:
         older, _ = await at.tell(WALKS, FETCH)
         await at.consolidate()
@@ -227,7 +229,7 @@ async def test_of_a_merged_telling_that_is_forgotten_nothing_stays(tmp_path: Pat
     assert found(tmp_path, {WALKS}, []) == []
 
 
-async def test_settings_say_whether(at: Here) -> None:
+async def test_the_settings_decide_whether_memories_are_consolidated(at: Here) -> None:
     bench, on = at.bench, Settings(idle=Idle(consolidate="on"))
     for settings, llm, jobs in ((on, at.llm, 1), (Settings(), at.llm, 0), (on, None, 0)):
         parts = JobResources(settings, bench.transcript, bench.memory, llm)

@@ -30,7 +30,8 @@ from ui.text.memories import lines
 
 
 def told(home: Home, *texts: str, answer: str = "Good.", start: datetime = DAYS_AGO) -> list[str]:
-    """In the transcript, each on a day and in a conversation of its own; their exchanges' ids."""
+    """Store these in the transcript, each on its own day and in its own conversation; returns the
+    exchanges' ids."""
     ids = []
     with closing(Transcript.open(home.transcript)) as transcript:
         for day, text in enumerate(texts):
@@ -42,14 +43,14 @@ def told(home: Home, *texts: str, answer: str = "Good.", start: datetime = DAYS_
 
 @contextmanager
 def desk(home: Home) -> Iterator[MemoryAdmin]:
-    """The long-term memory is up, as at a start of the program."""
+    """The request handler, with the long-term memory loaded as at a start of the program."""
     with open_memory_admin(home, SETTINGS, lambda _: QueryEncoder(HashingEncoder())) as opened:
         opened.search("anything", 1)
         yield opened
 
 
 def starts(home: Home, *rebuilds: bool) -> Iterator[MemoryAdmin]:
-    """One start after the other; in some of them the memories are rebuilt."""
+    """One start for each value; the memories are rebuilt at those that are True."""
     for rebuild in rebuilds:
         with desk(home) as opened:
             if rebuild:
@@ -61,7 +62,7 @@ def of_user(opened: MemoryAdmin) -> list[Memory]:
     return [m for m in reversed(newest(opened)) if m.speaker != ASSISTANT]
 
 
-# -- said again ---------------------------------------------------------------------------------
+# -- repeated -----------------------------------------------------------------------------------
 
 
 async def test_a_repetition_refreshes_the_existing_memory(home: Home) -> None:
@@ -73,14 +74,14 @@ async def test_a_repetition_refreshes_the_existing_memory(home: Home) -> None:
         [found] = [m for m in (await memory.recall("the dog", 30)).memories if m.speaker == "user"]
         assert (found.id, found.text) == (f"{first.id}-user", SAID)
         assert found.sources == (first.id, second.id)
-        assert found.created == second.started, "it counts as said just now"
+        assert found.created == second.started, "the memory counts as said just now"
         memory.mark_used([f"{second.id}-user"], datetime.now(UTC))
         await memory.settled()
         [kept] = memory.table.get(USER, [found.id])
-        assert kept.uses == 1, "the use of the one that was merged meanwhile"
+        assert kept.uses == 1, "a use of the merged memory counts"
     async with running(home) as (memory, _):
         assert [m.sources for m in memory.table.get(USER, [found.id])] == [found.sources]
-        assert memory.table.count(USER) == 3, "with two answers: nothing was made again"
+        assert memory.table.count(USER) == 3, "one memory and two answers, none created again"
 
 
 def test_a_lost_table_is_rebuilt_without_duplicates(home: Home) -> None:
@@ -120,7 +121,7 @@ def test_a_merge_can_be_undone_for_good(home: Home) -> None:
             opened.split(f"{ids[0]}-user")
 
 
-def test_the_command_line_shows_and_splits(home: Home) -> None:
+def test_the_command_line_shows_and_splits_merged_memories(home: Home) -> None:
     ids = told(home, SAID, AGAIN)
     with desk(home) as opened:
         shown = "\n".join(lines(handle_request(opened, {"act": "show", "id": f"{ids[0]}-user"})))
@@ -173,7 +174,7 @@ def test_a_memory_added_twice_exists_once(home: Home) -> None:
 # -- changed ------------------------------------------------------------------------------------
 
 
-def test_a_changed_fact_supersedes_the_old_one_and_both_stay(home: Home) -> None:
+def test_a_changed_fact_supersedes_the_old_one_and_both_are_kept(home: Home) -> None:
     ids = told(home, "I live in Porto now", "I now live in Lisbon", "It rains.")
     old, new = (f"{key}-user" for key in ids[:2])
     for opened in starts(home, False, True):
@@ -211,7 +212,7 @@ def limited(home: Home, key: str, at: datetime) -> None:
         table.update([replace(memory, expires=at)])
 
 
-def test_an_expired_memory_goes_with_what_is_based_on_it_for_good(home: Home) -> None:
+def test_an_expired_memory_and_those_based_on_it_are_deleted_for_good(home: Home) -> None:
     ids = told(home, SAID, "It rains.", answer="")
     with desk(home) as opened:
         fact = a_memory("Max is a dog.", USER)
@@ -220,7 +221,7 @@ def test_an_expired_memory_goes_with_what_is_based_on_it_for_good(home: Home) ->
     limited(home, f"{ids[0]}-user", datetime.now(UTC) - timedelta(seconds=1))
     for opened in starts(home, False, True, False):
         assert [m.text for m in of_user(opened)] == ["It rains."]
-        assert opened.stats()["exchanges"] == 2, "the transcript keeps it"
+        assert opened.stats()["exchanges"] == 2, "the transcript keeps the exchange"
     with desk(home) as opened:
         forget_now(opened, [f"{ids[1]}-user"])
         assert len(newest(opened)) == 0
@@ -237,7 +238,7 @@ async def test_an_expired_memory_is_not_recalled(home: Home) -> None:
             await asyncio.sleep(0.05)
         found = await memory.recall("dog", 30)
         assert kept.id not in [m.id for m in found.memories]
-        assert memory.table.get(USER, [kept.id]), "not yet swept"
+        assert memory.table.get(USER, [kept.id]), "not deleted yet"
 
 
 def test_unimportant_old_answers_expire_by_default_and_pinned_ones_never(home: Home) -> None:

@@ -1,5 +1,5 @@
-"""A store that says of a deletion that it failed, though it was done; and what is forgotten while a
-merge waits to be written."""
+"""Deletions that are carried out although the store reports a failure, and memories that are
+forgotten while a merge waits to be written."""
 
 import asyncio
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from tests.support.kept_clean import AGAIN, DAYS_AGO, SAID, USER, running, said
 
 
 def failing_once_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next deletion from a table."""
+    """Let the next deletion from a table raise an error although it is carried out."""
     delete = MemoryTable.delete
 
     def deleted(table: MemoryTable, user: str, ids: Sequence[str]) -> None:
@@ -28,7 +28,7 @@ def failing_once_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MemoryTable, "delete", deleted)
 
 
-async def test_a_merge_that_was_written_though_it_failed_leaves_nothing_in_ram(
+async def test_a_merge_that_was_written_despite_an_error_leaves_no_duplicate_in_ram(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with running(home, warned=True) as (memory, archive):
@@ -48,10 +48,10 @@ async def test_a_merge_that_was_written_though_it_failed_leaves_nothing_in_ram(
         assert found.sources == (first.id, second.id)
 
 
-async def test_a_merge_in_which_the_newer_fact_stays_leaves_nothing_in_ram(
+async def test_a_merge_that_keeps_the_newer_fact_leaves_no_duplicate_in_ram(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It says that something changed, and stands for the older one."""
+    """The newer fact is kept because it says that something changed."""
     async with running(home, warned=True) as (memory, archive):
         first, second = said("Hello.", at=DAYS_AGO), said("Hello again.")
         for exchange in (first, second):
@@ -79,7 +79,7 @@ async def test_a_merge_in_which_the_newer_fact_stays_leaves_nothing_in_ram(
         assert [m.text for m in memory.table.get(USER, [m.id for m in facts])] == [facts[1].text]
 
 
-async def test_memories_deleted_though_that_failed_are_not_in_ram(
+async def test_memories_deleted_despite_an_error_are_not_in_ram(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with running(home) as (memory, archive):
@@ -94,11 +94,11 @@ async def test_memories_deleted_though_that_failed_are_not_in_ram(
 # -- forgotten meanwhile ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("gone", [0, 1], ids=["the older", "the newer"])
+@pytest.mark.parametrize("gone", [0, 1], ids=["older forgotten", "newer forgotten"])
 async def test_a_merge_with_a_memory_forgotten_meanwhile_keeps_the_other(
     home: Home, monkeypatch: pytest.MonkeyPatch, gone: int
 ) -> None:
-    """Writing waits for silence, and "forget that" comes in just then."""
+    """Writing waits for silence, and the user says "forget that" meanwhile."""
     both = said(SAID, at=DAYS_AGO), said(AGAIN)
     update = MemoryTable.update
 
@@ -117,5 +117,5 @@ async def test_a_merge_with_a_memory_forgotten_meanwhile_keeps_the_other(
         in_ram = {each.sources for each in told}
         rows = memory.table.get(USER, [each.id for each in told])
         assert in_ram == {each.sources for each in rows}
-        # Of the older one whoever forgets it removes the row; the newer one must not go with it.
+        # Forgetting the older memory removes its row later; the newer one must not vanish with it.
         assert in_ram == {(each.id,) for each in (both if gone == 0 else both[:1])}

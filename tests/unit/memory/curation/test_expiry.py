@@ -1,4 +1,4 @@
-"""When memories expire, and what goes with them."""
+"""When memories expire, and which memories expire with them."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -27,7 +27,7 @@ def memory(importance: float = 0.2, speaker: str = ASSISTANT) -> Memory:
     )
 
 
-def test_by_default_only_what_the_assistant_said_ends_after_a_year_without_use() -> None:
+def test_by_default_only_answers_expire_after_a_year_without_use() -> None:
     year = START + timedelta(days=365)
     assert DEFAULT.end(memory()) == year
     assert DEFAULT.end(memory(0.5, USER)) is None
@@ -37,22 +37,22 @@ def test_by_default_only_what_the_assistant_said_ends_after_a_year_without_use()
     assert DEFAULT.end(replace(memory(), refreshed=used)) == used + timedelta(days=365)
     assert not DEFAULT.over(memory(), year - timedelta(seconds=1))
     assert DEFAULT.over(memory(), year)
-    assert not DEFAULT.over(memory(), START - timedelta(days=9999)), "a clock that was set back"
+    assert not DEFAULT.over(memory(), START - timedelta(days=9999)), "the clock was set back"
 
 
-def test_what_somebody_holds_on_to_does_not_end() -> None:
+def test_pinned_rated_and_hand_written_memories_do_not_expire() -> None:
     assert DEFAULT.end(replace(memory(), pinned=True, expires=START)) is None
     assert DEFAULT.end(replace(memory(), feedback=1)) is None
     assert DEFAULT.end(replace(memory(), sources=(ADDED_BY_USER,))) is None
 
 
-def test_a_date_of_its_own_goes_first() -> None:
+def test_a_memorys_own_expiry_date_takes_precedence() -> None:
     at = START + timedelta(days=1)
     assert DEFAULT.end(replace(memory(1.0), expires=at)) == at
     assert Lifetimes().end(memory()) is None
 
 
-def test_dates_beyond_the_calendar_are_never() -> None:
+def test_an_expiry_date_beyond_the_calendar_means_never() -> None:
     assert DEFAULT.end(replace(memory(), last_used=datetime(9999, 12, 1, tzinfo=UTC))) is None
 
 
@@ -66,7 +66,7 @@ def fact(key: str, *sources: str, pinned: bool = False) -> MemoryLinks:
     return replace(outline(key), kind=MemoryKind.FACT, sources=sources, pinned=pinned)
 
 
-def test_what_rests_on_it_goes_along_and_nothing_else() -> None:
+def test_only_memories_based_on_an_expired_memory_expire_with_it() -> None:
     rows = [
         outline("a-user"),
         outline("b-user"),
@@ -79,5 +79,5 @@ def test_what_rests_on_it_goes_along_and_nothing_else() -> None:
         fact("of-before", "before"),
     ]
     assert expiring_with({"a-user"}, rows) == {"a-user", "of-a", "before", "of-before"}
-    assert expiring_with({"a-assistant"}, rows) == {"a-assistant"}, "facts rest on the user's words"
+    assert expiring_with({"a-assistant"}, rows) == {"a-assistant"}, "no fact is based on an answer"
     assert expiring_with(set(), rows) == set()

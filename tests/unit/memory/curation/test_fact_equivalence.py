@@ -1,4 +1,4 @@
-"""Two facts in other words: which are one."""
+"""Which differently worded facts count as the same."""
 
 import pytest
 
@@ -18,7 +18,7 @@ LEXICON = TextAnalyzer("en")
         ("The user works as a nurse.", "The user is a nurse."),
     ],
 )
-def test_the_same(older: str, newer: str) -> None:
+def test_reworded_facts_are_the_same(older: str, newer: str) -> None:
     assert same_words(older, newer, LEXICON)
     assert same_words(newer, older, LEXICON)
 
@@ -32,6 +32,6 @@ def test_the_same(older: str, newer: str) -> None:
         ("The user's dog is called Max.", "The user's dog is called Bella."),
     ],
 )
-def test_not_the_same(older: str, newer: str) -> None:
+def test_facts_that_differ_in_value_or_person_are_not_the_same(older: str, newer: str) -> None:
     assert not same_words(older, newer, LEXICON)
     assert not same_words(newer, older, LEXICON)

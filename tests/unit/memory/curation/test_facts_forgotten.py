@@ -1,4 +1,4 @@
-"""Facts that were extracted, forgotten, put right by the user, expired, and made again."""
+"""Extracted facts that are forgotten, corrected by the user, expired or extracted again."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -25,7 +25,7 @@ async def at(tmp_path: Path) -> AsyncIterator[Here]:
 # -- forgotten ----------------------------------------------------------------------------------
 
 
-async def test_it_is_hidden_and_comes_back_with_its_exchange(at: Here) -> None:
+async def test_a_fact_is_hidden_and_comes_back_with_its_exchange(at: Here) -> None:
     exchange = await at.tell()
     await at.extract(exchange)
     hidden = await at.bench.forgetting.hide([exchange.id], ())
@@ -37,7 +37,7 @@ async def test_it_is_hidden_and_comes_back_with_its_exchange(at: Here) -> None:
     assert len(at.derived()) == 1
 
 
-async def test_of_a_fact_that_is_forgotten_with_its_words_no_byte_is_left(tmp_path: Path) -> None:
+async def test_a_fact_that_is_forgotten_with_its_exchange_leaves_no_byte(tmp_path: Path) -> None:
     async with here(tmp_path) as at:
         exchange = await at.tell()
         await at.extract(exchange)
@@ -56,7 +56,9 @@ async def test_of_a_fact_that_is_forgotten_with_its_words_no_byte_is_left(tmp_pa
     assert found(tmp_path, gone, vectors) == []
 
 
-async def test_what_was_forgotten_while_the_model_wrote_leaves_nothing(tmp_path: Path) -> None:
+async def test_no_fact_is_stored_if_its_source_is_forgotten_while_the_model_writes(
+    tmp_path: Path,
+) -> None:
     gate = asyncio.Event()
     async with here(tmp_path, waits=gate) as at:
         exchange = await at.tell()
@@ -72,7 +74,7 @@ async def test_what_was_forgotten_while_the_model_wrote_leaves_nothing(tmp_path:
         assert at.texts() == {DOG, PEANUTS}
 
 
-async def test_what_was_forgotten_while_it_was_written_leaves_no_byte(
+async def test_a_fact_whose_source_is_forgotten_while_it_is_stored_leaves_no_byte(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with here(tmp_path) as at:
@@ -85,7 +87,7 @@ async def test_what_was_forgotten_while_it_was_written_leaves_no_byte(
     assert found(tmp_path, {DOG, PEANUTS}, []) == []
 
 
-async def test_told_twice_it_is_one_fact_and_outlives_the_first_telling(at: Here) -> None:
+async def test_a_fact_told_twice_is_stored_once_and_outlives_its_first_source(at: Here) -> None:
     first, second = [await at.tell("My dog is called Maximilian.") for _ in range(2)]
     await at.extract(first, second)
     [fact] = at.facts()
@@ -96,12 +98,12 @@ async def test_told_twice_it_is_one_fact_and_outlives_the_first_telling(at: Here
     assert (fact.text, fact.sources) == (DOG, (second.id,))
 
 
-async def test_told_in_other_words_it_is_one_fact_and_each_telling_can_be_forgotten(
+async def test_a_reworded_fact_is_stored_once_and_each_of_its_sources_can_be_forgotten(
     at: Here,
 ) -> None:
     first = await at.tell("My dog is called Maximilian.")
     second = await at.tell("Oh, my dog's name is Maximilian.")
-    await at.extract(second, first)  # in whatever order
+    await at.extract(second, first)  # the order does not matter
     [fact] = at.facts()
     assert set(fact.sources) == {first.id, second.id}
     await at.bench.forgetting.hide([second.id], ())
@@ -112,7 +114,7 @@ async def test_told_in_other_words_it_is_one_fact_and_each_telling_can_be_forgot
     assert (fact.text, fact.sources) == (DOG, (first.id,))
 
 
-async def test_told_in_other_words_and_deleted_it_comes_back_in_none(at: Here) -> None:
+async def test_a_deleted_fact_does_not_come_back_in_other_words(at: Here) -> None:
     first = await at.tell("My dog is called Maximilian.")
     second = await at.tell("Oh, my dog's name is Maximilian.")
     await at.extract(first, second)
@@ -122,7 +124,7 @@ async def test_told_in_other_words_and_deleted_it_comes_back_in_none(at: Here) -
     assert at.facts() == []
 
 
-async def test_what_changed_is_known_in_whatever_order_it_is_extracted(at: Here) -> None:
+async def test_a_change_is_recognised_in_any_order_of_extraction(at: Here) -> None:
     home = await at.tell("I live in Porto.")
     again = await at.tell("We live in Porto, you know.")
     at.bench.pass_time(86_400)
@@ -134,7 +136,7 @@ async def test_what_changed_is_known_in_whatever_order_it_is_extracted(at: Here)
     assert list(known.values()) == [fact_id(moved.id, 0)]
 
 
-async def test_the_telling_that_says_what_changed_stays_and_ends_what_was_before(
+async def test_the_statement_of_a_change_is_kept_and_supersedes_the_old_value(
     at: Here,
 ) -> None:
     before = await at.tell("My boss's name is Hugo.")
@@ -150,7 +152,7 @@ async def test_the_telling_that_says_what_changed_stays_and_ends_what_was_before
     assert by in {fact_id(changed.id, 0), f"{changed.id}-user"}
 
 
-# -- what the user puts right -------------------------------------------------------------------
+# -- corrected by the user ----------------------------------------------------------------------
 
 
 async def test_a_fact_that_the_user_deleted_never_comes_back(tmp_path: Path) -> None:
@@ -168,7 +170,7 @@ async def test_a_fact_that_the_user_deleted_never_comes_back(tmp_path: Path) -> 
     assert found(tmp_path, {DOG}, []) == []
 
 
-async def test_a_fact_that_the_user_edited_stays_as_it_is(at: Here) -> None:
+async def test_a_fact_that_the_user_edited_is_not_changed_again(at: Here) -> None:
     exchange = await at.tell()
     await at.extract(exchange)
     corrected = "The user's dog is called Max."
@@ -180,7 +182,7 @@ async def test_a_fact_that_the_user_edited_stays_as_it_is(at: Here) -> None:
 
 
 async def renewed(at: Here, exchange: Exchange) -> None:
-    """Other rules have come."""
+    """Extract again, as after an update of the rules; the model must not be asked."""
     asked = len(at.llm.requests)
     at.work.version += 1
     assert await at.work.missing(9) == [exchange.id]
@@ -189,7 +191,7 @@ async def renewed(at: Here, exchange: Exchange) -> None:
     assert len(at.llm.requests) == asked
 
 
-async def test_by_other_rules_it_is_made_anew_with_its_marks(tmp_path: Path) -> None:
+async def test_a_fact_extracted_by_new_rules_keeps_its_pin(tmp_path: Path) -> None:
     async with here(tmp_path, (MUCH, MUCH, MUCH, NO)) as at:
         exchange = await at.tell()
         await at.extract(exchange)
@@ -201,7 +203,7 @@ async def test_by_other_rules_it_is_made_anew_with_its_marks(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("what", ["fact", "words"])
-async def test_what_has_expired_is_not_made_again(at: Here, what: str) -> None:
+async def test_expired_facts_are_not_extracted_again(at: Here, what: str) -> None:
     exchange = await at.tell()
     await at.extract(exchange)
     expired = fact_id(exchange.id, 0) if what == "fact" else f"{exchange.id}-user"
@@ -213,10 +215,10 @@ async def test_what_has_expired_is_not_made_again(at: Here, what: str) -> None:
     assert (at.facts(), len(at.llm.requests)) == ([], asked)
 
 
-# -- made again ---------------------------------------------------------------------------------
+# -- rebuilt ------------------------------------------------------------------------------------
 
 
-async def test_a_lost_table_is_made_again_without_the_model(tmp_path: Path) -> None:
+async def test_a_lost_table_is_rebuilt_without_the_model(tmp_path: Path) -> None:
     async with here(tmp_path) as at:
         await at.extract(await at.tell())
     (tmp_path / "memories").rename(tmp_path / "lost")

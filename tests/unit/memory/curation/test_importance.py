@@ -1,4 +1,4 @@
-"""How important memories are: what is used and marked rises, what is ignored fades; rules alone."""
+"""The importance of memories, decided by rules: use and marks raise it, and disuse lowers it."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -34,12 +34,12 @@ def weighs(memory: Memory) -> float:
 # -- the rules ----------------------------------------------------------------------------------
 
 
-def test_what_is_new_weighs_what_it_was_given() -> None:
+def test_a_new_memory_has_its_initial_importance() -> None:
     assert weighs(FRESH) == 0.5
     assert weighs(replace(FRESH, speaker=ASSISTANT, importance=0.2)) == 0.2
 
 
-def test_use_marks_pins_and_tellings_lift_it() -> None:
+def test_uses_marks_pins_and_repetitions_raise_importance() -> None:
     used = replace(OLD, uses=7, last_used=NOW)
     for better in (
         used,
@@ -52,16 +52,16 @@ def test_use_marks_pins_and_tellings_lift_it() -> None:
     assert weighs(replace(used, last_used=NOW - timedelta(days=720))) < weighs(used)
 
 
-def test_marks_as_wrongly_recalled_lower_it() -> None:
+def test_marks_as_wrongly_recalled_lower_importance() -> None:
     assert weighs(replace(FRESH, feedback=-1)) < weighs(FRESH)
 
 
-def test_what_says_something_specific_fades_less() -> None:
+def test_specific_statements_fade_less() -> None:
     named = replace(OLD, text="i gave it to Rosamund")
     assert weighs(OLD) < weighs(named) < weighs(FRESH)
 
 
-def test_it_stays_within_bounds() -> None:
+def test_importance_stays_within_bounds() -> None:
     most = replace(
         FRESH, uses=99, last_used=NOW, feedback=9, pinned=True, sources=tuple("abcdefgh")
     )
@@ -70,22 +70,22 @@ def test_it_stays_within_bounds() -> None:
     assert weighs(replace(OLD, speaker=ASSISTANT, importance=0.2, feedback=-9)) == 0.2
 
 
-def test_what_was_set_by_hand_is_not_undercut() -> None:
+def test_importance_never_falls_below_a_value_set_by_hand() -> None:
     assert weighs(replace(OLD, importance=0.75, feedback=-2)) == 0.75
     fact = replace(OLD, kind=MemoryKind.FACT, importance=0.6)
     assert weighs(fact) == pytest.approx(0.6)
 
 
-def test_a_change_by_hand_is_told_from_ones_own() -> None:
+def test_a_change_by_hand_is_distinguished_from_the_jobs_own_change() -> None:
     given = ImportanceRecord(0.5, by_hand=False, last=0.5, now=0.45)
-    for own in (0.5, 0.45):  # a kill may have come before the second
+    for own in (0.5, 0.45):  # the job may have been killed before writing the second value
         assert importance_record(replace(FRESH, importance=own), given) == given
     assert importance_record(replace(FRESH, importance=0.3), given) == ImportanceRecord(
         0.3, True, 0.3, 0.3
     )
 
 
-def test_it_depends_on_nothing_that_it_gave_before() -> None:
+def test_importance_does_not_depend_on_previous_results() -> None:
     memory = replace(OLD, uses=3, last_used=NOW)
     given = importance_record(memory, None)
     first = importance_of(memory, given, NOW)
@@ -102,7 +102,7 @@ class Here:
     work: ImportanceJob
 
     async def weigh(self) -> int:
-        """Until nothing is missing; returns how many exchanges had to be touched."""
+        """Run until nothing is missing; returns the number of exchanges that were processed."""
         touched = 0
         while subjects := await self.work.missing(2):
             await self.work.run(subjects)
@@ -123,13 +123,13 @@ async def at(tmp_path: Path) -> AsyncIterator[Here]:
 
 
 async def told(at: Here, *texts: str) -> list[str]:
-    """Their memories' ids."""
+    """Tell these texts; returns the ids of their memories."""
     ids = [f"{at.bench.tell(text).id}-{USER}" for text in texts]
     await at.bench.memory.settled()
     return ids
 
 
-async def test_what_is_used_rises_and_what_is_ignored_fades(at: Here) -> None:
+async def test_used_and_marked_memories_rise_and_ignored_ones_fade(at: Here) -> None:
     used, marked, _ = await told(at, "rhubarb is mine", "herons nest here", "the gate squeaks")
     assert await at.weigh() == 0
     at.bench.pass_time(400 * 86_400)
@@ -150,7 +150,7 @@ async def test_what_is_used_rises_and_what_is_ignored_fades(at: Here) -> None:
     assert {each.text: round(each.importance, 2) for each in outlines.values()} == weights
 
 
-async def test_a_second_time_changes_nothing(at: Here) -> None:
+async def test_a_second_run_changes_nothing(at: Here) -> None:
     await told(at, "rhubarb is mine", "herons nest here", "the gate squeaks")
     at.bench.pass_time(400 * 86_400)
     assert await at.weigh() == 3
@@ -163,7 +163,7 @@ async def test_a_second_time_changes_nothing(at: Here) -> None:
     assert at.importance() == once
 
 
-async def test_what_somebody_sets_stays_and_may_only_rise(at: Here) -> None:
+async def test_importance_set_by_hand_lasts_and_can_only_rise(at: Here) -> None:
     [key] = await told(at, "rhubarb is mine")
     at.bench.pass_time(400 * 86_400)
     assert await at.weigh() == 1
@@ -174,7 +174,7 @@ async def test_what_somebody_sets_stays_and_may_only_rise(at: Here) -> None:
     assert at.importance()["rhubarb is mine"] == pytest.approx(0.7)
 
 
-async def test_a_kill_between_note_and_memory_is_made_good(at: Here) -> None:
+async def test_a_kill_between_writing_the_record_and_the_memory_is_repaired(at: Here) -> None:
     [key] = await told(at, "rhubarb is mine")
     at.bench.pass_time(400 * 86_400)
     [subject] = await at.work.missing(9)
@@ -192,7 +192,7 @@ async def test_a_kill_between_note_and_memory_is_made_good(at: Here) -> None:
     assert at.importance()["rhubarb is mine"] == pytest.approx(0.5 + 4 * STEP)
 
 
-async def test_the_note_goes_with_the_exchange(at: Here) -> None:
+async def test_the_importance_record_is_deleted_with_its_exchange(at: Here) -> None:
     [key] = await told(at, "rhubarb is mine")
     at.bench.pass_time(400 * 86_400)
     await at.weigh()

@@ -1,4 +1,4 @@
-"""What a new memory means for those that are there, decided by rules."""
+"""How a new memory affects existing ones, decided by rules."""
 
 import json
 from dataclasses import replace
@@ -38,8 +38,8 @@ def decided(old: str, new: str, cosine: float = 0.97, days: int = 9) -> Decision
     return reconcile(told(new, days), [(told(old), cosine)], LEXICON)
 
 
-def test_our_own_pairs_are_decided_with_next_to_no_wrong_mark() -> None:
-    """The rules alone, as if every cosine were high: what hides or merges wrongly must be rare."""
+def test_the_evaluation_pairs_are_decided_without_wrong_verdicts() -> None:
+    """Tests only the rules, as if every cosine were high: wrong merges must not happen."""
     lines = located("evaluation/memory_pairs.jsonl").read_text("utf-8").splitlines()
     pairs = [json.loads(line) for line in lines]
     names: dict[type, str] = {Repeats: "duplicate", Replaces: "replaces"}
@@ -65,9 +65,9 @@ def test_our_own_pairs_are_decided_with_next_to_no_wrong_mark() -> None:
         ("Mein Hund heißt Max", "mein Hund heißt Max."),
     ],
 )
-def test_the_same_in_other_clothes_refreshes(old: str, new: str) -> None:
+def test_a_reworded_statement_refreshes_the_existing_memory(old: str, new: str) -> None:
     assert isinstance(decided(old, new), Repeats)
-    assert decided(old, new, cosine=0.91) is None, "not near enough"
+    assert decided(old, new, cosine=0.91) is None, "the cosine is too low"
 
 
 @pytest.mark.parametrize(
@@ -90,19 +90,19 @@ def test_the_same_in_other_clothes_refreshes(old: str, new: str) -> None:
         ("I had a headache", "I had a headache"),
     ],
 )
-def test_what_differs_in_a_word_that_matters_or_means_another_time_stays_apart(
+def test_statements_that_differ_in_an_important_word_or_in_time_stay_separate(
     old: str, new: str
 ) -> None:
     assert decided(old, new, cosine=0.999) is None
 
 
-def test_the_same_tomorrow_told_twice_on_one_day_is_one() -> None:
+def test_a_statement_about_tomorrow_told_twice_on_one_day_is_a_repetition() -> None:
     old = told("My dentist is tomorrow")
     later = replace(old, id="e", sources=("e",), created=START + timedelta(hours=1))
     assert isinstance(reconcile(later, [(old, 1)], LEXICON), Repeats)
 
 
-def test_only_the_same_speaker_and_kind_of_what_still_holds_is_refreshed() -> None:
+def test_only_current_memories_of_the_same_speaker_and_kind_are_refreshed() -> None:
     new, old = told("My dog is called Max", 9), told("My dog is called Max")
     assert reconcile(new, [(old, 1)], LEXICON) == Repeats(old)
     for other in (
@@ -117,7 +117,7 @@ def test_only_the_same_speaker_and_kind_of_what_still_holds_is_refreshed() -> No
     assert reconcile(new, [(old, 1)], LEXICON, duplicate_cosine=1.0) is None
 
 
-def test_what_the_user_wrote_down_is_merged_to_the_letter_alone() -> None:
+def test_hand_written_memories_are_merged_only_with_identical_text() -> None:
     note = replace(told("My dog is called Max", kind=MemoryKind.FACT), sources=(ADDED_BY_USER,))
     again = replace(note, id="n2", text="my dog is called MAX ")
     longer = replace(note, id="n3", text="By the way, my dog is called Max")
@@ -125,7 +125,7 @@ def test_what_the_user_wrote_down_is_merged_to_the_letter_alone() -> None:
     assert reconcile(longer, [(note, 1)], LEXICON) is None
 
 
-def test_a_refreshed_memory_keeps_itself_and_gains_the_telling() -> None:
+def test_a_refreshed_memory_keeps_its_text_and_gains_the_new_source() -> None:
     old = replace(told("My dog is called Max"), uses=3, feedback=1, importance=0.4)
     new = replace(told("My dog is called Max!", 9), importance=0.6, pinned=True)
 
@@ -135,10 +135,10 @@ def test_a_refreshed_memory_keeps_itself_and_gains_the_telling() -> None:
     assert kept.sources == ("e0", "e9")
     assert kept.told == kept.refreshed == new.created
     assert (kept.uses, kept.feedback, kept.importance, kept.pinned) == (3, 1, 0.6, True)
-    assert refreshed(kept, new).sources == kept.sources, "again, after a fault: not doubled"
+    assert refreshed(kept, new).sources == kept.sources, "a repeated merge adds no source twice"
 
 
-def test_a_limit_of_the_first_telling_does_not_take_the_second() -> None:
+def test_the_expiry_date_of_the_first_statement_does_not_apply_to_its_repetition() -> None:
     old = replace(told("My dog is called Max"), expires=START + timedelta(days=10))
     new = told("My dog is called Max", 9)
     assert refreshed(old, new).expires is None
@@ -158,13 +158,13 @@ def test_a_limit_of_the_first_telling_does_not_take_the_second() -> None:
         ("Blue is the user's favourite colour.", "The user's favourite colour is orange now."),
     ],
 )
-def test_a_change_that_is_said_supersedes(old: str, new: str) -> None:
+def test_an_explicit_change_supersedes_the_old_memory(old: str, new: str) -> None:
     decision = decided(old, new, cosine=0.5)
 
     assert isinstance(decision, Replaces)
     first, second = superseded(told(new, 9), decision.old)
     assert (first.supersedes, second.superseded_by) == (("e0-user",), "e9-user")
-    assert decided(old, new, cosine=0.1) is None, "about something else"
+    assert decided(old, new, cosine=0.1) is None, "a low cosine means another subject"
 
 
 @pytest.mark.parametrize(
@@ -187,11 +187,11 @@ def test_a_change_that_is_said_supersedes(old: str, new: str) -> None:
         ("My favourite colour is green", "Red or blue is my favourite colour now"),
     ],
 )
-def test_what_is_not_certain_marks_nothing(old: str, new: str) -> None:
+def test_uncertain_changes_supersede_nothing(old: str, new: str) -> None:
     assert decided(old, new, cosine=0.6) is None
 
 
-def test_nothing_supersedes_what_is_pinned_or_newer_or_its_own_source() -> None:
+def test_pinned_and_newer_memories_and_those_of_the_same_source_are_not_superseded() -> None:
     new, old = told("I moved to Lisbon", 9), told("I live in Porto")
     assert isinstance(reconcile(new, [(old, 0.6)], LEXICON), Replaces)
     for other in (
@@ -204,7 +204,7 @@ def test_nothing_supersedes_what_is_pinned_or_newer_or_its_own_source() -> None:
     assert reconcile(replace(new, speaker=ASSISTANT), [(old, 0.6)], LEXICON) is None
 
 
-def test_her_name_means_who_was_named_just_before() -> None:
+def test_her_name_refers_to_the_person_mentioned_just_before() -> None:
     old = replace(told("My sister's name is Anna"), conversation="c")
     new = replace(told("No, her name is Hannah"), conversation="c", id="n")
     new = replace(new, created=old.created + timedelta(minutes=1), sources=("n",))
@@ -212,13 +212,13 @@ def test_her_name_means_who_was_named_just_before() -> None:
     assert reconcile(replace(new, conversation="d"), [(old, 0.6)], LEXICON) is None
 
 
-def test_texts_that_nobody_speaks_are_read_quickly_and_change_nothing() -> None:
+def test_unspeakable_texts_are_read_quickly_and_change_nothing() -> None:
     for text in ("", "?!…", "🐕 " * 5_000, "now " * 200_000, "I moved to " + "x" * 300_000):
         assert decided(text, text + " now", cosine=1.0) is None
     assert list(read("I moved to", LEXICON)) == []
 
 
-def test_numbers_are_one_however_they_are_said() -> None:
+def test_numbers_are_equal_in_words_and_in_digits() -> None:
     assert content_words("I'm forty-three") == content_words("I am 43")
     assert content_words("on the twenty-first") == content_words("on the 21st")
     assert content_words("She is the one") != content_words("She is the 1st time")

@@ -1,4 +1,5 @@
-"""What of an utterance may become a fact, in which words, and what never may."""
+"""The parts of an utterance that may become facts, in their exact words, and those that never
+may."""
 
 from datetime import UTC, date, datetime
 
@@ -32,7 +33,7 @@ def lexicon() -> TextAnalyzer:
         ("always give me Fahrenheit", ["always give me Fahrenheit"]),
     ],
 )
-def test_statements_of_the_users_own_are_found_word_for_word(said: str, wanted: list[str]) -> None:
+def test_statements_about_the_user_are_found_word_for_word(said: str, wanted: list[str]) -> None:
     assert statements(said) == wanted
 
 
@@ -61,11 +62,11 @@ def test_statements_of_the_users_own_are_found_word_for_word(said: str, wanted: 
         "my dog is called Max) and I live in Leeds",
     ],
 )
-def test_other_words_give_no_statement(said: str) -> None:
+def test_other_utterances_contain_no_statement(said: str) -> None:
     assert statements(said) == []
 
 
-def test_attacks_give_no_fact_and_no_name(lexicon: TextAnalyzer) -> None:
+def test_attacks_yield_no_fact_and_no_name(lexicon: TextAnalyzer) -> None:
     for key, attack in ATTACKS.items():
         assert candidates(attack, AT_NOON, lexicon).kept == (), key
         assert name_told(attack) == {}, key
@@ -86,14 +87,14 @@ def test_attacks_give_no_fact_and_no_name(lexicon: TextAnalyzer) -> None:
         ("The user.", "I'm in", False),
     ],
 )
-def test_a_fact_holds_nothing_but_the_users_words(
+def test_a_fact_must_contain_only_the_users_words(
     lexicon: TextAnalyzer, text: str, quote: str, stands: bool
 ) -> None:
     said = "My dog is called Max, my exam is tomorrow, I don't eat mushrooms."
     assert is_grounded(text, quote, statements(said), THURSDAY, lexicon) == stands
 
 
-def test_no_word_of_the_answer_supports_anything(lexicon: TextAnalyzer) -> None:
+def test_words_that_are_not_the_users_statements_support_no_fact(lexicon: TextAnalyzer) -> None:
     for text, quote in (
         ("The user has a boat.", "Yes"),
         ("The user collects them.", "I collect them"),

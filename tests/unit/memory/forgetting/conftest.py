@@ -1,4 +1,4 @@
-"""A session of its own for each test."""
+"""Gives each test its own session."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Everything that holds a person's words is known: no file of a home is unlisted, and no text of a
+"""All places that hold a person's words are known: no file of a home is unlisted, and no text of a
 forgotten memory stays in RAM."""
 
 import asyncio
@@ -43,7 +43,7 @@ def names(home: Home) -> set[str]:
     return {owner for _, owner in files(home) if owner is not None}
 
 
-def test_a_file_that_is_not_listed_is_seen(home: Home) -> None:
+def test_an_unlisted_file_is_detected(home: Home) -> None:
     data = home.memories / "memories.lance" / "data"
     data.mkdir(parents=True)
     (data / "a.lance").touch()
@@ -52,7 +52,7 @@ def test_a_file_that_is_not_listed_is_seen(home: Home) -> None:
     assert unclaimed(home) == ["memories/notes.txt", "transcript.sqlite3.copy"]
 
 
-def test_nothing_that_runs_makes_a_file_that_is_not_listed(
+def test_a_running_assistant_creates_no_unlisted_files(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(logs, "LOG_BYTES", 200)
@@ -94,7 +94,7 @@ def test_nothing_that_runs_makes_a_file_that_is_not_listed(
     assert unclaimed(home) == []
 
 
-def test_nor_does_a_conversion_or_a_store_that_is_set_aside(home: Home) -> None:
+def test_a_conversion_or_a_store_set_aside_leaves_no_unlisted_files(home: Home) -> None:
     vault = open_vault(home, Settings())
     homes.talk_in(home, vault)
     vault.close()
@@ -122,20 +122,20 @@ def test_nor_does_a_conversion_or_a_store_that_is_set_aside(home: Home) -> None:
 
 
 def strings() -> Iterator[str]:
-    """All that containers refer to, and all keys."""
-    gc.unfreeze()  # else those that were there when a session began are not among them
+    """All strings in RAM that containers refer to, and all keys that are strings."""
+    gc.unfreeze()  # otherwise objects from before a session began are missing
     gc.collect()
     for each in gc.get_objects():
         for inner in (each, *gc.get_referents(each)):
-            # Others may answer to `__class__` in ways of their own.
+            # `isinstance` could be fooled by objects that define `__class__`.
             if type(inner) is str:
                 yield inner
-            elif issubclass(type(inner), dict):  # words as keys are no referents
+            elif issubclass(type(inner), dict):  # `gc` doesn't report keys that are strings
                 yield from (key for key in list(inner) if type(key) is str)
 
 
 def secret() -> str:
-    """Put together, so that it is no constant of this module."""
+    """The secret, put together at run time so that it is not a constant of this module."""
     return " ".join(("The silver", "parrot", "hides under", "the third brick", "of the", "cellar."))
 
 
@@ -145,7 +145,7 @@ def holding(mark: str) -> int:
 
 def test_no_text_of_a_forgotten_exchange_stays_in_ram(home: Home) -> None:
     settings = Settings()
-    mark = " ".join(("parrot", "hides under"))  # shorter than the secret, which is let go of
+    mark = " ".join(("parrot", "hides under"))  # must not keep the whole secret alive
     with ExitStack() as stack:
         fake = HashingEncoder()
         other = OtherHashing()
@@ -161,10 +161,10 @@ def test_no_text_of_a_forgotten_exchange_stays_in_ram(home: Home) -> None:
         memory.strengthening.begin().result()
         assert asyncio.run(memory.strengthening.some(9)) == 2
         asyncio.run(memory.recall(secret(), 60.0))
-        assert holding(mark) > 1  # itself, and what holds it
+        assert holding(mark) > 1  # `mark` itself and the texts that contain it
         ids = [f"{exchange.id}-user"]
         list(served.answer({"act": "forget", "user": "me", "ids": ids, "now": True}))
         del exchange
-        fake.encoded.clear()  # they remember what they were asked
+        fake.encoded.clear()  # the fake encoders record the texts that they encode
         other.encoded.clear()
         assert holding(mark) == 1

@@ -1,4 +1,4 @@
-"""Nothing is deleted but by forgetting, by curation, and by the stores themselves."""
+"""Only forgetting, curation and the stores themselves delete anything."""
 
 import re
 
@@ -16,7 +16,7 @@ CALLED_BY = {
 
 
 def callers(pattern: str) -> set[str]:
-    """Files of the program."""
+    """The program's files that contain this pattern."""
     return {
         path.relative_to(ROOT).as_posix()
         for folder in ("assistant", "ui", "models")
@@ -26,7 +26,7 @@ def callers(pattern: str) -> set[str]:
 
 
 @pytest.mark.parametrize(("pattern", "rooms"), CALLED_BY.items())
-def test_what_deletes_is_called_where_deleting_is_decided(
+def test_deleting_functions_are_called_only_by_allowed_modules(
     pattern: str, rooms: tuple[str, ...]
 ) -> None:
     found = callers(pattern)

@@ -34,7 +34,9 @@ BOTH = "What is my dog called, and my cat?"
 # -- in one session -----------------------------------------------------------------------------
 
 
-async def test_it_is_out_of_sight_at_once_and_gone_after_the_grace_time(tmp_path: Path) -> None:
+async def test_a_forgotten_exchange_is_hidden_at_once_and_deleted_after_the_grace_time(
+    tmp_path: Path,
+) -> None:
     talk = Conversation.begin("ada")
     async with bench(tmp_path, talk) as here:
         dog, _ = await here.tell_all(DOG, CAT)
@@ -42,14 +44,14 @@ async def test_it_is_out_of_sight_at_once_and_gone_after_the_grace_time(tmp_path
         assert await here.recalled(WHAT) == {CAT}
         assert [each.user_text for each in talk.exchanges] == [CAT]
         assert await here.purge_later(0)
-        assert here.transcript.hidden("ada") == [hidden], "there is time left"
+        assert here.transcript.hidden("ada") == [hidden], "the grace time is not over"
         assert await here.purge_later(60)
         assert here.forgetting.hidden == ()
         assert here.transcript.hidden("ada") == []
         assert here.window.dropped == [dog.id]
         assert await here.recalled(WHAT) == {CAT}
         assert DOG not in here.memory._encoder.texts()
-        assert await here.forgetting.undo() is None, "nothing comes back"
+        assert await here.forgetting.undo() is None, "there is nothing left to bring back"
     began, gone = (e for e in here.events if isinstance(e, ForgettingBegan | ForgettingDone))
     assert began == ForgettingBegan(hidden.id, (dog.id,), (), START + timedelta(seconds=60))
     assert isinstance(gone, ForgettingDone)
@@ -63,7 +65,7 @@ async def test_it_is_out_of_sight_at_once_and_gone_after_the_grace_time(tmp_path
     assert found(tmp_path, {DOG}, []) == []
 
 
-async def test_undo_brings_all_of_it_back(tmp_path: Path) -> None:
+async def test_undo_brings_the_whole_exchange_back(tmp_path: Path) -> None:
     talk = Conversation.begin("ada")
     async with bench(tmp_path, talk) as here:
         dog, _ = await here.tell_all(DOG, CAT)
@@ -80,7 +82,7 @@ async def test_undo_brings_all_of_it_back(tmp_path: Path) -> None:
     assert kept(tmp_path) == ({DOG, CAT}, {DOG, CAT})
 
 
-async def test_the_last_of_several_is_undone_and_what_both_hide_stays_hidden(
+async def test_undo_reverts_the_last_request_but_not_what_an_earlier_one_hides_too(
     here: Bench,
 ) -> None:
     dog, cat = await here.tell_all(DOG, CAT)
@@ -90,7 +92,7 @@ async def test_the_last_of_several_is_undone_and_what_both_hide_stays_hidden(
     assert await here.recalled(BOTH) == {CAT}
 
 
-async def test_what_rests_on_it_goes_with_it_and_a_rebuild_makes_nothing_of_it(
+async def test_derived_memories_are_forgotten_too_and_a_rebuild_does_not_restore_them(
     tmp_path: Path,
 ) -> None:
     async with bench(tmp_path) as here:
@@ -107,7 +109,7 @@ async def test_what_rests_on_it_goes_with_it_and_a_rebuild_makes_nothing_of_it(
     assert kept(tmp_path) == (set(), set())
 
 
-async def test_a_forgotten_exchange_that_comes_late_is_not_kept(tmp_path: Path) -> None:
+async def test_a_forgotten_exchange_is_not_stored_if_it_arrives_late(tmp_path: Path) -> None:
     talk = Conversation.begin("ada")
     async with bench(tmp_path, talk) as here:
         [dog] = await here.tell_all(DOG)
@@ -118,7 +120,7 @@ async def test_a_forgotten_exchange_that_comes_late_is_not_kept(tmp_path: Path) 
     assert kept(tmp_path) == (set(), set())
 
 
-async def test_what_is_told_again_meanwhile_stays(tmp_path: Path) -> None:
+async def test_a_statement_repeated_during_the_grace_time_is_kept(tmp_path: Path) -> None:
     async with bench(tmp_path) as here:
         [dog] = await here.tell_all(DOG)
         await here.forgetting.hide([dog.id], [f"{dog.id}-user"])
@@ -130,7 +132,7 @@ async def test_what_is_told_again_meanwhile_stays(tmp_path: Path) -> None:
     assert kept(tmp_path) == ({DOG}, {DOG})
 
 
-async def test_it_purges_by_itself(tmp_path: Path) -> None:
+async def test_the_executor_purges_by_itself_after_the_grace_time(tmp_path: Path) -> None:
     async with bench(tmp_path) as here:
         here.forgetting._grace = timedelta(seconds=0.2)
         here.forgetting._now = lambda: datetime.now(UTC)
@@ -146,7 +148,7 @@ async def test_it_purges_by_itself(tmp_path: Path) -> None:
     assert kept(tmp_path) == (set(), set())
 
 
-async def test_while_the_assistant_ends_it_says_so(here: Bench) -> None:
+async def test_requests_are_refused_while_the_assistant_shuts_down(here: Bench) -> None:
     here.forgetting._loop = asyncio.new_event_loop()
     here.forgetting._loop.close()
     with pytest.raises(StoreError, match="shutting down"):
@@ -156,7 +158,9 @@ async def test_while_the_assistant_ends_it_says_so(here: Bench) -> None:
 # -- over restarts ------------------------------------------------------------------------------
 
 
-async def test_a_restart_neither_shows_it_nor_ends_the_grace_time(tmp_path: Path) -> None:
+async def test_a_restart_keeps_an_exchange_hidden_and_does_not_end_the_grace_time(
+    tmp_path: Path,
+) -> None:
     talk = Conversation.begin("ada")
     async with bench(tmp_path, talk) as here:
         dog, _ = await here.tell_all(DOG, CAT)
@@ -171,10 +175,10 @@ async def test_a_restart_neither_shows_it_nor_ends_the_grace_time(tmp_path: Path
 
 
 @pytest.mark.parametrize("after", [timedelta(seconds=61), timedelta(days=-1)], ids=str)
-async def test_what_is_due_is_purged_at_the_next_start_before_anything_is_read(
+async def test_due_requests_are_purged_at_the_next_start_before_anything_is_read(
     tmp_path: Path, after: timedelta
 ) -> None:
-    """A clock that was set back gives no more time."""
+    """A clock that was set back does not prolong the grace time."""
     async with bench(tmp_path) as here:
         dog, _ = await here.tell_all(DOG, CAT)
         await here.forgetting.hide([dog.id], ())
@@ -186,7 +190,7 @@ async def test_what_is_due_is_purged_at_the_next_start_before_anything_is_read(
     assert kept(tmp_path) == ({CAT}, {CAT})
 
 
-async def test_another_users_is_purged_at_the_start_too(tmp_path: Path) -> None:
+async def test_requests_of_other_users_are_purged_at_the_start_too(tmp_path: Path) -> None:
     async with bench(tmp_path) as here:
         [dog] = await here.tell_all(DOG)
         hidden = await here.forgetting.hide([dog.id], ())
@@ -210,7 +214,7 @@ async def test_another_users_is_purged_at_the_start_too(tmp_path: Path) -> None:
 # -- what goes wrong ----------------------------------------------------------------------------
 
 
-async def test_while_the_memories_cannot_be_opened_what_is_due_stays_hidden(
+async def test_due_exchanges_stay_hidden_while_the_memories_cannot_be_opened(
     tmp_path: Path,
 ) -> None:
     async with bench(tmp_path) as here:
@@ -232,7 +236,9 @@ async def test_while_the_memories_cannot_be_opened_what_is_due_stays_hidden(
     assert kept(tmp_path) == ({CAT}, {CAT})
 
 
-async def test_a_purge_that_is_done_again_does_not_claim_to_have_looked(tmp_path: Path) -> None:
+async def test_a_repeated_purge_does_not_claim_to_have_searched_for_deleted_texts(
+    tmp_path: Path,
+) -> None:
     async with bench(tmp_path) as here:
         [dog] = await here.tell_all(DOG)
         hidden = await here.forgetting.hide([dog.id], ())
@@ -243,7 +249,7 @@ async def test_a_purge_that_is_done_again_does_not_claim_to_have_looked(tmp_path
     assert [GONE_BEFORE in each["unprovable"] for each in receipts.read(tmp_path)] == [False, True]
 
 
-async def test_a_receipt_that_cannot_be_read_stops_nothing(tmp_path: Path) -> None:
+async def test_an_unreadable_receipt_does_not_stop_a_purge(tmp_path: Path) -> None:
     (tmp_path / "receipts.jsonl").write_bytes(b'{"at": \xff\n')
     async with bench(tmp_path) as here:
         [dog] = await here.tell_all(DOG)
@@ -252,7 +258,7 @@ async def test_a_receipt_that_cannot_be_read_stops_nothing(tmp_path: Path) -> No
     assert len(receipts.read(tmp_path)) == 1
 
 
-async def test_without_a_long_term_memory_its_table_is_purged_all_the_same(tmp_path: Path) -> None:
+async def test_with_memory_off_an_existing_table_is_purged_all_the_same(tmp_path: Path) -> None:
     async with bench(tmp_path) as here:
         [dog] = await here.tell_all(DOG)
     folder = str(tmp_path / "memories")
@@ -263,10 +269,10 @@ async def test_without_a_long_term_memory_its_table_is_purged_all_the_same(tmp_p
     assert kept(tmp_path) == (set(), set())
 
 
-# -- two at once --------------------------------------------------------------------------------
+# -- concurrency --------------------------------------------------------------------------------
 
 
-async def test_undo_and_purge_at_one_moment_do_not_cross(
+async def test_an_undo_in_progress_is_not_overtaken_by_the_purge(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with bench(tmp_path) as here:
@@ -288,7 +294,7 @@ async def test_undo_and_purge_at_one_moment_do_not_cross(
     assert kept(tmp_path) == ({DOG}, {DOG})
 
 
-async def test_what_is_forgotten_while_the_notes_are_read_stays_forgotten(
+async def test_an_exchange_forgotten_while_the_list_is_loading_stays_forgotten(
     here: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [dog] = await here.tell_all(DOG)
@@ -308,7 +314,7 @@ async def test_what_is_forgotten_while_the_notes_are_read_stays_forgotten(
     assert await here.recalled(WHAT) == set()
 
 
-async def test_what_another_process_hides_is_hidden_here(here: Bench) -> None:
+async def test_exchanges_hidden_by_another_process_are_hidden_here_too(here: Bench) -> None:
     [dog] = await here.tell_all(DOG)
     hidden = HiddenItems.of("ada", [dog.id], (), START, timedelta(minutes=1))
     here.transcript.hide(hidden)
@@ -317,7 +323,7 @@ async def test_what_another_process_hides_is_hidden_here(here: Bench) -> None:
     assert await here.recalled(WHAT) == set()
 
 
-async def test_what_another_process_took_back_is_not_purged(tmp_path: Path) -> None:
+async def test_exchanges_restored_by_another_process_are_not_purged(tmp_path: Path) -> None:
     async with bench(tmp_path) as here:
         [dog] = await here.tell_all(DOG)
         hidden = await here.forgetting.hide([dog.id], ())

@@ -1,4 +1,4 @@
-"""Forgetting by request where no assistant runs, on a real table and a real transcript."""
+"""Requests to forget without a running assistant, on a real table and a real transcript."""
 
 import time
 from contextlib import closing
@@ -35,7 +35,7 @@ def texts(desk: MemoryAdmin) -> set[str]:
 
 
 def everywhere(home: Home, desk: MemoryAdmin) -> tuple[Any, ...]:
-    """All that a preview could have changed."""
+    """All data that a preview could have changed."""
     with closing(Transcript.open(home.transcript)) as transcript:
         kept = transcript.exchange_ids("me"), transcript.hidden("me")
     return list(desk.export()), kept, receipts.read(home.root)
@@ -43,14 +43,16 @@ def everywhere(home: Home, desk: MemoryAdmin) -> tuple[Any, ...]:
 
 @pytest.fixture
 def told(home: Home) -> dict[str, str]:
-    """It is remembered too."""
+    """Exchanges in the transcript, for which memories exist too."""
     exchanges = talked(home)
     with at_desk(home) as desk:
         desk.rebuild()
     return exchanges
 
 
-def test_each_form_is_previewed_hidden_and_undone(home: Home, told: dict[str, str]) -> None:
+def test_each_form_of_request_is_previewed_carried_out_and_undone(
+    home: Home, told: dict[str, str]
+) -> None:
     forms: list[tuple[Row, set[str]]] = [
         ({"ids": [told[DOG][:8]]}, {DOG}),
         ({"about": "my dog"}, {DOG}),
@@ -81,7 +83,7 @@ def test_each_form_is_previewed_hidden_and_undone(home: Home, told: dict[str, st
             assert everywhere(home, desk) == before
 
 
-def test_more_than_one_thing_and_everything_are_agreed_to_first(
+def test_forgetting_several_things_or_everything_needs_confirmation(
     home: Home, told: dict[str, str]
 ) -> None:
     with at_desk(home) as desk:
@@ -106,7 +108,9 @@ def test_more_than_one_thing_and_everything_are_agreed_to_first(
         assert ask(desk, "forget", ask=True, everything=True)[-1]["things"] == 1
 
 
-def test_what_is_to_go_now_is_gone_with_a_receipt(home: Home, told: dict[str, str]) -> None:
+def test_a_request_with_now_deletes_at_once_and_gives_a_receipt(
+    home: Home, told: dict[str, str]
+) -> None:
     with at_desk(home) as desk:
         for form, going in (({"about": "my dog"}, {DOG}), ({"everything": True}, set(SAID))):
             (gone,) = ask(desk, "forget", now=True, **form)
@@ -121,7 +125,7 @@ def test_what_is_to_go_now_is_gone_with_a_receipt(home: Home, told: dict[str, st
     assert marked(home.root) == set(told.values())
 
 
-def test_what_is_hidden_is_shown_nowhere(home: Home, told: dict[str, str]) -> None:
+def test_hidden_exchanges_are_shown_nowhere(home: Home, told: dict[str, str]) -> None:
     with at_desk(home) as desk:
         desk.import_([fact("a-linked-fact", "It rains in.", told[DOG], superseded_by="a-new-fact")])
         desk.import_([fact("a-new-fact", "It rains no more.", told[ROOF])])
@@ -150,7 +154,7 @@ def test_what_is_hidden_is_shown_nowhere(home: Home, told: dict[str, str]) -> No
         assert texts(desk) == {DOG, CELLO, "It rains in."}
 
 
-def test_a_preview_tells_what_goes_along_what_changes_and_what_stays(
+def test_a_preview_lists_derived_changed_and_remaining_memories(
     home: Home, told: dict[str, str]
 ) -> None:
     with at_desk(home) as desk:
@@ -178,9 +182,7 @@ def test_a_preview_tells_what_goes_along_what_changes_and_what_stays(
         assert (some[-1]["memories"], some[-1]["shown"]["going"]) == (9, 2)
 
 
-def test_the_grace_time_runs_on_from_one_process_to_the_next(
-    home: Home, told: dict[str, str]
-) -> None:
+def test_the_grace_time_continues_in_the_next_process(home: Home, told: dict[str, str]) -> None:
     with at_desk(home) as desk:
         (hidden,) = ask(desk, "forget", about="dog")
         assert not hidden["attended"]
@@ -196,7 +198,7 @@ def test_the_grace_time_runs_on_from_one_process_to_the_next(
     assert found(home.root, {DOG}, []) != []
 
 
-def test_when_it_is_over_the_next_command_purges_and_nothing_comes_back(
+def test_after_the_grace_time_the_next_command_purges_and_undo_fails(
     home: Home, told: dict[str, str]
 ) -> None:
     sentences: list[str] = []
@@ -217,14 +219,16 @@ def test_when_it_is_over_the_next_command_purges_and_nothing_comes_back(
     assert sentence.endswith("nothing found.")
 
 
-def test_without_a_grace_time_it_is_gone_at_once(home: Home, told: dict[str, str]) -> None:
+def test_without_a_grace_time_exchanges_are_deleted_at_once(
+    home: Home, told: dict[str, str]
+) -> None:
     with at_desk(home, grace_s=0) as desk:
         assert not ask(desk, "forget", about="dog", preview=True)[-1]["undoable"]
         assert ask(desk, "forget", about="dog")[0]["event"] == "forgotten"
     assert found(home.root, {DOG}, []) == []
 
 
-def test_of_several_the_last_is_undone_or_the_named_one(home: Home, told: dict[str, str]) -> None:
+def test_undo_reverts_the_last_request_or_the_given_one(home: Home, told: dict[str, str]) -> None:
     with at_desk(home) as desk:
         first, second = (ask(desk, "forget", ids=[told[text]])[0]["id"] for text in (DOG, ROOF))
         with pytest.raises(StoreError, match="can't be brought back"):
@@ -237,7 +241,7 @@ def test_of_several_the_last_is_undone_or_the_named_one(home: Home, told: dict[s
         assert texts(desk) == set(SAID)
 
 
-def test_what_was_added_since_it_was_shown_is_not_forgotten_unseen(
+def test_a_request_fails_if_its_plan_has_changed_since_the_preview(
     home: Home, told: dict[str, str]
 ) -> None:
     with at_desk(home) as desk:
@@ -251,9 +255,7 @@ def test_what_was_added_since_it_was_shown_is_not_forgotten_unseen(
         assert texts(desk) == {ROOF, CELLO}
 
 
-def test_a_topic_is_found_by_its_words_where_there_is_no_encoder(
-    home: Home, told: dict[str, str]
-) -> None:
+def test_without_an_encoder_a_topic_is_found_by_its_words(home: Home, told: dict[str, str]) -> None:
     def none(_: Settings) -> QueryEncoder:
         raise ModelMissing("The encoder is missing.")
 
@@ -284,7 +286,7 @@ REFUSED: list[tuple[Row, type[AssistantError], str]] = [
 ]
 
 
-def test_what_can_t_be_done_is_a_sentence_and_changes_nothing(
+def test_an_impossible_request_is_refused_in_a_sentence_and_changes_nothing(
     home: Home, told: dict[str, str]
 ) -> None:
     with at_desk(home) as desk:
@@ -297,14 +299,14 @@ def test_what_can_t_be_done_is_a_sentence_and_changes_nothing(
         assert everywhere(home, desk) == before
 
 
-def test_where_nothing_was_said_there_is_nothing_to_forget(home: Home) -> None:
+def test_without_any_exchanges_there_is_nothing_to_forget(home: Home) -> None:
     with at_desk(home) as desk:
         for form in ({"last": True}, {"everything": True}):
             with pytest.raises(StoreError, match="othing"):
                 ask(desk, "forget", **form)
 
 
-def test_everything_is_everything_of_one_user_alone(home: Home, told: dict[str, str]) -> None:
+def test_forgetting_everything_affects_only_one_user(home: Home, told: dict[str, str]) -> None:
     talked(home, "kim")
     with at_desk(home, user="kim") as desk:
         desk.rebuild()

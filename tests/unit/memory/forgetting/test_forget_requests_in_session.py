@@ -1,4 +1,4 @@
-"""Requests to forget, sent to a running assistant: on its event loop, in its conversation."""
+"""Requests to forget that are sent to a running assistant, which has an open conversation."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -27,11 +27,11 @@ WHAT = "What is my dog called?"
 
 
 def no_encoder() -> QueryEncoder:
-    raise AssertionError("nobody needs vectors")
+    raise AssertionError("no test here needs vectors")
 
 
 class Session:
-    """A running assistant and what reaches it."""
+    """A running assistant, and requests to it."""
 
     def __init__(self, here: Bench, folder: Path) -> None:
         self.here = here
@@ -69,7 +69,7 @@ async def running(tmp_path: Path) -> AsyncIterator[Session]:
             await asyncio.to_thread(session.door.close)
 
 
-async def test_it_leaves_window_and_recall_and_comes_back_by_request_or_voice(
+async def test_a_forgotten_exchange_leaves_window_and_recall_and_can_be_restored(
     running: Session,
 ) -> None:
     here = running.here
@@ -103,7 +103,9 @@ async def test_it_leaves_window_and_recall_and_comes_back_by_request_or_voice(
     assert [each.id for each in told] == [key for key in ids for _ in range(2)]
 
 
-async def test_now_is_now_in_the_running_conversation_too(tmp_path: Path, running: Session) -> None:
+async def test_a_request_with_now_takes_effect_in_the_running_conversation_too(
+    tmp_path: Path, running: Session
+) -> None:
     here = running.here
     dog, _ = await here.tell_all(DOG, CAT)
     purging = asyncio.create_task(here.forgetting.run())
@@ -120,7 +122,7 @@ async def test_now_is_now_in_the_running_conversation_too(tmp_path: Path, runnin
     assert marked(tmp_path) == {dog.id}
 
 
-async def test_what_can_t_be_removed_now_stays_hidden_and_is_tried_again(
+async def test_an_exchange_whose_deletion_fails_stays_hidden_until_a_retry(
     running: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> PurgeResult:
@@ -140,7 +142,7 @@ async def test_what_can_t_be_removed_now_stays_hidden_and_is_tried_again(
     assert here.kept() == (set(), set())
 
 
-async def test_what_is_said_and_not_kept_goes_too(running: Session) -> None:
+async def test_exchanges_that_are_not_stored_are_forgotten_too(running: Session) -> None:
     here, talk = running.here, running.here.window.talk
     here.tell(CAT)
     talk.append_user(2, DOG, here.clock[0])
@@ -155,7 +157,7 @@ async def test_what_is_said_and_not_kept_goes_too(running: Session) -> None:
     talk.complete(3, "Nothing.")
 
 
-async def test_another_user_s_is_hidden_by_their_own_notes(
+async def test_a_request_of_another_user_does_not_affect_the_session(
     tmp_path: Path, running: Session
 ) -> None:
     told, here = talked(Home(tmp_path), "kim"), running.here

@@ -1,5 +1,5 @@
-"""Fifty facts are told, half of them forgotten in every way there is; then every byte is looked at,
-by means that owe nothing to the product's own search."""
+"""Fifty facts are told, and half of them are forgotten in all possible ways. Then every byte is
+searched, independently of the product's own search."""
 
 import asyncio
 import json
@@ -34,13 +34,13 @@ FACTS = 50
 
 
 def facts() -> list[str]:
-    """Some that people told, which share no long run of words."""
+    """Facts that people told, which share no long runs of words."""
     lines = located("evaluation/paraphrase_facts.jsonl").read_text(encoding="utf-8").splitlines()
     return [json.loads(line)["said"] for line in lines[:FACTS]]
 
 
 async def obey(here: Bench, command: Command) -> None:
-    """Carry out, and agree to what is asked."""
+    """Carry out the command, and confirm it if asked."""
     said = await here.obeying.carry_out(command)
     assert said is not None
     if here.obeying.waits_for_yes:
@@ -49,7 +49,7 @@ async def obey(here: Bench, command: Command) -> None:
 
 
 def own_word(fact: str, told: list[str]) -> str:
-    """A word that stands in no other of the facts."""
+    """A word of this fact that none of the other facts contain."""
     lexicon = TextAnalyzer("en")
     others = {stem for each in told if each != fact for stem in lexicon.content(each)}
     words = [word.strip(".,!?'") for word in fact.split()]
@@ -58,9 +58,9 @@ def own_word(fact: str, told: list[str]) -> str:
 
 
 async def derive(here: Bench, told: dict[str, str]) -> tuple[list[str], list[str]]:
-    """What idle work would make of what was told: facts in other words, a summary that quotes, a
-    neighbour whose context does, and descriptions. Returns the sentences that rest on the first ten
-    facts alone."""
+    """Store the kinds of output that idle work derives: reworded facts, a summary with a quote, a
+    neighbour whose context quotes, and descriptions. Returns the sentences that are based only on
+    the first ten facts, and the descriptions."""
     sentences, made = [], []
     for number, exchange in enumerate(list(told.values())[:10]):
         sentence = f"Derived knowledge number {number} of the user, from one telling."
@@ -83,7 +83,7 @@ async def derive(here: Bench, told: dict[str, str]) -> tuple[list[str], list[str
 
 
 def describe(here: Bench, told: tuple[str, str], subject: str) -> str:
-    """Of one that stays, with words of one that goes."""
+    """Store a description of an exchange that stays, with words of one that will be forgotten."""
     source, said = told
     about = f"Described after: {said}"
     [(_, exchange)] = here.transcript.exchanges("ada", [subject])
@@ -97,7 +97,7 @@ def describe(here: Bench, told: tuple[str, str], subject: str) -> str:
 
 
 async def forget_half(here: Bench, told: dict[str, str]) -> set[str]:
-    """In every way; returns the facts that are to be gone."""
+    """Forget half of the facts in all possible ways; returns those to be deleted."""
     texts = list(told)
     desk = here.desk
     for text in texts[:8]:
@@ -112,8 +112,8 @@ async def forget_half(here: Bench, told: dict[str, str]) -> set[str]:
 
 
 async def lived(home: Path) -> tuple[set[str], set[str], list[bytes]]:
-    """A session that tells, and one that forgets and waits. What is to be gone, what is to stay,
-    and the vectors of what is to be gone."""
+    """A session that tells, and one that forgets and waits. Returns the texts to be deleted, those
+    to be kept, and the vectors of the deleted texts."""
     talk = Conversation.begin("ada")
     async with bench(home, talk) as here:
         told = {}
@@ -125,7 +125,7 @@ async def lived(home: Path) -> tuple[set[str], set[str], list[bytes]]:
         assert found(home, set(described), []) != []
         await here.strengthened()
     before = vectors_of(home, {*facts()[:20], *facts()[-5:], *derived})
-    assert len(before) == 70, "of two encoders"
+    assert len(before) == 70, "one vector per text and encoder"
     async with bench(home, talk, START.replace(minute=50)) as here:
         gone = await forget_half(here, told)
         assert await here.recalled(facts()[0]) & gone == set()
@@ -135,7 +135,7 @@ async def lived(home: Path) -> tuple[set[str], set[str], list[bytes]]:
     return gone | set(derived) | set(described), set(facts()) - gone, before
 
 
-async def test_of_what_was_forgotten_no_byte_is_left_and_all_else_is_recalled(
+async def test_forgotten_facts_leave_no_byte_and_all_others_are_recalled(
     tmp_path: Path,
 ) -> None:
     gone, staying, vectors = await lived(tmp_path)
@@ -151,7 +151,7 @@ async def test_of_what_was_forgotten_no_byte_is_left_and_all_else_is_recalled(
 
 
 @pytest.mark.parametrize("place", ["file", "log", "row", "vector"])
-def test_a_leak_would_be_seen(tmp_path: Path, place: str) -> None:
+def test_a_leak_would_be_detected(tmp_path: Path, place: str) -> None:
     secret, vector = facts()[0], Random(1).randbytes(1536)
     Transcript.open(tmp_path / "transcript.sqlite3").close()
     with closing(MemoryTable.open(str(tmp_path / "memories"))) as table:

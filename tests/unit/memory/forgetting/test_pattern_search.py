@@ -1,4 +1,4 @@
-"""What is looked for, and in which forms it is found."""
+"""The search for forgotten texts and vectors, and the forms in which they are found."""
 
 import json
 
@@ -21,7 +21,7 @@ def test_a_text_is_found_at_any_offset(code: str, at: int) -> None:
     assert needles.found_in(around) == set()
 
 
-def test_as_json_and_in_pieces() -> None:
+def test_a_text_is_found_as_json_and_in_pieces() -> None:
     needles = SearchPatterns.of(["something else altogether", SECRET])
     for line in (json.dumps({"text": SECRET}), json.dumps([SECRET], ensure_ascii=False)):
         assert needles.found_in(line.encode()) == {1}
@@ -30,14 +30,14 @@ def test_as_json_and_in_pieces() -> None:
     assert needles.found_in(b"nobody knows") == set()
 
 
-def test_only_whole_in_any_case_where_asked() -> None:
+def test_case_is_ignored_only_on_request() -> None:
     assert SearchPatterns.of(["the silver parrot"]).found_in(b"THE SILVER PARROT") == set()
     needles = SearchPatterns.of(["The silver parrot"], any_case=True)
     assert needles.found_in(b"..THE SILVER PARROT..") == {0}
     assert needles.found_in_text(["of tHe sIlver paRRot"]) == {0}
 
 
-def test_what_is_kept_is_no_trace() -> None:
+def test_texts_that_are_kept_are_not_traces() -> None:
     texts = ["Yes, of course.", SECRET, "no"]
     kept = ["Yes, of course.", "She said: nobody but me knows it yet and so on", "oh no"]
     needles = SearchPatterns.of(texts, kept=kept)
@@ -46,7 +46,7 @@ def test_what_is_kept_is_no_trace() -> None:
     assert needles.found_in(SECRET.encode()) == {1}
 
 
-def test_short_texts_are_found_in_text_and_not_by_chance() -> None:
+def test_short_texts_are_found_only_within_text() -> None:
     needles = SearchPatterns.of(["Max"])
     assert needles.found_in(b"a line about Max") == {0}
     assert needles.found_in_text(["my dog Max"]) == {0}
@@ -55,7 +55,7 @@ def test_short_texts_are_found_in_text_and_not_by_chance() -> None:
     assert SearchPatterns.of([f"x{number}" for number in range(200)]).short > 0
 
 
-def test_vectors_are_found_whole_and_torn() -> None:
+def test_vectors_are_found_whole_and_in_fragments() -> None:
     vectors = np.random.default_rng(2).standard_normal((3, 384), dtype=np.float32)
     needles = SearchPatterns.of(["some words to find"], [vector.tobytes() for vector in vectors])
     content = vectors[1].tobytes()
@@ -64,12 +64,12 @@ def test_vectors_are_found_whole_and_torn() -> None:
     assert needles.found_in(np.random.default_rng(3).bytes(100_000)) == set()
 
 
-def test_nothing_to_look_for_finds_nothing() -> None:
+def test_a_search_without_patterns_finds_nothing() -> None:
     empty = SearchPatterns.of(["", "  "], [bytes(1536)])
     assert not empty
     assert empty.found_in(bytes(10_000)) == set()
     assert empty.overlap == 0
 
 
-def test_its_words_are_not_printed() -> None:
+def test_the_repr_of_the_patterns_does_not_show_the_words() -> None:
     assert "parrot" not in repr(SearchPatterns.of([SECRET]))

@@ -1,4 +1,4 @@
-"""kill -9 at any moment of a purge: the next session finishes it before it reads anything."""
+"""If a purge is killed at any moment, the next session finishes it before it reads anything."""
 
 import asyncio
 import random
@@ -42,11 +42,12 @@ Session = Callable[[Path, Say], Coroutine[None, None, None]]
 Look = Callable[[Path, dict[str, str], list[bytes]], Coroutine[None, None, None]]
 
 
-# -- what is killed -----------------------------------------------------------------------------
+# -- killed sessions ----------------------------------------------------------------------------
 
 
 async def tell(here: Bench) -> dict[str, str]:
-    """By text the exchanges; a fact derived of two, a summary, and a neighbour that quotes."""
+    """Tell all texts, and store a fact derived from two of them, a summary, and a neighbour that
+    quotes. Returns the exchanges' ids by text."""
     told = {}
     for going, staying in zip(GOING, STAYING, strict=True):
         told[going], told[staying] = here.tell(going).id, here.tell(staying).id
@@ -64,7 +65,7 @@ async def tell(here: Bench) -> dict[str, str]:
 
 
 async def forget(here: Bench, told: dict[str, str]) -> None:
-    """In two steps, each of which is purged by itself."""
+    """Forget in two requests, each of which is purged separately."""
     await here.forgetting.hide([told[GOING[0]], told[GOING[1]]], ())
     await here.forgetting.hide([told[GOING[2]]], ())
     here.pass_time(GRACE_S)
@@ -82,7 +83,7 @@ async def purge(folder: Path, say: Say) -> None:
 
 
 async def remove(folder: Path, say: Say) -> None:
-    """A session that tells, and has it removed as the command line does, without grace time."""
+    """A session that tells, and deletes without grace time, as the command line does."""
     async with bench(folder) as here:
         told = await tell(here)
         memory, transcript = here.memory, here.transcript
@@ -94,7 +95,7 @@ async def remove(folder: Path, say: Say) -> None:
 
 
 async def start(folder: Path, say: Say) -> None:
-    """The next session, which purges what is due first of all."""
+    """The next session, which first of all purges due requests."""
     say({})
     async with bench(folder, at=LATER):
         say({})
@@ -105,11 +106,12 @@ def live(session: Session, folder: Path, say: Say) -> None:
     asyncio.run(session(folder, say))
 
 
-# -- killing it ---------------------------------------------------------------------------------
+# -- killing ------------------------------------------------------------------------------------
 
 
 def killed(session: Session, folder: Path, after_s: float) -> tuple[dict[str, str], float | None]:
-    """What was told, and after how many seconds it was done, if it was before it was killed."""
+    """Kill the session after `after_s`. Returns the exchanges' ids, and the seconds that its work
+    took if it was done before."""
     with child(live, session, folder) as dying:
         told, began = dying.hear(), time.monotonic()
         lasted = time.monotonic() - began if dying.hears(after_s) else None
@@ -120,12 +122,13 @@ def killed(session: Session, folder: Path, after_s: float) -> tuple[dict[str, st
 
 @dataclass
 class Lasting:
-    """Seconds of what is not interrupted; those of busy moments count less and less."""
+    """Measures how long the work takes if it is not interrupted, as a running average."""
 
     seconds: float | None = None
 
     def kill(self, session: Session, folder: Path, part: float) -> tuple[dict[str, str], bool]:
-        """At this part of it; says whether it was not done by then."""
+        """Kill the session at this part of the work. Returns the exchanges' ids, and whether the
+        work was interrupted."""
         after_s = LEISURE_S if self.seconds is None else part * self.seconds
         told, lasted = killed(session, folder, after_s)
         if lasted is not None:
@@ -134,7 +137,7 @@ class Lasting:
 
 
 async def vectors_told(folder: Path) -> list[bytes]:
-    """Of what is to be forgotten."""
+    """The vectors of the texts that are to be forgotten."""
     async with bench(folder) as here:
         await tell(here)
     vectors = vectors_of(folder, {*GOING, DERIVED})
@@ -143,7 +146,7 @@ async def vectors_told(folder: Path) -> list[bytes]:
 
 
 async def check(folder: Path, told: dict[str, str], vectors: list[bytes]) -> None:
-    """All that was to go is gone, all else is whole."""
+    """Assert that all forgotten texts are deleted and that everything else is complete."""
     async with bench(folder, at=LATER) as here:
         assert here.forgetting.hidden == ()
         assert here.transcript.hidden("ada") == []
@@ -157,7 +160,7 @@ async def check(folder: Path, told: dict[str, str], vectors: list[bytes]) -> Non
         assert verified.found == ()
         assert not here.memory.table.forgotten.unfinished
         assert (verified.pages.free, verified.unknown) == (0, ())
-        # Each with its answer, and each with its vector.
+        # Each remaining text has its answer, and each memory its vector.
         assert len(here.memory.index) == 2 * len(STAYING)
         assert here.memory.index.without_vectors(1) == ([], [])
     assert kept(folder) == (set(STAYING), set(STAYING))
@@ -166,9 +169,9 @@ async def check(folder: Path, told: dict[str, str], vectors: list[bytes]) -> Non
 
 
 async def check_removed(folder: Path, told: dict[str, str], vectors: list[bytes]) -> None:
-    """Nothing has happened yet, or all of it."""
+    """Assert that either nothing or everything was deleted."""
     async with bench(folder, at=LATER):
-        """It finishes what was begun."""
+        """This start finishes a deletion that was begun."""
     said, remembered = kept(folder)
     if said == {*GOING, *STAYING}:
         assert {*GOING, DERIVED, *STAYING} >= remembered >= said
@@ -177,8 +180,8 @@ async def check_removed(folder: Path, told: dict[str, str], vectors: list[bytes]
 
 
 def campaign(folder: Path, kills: int, session: Session, look: Look) -> None:
-    """One home each; the moments are spread over the whole purge, and every fourth time the next
-    start is killed too. The first of either is killed when it is done, and says how long it is."""
+    """Kill one session per home, at moments spread over the whole purge; every fourth time, the
+    next start is killed too. The first of each is killed when it is done, to measure its length."""
     chance = random.Random(5)
     purging, starting, in_time = Lasting(), Lasting(), 0
     (folder / "told").mkdir(parents=True)
@@ -192,7 +195,7 @@ def campaign(folder: Path, kills: int, session: Session, look: Look) -> None:
             starting.kill(start, home, chance.random())
         asyncio.run(look(home, told, vectors))
         shutil.rmtree(home)
-    assert in_time >= kills // 2, "most are killed while they purge"
+    assert in_time >= kills // 2, "most sessions must be killed while they purge"
 
 
 @pytest.mark.parametrize(
@@ -205,7 +208,7 @@ def campaign(folder: Path, kills: int, session: Session, look: Look) -> None:
     ],
     ids=["purge", "removal", "purge-long", "removal-long"],
 )
-def test_what_is_killed_is_finished_by_the_next_start_or_was_not_begun(
+def test_the_next_start_finishes_a_killed_deletion_if_it_was_begun(
     tmp_path: Path, kills: int, session: Session, look: Look
 ) -> None:
     campaign(tmp_path / "homes", kills, session, look)

@@ -1,4 +1,4 @@
-"""Recorded conversations are purged of what is forgotten, in whatever state they are."""
+"""Forgotten words are purged from recorded conversations, whatever state the recordings are in."""
 
 import multiprocessing
 import threading
@@ -48,7 +48,7 @@ def recordings(request: pytest.FixtureRequest, home: Home) -> Recordings:
 # -- forgetting ---------------------------------------------------------------------------------
 
 
-def test_a_forgotten_turn_leaves_and_its_words_leave_what_quotes_them(
+def test_a_forgotten_turn_and_all_quotes_of_its_words_are_removed(
     recordings: Recordings,
 ) -> None:
     path = recordings.begin("talk")
@@ -98,7 +98,9 @@ def test_a_forgotten_turn_leaves_and_its_words_leave_what_quotes_them(
     assert searched.found == ()
 
 
-def test_an_answer_in_pieces_that_repeats_it_goes(recordings: Recordings) -> None:
+def test_an_answer_in_pieces_that_repeats_forgotten_words_is_removed(
+    recordings: Recordings,
+) -> None:
     path = recordings.begin("talk")
     recordings.append(path, rows(turn(5, "What did I say?", f"You said: {SECRET}", "e5")))
     assert recordings.purge(gone([SECRET], memories=["m"])) == 1
@@ -108,7 +110,7 @@ def test_an_answer_in_pieces_that_repeats_it_goes(recordings: Recordings) -> Non
     assert "What did I say?" in left
 
 
-def test_of_a_turn_whose_end_was_not_recorded_the_conversation_tells(
+def test_a_turn_without_a_recorded_end_is_identified_by_its_conversation(
     recordings: Recordings,
 ) -> None:
     path, other = recordings.begin("talk"), recordings.begin("another")
@@ -120,13 +122,15 @@ def test_of_a_turn_whose_end_was_not_recorded_the_conversation_tells(
     assert len(recordings.read(other).rows) == 2
 
 
-def test_a_number_that_was_given_twice_is_told_by_its_exchange(recordings: Recordings) -> None:
+def test_turns_with_the_same_number_are_distinguished_by_their_exchange(
+    recordings: Recordings,
+) -> None:
     path = recordings.begin("talk")
     recordings.append(path, rows(turn(7, OTHER, NICE, "another")))
     assert recordings.purge(gone(["unlike"], ["e7"], turns={"talk": frozenset({7})})) == 0
 
 
-def test_what_is_left_of_a_cut_line_goes_too(home: Home) -> None:
+def test_the_rest_of_a_truncated_line_is_removed_too(home: Home) -> None:
     recordings = Recordings(home.recordings)
     path = recordings.begin("talk")
     recordings.append(path, rows([TurnHeard(1, OTHER), TurnHeard(2, SECRET)]))
@@ -137,7 +141,7 @@ def test_what_is_left_of_a_cut_line_goes_too(home: Home) -> None:
     assert len(recordings.read(path).rows) == 1
 
 
-def test_what_is_no_recording_and_what_no_key_opens_is_left_alone(home: Home) -> None:
+def test_other_files_and_recordings_with_another_key_are_not_changed(home: Home) -> None:
     strange = home.recordings / "strange.jsonl"
     foreign = Recordings(home.recordings, MasterKey.new()).begin("talk")
     strange.write_text(SECRET)
@@ -148,7 +152,9 @@ def test_what_is_no_recording_and_what_no_key_opens_is_left_alone(home: Home) ->
     assert (strange.read_text(), foreign.read_bytes()) == (SECRET, before)
 
 
-def test_one_that_is_written_elsewhere_is_purged_while_it_is(home: Home, tmp_path: Path) -> None:
+def test_a_recording_outside_the_home_is_purged_only_while_it_is_being_written(
+    home: Home, tmp_path: Path
+) -> None:
     recordings = Recordings(home.recordings)
     path = recordings.begin("talk", tmp_path / "elsewhere.jsonl")
     recordings.append(path, rows([TurnHeard(1, SECRET)]))
@@ -159,7 +165,7 @@ def test_one_that_is_written_elsewhere_is_purged_while_it_is(home: Home, tmp_pat
     assert recordings.purge(gone([SECRET])) == 0
 
 
-def test_what_is_being_written_is_purged_and_goes_on(recordings: Recordings) -> None:
+def test_a_recording_in_progress_is_purged_and_continues(recordings: Recordings) -> None:
     path = recordings.begin("talk")
     stop = threading.Event()
     written: list[int] = []
@@ -186,7 +192,8 @@ def test_what_is_being_written_is_purged_and_goes_on(recordings: Recordings) -> 
 
 
 def _recorded(transcript: Transcript) -> tuple[Path, str]:
-    """A conversation of two turns, kept and recorded; the id of the first exchange."""
+    """Store and record a conversation of two turns. Returns the recording, and the id of the first
+    exchange."""
     talk = Conversation.begin("me")
     recordings = transcript.recordings
     path = recordings.begin(talk.id)
@@ -205,7 +212,7 @@ def _recorded(transcript: Transcript) -> tuple[Path, str]:
 @pytest.mark.parametrize(
     ("mode", "remembers"), [("off", True), ("passphrase", True), ("off", False)]
 )
-def test_a_purge_reaches_recordings_and_its_receipt_says_so(
+def test_a_purge_includes_recordings_and_its_receipt_says_so(
     home: Home, mode: str, remembers: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("assistant.encryption.keys.ARGON2", homes.CHEAP_ARGON2)
@@ -245,8 +252,8 @@ def _purge_until_killed(folder: Path, begun: "multiprocessing.synchronize.Event"
     recordings.purge(going)
 
 
-def test_a_purge_that_is_killed_leaves_the_old_or_the_new_file(home: Home) -> None:
-    """And the next one finishes it."""
+def test_a_killed_purge_leaves_either_the_old_or_the_new_file(home: Home) -> None:
+    """The next purge finishes it."""
     events = rows([TurnHeard(n, SECRET if n % 2 else OTHER) for n in range(400)])
     recordings = Recordings(home.recordings)
     context = multiprocessing.get_context("fork")
@@ -268,7 +275,7 @@ def test_a_purge_that_is_killed_leaves_the_old_or_the_new_file(home: Home) -> No
         path.unlink()
 
 
-def test_a_conversion_takes_recordings_along(home: Home) -> None:
+def test_a_conversion_includes_recordings(home: Home) -> None:
     vault = open_vault(home, Settings())
     homes.talk_in(home, vault)
     vault.close()

@@ -1,4 +1,4 @@
-"""How long the transcript is kept, and what becomes of the memories."""
+"""How long exchanges stay in the transcript, and that their memories are kept."""
 
 import asyncio
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def transcript(tmp_path: Path) -> Iterator[Transcript]:
 
 
 def talked(transcript: Transcript, words: str, *ages: float, user: str = "me") -> Conversation:
-    """A conversation with an exchange so many days ago, each."""
+    """A conversation with one exchange for each age, in days."""
     talk = Conversation.begin(user)
     for turn, age in enumerate(ages, start=1):
         at = NOW - age * DAY
@@ -46,7 +46,7 @@ def left(transcript: Transcript, user: str = "me") -> list[str]:
     return [exchange.user_text for _, exchange in found]
 
 
-async def test_old_conversations_leave_the_file_as_a_whole(
+async def test_old_conversations_are_deleted_only_as_a_whole(
     tmp_path: Path, transcript: Transcript
 ) -> None:
     old = talked(transcript, "zebra", *(40 + day for day in range(5)))
@@ -71,7 +71,7 @@ async def test_old_conversations_leave_the_file_as_a_whole(
         assert b"zebra" not in file.read_bytes()
 
 
-async def test_memories_stay_and_a_rebuild_keeps_them(
+async def test_memories_of_deleted_conversations_stay_even_after_a_rebuild(
     tmp_path: Path, transcript: Transcript
 ) -> None:
     talked(transcript, "My parrot is called Pip.", 40, user="ada")
@@ -86,14 +86,14 @@ async def test_memories_stay_and_a_rebuild_keeps_them(
         assert memory.table.count("ada") == 2
 
 
-async def test_nothing_goes_while_a_memory_may_still_be_made_of_it(
+async def test_no_exchange_is_deleted_while_memories_may_still_be_created_from_it(
     transcript: Transcript, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     talked(transcript, "zebra", 40)
     asked: list[float] = []
 
     class EnoughError(Exception):
-        """Ends what runs for ever."""
+        """Ends the endless loop."""
 
     async def sleep(seconds: float) -> None:
         asked.append(seconds)

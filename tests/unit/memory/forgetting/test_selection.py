@@ -1,4 +1,4 @@
-"""What requests to forget mean: topics, spans, everything, memories by name."""
+"""What requests to forget select: by topic, by time span, everything, or memories by id."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -85,12 +85,12 @@ def test_a_topic_needs_all_of_its_words(topic: str, gone: str) -> None:
 
 
 @pytest.mark.parametrize("topic", ["Ann", "cats", "him", ""])
-def test_nothing_is_about_what_nobody_named(topic: str) -> None:
+def test_a_topic_that_nobody_mentioned_selects_nothing(topic: str) -> None:
     exchanges, memories = stored()
     assert about(topic, memories, exchanges, [], LEXICON) is None
 
 
-def test_about_a_topic_takes_what_the_assistant_said_of_it_elsewhere_by_name() -> None:
+def test_a_topic_includes_the_assistants_later_mentions_of_its_names() -> None:
     exchanges = earlier(
         {
             "t1": ("My dog is called Max and he loves to play fetch.", "Nice."),
@@ -101,10 +101,10 @@ def test_about_a_topic_takes_what_the_assistant_said_of_it_elsewhere_by_name() -
     )
     plan = some(about("my dog", remembered(exchanges), exchanges, (), LEXICON))
     assert set(plan.exchanges) == {"t1", "t2"}
-    assert plan.count == 1, "one thing was told"
+    assert plan.count == 1, "only one thing was told"
 
 
-def test_about_a_topic_is_newest_first_and_questions_are_not_counted() -> None:
+def test_exchanges_about_a_topic_are_newest_first_and_questions_are_not_counted() -> None:
     exchanges, memories = stored()
     plan = some(about("my dog", memories, exchanges, [], LEXICON))
     assert plan.exchanges == ("o6", "o4", "o1")
@@ -112,14 +112,14 @@ def test_about_a_topic_is_newest_first_and_questions_are_not_counted() -> None:
     assert (plan.count, plan.needs_confirmation) == (2, True)
 
 
-def test_what_is_very_like_a_topic_goes_too_and_what_is_a_little_like_it_stays() -> None:
+def test_only_memories_very_similar_to_a_topic_are_selected_by_meaning() -> None:
     exchanges, memories = stored()
     like = [found(memories["o1-user"], LIKE), found(memories["o2-user"], LIKE - 0.01)]
     plan = some(about("my pets", memories, exchanges, like, LEXICON))
     assert (plan.exchanges, plan.count, plan.needs_confirmation) == (("o1",), 1, False)
 
 
-def test_derived_memories_go_with_what_they_rest_on() -> None:
+def test_derived_memories_are_forgotten_with_their_sources() -> None:
     alone = note("f1", "The user has a dog.", "o1")
     both = note("f2", "The user has a beagle and a sister.", "o1", "o5")
     by_hand = note("f3", "The beagle needs pills.", ADDED_BY_USER)
@@ -132,10 +132,10 @@ def test_derived_memories_go_with_what_they_rest_on() -> None:
     assert {"f1", "f2", "f3"} <= set(beagle.memories)
 
 
-# -- that: more than the cases of `test_answer_origins` ----------------------------------------
+# -- "forget that": more than in `test_answer_origins` -----------------------------------------
 
 
-def test_of_a_summarys_many_sources_those_go_that_say_it() -> None:
+def test_only_the_sources_of_a_summary_that_contain_the_answer_are_selected() -> None:
     summary = note("s1", "Max, weddings, balconies.", *OLD, kind=MemoryKind.SUMMARY)
     _, memories = stored(summary)
     turns = turned([("What's my dog called?", "Max.", "s1")], memories)
@@ -144,7 +144,7 @@ def test_of_a_summarys_many_sources_those_go_that_say_it() -> None:
     assert "s1" in plan.memories
 
 
-def test_all_tellings_go() -> None:
+def test_all_repetitions_of_a_statement_are_selected() -> None:
     _, memories = stored()
     again = earlier({"o9": ("My dog is called Max.", "I know.")})
     merged = replace(memories["o1-user"], sources=("o1", "o9"), refreshed=NOW)
@@ -160,7 +160,7 @@ def test_all_tellings_go() -> None:
     assert merged.id in repeated.memories
 
 
-def test_a_note_by_hand_goes_with_the_question_alone() -> None:
+def test_a_hand_written_memory_is_selected_with_only_the_question_about_it() -> None:
     by_hand = note("n1", "The wifi password is hunter seven.", ADDED_BY_USER)
     memories = {by_hand.id: by_hand}
     turns = turned([("What's my wifi password?", "It's hunter seven.", "n1")], memories)
@@ -169,16 +169,16 @@ def test_a_note_by_hand_goes_with_the_question_alone() -> None:
     assert [each.text for each in plan.items] == [by_hand.text]
 
 
-def test_a_long_conversation_of_one_question_is_followed_back_once() -> None:
+def test_a_question_repeated_in_a_long_conversation_is_traced_back_only_once() -> None:
     _, memories = stored()
     turns = turned([("How old is my dog?", "Seven.", "o1 o4")] * 40, memories)
     assert "t40" in some(that(turns, memories, LEXICON)).exchanges
 
 
-# -- spans, everything, by name ------------------------------------------------------------------
+# -- spans, everything, by id --------------------------------------------------------------------
 
 
-def test_nothing_said_is_nothing_to_forget() -> None:
+def test_without_exchanges_no_request_selects_anything() -> None:
     assert that([], {}, LEXICON) is None
     assert since([], NOW, 10, {}) is None
     assert all_of([], {}) is None
@@ -186,7 +186,7 @@ def test_nothing_said_is_nothing_to_forget() -> None:
     assert named([], {}) is None
 
 
-def test_a_span_goes_over_conversations_and_takes_what_was_written_down() -> None:
+def test_a_span_covers_all_conversations_and_hand_written_memories() -> None:
     recently = note("n1", "Tea, never coffee.", ADDED_BY_USER, at=-3)
     older = note("n2", "No sugar.", ADDED_BY_USER, at=-30)
     exchanges, memories = stored(recently, older)
@@ -202,10 +202,10 @@ def test_a_span_goes_over_conversations_and_takes_what_was_written_down() -> Non
     assert "n2" not in plan.memories
     assert plan.count == 4
     last = some(since([*exchanges, *recent], now, 1, memories))
-    assert last.exchanges == ("t2",)  # it ended within
+    assert last.exchanges == ("t2",)  # this exchange ended within the span
 
 
-def test_everything_is_asked_whatever_it_is() -> None:
+def test_forgetting_everything_always_needs_confirmation() -> None:
     one = remembered(earlier({"o1": OLD["o1"]}))
     by_hand = note("n1", "Tea.", ADDED_BY_USER)
     little = some(everything(["o1"], one))
@@ -215,8 +215,9 @@ def test_everything_is_asked_whatever_it_is() -> None:
     assert set(more.memories) == {*one, "n1"}
 
 
-def test_named_memories_count_by_their_exchanges() -> None:
-    """Both turns of an exchange are one thing; what a derived one rests on counts where it goes."""
+def test_memories_selected_by_id_are_counted_by_their_exchanges() -> None:
+    """The question and answer of an exchange count as one thing. The sources of a derived memory
+    count only if they are selected too."""
     derived = note("f1", "The user has a beagle and a sister.", "o1", "o5")
     _, memories = stored(derived)
     turns = some(named([memories["o1-user"], memories["o1-assistant"]], memories))
