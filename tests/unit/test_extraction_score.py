@@ -332,7 +332,7 @@ def test_both_parts_are_composed_alike() -> None:
         assert abs(a - b) <= 0.25 * (a + b), type_
 
 
-def test_no_sentence_is_in_another_set() -> None:
+def test_no_utterance_is_in_another_evaluation_set() -> None:
     ours = {fold(r.said) for r in ROWS}
     for path in DATA.parent.glob("*.jsonl"):
         if path != DATA:

@@ -129,7 +129,7 @@ def test_remarks_and_ignored_speech_are_shown_as_lines() -> None:
     assert len(folded(OFF, ON).entries) == 2
 
 
-def test_the_newest_trouble_stays_until_it_is_dismissed() -> None:
+def test_the_newest_problem_is_shown_until_it_is_dismissed() -> None:
     state = folded(
         Notice("first", Severity.WARNING), Notice("then", Severity.ERROR), Notice("by the way")
     )

@@ -1,4 +1,4 @@
-"""`assistant encryption`: encrypts or decrypts your data, changes the passphrase, recovers a lost key."""
+"""`assistant encryption`: encrypts or decrypts data, sets a new passphrase, recovers a key."""
 
 import argparse
 import sys

@@ -68,7 +68,7 @@ def ranges(hub: Hub) -> list[str | None]:
 
 
 @pytest.mark.parametrize("declared", [True, False])
-def test_a_lost_connection_is_resumed_where_it_broke(
+def test_a_download_is_resumed_where_its_connection_broke(
     hub: Hub, tmp_path: Path, declared: bool
 ) -> None:
     hub.declare_length = declared

@@ -105,7 +105,7 @@ def test_text_is_prepared_for_reading_aloud(text: str, spoken: str) -> None:
     assert read_aloud(text) == spoken
 
 
-def test_other_languages_keep_their_symbols_for_the_voice() -> None:
+def test_symbols_in_other_languages_are_left_to_the_voice() -> None:
     assert read_aloud("Das kostet **5 €** & 3 % 😊.", "de") == "Das kostet 5 € & 3 %."
     assert read_aloud("你好。**我很好**！", "zh") == "你好。 我很好！"
 

@@ -116,7 +116,7 @@ async def check_echo(context: CheckContext) -> Finding:
 
 
 def judge_echo(room: float, back: float, left: float) -> Finding:
-    """Judge by levels in dBFS: the room's, the microphone's during the noise, and the canceller's."""
+    """Judge by levels in dBFS: the room's, the microphone's during the noise, the canceller's."""
     figures = {
         "room_dbfs": round(room, 1),
         "echo_dbfs": round(back, 1),

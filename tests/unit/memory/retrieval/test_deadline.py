@@ -197,7 +197,7 @@ def runs_out(after: int) -> Callable[[], float]:
         ("meaning", None, (False, True)),
     ],
 )
-def test_past_its_limit_a_search_uses_what_it_has(
+def test_a_search_past_its_limit_uses_the_results_it_has(
     index: UserIndex, last: str, expected: list[str] | None, state: tuple[bool, bool]
 ) -> None:
     """`last` is the last step completed in time; the last row is near only in meaning."""

@@ -110,7 +110,7 @@ async def test_at_the_deadline_the_vector_of_the_newest_words_is_used(
     assert asked.question.words == "slow where is my bike now"
 
 
-async def test_without_a_vector_the_words_alone_decide(asking: QuestionEncoder) -> None:
+async def test_without_a_vector_only_the_words_decide(asking: QuestionEncoder) -> None:
     asked = await asking.ask("slow where is my bike", time.monotonic())
     assert asked.late
     assert asked.vector is None

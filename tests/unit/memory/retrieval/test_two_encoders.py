@@ -275,7 +275,7 @@ async def test_idle_work_encodes_memories_and_deletes_the_vectors_of_an_unused_e
         assert await meaning(memory, "number 7", "Fact number 7.") > 0
 
 
-def test_forgetting_reaches_both_encoders() -> None:
+def test_forgotten_texts_are_removed_from_both_encoders() -> None:
     stronger = QueryEncoder(OtherHashing())
     encoder = QueryEncoder(HashingEncoder(), stronger=stronger)
     stronger.load()

@@ -236,7 +236,7 @@ def test_hidden_exchanges_are_not_processed(transcript: Transcript, queue: JobQu
     assert drained(queue) == [ids[1], ids[0]]
 
 
-def test_the_queue_holds_no_words_and_is_encrypted_with_the_rest(tmp_path: Path) -> None:
+def test_the_queue_holds_no_words_and_is_encrypted_with_the_transcript(tmp_path: Path) -> None:
     path = tmp_path / "sealed" / "transcript.sqlite3"
     path.parent.mkdir()
     with closing(Transcript.open(path, MasterKey.new())) as transcript:

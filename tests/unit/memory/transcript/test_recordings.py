@@ -94,7 +94,9 @@ def test_only_the_last_line_is_lost_if_it_is_cut_off(recordings: Recordings) -> 
         ),
     ],
 )
-def test_other_files_are_refused(home: Home, content: bytes, sentence: str) -> None:
+def test_files_that_are_not_recordings_are_refused(
+    home: Home, content: bytes, sentence: str
+) -> None:
     path = home.root / "x.jsonl"
     path.write_bytes(content)
     with pytest.raises(StoreError, match=sentence):
