@@ -1,4 +1,4 @@
-"""The benchmark of forgetting runs, and what it forgets is gone."""
+"""The forgetting benchmark can be run, and the memories that it forgets are gone."""
 
 import json
 
@@ -7,7 +7,7 @@ import pytest
 from scripts import bench_forget
 
 
-def test_bench_forget(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_benchmark_forgets_and_hides_memories(capsys: pytest.CaptureFixture[str]) -> None:
     small = ["--rows", "300", "--dimensions", "16", "--forget", "1", "20", "--hide", "3"]
     assert bench_forget.main([*small, "--json"]) == 0
     found = json.loads(capsys.readouterr().out.splitlines()[-1])

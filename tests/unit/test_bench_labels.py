@@ -1,4 +1,4 @@
-"""Where the speech of a recording ends, and which recordings are taken."""
+"""Where the speech in a recording ends, and which recordings are used."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ def noise(seconds: float, dbfs: float, seed: int = 0) -> Samples:
 
 
 def recording(speech: Samples, before_s: float, after_s: float, floor_dbfs: float) -> Samples:
-    """`speech` within a noise that goes on all the time."""
+    """`speech` within continuous noise."""
     sound = noise(before_s + len(speech) / RATE + after_s, floor_dbfs).astype(np.int32)
     start = int(before_s * RATE)
     sound[start : start + len(speech)] += speech
@@ -29,7 +29,7 @@ def recording(speech: Samples, before_s: float, after_s: float, floor_dbfs: floa
 
 
 def spoken(seconds: float = 2.0, level: float = 0.06) -> Samples:
-    """Ends in a syllable, not in one of the pauses."""
+    """Speech that ends in a syllable, not in a pause."""
     speech = voice(seconds + 1.0, seed=4, level=level)
     loud = np.flatnonzero(np.abs(speech[: int(seconds * RATE)]) > 600)
     return speech[: loud[-1]]
@@ -62,7 +62,7 @@ def test_a_click_after_the_end_is_not_speech() -> None:
     assert end_of_speech(clicked) == pytest.approx(end_of_speech(sound), abs=0.02)
 
 
-def test_the_last_of_several_phrases_counts() -> None:
+def test_speech_ends_with_the_last_of_several_phrases() -> None:
     speech = spoken()
     pause = np.zeros(RATE, np.int16)
     sound = recording(np.concatenate([speech, pause, speech]), 0.2, 0.8, -70.0)
@@ -80,7 +80,7 @@ def write(folder: Path, name: str, sound: Samples) -> None:
     soundfile.write(folder / name, sound, RATE)
 
 
-def test_a_manifest_says_what_is_known(tmp_path: Path) -> None:
+def test_clips_have_the_labels_of_the_manifest(tmp_path: Path) -> None:
     sound = recording(spoken(), 0.2, 1.0, -70.0)
     rows: list[dict[str, Any]] = [
         {"file": "a.flac", "kind": "speech", "text": "ONE <cutoff> TWO [laughter]"},
@@ -102,7 +102,7 @@ def test_a_manifest_says_what_is_known(tmp_path: Path) -> None:
     assert tagged.speech_end_s == end_of_speech(sound)
 
 
-def test_without_a_manifest_every_recording_is_taken(tmp_path: Path) -> None:
+def test_without_a_manifest_every_recording_is_used(tmp_path: Path) -> None:
     for name in ("one.wav", "two.flac"):
         write(tmp_path, name, recording(spoken(), 0.2, 0.5, -70.0))
     (tmp_path / "notes.txt").write_text("not a recording")
@@ -110,17 +110,17 @@ def test_without_a_manifest_every_recording_is_taken(tmp_path: Path) -> None:
     assert [clip.name for clip in read_clips(tmp_path)] == ["one.wav", "two.flac"]
 
 
-@pytest.mark.parametrize("made", [True, False])
-def test_a_folder_without_recordings_is_told(tmp_path: Path, *, made: bool) -> None:
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_folder_without_recordings_is_reported(tmp_path: Path, *, exists: bool) -> None:
     folder = tmp_path / "clips"
-    if made:
+    if exists:
         folder.mkdir()
 
     with pytest.raises(FileNotFoundError, match="no recordings"):
         read_clips(folder)
 
 
-def test_a_limited_choice_keeps_unfinished_phrases_and_is_the_same_for_a_seed() -> None:
+def test_a_limited_choice_keeps_unfinished_phrases_and_is_the_same_for_the_same_seed() -> None:
     def clip(number: int) -> Clip:
         return Clip(f"{number}", np.zeros(1, np.int16), 0.0, None, finished=number >= 5)
 
@@ -133,7 +133,7 @@ def test_a_limited_choice_keeps_unfinished_phrases_and_is_the_same_for_a_seed() 
     assert {each.name for each in choose(clips, None, seed=3)} == {each.name for each in clips}
 
 
-def test_spoken_commands_are_left_out_by_what_was_said() -> None:
+def test_spoken_commands_are_excluded_by_their_transcripts() -> None:
     clips = [
         Clip(name, np.zeros(1, np.int16), 0.0, text, finished=True)
         for name, text in (("a", "STOP"), ("b", "START"), ("c", None), ("d", "stop by the shop"))

@@ -1,4 +1,4 @@
-"""What models made of benchmark turns: kept, read, and switched on and off."""
+"""Texts that models derive from benchmark turns are cached, read back and compared by kind."""
 
 import json
 from datetime import UTC, datetime
@@ -38,7 +38,7 @@ def asked() -> list[Call | None]:
 
 
 def filled(file: Path) -> Cache:
-    """With all but the last turn."""
+    """A cache with the model's answers for all turns but the last."""
     cache = Cache(file)
     answers = {0: row("Ann was on water."), 2: row("Ann saw wading birds."), 3: row("Ouch.")}
     for at, answer in answers.items():
@@ -48,7 +48,7 @@ def filled(file: Path) -> Cache:
     return cache
 
 
-def test_each_turn_that_tells_something_is_asked_about_in_its_conversation() -> None:
+def test_the_model_is_asked_about_each_informative_turn_with_its_context() -> None:
     made = asked()
     assert [call is not None for call in made] == [True, False, True, True, True]
     assert made[0] is not None
@@ -58,7 +58,7 @@ def test_each_turn_that_tells_something_is_asked_about_in_its_conversation() -> 
     assert [line.text for line in made[2].said] == list(SAID[:3])
 
 
-def test_it_goes_on_where_it_was_killed(tmp_path: Path) -> None:
+def test_a_killed_run_resumes_where_it_stopped(tmp_path: Path) -> None:
     file = tmp_path / "cache.jsonl"
     filled(file)
     with file.open("a") as opened:
@@ -81,7 +81,7 @@ def test_it_goes_on_where_it_was_killed(tmp_path: Path) -> None:
     assert again.models() == [MODEL]
 
 
-def test_rubbish_is_counted(tmp_path: Path) -> None:
+def test_unusable_answers_are_counted(tmp_path: Path) -> None:
     cache, cost, call = Cache(tmp_path / "c"), Cost(), asked()[0]
     assert call is not None
     cache.keep(MODEL, call, row("x") | {"answer": '{"about": "cut'})
@@ -90,7 +90,7 @@ def test_rubbish_is_counted(tmp_path: Path) -> None:
     assert (made[0].about, cost.failed) == ("", 1)
 
 
-def test_of_a_narrowed_pool_only_whole_questions_stay() -> None:
+def test_a_narrowed_pool_keeps_only_questions_with_all_their_answers() -> None:
     small = narrowed(POOL, [1, 2, 4])
     assert [turn.id for turn in small.turns] == ["D1:1", "D1:2", "D1:4"]
     assert [(each.text, each.gold) for each in small.questions] == [("wading birds", (1,))]
@@ -100,13 +100,13 @@ def test_of_a_narrowed_pool_only_whole_questions_stay() -> None:
     ("count", "questions", "rows"),
     [(1, None, [2]), (3, None, [0, 2, 4]), (99, 5, [0, 1, 2, 3, 4]), (3, 1, [1, 2, 3])],
 )
-def test_answers_first_then_the_turns_around_them(
+def test_answers_are_selected_first_and_then_the_turns_around_them(
     count: int, questions: int | None, rows: list[int]
 ) -> None:
     assert near(POOL, count, questions) == rows
 
 
-def test_each_part_is_switched_on_alone_over_the_same_questions(tmp_path: Path) -> None:
+def test_each_kind_of_text_is_evaluated_separately_on_the_same_questions(tmp_path: Path) -> None:
     encoder = HashingEncoder()
     encoders, cost = Encoders(encoder.encode, encoder.encode), Cost()
     every = ablation.enriched([POOL], filled(tmp_path / "c"), MODEL, encoders, cost)

@@ -1,4 +1,4 @@
-"""What the benchmark of the memory fills in, compares with and says when that is missing."""
+"""The memory benchmark: the store it fills, and the systems it compares with, even if one ends."""
 
 import json
 import sys
@@ -22,33 +22,33 @@ for line in sys.stdin:
     request = json.loads(line)
     if "fill" in request:
         rows = [json.loads(each) for each in open(request["fill"]["rows"], encoding="utf-8")]
-        told = {"rows": len(rows), "add_ms": [1.0, 3.0], "fill_s": 0.5}
+        reply = {"rows": len(rows), "add_ms": [1.0, 3.0], "fill_s": 0.5}
     elif request["search"]["text"] == "die":
         sys.exit("I died")
     else:
-        told = {"keys": [rows.index(request["search"]["text"])], "ms": 1.5}
-    print(json.dumps(told), flush=True)
+        reply = {"keys": [rows.index(request["search"]["text"])], "ms": 1.5}
+    print(json.dumps(reply), flush=True)
 """
 
 
 @pytest.fixture
 def filled(tmp_path: Path) -> Filled:
     (tmp_path / "beside").mkdir()
-    return fill(tmp_path / "kept", tmp_path / "beside", 48, QueryEncoder(HashingEncoder()))
+    return fill(tmp_path / "stored", tmp_path / "beside", 48, QueryEncoder(HashingEncoder()))
 
 
-def test_facts_are_where_they_are_said_to_be(tmp_path: Path, filled: Filled) -> None:
+def test_facts_are_stored_in_the_reported_rows(tmp_path: Path, filled: Filled) -> None:
     texts = [json.loads(line) for line in filled.texts.read_text("utf-8").splitlines()]
     assert len(texts) == len(np.load(filled.vectors)) == 48
     assert len(filled.facts) == 6
-    table = MemoryTable.open(str(tmp_path / "kept"))
+    table = MemoryTable.open(str(tmp_path / "stored"))
     try:
-        kept = table.get(USER, [fact.id for fact in filled.facts])
+        stored = table.get(USER, [fact.id for fact in filled.facts])
     finally:
         table.close()
     for fact in filled.facts:
         assert texts[fact.row] == fact.said
-        assert fact.said in [memory.text for memory in kept]
+        assert fact.said in [memory.text for memory in stored]
 
 
 def test_lancedb_finds_by_words_and_by_meaning(tmp_path: Path, filled: Filled) -> None:
@@ -62,7 +62,7 @@ def test_lancedb_finds_by_words_and_by_meaning(tmp_path: Path, filled: Filled) -
     assert took > 0
 
 
-def test_mem0_is_asked_in_a_process_of_its_own(
+def test_mem0_runs_in_a_process_of_its_own(
     tmp_path: Path, filled: Filled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stand_in = tmp_path / "stand_in.py"
@@ -76,5 +76,5 @@ def test_mem0_is_asked_in_a_process_of_its_own(
             store.search("die", np.zeros(64, np.float32), 1)
 
 
-def test_summary() -> None:
+def test_a_summary_has_three_percentiles_and_the_maximum() -> None:
     assert summary([1.0, 2.0, 9.0]) == {"p50": 2.0, "p95": 8.3, "p99": 8.86, "max": 9.0}

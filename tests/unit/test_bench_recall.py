@@ -15,7 +15,7 @@ KINDS = ("facts", "distractors")
 QUARTILES = (25, 50, 75)
 
 
-def test_metrics_of_a_question() -> None:
+def test_the_metrics_of_a_question_are_computed() -> None:
     found = [4, 9, 1, 0, 2, 7, 3, *range(20, 40)]
     assert of_question(found, [9]) == [1.0, 1.0, 1.0, 0.5, 1.0]
     assert of_question(found, [3, 9]) == [0.5, 1.0, 1.0, 0.5, 1.0]
@@ -23,14 +23,14 @@ def test_metrics_of_a_question() -> None:
     assert of_question([], [1]) == [0.0] * 5
 
 
-def test_means_and_intervals() -> None:
+def test_means_and_intervals_are_computed() -> None:
     values = np.array([[0.0] * 5, [1.0] * 5] * 50)
     assert means(values)["R@5"] == 0.5
     low, high = intervals(values)["R@5"]
     assert 0.35 < low < 0.5 < high < 0.65
 
 
-def test_reciprocal_ranks() -> None:
+def test_rankings_are_fused_by_reciprocal_ranks() -> None:
     fused = reciprocal_ranks([np.array([2, 0, 1]), np.array([2, 1, 0])], 3)
     assert fused.tolist() == [1 / 62 + 1 / 63, 1 / 62 + 1 / 63, 2 / 61]
 
@@ -44,11 +44,11 @@ def test_reciprocal_ranks() -> None:
         ("", None),
     ],
 )
-def test_times_of_sessions(text: str, moment: datetime | None) -> None:
+def test_the_times_of_sessions_are_parsed(text: str, moment: datetime | None) -> None:
     assert session_time(text) == moment
 
 
-def test_conversations_in_locomo_s_format(tmp_path: Path) -> None:
+def test_conversations_in_the_format_of_locomo_are_read(tmp_path: Path) -> None:
     turns = {
         "session_2": [{"dia_id": "D2:1", "speaker": "Ann", "text": "later"}],
         "session_1": [{"dia_id": "D1:1", "speaker": "User", "text": "sooner"}],
@@ -72,7 +72,7 @@ def test_conversations_in_locomo_s_format(tmp_path: Path) -> None:
         read_locomo(file)
 
 
-def test_paraphrases(tmp_path: Path) -> None:
+def test_paraphrases_are_read_in_order_of_time(tmp_path: Path) -> None:
     facts, others = tmp_path / "facts.jsonl", tmp_path / "others.jsonl"
     rows = [
         {"id": "f1", "said": "Max loves fetch", "question": "what does my animal enjoy?", "day": 2},
@@ -87,17 +87,17 @@ def test_paraphrases(tmp_path: Path) -> None:
 
 
 def test_the_paraphrase_set_does_not_give_its_facts_away() -> None:
-    """By length, above all: a rule that prefers long turns must not gain by it."""
+    """Above all not by length: a rule that prefers long turns must have no advantage."""
     pool = read_paraphrases(*(located(f"evaluation/paraphrase_{kind}.jsonl") for kind in KINDS))
     facts = {question.gold[0] for question in pool.questions}
     lengths: tuple[list[int], list[int]] = ([], [])
     for row, turn in enumerate(pool.turns):
         lengths[row in facts].append(len(turn.text.split()))
-    others, told = lengths
-    assert len(told) >= 200
+    others, stated = lengths
+    assert len(stated) >= 200
     assert len(others) >= 5000
-    quartiles = np.percentile(told, QUARTILES) - np.percentile(others, QUARTILES)
+    quartiles = np.percentile(stated, QUARTILES) - np.percentile(others, QUARTILES)
     assert np.abs(quartiles).max() <= 1
-    assert abs(np.mean(told) - np.mean(others)) < 0.5
+    assert abs(np.mean(stated) - np.mean(others)) < 0.5
     apart = [question.category == "none" for question in pool.questions]
     assert np.mean(apart) >= 2 / 3

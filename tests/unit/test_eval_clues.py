@@ -21,7 +21,7 @@ def test_questions_that_name_a_time_are_asked_after_their_answers() -> None:
         assert all(pool.turns[row].id.startswith("t") for q in pool.questions for row in q.gold)
 
 
-def test_an_answer_that_is_linked_shares_no_name_with_its_question() -> None:
+def test_a_linked_answer_shares_no_name_with_its_question() -> None:
     [pool] = read_linked(located("evaluation/linked_questions.jsonl"), DISTRACTORS)
     assert len(pool.questions) == 36
     for question in pool.questions:
@@ -31,7 +31,7 @@ def test_an_answer_that_is_linked_shares_no_name_with_its_question() -> None:
         assert name not in question.text
 
 
-def test_weights_are_taken_away_by_name() -> None:
+def test_weights_are_set_to_zero_by_name() -> None:
     less = ablated("times+dated,linked")
     assert less["ours_without_times+dated"] == Ranking(times=0.0, dated=0.0)
     assert less["ours_without_linked"] == Ranking(linked=0.0)

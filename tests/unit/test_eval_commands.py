@@ -9,10 +9,10 @@ from scripts.eval.commands import Judged, on_utterances, quality
 from scripts.eval_commands import main
 
 HELD_OUT = "e"
-"""Written after the recogniser was frozen for the last time."""
+"""The part of the utterances that was written after the recogniser's last change."""
 
 
-def test_commands_are_told_from_talk() -> None:
+def test_commands_are_distinguished_from_ordinary_talk() -> None:
     found = on_utterances()
 
     assert found["overall"]["commands"] >= 300
@@ -26,7 +26,7 @@ def test_commands_are_told_from_talk() -> None:
     assert set(found["kinds"]) == {kind.value for kind in CommandKind}
 
 
-def test_a_command_taken_for_another_is_wrong_in_both() -> None:
+def test_a_command_mistaken_for_another_lowers_both_precision_and_recall() -> None:
     that, all_ = Command(CommandKind.FORGET_THAT), Command(CommandKind.FORGET_ALL)
     judged = [
         Judged("a", "", that, that),
@@ -42,7 +42,7 @@ def test_a_command_taken_for_another_is_wrong_in_both() -> None:
     assert quality(judged, "forget_all")["precision"] == 0.0
 
 
-def test_a_wrong_name_is_counted() -> None:
+def test_a_wrong_topic_lowers_the_score_of_arguments() -> None:
     dog, cat = (Command(CommandKind.FORGET_ABOUT, about=name) for name in ("my dog", "my cat"))
 
     figures = quality([Judged("a", "", dog, dog), Judged("a", "", dog, cat)])
@@ -50,7 +50,7 @@ def test_a_wrong_name_is_counted() -> None:
     assert (figures["recall"], figures["arguments"]) == (1.0, 0.5)
 
 
-def test_the_last_line_is_one_object(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_last_line_is_one_json_object(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--json"]) == 0
     last = capsys.readouterr().out.splitlines()[-1]
 

@@ -1,4 +1,4 @@
-"""How extraction is measured, and that what the rules find is what was said."""
+"""How extraction is measured, and that the rules find only what was said."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests.support.scripted_model import ScriptedModel
 ROWS = read_rows(located(DATA))
 
 
-async def test_nothing_is_made_up_on_either_part() -> None:
+async def test_the_rules_invent_nothing_on_either_part() -> None:
     predicted, _ = await extracted(ROWS, None)
     result = score(ROWS, predicted)
     for tally in (result.parts["a"], result.parts["b"]):
@@ -23,7 +23,7 @@ async def test_nothing_is_made_up_on_either_part() -> None:
         assert tally.from_assistant == tally.misquoted == 0
 
 
-async def test_a_model_judges_what_the_rules_find_and_is_asked_once(tmp_path: Path) -> None:
+async def test_a_model_judges_each_statement_that_the_rules_find_only_once(tmp_path: Path) -> None:
     cache = tmp_path / "answers.jsonl"
     rows = [row for row in ROWS if row.id in ("e001", "e023")]
     llm = ScriptedModel(['{"worth": "much"}', '{"worth": "no"}', '{"worth": "some"}', "rubbish"])
@@ -37,7 +37,7 @@ async def test_a_model_judges_what_the_rules_find_and_is_asked_once(tmp_path: Pa
     assert wrong(rows, predicted) != []
 
 
-def test_the_command_gives_its_figures(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_its_figures(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--rules", "--part", "a", "--limit", "9", "--json"]) == 0
     figures = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert figures["utterances"] == 9

@@ -1,4 +1,4 @@
-"""The evaluation of answers after a restart: its set, what counts as right, its figures."""
+"""The evaluation of answers after a restart: its set, its rule for right answers, its figures."""
 
 import re
 
@@ -18,14 +18,14 @@ from scripts.eval.memory_qa import Asked, figures, read_facts, right, table, tel
         ("Your sister is Philippa's twin", "philippa"),
     ],
 )
-def test_right(answer: str, accepted: str) -> None:
+def test_a_right_answer_is_accepted(answer: str, accepted: str) -> None:
     assert right(answer, ["something else", accepted])
 
 
 @pytest.mark.parametrize(
     ("answer", "accepted"), [("Martin", "Mart"), ("often", "ten"), ("", "six"), ("16", "6")]
 )
-def test_wrong(answer: str, accepted: str) -> None:
+def test_a_wrong_answer_is_rejected(answer: str, accepted: str) -> None:
     assert not right(answer, [accepted])
 
 
@@ -42,7 +42,7 @@ def test_the_set_has_all_kinds_and_gives_no_answer_away() -> None:
         assert len(fact.said) == (2 if fact.kind == "change" else 1)
 
 
-def test_all_is_told_and_what_holds_now_is_told_last() -> None:
+def test_every_fact_is_stated_and_its_current_version_comes_last() -> None:
     facts = read_facts(30, 2)
     lines = telling(facts, 2)
     assert telling(facts, 2) == lines
@@ -52,7 +52,7 @@ def test_all_is_told_and_what_holds_now_is_told_last() -> None:
         assert places == sorted(places)
 
 
-def test_figures() -> None:
+def test_figures_compare_the_ways_of_remembering() -> None:
     def asked(kind: str, way: str, good: bool) -> Asked:
         return Asked("q", kind, way, "?", "!", right=good, shown=good)
 

@@ -1,4 +1,4 @@
-"""Events as JSON, and back."""
+"""Events are converted to JSON and back."""
 
 import json
 from datetime import UTC, datetime
@@ -56,6 +56,6 @@ def test_every_event_has_a_json_form() -> None:
     "row",
     [{}, {"type": "Unheard"}, {"type": "TurnHeard"}, {"type": "TurnHeard", "turn": "x", "text": 1}],
 )
-def test_what_is_not_an_event_is_refused(row: dict[str, object]) -> None:
+def test_a_row_that_is_not_an_event_is_refused(row: dict[str, object]) -> None:
     with pytest.raises(StoreError, match=r"that this version (knows|can read)"):
         event_json.event_from_json(row)

@@ -1,4 +1,4 @@
-"""Extracted memories are scored by rules, and the labelled utterances keep to their form."""
+"""Extracted memories are scored by rules, and the labelled utterances have the agreed form."""
 
 import json
 import math
@@ -117,7 +117,7 @@ def test_the_opposite_is_wrong() -> None:
     assert (result.found, result.right, result.unsupported) == (0, 0, 0)
 
 
-def test_told_twice_the_second_is_wrong_and_counted_as_repeated() -> None:
+def test_the_second_of_two_equal_facts_is_wrong_and_counted_as_repeated() -> None:
     result = tally(row("rufus is my dog", DOG), "The dog is Rufus.", "The user's dog is Rufus.")
 
     assert (result.found, result.right, result.predicted, result.repeated) == (1, 1, 2, 1)
@@ -131,7 +131,7 @@ def test_two_facts_in_one_sentence_find_one_label() -> None:
     assert (result.covered, result.coverage) == (2, 1.0)
 
 
-def test_as_many_pairs_as_there_can_be() -> None:
+def test_as_many_facts_as_possible_are_paired_with_labels() -> None:
     narrow = Label("fact", "", (("rufus",),))
     wide = Label("fact", "", (("dog",),))
     both, dog = Predicted("fact", "the dog Rufus"), Predicted("fact", "a dog")
@@ -140,13 +140,13 @@ def test_as_many_pairs_as_there_can_be() -> None:
     assert pairs([wide, narrow], [dog, both]) == {0: 0, 1: 1}
 
 
-def test_tomorrow_is_no_date() -> None:
-    told = row("dentist tomorrow", DENTIST)
+def test_tomorrow_does_not_count_as_a_date() -> None:
+    stated = row("dentist tomorrow", DENTIST)
 
-    assert tally(told, "The user sees the dentist tomorrow.").undated == 1
-    assert tally(told, "The user sees the dentist on 10 March 2026.").undated == 0
-    assert tally(told, "The dentist is on 10 March 2026.").found == 1
-    assert tally(told, "The dentist is on 11 March 2026.").unsupported == 1
+    assert tally(stated, "The user sees the dentist tomorrow.").undated == 1
+    assert tally(stated, "The user sees the dentist on 10 March 2026.").undated == 0
+    assert tally(stated, "The dentist is on 10 March 2026.").found == 1
+    assert tally(stated, "The dentist is on 11 March 2026.").unsupported == 1
 
 
 def test_a_word_that_nobody_said_is_unsupported() -> None:
@@ -166,7 +166,7 @@ def test_a_word_that_nobody_said_is_unsupported() -> None:
         ("The user grows leeks.", 0, 0),
     ],
 )
-def test_what_only_the_assistant_said_is_told_apart(
+def test_facts_that_only_the_assistant_stated_are_counted_separately(
     text: str, unsupported: int, from_assistant: int
 ) -> None:
     said = row(
@@ -180,14 +180,14 @@ def test_what_only_the_assistant_said_is_told_apart(
     assert (result.unsupported, result.from_assistant) == (unsupported, from_assistant)
 
 
-def test_what_one_may_find_counts_neither_way() -> None:
+def test_an_optional_fact_counts_neither_for_nor_against_the_score() -> None:
     said = row("i'm vegan, rufus isn't, he's the dog", VEGAN, may=(DOG,))
 
     assert tally(said, "The user is vegan.", "The dog is Rufus.").predicted == 1
     assert tally(said, "The user is vegan.").recall == 1.0
 
 
-def test_a_right_fact_of_the_wrong_type_with_words_of_its_own_and_a_false_quote() -> None:
+def test_a_right_fact_can_be_mistyped_padded_and_misquoted() -> None:
     said = row("my dog's Rufus, good lad", DOG)
     fact = Predicted("event", "The dog Rufus won a prize.", quote="Rufus won")
 
@@ -197,19 +197,19 @@ def test_a_right_fact_of_the_wrong_type_with_words_of_its_own_and_a_false_quote(
 
 
 @pytest.mark.parametrize("quote", ["My dog's Rufus", "MY DOG'S", "", "good lad"])
-def test_a_quote_is_what_was_said_whatever_its_signs(quote: str) -> None:
+def test_a_quote_may_differ_in_case_and_punctuation(quote: str) -> None:
     said = row("hm, my dog's Rufus", DOG, before=(("user", "oh, good lad."),))
 
     assert score([said], {"e1": [Predicted("fact", "the dog Rufus", quote)]}).whole.misquoted == 0
 
 
-def test_what_the_assistant_said_is_no_quote() -> None:
+def test_words_of_the_assistant_do_not_count_as_a_quote() -> None:
     said = row("yes", DOG, before=(("assistant", "Is your dog Rufus?"),))
 
     assert score([said], {"e1": [Predicted("fact", "the dog Rufus", "Rufus")]}).whole.misquoted == 1
 
 
-def test_parts_types_and_kinds_are_counted_apart() -> None:
+def test_parts_types_and_kinds_are_counted_separately() -> None:
     rows = [
         row("my dog's rufus", DOG, id_="e1", part="a"),
         row("i'm vegan", VEGAN, id_="e2", part="b", kind="several"),
@@ -231,7 +231,7 @@ def test_parts_types_and_kinds_are_counted_apart() -> None:
     assert len(table(result)) == 2 + 1 + len(result.parts) + len(result.types)
 
 
-def test_what_was_extracted_from_no_row_is_an_error() -> None:
+def test_an_extraction_from_an_unknown_row_is_an_error() -> None:
     with pytest.raises(ValueError, match="e9"):
         score([row("hello")], {"e9": []})
 
@@ -245,13 +245,13 @@ def test_the_labels_themselves_score_full_marks() -> None:
     assert (result.mistyped, result.misquoted, result.false_alarms) == (0, 0, 0)
 
 
-def test_nothing_extracted_finds_nothing_and_raises_no_alarm() -> None:
+def test_an_empty_extraction_finds_nothing_and_raises_no_false_alarm() -> None:
     result = score(ROWS, {}).whole
 
     assert (result.recall, result.false_alarms) == (0.0, 0)
 
 
-def test_the_utterances_as_they_were_said_are_no_facts_of_those_that_hold_none() -> None:
+def test_repeating_an_utterance_without_facts_is_a_false_alarm() -> None:
     echoed = {r.id: [Predicted("fact", r.said, r.said)] for r in ROWS}
 
     result = score(ROWS, echoed).whole
@@ -263,7 +263,7 @@ def test_the_utterances_as_they_were_said_are_no_facts_of_those_that_hold_none()
 # The file
 
 
-def test_rows_are_of_the_agreed_form() -> None:
+def test_rows_have_the_agreed_form() -> None:
     assert [r.id for r in ROWS] == [f"e{number:03}" for number in range(1, len(ROWS) + 1)]
     assert len({r.said for r in ROWS}) == len(ROWS) >= 200
     for line in DATA.read_text("utf-8").splitlines():
@@ -305,13 +305,13 @@ def test_dates_fit_their_weekdays() -> None:
     days = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
     for r in ROWS:
         for label in r.facts:
-            told = {day for day in days if f"{day} " in label.text}
+            stated = {day for day in days if f"{day} " in label.text}
             dates = [datetime.fromisoformat(w) for w in label.when if len(w) == len("2026-03-14")]
-            if told and dates:
-                assert {f"{date:%A}" for date in dates} & told, label.text
+            if stated and dates:
+                assert {f"{date:%A}" for date in dates} & stated, label.text
 
 
-def test_a_third_holds_none_and_the_rest_one_to_three() -> None:
+def test_a_third_of_the_rows_hold_no_fact_and_the_rest_one_to_three() -> None:
     counts = Counter(len(r.facts) for r in ROWS)
 
     assert counts[0] * 3 >= len(ROWS)
@@ -319,7 +319,7 @@ def test_a_third_holds_none_and_the_rest_one_to_three() -> None:
     assert all(not r.may for r in ROWS if not r.facts)
 
 
-def test_the_parts_are_alike() -> None:
+def test_both_parts_are_composed_alike() -> None:
     parts = {part: [r for r in ROWS if r.part == part] for part in "ab"}
 
     assert sum(map(len, parts.values())) == len(ROWS)
@@ -332,7 +332,7 @@ def test_the_parts_are_alike() -> None:
         assert abs(a - b) <= 0.25 * (a + b), type_
 
 
-def test_no_sentence_is_in_another_set() -> None:
+def test_no_utterance_is_in_another_evaluation_set() -> None:
     ours = {fold(r.said) for r in ROWS}
     for path in DATA.parent.glob("*.jsonl"):
         if path != DATA:

@@ -1,4 +1,4 @@
-"""Façades: what a package's `__init__` names for others is there, and costs nothing before."""
+"""Façades: every name that a package's `__init__` exports exists, and is imported only on use."""
 
 import importlib
 import pkgutil
@@ -38,7 +38,7 @@ def test_a_name_that_is_not_exported_is_an_error() -> None:
         exports("assistant.memory")("Nothing")
 
 
-def test_importing_them_imports_nothing_else() -> None:
+def test_importing_the_facades_imports_nothing_else() -> None:
     code = f"import sys, {', '.join(FACADES)}; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True

@@ -1,4 +1,4 @@
-"""The habits of this house: what linters and type checkers don't look at."""
+"""The rules of this project that linters and type checkers don't check."""
 
 import ast
 import importlib.metadata
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("assistant", "models", "ui", "data")
 LONGEST_FILE = 400
 LONGEST_FUNCTION = 60
-# Classes of one letter, or they would be found here.
+# The character classes of one letter keep these patterns from matching themselves.
 UNFINISHED = re.compile(r"TO[D]O|FIX[M]E|XX[X]\b")
 PUT_ASIDE = re.compile(r"pytest\.(mark\.)?(ski[p]|xfai[l])|importorski[p]|unittest\.ski[p]")
 REGISTRIES = re.compile(r"pyp[i]\.org|pythonhoste[d]|download\.pytorc[h]")
@@ -43,18 +43,18 @@ def python_files() -> list[Path]:
 
 @cache
 def nodes() -> dict[Path, list[ast.AST]]:
-    """Of every Python file, parsed once for all tests."""
+    """The syntax nodes of every Python file, parsed once for all tests."""
     return {path: list(ast.walk(ast.parse(path.read_text("utf-8")))) for path in python_files()}
 
 
 @cache
 def distributions() -> Mapping[str, list[str]]:
-    """What each installed top-level package comes from; reading it takes seconds."""
+    """The distributions that each installed top-level package belongs to; this takes seconds."""
     return importlib.metadata.packages_distributions()
 
 
 def text_files() -> Iterator[tuple[Path, str]]:
-    """All that the project consists of, as git would see it in a clean tree."""
+    """All text files of the project, as git would see them in a clean tree."""
     names = (*PACKAGES, "scripts", "tests", "docs", ".ci", ".github")
     inside = [path for name in names for path in (ROOT / name).rglob("*") if path.is_file()]
     beside = [path for path in ROOT.iterdir() if path.is_file()]
@@ -75,7 +75,7 @@ def places(pattern: re.Pattern[str]) -> list[str]:
     ]
 
 
-def test_there_is_something_to_look_at() -> None:
+def test_there_are_files_to_check() -> None:
     assert len(python_files()) > 30
     assert {"README.md", "pyproject.toml", "run"} <= {path.name for path, _ in text_files()}
 
@@ -111,11 +111,13 @@ def test_no_error_is_swallowed() -> None:
 
 
 @pytest.mark.parametrize("pattern", [UNFINISHED, PUT_ASIDE, REGISTRIES])
-def test_nothing_is_left_undone_put_aside_or_tied_to_a_registry(pattern: re.Pattern[str]) -> None:
+def test_no_file_contains_unfinished_work_a_skipped_test_or_a_registry(
+    pattern: re.Pattern[str],
+) -> None:
     assert places(pattern) == []
 
 
-def test_packages_import_nothing_when_imported_but_what_they_need() -> None:
+def test_importing_the_command_line_imports_no_heavy_library() -> None:
     code = "import json, sys, ui.commands.main; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
@@ -137,7 +139,7 @@ def test_no_other_distribution_claims_our_packages() -> None:
     }
 
 
-def test_constraints_pin_every_dependency_and_name_no_place() -> None:
+def test_constraints_pin_every_dependency_and_name_no_location() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
     names = {re.split(r"[\[<>=;~! ]", entry)[0].lower() for entry in wanted}
@@ -158,8 +160,8 @@ def imported(folder: str) -> set[str]:
     return {name.partition(".")[0] for name in plain | called}
 
 
-def test_what_is_imported_is_declared() -> None:
-    """What comes along with a dependency today may be gone with its next version."""
+def test_every_imported_package_is_a_declared_dependency() -> None:
+    """A package that a dependency brings along today may be missing from its next version."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     declared = {
         re.split(r"[\[<>=;~! ]", entry)[0].lower().replace("_", "-")
@@ -183,7 +185,7 @@ def test_what_is_imported_is_declared() -> None:
 
 
 @pytest.mark.parametrize("package", ["assistant", "models"])
-def test_libraries_are_kept_from_reporting_before_anything_loads_them(package: str) -> None:
+def test_telemetry_is_switched_off_before_any_library_is_loaded(package: str) -> None:
     code = f"import {package}, json, os, sys; print(json.dumps([dict(os.environ), *sys.modules]))"
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -200,7 +202,7 @@ def test_libraries_are_kept_from_reporting_before_anything_loads_them(package: s
     assert not {"onnxruntime", "huggingface_hub"} & set(loaded)
 
 
-def test_programs_load_the_project_before_libraries_that_report() -> None:
+def test_programs_load_the_project_before_libraries_that_send_telemetry() -> None:
     """`assistant` and `models` switch telemetry off; a script must not load onnxruntime earlier."""
     reporting = {"onnxruntime", "piper", "pipecat"}
     early = []

@@ -1,4 +1,4 @@
-"""What a script that measures prints at the end can be read by any JSON reader."""
+"""The last line that a measuring script prints can be read by any JSON reader."""
 
 import json
 import math
@@ -8,12 +8,12 @@ from scripts.common.last_line import last_line
 
 def strict(line: str) -> object:
     def refuse(name: str) -> None:
-        raise ValueError(f"{name} is no JSON")
+        raise ValueError(f"{name} is not JSON")
 
     return json.loads(line, parse_constant=refuse)
 
 
-def test_what_is_no_number_is_null() -> None:
+def test_a_figure_that_is_not_a_finite_number_is_null() -> None:
     found = {"precision": math.nan, "rows": {"100": [1.5, math.inf, "x", None, True]}, "machine": 1}
     assert strict(last_line(found)) == {
         "precision": None,
@@ -22,7 +22,7 @@ def test_what_is_no_number_is_null() -> None:
     }
 
 
-def test_it_says_what_machine_it_is_from() -> None:
+def test_the_last_line_describes_the_machine() -> None:
     line = last_line({"p50": 1.0})
     assert "\n" not in line
     read = strict(line)

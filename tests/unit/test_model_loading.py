@@ -1,4 +1,4 @@
-"""Which engine a name in the settings leads to, and what is said when it leads nowhere."""
+"""The engine that a name in the settings selects, and the error if it selects none."""
 
 import asyncio
 from pathlib import Path
@@ -30,7 +30,7 @@ def empty_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ({"stt": {"model": "piper-en-us-joe-medium"}}, SettingsError, "not a model for the role"),
     ],
 )
-def test_what_leads_nowhere_is_said_in_a_sentence(
+def test_a_name_without_a_usable_model_is_reported_in_one_sentence(
     home: Home, sections: dict[str, object], kind: type[AssistantError], words: str
 ) -> None:
     with pytest.raises(kind, match=words) as refused:
@@ -38,7 +38,7 @@ def test_what_leads_nowhere_is_said_in_a_sentence(
     assert refused.value.mend
 
 
-def test_a_repository_that_nobody_gives_is_said_in_a_sentence(
+def test_an_unavailable_repository_is_reported_in_one_sentence(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")

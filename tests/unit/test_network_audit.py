@@ -1,4 +1,4 @@
-"""What is read of a system call: where it would lead, and whose code made it."""
+"""What the audit reads from a system call: its destination, and whose code made it."""
 
 import socket
 import struct
@@ -48,14 +48,14 @@ def unix(path: str) -> bytes:
         (b"", None),
     ],
 )
-def test_only_what_leaves_the_machine_or_resolves_a_name_is_a_target(
+def test_only_addresses_outside_the_machine_and_name_services_are_targets(
     address: bytes, target: str | None
 ) -> None:
     assert beyond(address) == target
 
 
-def test_every_message_of_a_call_is_looked_at() -> None:
-    """As the memory of a program would hold it: two headers, with an address each."""
+def test_every_message_of_a_call_is_examined() -> None:
+    """The program's memory holds two headers, each with an address."""
     first, second = inet("10.0.0.1", 1), inet("10.0.0.2", 2)
     headers = struct.pack("=QI4xQQQQI4xI4x", 1000, 16, 0, 0, 0, 0, 0, 0)
     headers += struct.pack("=QI4xQQQQI4xI4x", 2000, 16, 0, 0, 0, 0, 0, 0)
@@ -89,7 +89,7 @@ INTERPRETER = "/usr/lib/libpython3.11.so.1.0"
         ([], None),
     ],
 )
-def test_the_library_is_the_first_on_the_stack_that_is_not_the_systems(
+def test_the_library_is_the_first_on_the_stack_that_is_not_part_of_the_system(
     paths: list[str], name: str | None
 ) -> None:
     assert library(paths) == name
@@ -111,11 +111,13 @@ def test_the_library_is_the_first_on_the_stack_that_is_not_the_systems(
         ('connect(3, {sa_family=AF_UNIX, sun_path="/run/pulse/native"}, 110)', []),
     ],
 )
-def test_addresses_are_found_in_what_strace_writes(line: str, found: list[tuple[str, str]]) -> None:
+def test_addresses_are_found_in_the_output_of_strace(
+    line: str, found: list[tuple[str, str]]
+) -> None:
     assert ADDRESS.findall(line) == found
 
 
-def test_what_python_reported_is_not_counted_twice(tmp_path: Path) -> None:
+def test_an_attempt_that_python_reported_is_not_counted_twice(tmp_path: Path) -> None:
     audit = NetworkAudit(tmp_path)
     variables = audit.environment({"PYTHONPATH": "/elsewhere"})
     assert variables["PYTHONPATH"].startswith(str(HOOK))

@@ -1,4 +1,4 @@
-"""What all programs in `scripts` share: how they start, and what they say of bad input."""
+"""The common behaviour of all programs in `scripts`: how they start and report bad input."""
 
 import json
 import subprocess
@@ -22,11 +22,11 @@ def test_a_program_finds_the_project_wherever_it_is_started(path: Path) -> None:
     assert "parser = program.parser(__doc__)" in tail
 
 
-def test_a_program_tells_what_it_does_from_another_folder(tmp_path: Path) -> None:
+def test_a_program_prints_its_help_from_another_folder(tmp_path: Path) -> None:
     command = [sys.executable, str(SCRIPTS / "eval_commands.py"), "--help"]
-    told = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert "usage: eval_commands.py" in told.stdout
-    assert "precision and recall" in told.stdout
+    printed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "usage: eval_commands.py" in printed.stdout
+    assert "precision and recall" in printed.stdout
 
 
 def options(*arguments: str) -> program.Options:
@@ -42,7 +42,7 @@ def test_figures_are_the_last_line(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "told"),
+    ("error", "code", "printed"),
     [
         (InputUnusable("No clips."), 2, "No clips.\n"),
         (ModelMissing("It is missing.", mend="pull it"), 3, "It is missing.\npull it\n"),
@@ -50,14 +50,14 @@ def test_figures_are_the_last_line(capsys: pytest.CaptureFixture[str]) -> None:
         (KeyboardInterrupt(), 130, ""),
     ],
 )
-def test_what_keeps_it_from_its_work_is_one_sentence(
-    error: BaseException, code: int, told: str, capsys: pytest.CaptureFixture[str]
+def test_a_failure_is_reported_in_one_sentence(
+    error: BaseException, code: int, printed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def work(_: program.Options) -> program.Figures:
         raise error
 
     assert program.run(work, options("--json")) == code
-    assert capsys.readouterr() == ("", told)
+    assert capsys.readouterr() == ("", printed)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_a_bad_file_is_named_with_its_line(
         read_rows(file, "file")
 
 
-def test_rows_are_kept_as_they_come(tmp_path: Path) -> None:
+def test_rows_are_saved_as_they_arrive(tmp_path: Path) -> None:
     file = tmp_path / "kept.jsonl"
     file.write_text("of an earlier run")
     keep = Keep(file)

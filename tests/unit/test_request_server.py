@@ -42,7 +42,7 @@ HELLO = [{"heard": "hello"}]
 
 
 @pytest.mark.parametrize("unix", [True, False])
-def test_it_answers_until_it_is_closed(tmp_path: Path, serve: Serve, unix: bool) -> None:
+def test_a_server_answers_until_it_is_closed(tmp_path: Path, serve: Serve, unix: bool) -> None:
     folder = tmp_path / "door"
     assert answer(folder) is None
     server = serve(folder, unix=unix)
@@ -57,17 +57,17 @@ def test_it_answers_until_it_is_closed(tmp_path: Path, serve: Serve, unix: bool)
 
 @pytest.mark.parametrize("name", ["home", "deep" * 30])
 @pytest.mark.parametrize("unix", [True, False])
-def test_a_copy_of_a_home_does_not_lead_to_the_home(
+def test_a_copy_of_a_home_does_not_lead_to_the_original_home(
     tmp_path: Path, serve: Serve, name: str, unix: bool
 ) -> None:
     serve(tmp_path / name / "door", unix=unix)
     shutil.copytree(tmp_path / name, tmp_path / "copy", ignore=lambda *_: ["socket"])
     assert answer(tmp_path / "copy" / "door") is None
     serve(tmp_path / "copy" / "door", unix=unix)
-    assert answer(tmp_path / name / "door") == HELLO, "it was left alone"
+    assert answer(tmp_path / name / "door") == HELLO, "the original is not affected"
 
 
-def test_a_deep_home_can_be_reached_too(tmp_path: Path, serve: Serve) -> None:
+def test_a_home_with_a_long_path_can_be_reached_too(tmp_path: Path, serve: Serve) -> None:
     folder = tmp_path / ("deep" * 30) / ("é" * 40)
     server = serve(folder)
     assert answer(folder) == HELLO
@@ -78,7 +78,7 @@ def test_a_deep_home_can_be_reached_too(tmp_path: Path, serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("name", ["door", "deep" * 40])
-def test_what_a_killed_assistant_left_is_in_nobody_s_way(
+def test_the_leftovers_of_a_killed_assistant_do_no_harm(
     tmp_path: Path, serve: Serve, name: str
 ) -> None:
     folder = tmp_path / name
@@ -98,7 +98,7 @@ def test_what_a_killed_assistant_left_is_in_nobody_s_way(
     assert not left.exists()
 
 
-def test_without_the_secret_a_port_gives_nothing(tmp_path: Path, serve: Serve) -> None:
+def test_a_port_refuses_requests_without_the_secret(tmp_path: Path, serve: Serve) -> None:
     serve(tmp_path, unix=False)
     file = tmp_path / "address"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"secret": "guessed"}))

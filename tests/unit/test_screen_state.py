@@ -79,7 +79,7 @@ def test_a_turn_grows_as_it_happens() -> None:
     assert (now.tokens, now.budget, now.cached(), now.over) == (120, 8000, None, False)
 
 
-def test_words_cut_off_are_kept_apart_from_words_heard() -> None:
+def test_words_that_were_cut_off_are_separate_from_words_heard() -> None:
     heard = (TurnHeard(1, "hi"), AnswerText(1, "One two three"))
     now = turn_of(folded(*heard, ended("One two", interrupted=True)))
     assert (now.over, now.interrupted) == (True, True)
@@ -89,11 +89,13 @@ def test_words_cut_off_are_kept_apart_from_words_heard() -> None:
 @pytest.mark.parametrize(
     ("read", "cached"), [(0, (100, 20)), (20, (100, 0)), (50, (70, 0)), (500, (0, 0))]
 )
-def test_the_beginning_of_the_prompt_was_cached(read: int, cached: tuple[int, int]) -> None:
+def test_the_tokens_that_were_not_read_are_cached_from_the_beginning_of_the_prompt(
+    read: int, cached: tuple[int, int]
+) -> None:
     assert turn_of(folded(PromptBuilt(1, SECTIONS, 8000), ended(read=read))).cached() == cached
 
 
-def test_turns_follow_each_other_and_old_ones_leave() -> None:
+def test_only_the_most_recent_turns_are_kept_in_order() -> None:
     state = folded(*(TurnHeard(number, "hi") for number in range(1, MOST_TURNS + 6)))
     assert [state.turns[0].number, state.turns[-1].number] == [6, MOST_TURNS + 5]
 
@@ -115,7 +117,7 @@ def test_turns_follow_each_other_and_old_ones_leave() -> None:
 def test_an_event_changes_the_state(events: tuple[Event, ...], name: str, value: Any) -> None:
     state = folded(*events)
     assert getattr(state, name) == value
-    assert state.version == len(events), "each is a new version"
+    assert state.version == len(events), "each event makes a new version"
 
 
 def test_a_restart_is_a_line_after_the_last_turn() -> None:
@@ -124,7 +126,7 @@ def test_a_restart_is_a_line_after_the_last_turn() -> None:
     assert (kinds, state.begun) == ([Turn, RemarkLine, Turn], 3)
 
 
-def test_remarks_and_ignored_speech_are_lines() -> None:
+def test_remarks_and_ignored_speech_are_shown_as_lines() -> None:
     state = folded(
         Remarked("Good night."), SpeechIgnored("noise", ""), SpeechIgnored("noise", "uh")
     )
@@ -133,7 +135,7 @@ def test_remarks_and_ignored_speech_are_lines() -> None:
     assert len(folded(OFF, ON).entries) == 2
 
 
-def test_the_newest_trouble_stays_until_it_is_dismissed() -> None:
+def test_the_newest_problem_is_shown_until_it_is_dismissed() -> None:
     state = folded(
         Notice("first", Severity.WARNING), Notice("then", Severity.ERROR), Notice("by the way")
     )
@@ -144,7 +146,7 @@ def test_the_newest_trouble_stays_until_it_is_dismissed() -> None:
     assert state.trouble is None
 
 
-def test_the_last_forgetting_that_is_open_can_be_undone() -> None:
+def test_the_last_forgetting_that_is_not_finished_can_be_undone() -> None:
     due = AT + timedelta(minutes=1)
     began = [ForgettingBegan(key, (key,), (), due) for key in "abc"]
     state = folded(*began, ForgettingUndone("c"), ForgettingDone("b"))

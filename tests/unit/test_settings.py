@@ -1,4 +1,4 @@
-"""Where settings come from, which source wins, and what is said when one is wrong."""
+"""The sources of settings, which source wins, and the error if a setting is wrong."""
 
 from pathlib import Path
 
@@ -40,7 +40,7 @@ def test_every_setting_has_a_source_and_nearly_all_a_description(tmp_path: Path)
 
     assert loaded.sources.keys() == fields.keys()
     unexplained = {key for key, field in fields.items() if not field.description}
-    assert unexplained == {"llm.temperature"}  # says all by its name
+    assert unexplained == {"llm.temperature"}  # its name says everything
 
 
 @pytest.mark.parametrize("text", ["true", "1", "yes", "on"])
@@ -113,7 +113,7 @@ def test_a_wrong_variable_is_named(tmp_path: Path) -> None:
         ("screen.keys", "m", "takes a table, not 'm'"),
     ],
 )
-def test_a_wrong_value_is_answered_with_what_the_setting_takes(
+def test_a_wrong_value_is_refused_with_the_values_that_the_setting_takes(
     tmp_path: Path, key: str, value: object, takes: str
 ) -> None:
     with pytest.raises(SettingsError, match=f"The setting `{key}` {takes} .from flag.") as refused:

@@ -1,4 +1,4 @@
-"""Percentiles, intervals, and what is made of two systems' outcomes."""
+"""Percentiles, intervals, and the comparison of two systems' outcomes."""
 
 import asyncio
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from scripts.bench.voice.report import Pair, figures, table, word_error_rate
 from scripts.common.statistics import interval, percentile, ratio
 
 
-def test_percentiles_interpolate_and_nothing_has_none() -> None:
+def test_percentiles_are_interpolated_and_an_empty_list_has_none() -> None:
     assert percentile([1.0, 2.0, 3.0, 4.0], 50) == 2.5
     assert percentile([5.0], 95) == 5.0
     assert percentile([], 50) is None
@@ -24,7 +24,7 @@ def mean(values: Sequence[float]) -> float | None:
 
 
 @pytest.mark.long
-def test_an_interval_covers_the_truth_about_as_often_as_it_says() -> None:
+def test_an_interval_covers_the_truth_about_as_often_as_it_claims() -> None:
     draw = np.random.default_rng(5)
     covered = 0
     for seed in range(200):
@@ -47,14 +47,14 @@ def test_an_interval_narrows_with_more_items_and_repeats_for_a_seed() -> None:
     assert interval([1.0, 2.0, 4.0], mean, seed=9) == interval([1.0, 2.0, 4.0], mean, seed=9)
 
 
-def test_what_has_no_spread_has_no_interval() -> None:
+def test_an_interval_needs_two_values_and_a_result() -> None:
     assert interval([1.0], mean) is None
     assert interval([1.0, 2.0], lambda _: None) is None
     assert interval([3.0, 3.0], mean) == (3.0, 3.0)
 
 
-def test_pairs_are_drawn_whole() -> None:
-    """Both are slow on the same items, so that their ratio is certain though neither is."""
+def test_the_two_values_of_a_pair_are_drawn_together() -> None:
+    """Both are slow on the same items, so their ratio is certain although neither value is."""
     pairs = [(2.0 * value, value) for value in (1.0, 50.0, 900.0, 7.0)]
 
     def of_sums(drawn: Sequence[tuple[float, float]]) -> float | None:
@@ -63,7 +63,7 @@ def test_pairs_are_drawn_whole() -> None:
     assert interval(pairs, of_sums) == (2.0, 2.0)
 
 
-def test_a_ratio_needs_both() -> None:
+def test_a_ratio_needs_both_values() -> None:
     assert ratio(4.0, 2.0) == 2.0
     assert ratio(None, 2.0) is None
     assert ratio(1.0, None) is None
@@ -78,7 +78,7 @@ def heard(first_audio_ms: float | None, *turns: tuple[float, str], **stages: flo
     return Outcome(first_audio_ms, turns, dict(stages))
 
 
-def test_notes_become_times_from_the_end_of_speech() -> None:
+def test_times_are_counted_from_the_end_of_speech() -> None:
     notes = Notes(turns=[Turn(10.5, "hello")], stages={"transcript": 10.25})
 
     found = outcome(notes, ended=10.0, onset=11.0)
@@ -103,7 +103,7 @@ def test_a_turn_soon_after_an_unfinished_phrase_cuts_it_off() -> None:
     assert not heard(None).cut_off
 
 
-def test_word_error_counts_all_words_of_all_clips() -> None:
+def test_the_word_error_rate_counts_all_words_of_all_clips() -> None:
     pairs = [
         Pair(clip("ENTER FIVE ZERO"), heard(1.0, (1.0, "Enter 5-0.")), heard(None)),
         Pair(clip("one two three"), heard(1.0, (1.0, "one, three")), heard(1.0, (1.0, "One two"))),
@@ -115,7 +115,7 @@ def test_word_error_counts_all_words_of_all_clips() -> None:
     assert word_error_rate([pairs[2]], "ours") is None
 
 
-def test_figures_compare_the_clips_that_both_answered_whole() -> None:
+def test_figures_compare_only_clips_that_both_systems_answered_without_a_split() -> None:
     pairs = [
         *(
             Pair(clip(), heard(t, (9.0, "one two"), transcript=t / 2), heard(3 * t, (9.0, "one")))
@@ -151,7 +151,7 @@ def test_figures_of_one_unanswered_clip_are_empty_and_can_be_shown() -> None:
     assert table(found)
 
 
-async def test_a_loudspeaker_notes_when_sound_becomes_audible_and_not_every_block() -> None:
+async def test_a_loudspeaker_records_when_sound_becomes_audible_but_not_every_block() -> None:
     loudspeaker = TimedLoudspeaker()
     await loudspeaker.open(16_000)
     silence, tone = np.zeros(3200, np.int16), np.full(320, 5000, np.int16)

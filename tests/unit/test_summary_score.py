@@ -1,4 +1,4 @@
-"""How much of what should be told a prompt's notes have."""
+"""The share of the expected points that the notes in a prompt contain."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def test_a_point_needs_all_its_words_in_one_line(points: list[str], share: float
     assert covered(notes, points) == share
 
 
-def test_our_own_set_is_whole() -> None:
+def test_our_own_set_is_complete() -> None:
     talks, questions = read_rows(located("evaluation/broad_questions.jsonl"))
     broad = [each for each in questions if each.kind != "narrow"]
     assert len(talks) >= 12

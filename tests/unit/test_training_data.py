@@ -1,4 +1,4 @@
-"""What the encoder is adapted with, and that nothing of it is what it is measured on."""
+"""The data that the encoder is adapted with, which share nothing with those that measure it."""
 
 import json
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ def plain(text: str) -> str:
 
 
 def strings(value: object) -> Iterator[str]:
-    """All texts in what a line of JSON holds."""
+    """All texts in a JSON value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
@@ -23,14 +23,14 @@ def strings(value: object) -> Iterator[str]:
             yield from strings(each)
 
 
-def test_each_utterance_is_there_once_with_its_questions() -> None:
-    told = [each for name in FILES for each in read_pairs(name)]
-    assert len({plain(each.said) for each in told}) == len(told) >= 18_000
-    assert all(len(each.asked) == len(each.beside) == 2 for each in told)
-    assert all(text.strip() for each in told for text in each.texts)
+def test_each_utterance_occurs_once_with_its_questions() -> None:
+    pairs = [each for name in FILES for each in read_pairs(name)]
+    assert len({plain(each.said) for each in pairs}) == len(pairs) >= 18_000
+    assert all(len(each.asked) == len(each.beside) == 2 for each in pairs)
+    assert all(text.strip() for each in pairs for text in each.texts)
 
 
-def test_no_sentence_is_one_that_recall_is_measured_on() -> None:
+def test_no_training_sentence_is_used_to_measure_recall() -> None:
     learnt = {plain(text) for name in FILES for each in read_pairs(name) for text in each.texts}
     measured = {
         plain(text)
@@ -43,12 +43,12 @@ def test_no_sentence_is_one_that_recall_is_measured_on() -> None:
     assert learnt & measured == set()
 
 
-def test_some_of_it_is_from_most_of_it() -> None:
+def test_a_limited_selection_is_spread_over_the_file() -> None:
     name = FILES[0]
-    told = read_pairs(name)
+    pairs = read_pairs(name)
     for limit in (100, 2700):
         some = read_pairs(name, limit)
         assert len(some) == limit
-        places = [told.index(each) for each in (*some[:3], some[-1])]
+        places = [pairs.index(each) for each in (*some[:3], some[-1])]
         assert places[2] - places[1] == places[1] - places[0] > 1
-        assert places[-1] > 0.8 * len(told)
+        assert places[-1] > 0.8 * len(pairs)

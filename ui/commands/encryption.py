@@ -1,4 +1,4 @@
-"""`assistant encryption`: encrypts or decrypts your data, changes the passphrase, recovers."""
+"""`assistant encryption`: encrypts or decrypts data, sets a new passphrase, recovers a key."""
 
 import argparse
 import sys
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             protection.add_argument(f"--{by}", dest="by", action="store_const", const=by, help=how)
     actions.add_parser("disable", help="decrypt your data")
     actions.add_parser(
-        "change-passphrase", help="set a new passphrase, or switch from the keyring to one"
+        "change-passphrase", help="set a new passphrase, or switch from the keyring to a passphrase"
     )
 
 
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace, home: Home, settings: ReadSettings) -> int:
 
 
 def sentence(found: EncryptionStatus) -> str:
-    """Whether a home is encrypted."""
+    """A sentence that says whether a home is encrypted."""
     match found.state:
         case "encrypted":
             how = "a passphrase" if found.by == "passphrase" else KEYS["keyring"]
@@ -94,7 +94,7 @@ def sentence(found: EncryptionStatus) -> str:
 
 
 def advice(found: EncryptionStatus) -> str | None:
-    """What to do about it, if anything."""
+    """The command that improves this state, if any."""
     if found.state in ("damaged", "missing"):
         return "assistant encryption recover"
     return "assistant encryption enable" if found.state == "plain" else None

@@ -1,4 +1,4 @@
-"""`assistant memory forget`."""
+"""`assistant memory forget`: forgets memories, with a question first if needed."""
 
 import argparse
 import sys
@@ -18,28 +18,28 @@ FORMS = {
 MEND = "assistant memory forget --help"
 NOT_AGREED_EXIT = 1
 STANDARD_STREAM = "-"
-"""In place of a text: what stands on a command line is kept by the shell and the system."""
+"""Given in place of a text, since the shell and the system record the text of command lines."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Forget memories, and the words behind them: out of sight at once, and gone for good"
-        " after forget.grace_s seconds. Until then `undo` brings it back."
+        "Forget memories, and the words behind them: hidden at once, and deleted for good"
+        " after forget.grace_s seconds. Until then, `undo` brings them back."
     )
     parser.add_argument(
         "ids", nargs="*", metavar="ID", help="ids of memories, or their first characters"
     )
     parser.add_argument(
-        "--about", metavar="TEXT", help="everything about it; - means standard input"
+        "--about", metavar="TEXT", help="everything about TEXT; - means standard input"
     )
     parser.add_argument("--last", action="store_true", help="the last exchange")
     parser.add_argument(
         "--minutes", type=float, metavar="N", help="what was said in the last N minutes"
     )
     for name, what in (
-        ("everything", "everything there is"),
-        ("preview", "show what would go, and change nothing"),
-        ("now", "gone for good at once, with a receipt"),
+        ("everything", "all memories and exchanges"),
+        ("preview", "show what would be forgotten, and change nothing"),
+        ("now", "delete for good at once, with a receipt"),
         ("yes", "don't ask"),
         ("sources", "also forget the exchanges that derived memories are based on"),
     ):
@@ -50,36 +50,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def request_of(args: argparse.Namespace) -> Row:
-    """What to forget.
+    """The request to forget something.
 
     Raises:
-        SettingsError: it says nothing, or several things at once.
+        SettingsError: the arguments name nothing to forget, or several things at once.
     """
     given = {name: getattr(args, name) for name in FORMS}
     given = {name: value for name, value in given.items() if value not in (None, False, [])}
     if args.minutes is not None:
-        given["minutes"] = args.minutes  # 0, which equals False, is an error of its own
+        given["minutes"] = args.minutes  # 0 equals False, but gets its own error message
     if args.about == STANDARD_STREAM:
         given["about"] = text_of_stdin()
     if len(given) != 1:
         which = " and ".join(FORMS[name] for name in given)
         raise SettingsError(
-            f"{which} can't go together: forget one after the other."
+            f"{which} can't be combined: forget one after the other."
             if given
             else f"Say what to forget: one of {', '.join(FORMS.values())}.",
             mend=MEND,
         )
     for wrong, sentence in (
-        (args.sources and not args.ids, "--sources goes with the ID of a memory."),
+        (args.sources and not args.ids, "--sources needs the ID of a memory."),
         (
             args.minutes is not None and not args.minutes > 0,
-            "--minutes takes a number, more than 0.",
+            "--minutes takes a number greater than 0.",
         ),
         (
             args.preview and (args.now or args.yes),
-            "--preview changes nothing: leave --now and --yes away.",
+            "--preview changes nothing: leave out --now and --yes.",
         ),
-        (args.limit is not None and not args.preview, "--limit goes with --preview."),
+        (args.limit is not None and not args.preview, "--limit needs --preview."),
     ):
         if wrong:
             raise SettingsError(sentence, mend=MEND)
@@ -93,10 +93,10 @@ def forget(
     ask: Callable[[Request], Iterator[Row]],
     show: Callable[[Iterable[Row]], None],
 ) -> int:
-    """Carry it out, or ask first; returns the exit code.
+    """Carry out the request, or ask first; returns the exit code.
 
     Raises:
-        SettingsError: somebody has to agree, and there is nobody to ask.
+        SettingsError: the user has to agree, and there is no terminal to ask on.
     """
     if args.preview or args.yes:
         show(ask(request))

@@ -42,14 +42,14 @@ NOTHING: Row = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
-    actions.add_parser("status", help="what is waiting, running, or was given up")
+    actions.add_parser("status", help="show the work that is waiting, running or given up")
     running = actions.add_parser("run", help="do one batch of due work now")
     running.add_argument(
-        "--until-empty", action="store_true", help="batch after batch, until nothing is due"
+        "--until-empty", action="store_true", help="do batch after batch until nothing is due"
     )
-    actions.add_parser("pause", help="stop until `resume`")
-    actions.add_parser("resume", help="continue while nobody speaks")
-    retrying = actions.add_parser("retry", help="retry what was given up")
+    actions.add_parser("pause", help="do no idle work until `resume`")
+    actions.add_parser("resume", help="do idle work again while nobody speaks")
+    retrying = actions.add_parser("retry", help="retry the work that was given up")
     for action in (running, retrying):
         action.add_argument("--kind", metavar="K", help="only this kind of work, as in `status`")
 
@@ -92,10 +92,10 @@ def _without_words(action: str) -> Iterator[Row]:
 
 
 def _follow(home: Home, request: Request, show: Show) -> None:
-    """Wait until the running assistant has done it, which may be interrupted by speech.
+    """Wait until the running assistant has done the work, which speech may interrupt.
 
     Raises:
-        StoreError: it failed, or the assistant has ended.
+        StoreError: the work failed, or the assistant has ended.
     """
     shown: Row = {}
     while True:

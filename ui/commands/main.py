@@ -24,7 +24,7 @@ from ui.process.logs import ensure_standard_streams, logs_in
 logger = logging.getLogger(__name__)
 
 COMMANDS = {
-    "screen": "talk with the assistant and watch it; what runs when no command is given",
+    "screen": "talk with the assistant and watch it; the default if no command is given",
     "talk": "talk with the assistant in plain lines",
     "models": "list, pull, verify or remove models",
     "devices": "show microphones and loudspeakers",
@@ -90,7 +90,7 @@ def _run(arguments: list[str]) -> int:
             return _carry_out(args, home)
         except AssistantError as error:
             if logged:
-                logger.error("The command %s ended", command, exc_info=error)
+                logger.error("The command %s failed", command, exc_info=error)
             raise
         except BrokenPipeError:
             raise
@@ -99,7 +99,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _default_command(flags: list[str]) -> str:
-    """The screen if there is a terminal and no flag asks for lines."""
+    """The screen if there is a terminal and no flag asks for plain lines."""
     terminal = sys.stdin.isatty() and sys.stdout.isatty()
     return "screen" if terminal and "--json" not in flags and "--text" not in flags else "talk"
 
@@ -142,7 +142,7 @@ def _assignment(text: str) -> tuple[str, str]:
 
 
 def _parser(command: str | None) -> Parser:
-    """The whole grammar; of the commands, only `command`'s own part is loaded."""
+    """The whole grammar, but with the arguments of `command` only."""
     parser = Parser(
         prog="assistant",
         description="A voice assistant that runs entirely on this machine.",
@@ -178,7 +178,7 @@ def _unexpected(error: Exception, home: Home, logged: bool) -> console.Unexpecte
                 stack.enter_context(logs_in(home))
         except AssistantError:
             return console.UnexpectedError(error, None)
-        logger.critical("Unforeseen", exc_info=error)
+        logger.critical("Unexpected error", exc_info=error)
         return console.UnexpectedError(error, home.log)
 
 

@@ -33,7 +33,7 @@ ACTIONS = {
     "edit": "replace a memory's text",
     "forget": "forget memories, and the words behind them",
     "undo": "bring back what was forgotten last",
-    "pending": "what is forgotten, and can still be brought back",
+    "pending": "what was forgotten and can still be brought back",
     "split": "undo a merge or a replacement",
     "pin": "always put a memory in the prompt",
     "unpin": "stop pinning a memory",
@@ -48,7 +48,7 @@ ACTIONS = {
     "verify-forgotten": "search for traces of what was forgotten",
 }
 PASSED_ON = ("kind", "since", "before", "state", "offset", "limit", "id")
-"""Arguments that enter the request as they are."""
+"""Arguments that are copied to the request unchanged."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         added[name].add_argument("id", metavar="ID", help="id of a memory, or its first characters")
     for name in ("search", "add", "edit"):
         added[name].add_argument(
-            "text", nargs="+", metavar="TEXT", help="- reads it from standard input"
+            "text", nargs="+", metavar="TEXT", help="- reads the text from standard input"
         )
     added["search"].add_argument(
         "--plain", action="store_true", help="memories that contain this text, newest first"
@@ -80,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--undo", action="store_true", help="allow it to be recalled again"
     )
     added["feedback"].add_argument(
-        "rightly", choices=["+", "-"], metavar="+/-", help="rightly or wrongly"
+        "rightly", choices=["+", "-"], metavar="+/-", help="+ for rightly, - for wrongly"
     )
     for name, stream in (("export", "output"), ("import", "input")):
         added[name].add_argument("file", metavar="FILE", help=f"- means standard {stream}")
@@ -90,7 +90,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "line"
     )
     verifying.add_argument(
-        "--clean", action="store_true", help="first rewrite the stores without what was forgotten"
+        "--clean", action="store_true", help="first rewrite the stores without the forgotten data"
     )
 
 

@@ -37,7 +37,7 @@ SAID = (
 
 
 def talked(home: Home, user: str = "me") -> Conversation:
-    """Three exchanges in the transcript, one minute each."""
+    """Stores three exchanges in the transcript, one a minute."""
     transcript = Transcript.open(home.transcript)
     conversation = Conversation.begin(user)
     for turn, (words, answer) in enumerate(SAID, start=1):
@@ -50,7 +50,7 @@ def talked(home: Home, user: str = "me") -> Conversation:
 
 
 @pytest.fixture
-def desk(home: Home) -> Iterator[MemoryAdmin]:
+def admin(home: Home) -> Iterator[MemoryAdmin]:
     with open_memory_admin(home, Settings(), lambda _: QueryEncoder(HashingEncoder())) as opened:
         yield opened
 
@@ -61,18 +61,18 @@ def conversation(home: Home) -> Conversation:
 
 
 @pytest.fixture
-def filled(conversation: Conversation, desk: MemoryAdmin) -> MemoryAdmin:
+def filled(conversation: Conversation, admin: MemoryAdmin) -> MemoryAdmin:
     """The three exchanges are remembered."""
-    desk.rebuild()
-    return desk
+    admin.rebuild()
+    return admin
 
 
-def texts(desk: MemoryAdmin) -> list[str]:
-    return [memory.text for memory in newest(desk)]
+def texts(admin: MemoryAdmin) -> list[str]:
+    return [memory.text for memory in newest(admin)]
 
 
-def id_of(desk: MemoryAdmin, words: str) -> str:
-    return next(memory.id for memory in newest(desk) if words in memory.text)
+def id_of(admin: MemoryAdmin, words: str) -> str:
+    return next(memory.id for memory in newest(admin) if words in memory.text)
 
 
 def fact(key: str, text: str, **more: object) -> dict[str, object]:
@@ -80,46 +80,46 @@ def fact(key: str, text: str, **more: object) -> dict[str, object]:
     return {**to_json(memory), **more}
 
 
-def test_the_newest_come_first_and_can_be_filtered(filled: MemoryAdmin) -> None:
+def test_memories_are_listed_newest_first_and_can_be_filtered(filled: MemoryAdmin) -> None:
     filled.add("Tea, never coffee.")
 
     assert texts(filled)[:3] == ["Tea, never coffee.", SAID[2][1], SAID[2][0]]
     assert [memory.text for memory in newest(filled, MemoryKind.FACT)] == ["Tea, never coffee."]
 
 
-def test_what_is_added_is_found_at_once_and_after_a_restart(home: Home) -> None:
-    with open_memory_admin(home, Settings(), lambda _: QueryEncoder(HashingEncoder())) as desk:
-        added = desk.add("  The spare key is under the blue pot. ")
-        assert desk.search("spare key", 5).memories[0].id == added.id
+def test_an_added_memory_is_found_at_once_and_after_a_restart(home: Home) -> None:
+    with open_memory_admin(home, Settings(), lambda _: QueryEncoder(HashingEncoder())) as admin:
+        added = admin.add("  The spare key is under the blue pot. ")
+        assert admin.search("spare key", 5).memories[0].id == added.id
         assert (added.kind, added.confidence, added.sources) == (
             MemoryKind.FACT,
             1.0,
             (ADDED_BY_USER,),
         )
-    with open_memory_admin(home, Settings(), lambda _: QueryEncoder(HashingEncoder())) as desk:
-        (found,) = desk.search("where is the key", 5).memories
+    with open_memory_admin(home, Settings(), lambda _: QueryEncoder(HashingEncoder())) as admin:
+        (found,) = admin.search("where is the key", 5).memories
         assert found.text == "The spare key is under the blue pot."
         assert "key" in found.words
         assert found.score == pytest.approx(sum(found.parts.values()))
-        assert set(desk.stats()["without_vector"].values()) == {0}
+        assert set(admin.stats()["without_vector"].values()) == {0}
 
 
-def test_looking_and_marking_need_no_encoder(home: Home, conversation: Conversation) -> None:
-    with open_memory_admin(home, Settings(), lambda _: QueryEncoder(HashingEncoder())) as desk:
-        desk.rebuild()
+def test_viewing_and_marking_need_no_encoder(home: Home, conversation: Conversation) -> None:
+    with open_memory_admin(home, Settings(), lambda _: QueryEncoder(HashingEncoder())) as admin:
+        admin.rebuild()
 
     def none(_: Settings) -> QueryEncoder:
         raise AssertionError("the encoder was asked for")
 
-    with open_memory_admin(home, Settings(), none) as desk:
-        key = id_of(desk, "Max")
-        assert desk.show(key)["text"] == SAID[0][0]
-        assert desk.mark(key, pinned=True).pinned
-        assert desk.mark(key, never_recall=True).never_recall
-        assert desk.mark(key, feedback=-1).feedback == -1
-        assert desk.stats()["pinned"] == 1
-        forget_now(desk, [key])
-        assert len(texts(desk)) == 4
+    with open_memory_admin(home, Settings(), none) as admin:
+        key = id_of(admin, "Max")
+        assert admin.show(key)["text"] == SAID[0][0]
+        assert admin.mark(key, pinned=True).pinned
+        assert admin.mark(key, never_recall=True).never_recall
+        assert admin.mark(key, feedback=-1).feedback == -1
+        assert admin.stats()["pinned"] == 1
+        forget_now(admin, [key])
+        assert len(texts(admin)) == 4
 
 
 def test_show_gives_sources_and_neighbours(filled: MemoryAdmin, conversation: Conversation) -> None:
@@ -130,24 +130,24 @@ def test_show_gives_sources_and_neighbours(filled: MemoryAdmin, conversation: Co
     assert (shown["before"]["text"], shown["after"]["text"]) == (SAID[0][1], SAID[1][1])
 
 
-def test_an_edited_fact_is_found_only_by_its_new_words(desk: MemoryAdmin) -> None:
-    key = desk.add("I live in Porto.").id
-    desk.add("Something else altogether.")
+def test_an_edited_fact_is_found_only_by_its_new_words(admin: MemoryAdmin) -> None:
+    key = admin.add("I live in Porto.").id
+    admin.add("Something else altogether.")
 
-    assert desk.edit(key[:6], "My home is in Lisbon.").id == key
-    assert desk.search("home Lisbon", 5).memories[0].text == "My home is in Lisbon."
-    assert all("Porto" not in found.text for found in desk.search("Porto", 5).memories)
-    assert set(desk.stats()["without_vector"].values()) == {0}
+    assert admin.edit(key[:6], "My home is in Lisbon.").id == key
+    assert admin.search("home Lisbon", 5).memories[0].text == "My home is in Lisbon."
+    assert all("Porto" not in found.text for found in admin.search("Porto", 5).memories)
+    assert set(admin.stats()["without_vector"].values()) == {0}
 
 
-def test_what_was_said_cannot_be_edited(filled: MemoryAdmin) -> None:
+def test_the_words_of_an_exchange_cannot_be_edited(filled: MemoryAdmin) -> None:
     with pytest.raises(SettingsError, match="word for word") as refused:
         filled.edit(id_of(filled, "Max"), "My cat Max.")
     assert "forget" in str(refused.value.mend)
     assert SAID[0][0] in texts(filled)
 
 
-def test_marks_count_and_can_be_undone(filled: MemoryAdmin) -> None:
+def test_marks_take_effect_and_can_be_undone(filled: MemoryAdmin) -> None:
     key = id_of(filled, "Max")
     filled.mark(key, never_recall=True)
     assert all(found.id != key for found in filled.search("dog Max fetch", 10).memories)
@@ -157,7 +157,7 @@ def test_marks_count_and_can_be_undone(filled: MemoryAdmin) -> None:
     assert filled.mark(key, feedback=1).feedback == 2
 
 
-def test_forgetting_deletes_the_exchange_and_what_is_based_only_on_it(
+def test_forgetting_deletes_the_exchange_and_memories_based_only_on_it(
     home: Home, filled: MemoryAdmin, conversation: Conversation
 ) -> None:
     first, second, _ = (exchange.id for exchange in conversation.exchanges)
@@ -208,10 +208,10 @@ def test_forgetting_an_unknown_memory_changes_nothing(filled: MemoryAdmin) -> No
     assert len(texts(filled)) == 6
 
 
-def test_every_field_survives_an_import(desk: MemoryAdmin) -> None:
+def test_every_field_survives_an_import(admin: MemoryAdmin) -> None:
     every = replace(rich(), user_id="me")
-    assert desk.import_([json.loads(json.dumps(to_json(every)))]) == 1
-    assert desk.memories([every.id]) == [every]
+    assert admin.import_([json.loads(json.dumps(to_json(every)))]) == 1
+    assert admin.memories([every.id]) == [every]
 
 
 def test_an_import_restores_an_export(filled: MemoryAdmin) -> None:
@@ -227,7 +227,7 @@ def test_an_import_restores_an_export(filled: MemoryAdmin) -> None:
     assert filled.show(str(before[0]["id"]))["importance"] == 0.9
 
 
-def test_what_was_forgotten_is_not_imported(filled: MemoryAdmin) -> None:
+def test_forgotten_memories_are_not_imported(filled: MemoryAdmin) -> None:
     filled.add("Käse 🧀 and \u200fעברית")
     before = list(filled.export())
     forget_now(filled, [id_of(filled, "Käse"), id_of(filled, "Lisbon")])
@@ -259,14 +259,14 @@ def test_what_was_forgotten_is_not_imported(filled: MemoryAdmin) -> None:
     ],
 )
 def test_an_invalid_row_is_named_and_nothing_is_imported(
-    desk: MemoryAdmin, row: Any, why: str
+    admin: MemoryAdmin, row: Any, why: str
 ) -> None:
     with pytest.raises(SettingsError, match=f"Line 2 can't be imported: .*{why}"):
-        desk.import_([fact("good", "A good one."), row])
-    assert texts(desk) == []
+        admin.import_([fact("good", "A good one."), row])
+    assert texts(admin) == []
 
 
-def test_rebuilding_keeps_marks_and_makes_all_vectors(
+def test_a_rebuild_keeps_marks_and_encodes_every_memory(
     filled: MemoryAdmin, conversation: Conversation
 ) -> None:
     filled.add("Tea, never coffee.")
@@ -289,25 +289,25 @@ def test_a_rebuild_restores_lost_rows(home: Home, filled: MemoryAdmin) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "a\0b", "x" * 1_048_576])
-def test_invalid_texts_are_refused_in_one_sentence(desk: MemoryAdmin, text: str) -> None:
-    for act in (desk.add, lambda words: desk.search(words, 5)):
+def test_invalid_texts_are_refused_in_one_sentence(admin: MemoryAdmin, text: str) -> None:
+    for act in (admin.add, lambda words: admin.search(words, 5)):
         with pytest.raises(SettingsError, match="text") as refused:
             act(text)
         assert str(refused.value).endswith(".")
         assert len(str(refused.value)) < 100
 
 
-def test_prefixes_must_be_long_known_and_unambiguous(desk: MemoryAdmin) -> None:
-    desk.import_([fact("abcdef123", "One."), fact("abcdef999", "Two."), fact("ab", "Short.")])
+def test_id_prefixes_must_be_long_enough_known_and_unambiguous(admin: MemoryAdmin) -> None:
+    admin.import_([fact("abcdef123", "One."), fact("abcdef999", "Two."), fact("ab", "Short.")])
 
-    assert desk.show("abcdef1")["text"] == "One."
-    assert desk.show("ab")["text"] == "Short."
+    assert admin.show("abcdef1")["text"] == "One."
+    assert admin.show("ab")["text"] == "Short."
     for named, words in (("abcdef", "2 memories"), ("abc", "too short"), ("zzzzzz", "no memory")):
         with pytest.raises(AssistantError, match=words):
-            desk.show(named)
+            admin.show(named)
 
 
-def test_both_turns_of_an_exchange_have_short_names(filled: MemoryAdmin) -> None:
+def test_both_turns_of_an_exchange_have_distinct_short_ids(filled: MemoryAdmin) -> None:
     names = [short(memory.id) for memory in newest(filled)]
     assert len(set(names)) == 6
     assert {filled.show(name)["id"] for name in names} == {memory.id for memory in newest(filled)}
@@ -316,18 +316,18 @@ def test_both_turns_of_an_exchange_have_short_names(filled: MemoryAdmin) -> None
 def test_users_do_not_see_each_other(home: Home) -> None:
     talked(home, "kim")
     kim = Settings.model_validate({"general": {"user": "kim"}})
-    with open_memory_admin(home, kim, lambda _: QueryEncoder(HashingEncoder())) as desk:
-        assert desk.rebuild() == 6
-        key = id_of(desk, "Max")
-    with open_memory_admin(home, Settings(), lambda _: QueryEncoder(HashingEncoder())) as desk:
-        assert texts(desk) == []
-        assert desk.search("my dog Max", 5).memories == ()
-        for act in (desk.show, lambda named: forget_now(desk, [named])):
+    with open_memory_admin(home, kim, lambda _: QueryEncoder(HashingEncoder())) as admin:
+        assert admin.rebuild() == 6
+        key = id_of(admin, "Max")
+    with open_memory_admin(home, Settings(), lambda _: QueryEncoder(HashingEncoder())) as admin:
+        assert texts(admin) == []
+        assert admin.search("my dog Max", 5).memories == ()
+        for act in (admin.show, lambda named: forget_now(admin, [named])):
             with pytest.raises(StoreError, match="no memory"):
                 act(key)
-        assert desk.rebuild() == 0
-    with open_memory_admin(home, kim, lambda _: QueryEncoder(HashingEncoder())) as desk:
-        assert len(texts(desk)) == 6
+        assert admin.rebuild() == 0
+    with open_memory_admin(home, kim, lambda _: QueryEncoder(HashingEncoder())) as admin:
+        assert len(texts(admin)) == 6
 
 
 def test_a_table_opened_elsewhere_is_reported_as_in_use(home: Home) -> None:
@@ -340,7 +340,7 @@ def test_a_table_opened_elsewhere_is_reported_as_in_use(home: Home) -> None:
         memory.admin("me")
 
 
-def test_what_is_said_while_memories_are_rebuilt_is_not_lost(filled: MemoryAdmin) -> None:
+def test_an_exchange_stored_during_a_rebuild_is_not_lost(filled: MemoryAdmin) -> None:
     memory = filled._memory
     assert memory is not None
     exchange = Exchange("f" * 32, 9, "My bike is green.", START, "Nice.", ended=START)
@@ -352,7 +352,7 @@ def test_what_is_said_while_memories_are_rebuilt_is_not_lost(filled: MemoryAdmin
     assert "My bike is green." in texts(filled)
 
 
-def test_tiers_are_reported_while_the_memories_are_in_ram(home: Home, filled: MemoryAdmin) -> None:
+def test_tiers_are_reported_while_the_memories_are_loaded(home: Home, filled: MemoryAdmin) -> None:
     stats = filled.stats()
     assert stats["by_tier"] is not None
     assert sum(stats["by_tier"].values()) == stats["total"]

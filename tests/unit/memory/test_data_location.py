@@ -1,4 +1,4 @@
-"""A registered store of a person's words: they are forgotten there as well."""
+"""A registered store of a person's words, which are forgotten there as well."""
 
 import json
 from collections.abc import Collection, Iterable
@@ -25,7 +25,7 @@ OTHER = "wholemeal bread, well baked"
 
 
 class ShoppingList:
-    """Items in a file, each with the exchange that it was asked for in."""
+    """Items in a file, each with the exchange in which the user asked for it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -35,7 +35,7 @@ class ShoppingList:
         self.path.write_text(json.dumps(list(items)), "utf-8")
 
     def read(self) -> list[tuple[str, str, str]]:
-        """User, exchange, text."""
+        """The user, exchange and text of each item."""
         return [(user, key, text) for user, key, text in json.loads(self.path.read_text("utf-8"))]
 
     def words(self, user: str, exchanges: Collection[str]) -> tuple[list[str], list[str]]:
@@ -61,7 +61,7 @@ class ShoppingList:
 
 
 class Shop:
-    """A home whose transcript knows of the list; two things were asked for."""
+    """A home with the list registered in its transcript, for whose user it holds two items."""
 
     def __init__(self, home: Home) -> None:
         self.transcript = Transcript.open(home.transcript)
@@ -89,7 +89,7 @@ def shop(home: Home) -> Iterable[Shop]:
         yield shop
 
 
-def test_a_purge_covers_it_and_the_receipt_says_so(shop: Shop, home: Home) -> None:
+def test_a_purge_covers_a_registered_store_and_the_receipt_lists_it(shop: Shop, home: Home) -> None:
     receipt = shop.purge().receipt
     assert [text for _, _, text in shop.list.read()] == [OTHER, "lemonade"]
     assert b"candles" not in b"".join(p.read_bytes() for p in home.root.glob("*") if p.is_file())
@@ -98,13 +98,17 @@ def test_a_purge_covers_it_and_the_receipt_says_so(shop: Shop, home: Home) -> No
     assert "What was written on paper can't be searched." in receipt.unprovable
 
 
-def test_what_it_fails_to_delete_is_found(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_that_a_registered_store_fails_to_delete_are_found(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(shop.list, "purge", lambda gone: gone)
     found = {each.name: each.found for each in shop.purge().receipt.searched if each.found}
     assert found["shopping"] == ("the shopping list",)
 
 
-def test_its_words_are_searched_for_in_every_file(shop: Shop, home: Home) -> None:
+def test_the_words_of_a_registered_store_are_searched_for_in_every_file(
+    shop: Shop, home: Home
+) -> None:
     (home.root / "copy.txt").write_text(f"a copy: {ITEM}", "utf-8")
     places = [place for each in shop.purge().receipt.searched for place in each.found]
     assert places == ["copy.txt"]

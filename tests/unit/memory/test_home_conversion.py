@@ -1,4 +1,4 @@
-"""Encrypting a home and decrypting it again, also when that is interrupted."""
+"""Encrypting a home and decrypting it again, even if either is interrupted."""
 
 import shutil
 import signal
@@ -119,7 +119,7 @@ BACK = (("rename", "memories"), ("unlink", "encryption.json"), ("unlink", conver
 def test_an_interrupted_conversion_is_all_or_nothing(
     plain: Home, keyring: Path, monkeypatch: pytest.MonkeyPatch, back: bool, step: str, name: str
 ) -> None:
-    """As if killed right before each step that others see."""
+    """As if killed right before each step that is visible from outside."""
     ask = knowing(new_passphrase=PASSPHRASE, passphrase=PASSPHRASE)
     if back:
         build_rekeying(plain, settings()).enable(None, ask, quietly, quietly)
@@ -152,7 +152,7 @@ def test_an_interrupted_conversion_is_all_or_nothing(
         assert (vault.key is not None) is (counts is not back)
         assert not conversion.is_unfinished(plain)
         assert vault.key is None or holds(plain.root, "Xylophone") == []
-        # No key to nothing stays in the keyring, and above all no key is missing there.
+        # The keyring has no key without data, and above all no data lacks its key there.
         assert back or (keyring.read_text() == "{}") is (vault.key is None)
 
 
@@ -162,7 +162,7 @@ def convert(home: Home, say: Say) -> None:
 
 
 def test_a_killed_conversion_changes_nothing(plain: Home) -> None:
-    """While it copies the memories."""
+    """The kill comes while the memories are copied."""
     with child(convert, plain) as dying:
         while not dying.hear().startswith("The memories"):
             assert dying.process.is_alive()

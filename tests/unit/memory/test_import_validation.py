@@ -1,4 +1,4 @@
-"""Rows that can't be imported: each is refused in a sentence, and nothing is written."""
+"""Rows that can't be imported are refused in one sentence, and nothing is written."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -41,13 +41,13 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("change", "why"), REFUSED)
-def test_a_row_that_can_not_be_imported_is_named_and_nothing_before_it_is_written(
+def test_a_row_that_cannot_be_imported_is_named_and_no_earlier_row_is_written(
     home: Home, change: dict[str, object], why: str
 ) -> None:
-    with at_desk(home) as desk:
+    with at_desk(home) as admin:
         with pytest.raises(SettingsError) as refused:
-            desk.import_([row(id="good"), row(**change)])
-        assert newest(desk) == []
+            admin.import_([row(id="good"), row(**change)])
+        assert newest(admin) == []
     sentence = str(refused.value)
     assert sentence.startswith(f"Line 2 can't be imported: {why}")
     assert sentence.endswith(". Nothing was imported.")
@@ -55,15 +55,15 @@ def test_a_row_that_can_not_be_imported_is_named_and_nothing_before_it_is_writte
 
 
 @pytest.mark.parametrize("zone", ["UTC0", "<-12>12", "<+14>-14"])
-def test_what_is_just_within_can_be_found(home: Home, zone: str) -> None:
+def test_rows_just_within_the_limits_can_be_found(home: Home, zone: str) -> None:
     ends: dict[str, object] = {"uses": MOST, "feedback": -MOST, "expires": LAST}
     with (
         in_zone(zone),
-        at_desk(home) as desk,
+        at_desk(home) as admin,
     ):
         rows = [row(id=f"m{n}", created=at, **ends) for n, at in enumerate((FIRST, LAST))]
-        assert desk.import_(rows) == 2
-        assert list(desk.export()) != []
-        found = desk.search("tea", 5).memories
+        assert admin.import_(rows) == 2
+        assert list(admin.export()) != []
+        found = admin.search("tea", 5).memories
         assert len(found) == 2
         assert all(0 <= each.score < 100 for each in found)

@@ -1,4 +1,4 @@
-"""Faults of the index or the table while it is used: nothing is lost for good."""
+"""Nothing is lost for good if the index or the table fails during use."""
 
 import asyncio
 import threading
@@ -74,7 +74,7 @@ async def test_a_rebuild_during_an_exchange_creates_no_duplicates(tmp_path: Path
         busy = threading.Event()
         memory._writing.submit(busy.wait)
         rebuilt = asyncio.create_task(asyncio.to_thread(memory.rebuild, transcript))
-        await asyncio.sleep(0.05)  # it waits behind that
+        await asyncio.sleep(0.05)  # the rebuild waits for that
         Archive(transcript, memory).store(talk, exchange(talk, "My dog is called Max."))
         busy.set()
         assert await rebuilt == 2
@@ -100,7 +100,7 @@ async def test_a_duplicate_row_counts_once_and_can_be_forgotten(tmp_path: Path) 
         assert memory.table.count("ada") == 0
 
 
-async def test_what_was_said_twice_is_recalled_after_one_exchange_is_forgotten(
+async def test_a_repeated_statement_is_still_recalled_after_one_exchange_is_forgotten(
     tmp_path: Path,
 ) -> None:
     home, talk = Home(tmp_path), Conversation.begin("ada")

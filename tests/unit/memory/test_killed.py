@@ -1,4 +1,4 @@
-"""kill -9 under write load: what was acknowledged is kept, remembered and recalled."""
+"""kill -9 under write load: every acknowledged exchange is stored, remembered and recalled."""
 
 import asyncio
 import random
@@ -50,15 +50,15 @@ def talks_on(home: Home, say: Say) -> None:
 
 
 async def check(home: Home, acknowledged: set[str], last: str | None) -> None:
-    """All is there, once, with recall over it."""
+    """Asserts that everything acknowledged is stored once and can be recalled."""
     events: list[Event] = []
     transcript = Transcript.open(home.transcript)
     memory = remembering(home, events.append)
     await memory.load(transcript)
-    kept = [each.id for each in in_order(memory.table, "ada")]
-    assert len(kept) == len(set(kept)), "nothing is there twice"
-    assert {f"{key}-user" for key in acknowledged} <= set(kept)
-    assert len(memory.index) == len(kept)
+    ids = [each.id for each in in_order(memory.table, "ada")]
+    assert len(ids) == len(set(ids)), "nothing is stored twice"
+    assert {f"{key}-user" for key in acknowledged} <= set(ids)
+    assert len(memory.index) == len(ids)
     if last is not None:
         [(_, exchange)] = transcript.exchanges("ada", {last})
         found = await memory.recall(exchange.user_text.split()[3] + " parrot", LEISURE_S)
@@ -75,7 +75,7 @@ def campaign(home: Home, kills: int) -> None:
     for number in range(kills):
         with child(talks_on, home) as dying:
             assert dying.hear() == "loading"
-            if number % 4:  # the others are killed while they load, mostly
+            if number % 4:  # the others are mostly killed while loading
                 assert dying.hear() == "loaded"
             dying.kill_in(chance.uniform(0, 1))
             for said in dying.rest():
@@ -87,10 +87,10 @@ def campaign(home: Home, kills: int) -> None:
     assert len(acknowledged) > kills
 
 
-def test_what_was_acknowledged_is_recalled_after_a_kill(home: Home) -> None:
+def test_every_acknowledged_exchange_is_recalled_after_a_kill(home: Home) -> None:
     campaign(home, 2)
 
 
 @pytest.mark.long
-def test_what_was_acknowledged_is_recalled_after_two_hundred_kills(home: Home) -> None:
+def test_every_acknowledged_exchange_is_recalled_after_two_hundred_kills(home: Home) -> None:
     campaign(home, 200)

@@ -1,4 +1,4 @@
-"""Days are local days, not those of UTC."""
+"""Days are local days, not UTC days."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -38,12 +38,12 @@ def said_at(at: datetime) -> Memory:
     return Memory("m1", "ada", MemoryKind.EXCHANGE, "My exam is tomorrow.", at)
 
 
-def test_a_day_in_words_is_the_local_one() -> None:
+def test_a_day_in_words_is_the_local_day() -> None:
     assert day_words(MONDAY_AT_FIVE) == MONDAY
     assert day_words(TUESDAY_AT_NINE) == "Tuesday 24 November 2026"
 
 
-def test_the_day_that_a_memory_is_found_by_is_the_local_one() -> None:
+def test_the_day_by_which_a_memory_is_found_is_the_local_day() -> None:
     said = exchange(MONDAY_AT_FIVE)
     fact = Fact("event", "The user's exam is on Tuesday.", "my exam", 0.5, 0.8)
     made = [
@@ -64,7 +64,7 @@ def test_tomorrow_means_another_day_on_another_local_day() -> None:
 
 @pytest.mark.parametrize("zone", ["<-12>12", "<+14>-14"])
 @pytest.mark.parametrize("year", [1, 9999])
-def test_the_first_and_last_dates_have_days(zone: str, year: int) -> None:
+def test_the_first_and_last_possible_dates_have_local_days(zone: str, year: int) -> None:
     times = RowTimes()
     times.reserve(2)
     with in_zone(zone):

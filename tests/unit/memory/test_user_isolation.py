@@ -24,8 +24,8 @@ NAMES_NO_USER = {
         *("encoders", "add_encoder", "drop_encoder"),
         "rewrite",  # all rows, into the same table
         "versions",  # for the proof that nothing is left
-        "users",  # their names alone
-        *("add", "update", "put"),  # each memory names its own
+        "users",  # only their names
+        *("add", "update", "put"),  # each memory names its user
     },
     Transcript: {
         "open",
@@ -34,9 +34,9 @@ NAMES_NO_USER = {
         "rewrite",  # all rows, into the same file
         *("reading", "writing"),  # for the modules that own tables of the file
         "texts",  # for the proof that nothing is left
-        "hiding",  # ids alone
-        "hide",  # what is hidden names its user
-        *("store", "store_summary"),  # the conversation names its own
+        "hiding",  # only ids
+        "hide",  # hidden items name their user
+        *("store", "store_summary"),  # the conversation names its user
     },
 }
 
@@ -44,7 +44,7 @@ NAMES_NO_USER = {
 @pytest.mark.parametrize("kind", NAMES_NO_USER)
 def test_every_method_that_reads_or_changes_data_names_the_user(kind: type) -> None:
     public = {name for name, _ in inspect.getmembers(kind) if not name.startswith("_")}
-    assert NAMES_NO_USER[kind] <= public, "nothing is excepted that is not there"
+    assert NAMES_NO_USER[kind] <= public, "every exception exists"
     for name in public - NAMES_NO_USER[kind]:
         first = list(inspect.signature(getattr(kind, name)).parameters)[1]
         assert first in ("user", "user_id"), name

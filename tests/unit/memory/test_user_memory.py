@@ -18,7 +18,9 @@ from tests.support.patience import LEISURE_S
 from tests.support.user_memory import user_memory
 
 
-async def test_found_by_words_at_once_and_by_meaning_when_settled(tmp_path: Path) -> None:
+async def test_a_memory_is_found_by_words_at_once_and_by_meaning_when_settled(
+    tmp_path: Path,
+) -> None:
     home = Home(tmp_path)
     home.encoder.same = {"animal": "dog"}
     talk = Conversation.begin("ada")
@@ -34,7 +36,7 @@ async def test_found_by_words_at_once_and_by_meaning_when_settled(tmp_path: Path
         assert sum(found.memories[0].parts.values()) == found.memories[0].score
 
 
-async def test_it_is_all_there_after_a_restart(tmp_path: Path) -> None:
+async def test_memories_are_found_after_a_restart(tmp_path: Path) -> None:
     home, talk = Home(tmp_path), Conversation.begin("ada")
     async with home.memory() as memory:
         memory.remember(talk.id, exchange(talk, "My dog is called Max."))
@@ -45,13 +47,13 @@ async def test_it_is_all_there_after_a_restart(tmp_path: Path) -> None:
         assert found.memories[0].words == ("dog",)
 
 
-async def test_changes_of_their_number_are_reported(tmp_path: Path) -> None:
+async def test_changes_of_the_number_of_memories_are_reported(tmp_path: Path) -> None:
     home, talk = Home(tmp_path), Conversation.begin("ada")
     async with home.memory() as memory:
-        told = exchange(talk, "My dog is called Max.")
-        memory.remember(talk.id, told)
+        said = exchange(talk, "My dog is called Max.")
+        memory.remember(talk.id, said)
         await memory.settled()
-        hidden = HiddenItems.of("ada", [told.id], (), datetime.now(UTC))
+        hidden = HiddenItems.of("ada", [said.id], (), datetime.now(UTC))
         memory.hide(hidden)
         memory.unhide(hidden)
         await asyncio.to_thread(memory.delete, list(memory.index.outlines().values()))
@@ -60,14 +62,14 @@ async def test_changes_of_their_number_are_reported(tmp_path: Path) -> None:
     assert counts == [0, 2, 0, 2, 0]
 
 
-async def test_what_the_table_lost_is_made_again_from_the_transcript(
+async def test_memories_missing_from_the_table_are_restored_from_the_transcript(
     tmp_path: Path,
 ) -> None:
     home, talk = Home(tmp_path), Conversation.begin("ada")
     transcript = Transcript.open(tmp_path / "transcript.sqlite3")
     for text in ("My dog is called Max.", "I work in Lisbon."):
         transcript.store(talk, exchange(talk, text))
-    for _ in range(2):  # the second time there is nothing left to be made
+    for _ in range(2):  # the second time there is nothing left to restore
         async with home.memory(transcript=transcript) as memory:
             assert "I work in Lisbon." in await recalled(memory, "Who works in Lisbon?")
             assert memory.table.count("ada") == 4
@@ -82,7 +84,7 @@ async def test_another_user_finds_nothing(tmp_path: Path) -> None:
         assert (await memory.recall("My dog is called what?", LEISURE_S)).memories == ()
 
 
-async def test_what_the_prompt_already_contains_is_not_recalled(tmp_path: Path) -> None:
+async def test_memories_already_in_the_prompt_are_not_recalled(tmp_path: Path) -> None:
     home, talk = Home(tmp_path), Conversation.begin("ada")
     async with home.memory() as memory:
         shown = exchange(talk, "My dog is called Max.")
@@ -95,7 +97,7 @@ async def test_what_the_prompt_already_contains_is_not_recalled(tmp_path: Path) 
         assert not missed
 
 
-async def test_the_same_question_asked_before_is_not_recalled(tmp_path: Path) -> None:
+async def test_an_earlier_question_with_the_same_words_is_not_recalled(tmp_path: Path) -> None:
     home, talk = Home(tmp_path), Conversation.begin("ada")
     async with home.memory() as memory:
         memory.remember(talk.id, exchange(talk, "What is my dog called?", ""))
@@ -104,7 +106,7 @@ async def test_the_same_question_asked_before_is_not_recalled(tmp_path: Path) ->
         assert await recalled(memory, "What's my dog called?") == ["My dog is called Max."]
 
 
-async def test_with_a_slow_encoder_the_words_decide(tmp_path: Path) -> None:
+async def test_with_a_slow_encoder_memories_are_found_by_words(tmp_path: Path) -> None:
     home, talk = Home(tmp_path), Conversation.begin("ada")
     released = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -132,13 +134,13 @@ async def test_many_misses_in_a_row_are_reported_once(tmp_path: Path) -> None:
                 assert (await memory.recall(f"question {number}", LEISURE_S)).missed
             home.encoder.broken = False
             assert not (await memory.recall("another question", LEISURE_S)).missed
-            memory.asking.over(None)  # else its vector would stand in
+            memory.asking.over(None)  # or its vector would be used
             notices = [event.text for event in home.events if isinstance(event, Notice)]
             assert len(notices) == reported
     assert "only matches words" in notices[0]
 
 
-async def test_without_a_store_today_is_still_remembered(tmp_path: Path) -> None:
+async def test_without_a_store_new_exchanges_are_still_remembered(tmp_path: Path) -> None:
     home, talk = Home(tmp_path), Conversation.begin("ada")
 
     def fails() -> MemoryTable:
@@ -164,9 +166,9 @@ async def test_the_archive_stores_remembers_and_counts_use(tmp_path: Path) -> No
         used = MemoryUsed(f"{first.id}-user", "My dog is called Max.", 0.5)
         archive.store(talk, exchange(talk, "What is he called?", "Max."), None, [used])
         await memory.settled()
-        [kept] = memory.table.get("ada", [f"{first.id}-user"])
-        assert (kept.uses, kept.last_used is not None) == (1, True)
-        assert kept.sources == (first.id,)
+        [row] = memory.table.get("ada", [f"{first.id}-user"])
+        assert (row.uses, row.last_used is not None) == (1, True)
+        assert row.sources == (first.id,)
         found = await memory.recall("Where is Max?", LEISURE_S)
         assert [each.parts.get("use", 0) > 0 for each in found.memories if "dog" in each.text] == [
             True
@@ -200,13 +202,13 @@ async def test_without_matches_the_newest_statements_are_recalled(
         assert "It rains." not in [each.text for each in hidden.memories]
 
 
-async def test_until_the_store_is_read_a_recall_is_a_miss(tmp_path: Path) -> None:
+async def test_a_recall_before_the_store_is_read_is_a_miss(tmp_path: Path) -> None:
     memory = user_memory(tmp_path / "memories", SteeredEncoder())
     assert (await memory.recall("Where is Max?", LEISURE_S)).missed
     await memory.close()
 
 
-async def test_after_a_change_of_encoder_older_memories_are_encoded_in_silence(
+async def test_after_a_change_of_encoder_older_memories_are_encoded_while_nobody_speaks(
     tmp_path: Path,
 ) -> None:
     home, talk = Home(tmp_path), Conversation.begin("ada")
@@ -223,7 +225,7 @@ async def test_after_a_change_of_encoder_older_memories_are_encoded_in_silence(
     memory.give_way(lambda: speaking)
     await memory.load(None)
     waiting = len(memory.index.without_vectors(1_000)[0])
-    assert waiting == 200 - AT_ONCE, "the newest have theirs"
+    assert waiting == 200 - AT_ONCE, "the newest have vectors"
     assert "My friend number 3 is in Lisbon." in await recalled(memory, "Who is number 3?")
     memory.remember(talk.id, exchange(talk, "My dog is called Max."))
     async with asyncio.timeout(LEISURE_S):
@@ -235,4 +237,4 @@ async def test_after_a_change_of_encoder_older_memories_are_encoded_in_silence(
             await asyncio.sleep(0.01)
     await memory.close()
     async with home.memory() as memory:
-        assert memory.index.without_vectors(1) == ([], []), "they are in the store"
+        assert memory.index.without_vectors(1) == ([], []), "the vectors are in the store"

@@ -1,4 +1,4 @@
-"""When each written word is heard, from the phonemes of the voice."""
+"""The time at which each written word is heard, from the phonemes of the voice."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from models.tts.alignment import PhonemeGroup, align_words
 
 
 def groups(*sounds: int) -> list[PhonemeGroup]:
-    """One after the other, a tenth of a second per sound."""
+    """Consecutive groups, a tenth of a second per sound."""
     made, at = [], 0.0
     for count in sounds:
         made.append(PhonemeGroup(count, at, at + count / 10))
@@ -37,7 +37,7 @@ def test_a_number_has_several_groups() -> None:
     assert times[1].end_s - times[1].start_s > 0.8
 
 
-def test_nothing_spoken_has_no_times() -> None:
+def test_without_words_or_sounds_there_are_no_times() -> None:
     assert align_words("", groups(3)) == []
     assert align_words("word", []) == []
 

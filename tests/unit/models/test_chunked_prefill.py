@@ -1,4 +1,4 @@
-"""A background prompt is read in pieces: their size, and when the slot is free again."""
+"""The size of the pieces in which a background prompt is read, and when the slot is free again."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +18,7 @@ PROMPT = 200
 
 @dataclass
 class Engine:
-    """Reads a token in `token_s`, on a clock of its own."""
+    """An engine that reads a token in `token_s` seconds by its own clock."""
 
     token_s: float
     step_s: float = 0.0
@@ -69,9 +69,9 @@ def test_a_piece_takes_about_20_ms(
 
     assert engine.sizes[0] == first
     assert set(engine.sizes[1:TRIED_AFTER]) == {then}
-    assert max(engine.sizes) <= max(first, then + 1), "now and then one more is tried"
+    assert max(engine.sizes) <= max(first, then + 1), "now and then one more token is tried"
     assert read == sum(engine.sizes)
-    assert PROMPT - then - 1 <= read < PROMPT, "the last piece is the request's own"
+    assert PROMPT - then - 1 <= read < PROMPT, "the request reads the last piece"
 
 
 def test_pieces_grow_again_after_a_slow_moment(
@@ -85,7 +85,7 @@ def test_pieces_grow_again_after_a_slow_moment(
 
     at = engine.sizes.index(1)
     assert engine.sizes[at - 1] > 1, "after the slow moment"
-    assert engine.sizes[-8:].count(5) >= 6, "five take all of the time"
+    assert engine.sizes[-8:].count(5) >= 6, "five tokens take all of the time"
 
 
 def test_a_size_that_does_not_fit_is_tried_less_and_less_often(

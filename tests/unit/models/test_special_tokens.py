@@ -1,4 +1,4 @@
-"""Special tokens of chat templates are broken up in what somebody said."""
+"""Special tokens of chat templates are broken up in the text of messages."""
 
 import unicodedata
 from random import Random
@@ -68,7 +68,7 @@ def test_some_attacks_try_the_tags_that_name_a_speaker() -> None:
         *("### 指示:", "### 応答:", "### 명령어:", "### 응답:"),
     ],
 )
-def test_words_that_some_template_uses_as_marks_lose_their_colon(mark: str) -> None:
+def test_words_that_some_template_uses_as_speaker_labels_lose_their_colon(mark: str) -> None:
     assert ":" not in without_special_tokens(f"{mark} hello")
 
 
@@ -101,13 +101,13 @@ def test_invisible_and_invalid_characters_are_removed() -> None:
         elif kind == "Cf" and without_special_tokens(letter) == letter:
             assert "NUMBER" in (name := unicodedata.name(letter)) or any(
                 word in name for word in ("SIGN", "MARK", "END OF AYAH", "FOOTNOTE")
-            ), f"{name} is seen"
+            ), f"{name} is visible"
     assert without_special_tokens("a\ufdd0\uffff\U0001fffeb") == "ab"
     assert without_special_tokens("I\u200d\u200cN é\u200dé \u200d") == "IN é\u200dé "
     assert without_special_tokens("a\r\nb\rc\u2028d\x85e\x0bf") == "a\nb\nc\nd\ne\nf"
 
 
-def test_it_is_idempotent() -> None:
+def test_breaking_up_tokens_is_idempotent() -> None:
     alphabet = ["<", "|", ">", "[", "]", "/", "INST", "s", "_", "~", "!b", "\u200d", "é", "#"]
     alphabet += ["\r", "\n", " ", "USER", ":", "### user", "｜", "＜", "＞", ">>", "<<", "A", "im"]
     random = Random(1)

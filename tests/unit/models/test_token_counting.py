@@ -1,4 +1,4 @@
-"""Vocabularies, templates and counts, on a GGUF header written here by hand.
+"""Vocabularies, templates and counts, tested with a hand-written GGUF header.
 
 tests/real/test_token_counts.py compares the counts with those of a real engine.
 """
@@ -92,7 +92,7 @@ def counter(**changes: Any) -> VocabularyCounter:
     )
 
 
-def test_reads_every_kind_of_value(tmp_path: Path) -> None:
+def test_every_kind_of_header_value_is_read(tmp_path: Path) -> None:
     file = tmp_path / "model.gguf"
     values = VALUES | {"a.flag": True, "a.number": 0.5, "a.lists": [[1, 2], [3]]}
     file.write_bytes(gguf(values))
@@ -180,7 +180,7 @@ def test_every_split_keeps_every_letter(kind: str) -> None:
     assert counter(tokenizer__ggml__pre=kind).count("hello") == 1
 
 
-def test_a_template_is_run_as_chat_templates_are() -> None:
+def test_a_template_can_use_the_usual_functions_of_chat_templates() -> None:
     source = """
     {%- for message in messages %}
         {%- if loop.first %}{{ bos_token }}{% endif %}
@@ -194,7 +194,7 @@ def test_a_template_is_run_as_chat_templates_are() -> None:
     assert template.render([Message("user", "hi")]) == '<s>{"it\'s": "ü<"}</s>20no'
 
 
-def test_a_template_that_refuses_or_does_not_parse_says_so() -> None:
+def test_a_template_that_refuses_or_does_not_parse_raises_an_error() -> None:
     refuses = ChatTemplate("{{ raise_exception('no system role') }}", bos="", eos="")
     with pytest.raises(ModelFailed, match="no system role"):
         refuses.render([Message("system", "hi")])
@@ -217,7 +217,7 @@ def test_a_template_runs_in_a_sandbox(source: str) -> None:
         template.render([Message("user", "hi")])
 
 
-def test_the_cache_counts_once_and_keeps_no_word() -> None:
+def test_the_cache_counts_each_text_once_and_stores_no_words() -> None:
     asked: list[str] = []
 
     def length(words: str) -> int:
@@ -235,7 +235,7 @@ def test_the_cache_counts_once_and_keeps_no_word() -> None:
 
 
 class Fixed:
-    """A counter that differs from a real one by so many tokens a text, or refuses a role."""
+    """A counter that adds `more` tokens to the count of a real one, or refuses a role."""
 
     def __init__(self, real: VocabularyCounter, more: int = 0, refuses: str = "") -> None:
         self.real, self.more, self.refuses = real, more, refuses
@@ -249,7 +249,7 @@ class Fixed:
         return self.real.count_messages(messages) + self.more
 
 
-def test_counters_are_compared() -> None:
+def test_counters_agree_only_if_they_count_and_refuse_alike() -> None:
     known = counter()
 
     assert agree(known, Fixed(known))
@@ -259,7 +259,7 @@ def test_counters_are_compared() -> None:
     assert not agree(counter(tokenizer__ggml__merges=[]), known)
 
 
-def test_a_vocabulary_without_special_tokens() -> None:
+def test_a_vocabulary_without_special_tokens_can_count() -> None:
     vocabulary = Vocabulary(len, frozenset(), frozenset())
     known = VocabularyCounter(vocabulary, ChatTemplate(CHATML, bos="", eos=""))
 

@@ -23,7 +23,9 @@ SENTENCE = np.concatenate([silence(0.06), tone(0.2), silence(0.3), tone(0.15), s
 
 
 @pytest.mark.parametrize("step_s", [0.003, 0.05, 0.11, 5.0])
-def test_a_sentence_is_kept_from_its_first_sound_to_a_pause_after_its_last(step_s: float) -> None:
+def test_a_sentence_is_kept_from_its_first_sound_to_a_pause_after_its_last_sound(
+    step_s: float,
+) -> None:
     trimmer = Trimmer(RATE, QUIET, pause_s=0.1)
     step = int(RATE * step_s)
     pieces = [trimmer.feed(SENTENCE[at : at + step]) for at in range(0, len(SENTENCE), step)]
@@ -43,7 +45,7 @@ def test_a_pause_is_held_until_the_next_sound() -> None:
     assert len(second) / RATE == pytest.approx(0.3, abs=0.012)
 
 
-def test_of_silence_alone_little_is_kept() -> None:
+def test_little_is_kept_of_pure_silence() -> None:
     trimmer = Trimmer(RATE, QUIET, pause_s=0.1)
     assert not len(trimmer.feed(silence(1.0)))
     assert len(trimmer.finish()) <= RATE * LEAD_S

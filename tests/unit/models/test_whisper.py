@@ -1,4 +1,4 @@
-"""What the recogniser refuses and doubts, without a model."""
+"""The texts and models that the recogniser doubts or refuses, tested without a real model."""
 
 from pathlib import Path
 

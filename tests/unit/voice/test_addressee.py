@@ -1,4 +1,4 @@
-"""The wake phrase, as it is heard."""
+"""The wake phrase is recognised even if it is misheard."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is read aloud of an answer, where it may be cut, and what of it has been heard."""
+"""How an answer is read aloud, where it may be cut, and which part of it has been heard."""
 
 import random
 
@@ -101,11 +101,11 @@ READ_ALOUD = {
 
 
 @pytest.mark.parametrize(("text", "spoken"), READ_ALOUD.items())
-def test_what_is_read_aloud(text: str, spoken: str) -> None:
+def test_text_is_prepared_for_reading_aloud(text: str, spoken: str) -> None:
     assert read_aloud(text) == spoken
 
 
-def test_other_languages_keep_their_symbols_for_the_voice() -> None:
+def test_symbols_in_other_languages_are_left_to_the_voice() -> None:
     assert read_aloud("Das kostet **5 €** & 3 % 😊.", "de") == "Das kostet 5 € & 3 %."
     assert read_aloud("你好。**我很好**！", "zh") == "你好。 我很好！"
 
@@ -128,18 +128,18 @@ CUTS = {
 
 
 @pytest.mark.parametrize(("text", "expected"), CUTS.items())
-def test_where_clauses_end(text: str, expected: list[str]) -> None:
+def test_clauses_end_at_the_right_places(text: str, expected: list[str]) -> None:
     assert [clause.spoken for clause in clauses(text)] == expected
 
 
-def test_the_first_clause_is_there_before_the_sentence_ends() -> None:
+def test_the_first_clause_is_ready_before_the_sentence_ends() -> None:
     splitter = ClauseSplitter()
     assert splitter.feed("I think that") == []
     given = splitter.feed(" the weather will be very nice today and ")
     assert [clause.spoken for clause in given] == ["I think that the weather will be very"]
 
 
-def test_a_clause_without_any_mark_ends_at_the_cap() -> None:
+def test_a_clause_without_punctuation_ends_at_the_maximum_length() -> None:
     spoken = [clause.spoken.split() for clause in clauses(" ".join(f"word{n}" for n in range(80)))]
     assert [len(words) for words in spoken] == [8, 16, 30, 26]
     assert [word for words in spoken for word in words] == [f"word{n}" for n in range(80)]
@@ -177,7 +177,7 @@ x = 1
 It is 20 °C… `foo_bar()` costs $5.50, or £3 at a<b 你好。好！ (really) *ok* end<think>x</think>"""
 
 
-def test_it_does_not_matter_how_the_text_was_cut_into_deltas() -> None:
+def test_clauses_do_not_depend_on_how_the_text_was_cut_into_deltas() -> None:
     whole = clauses(LONG)
     assert len(whole) > 8
     dice = random.Random(3)
@@ -190,7 +190,7 @@ def test_it_does_not_matter_how_the_text_was_cut_into_deltas() -> None:
         assert [*given, *splitter.finish()] == whole
 
 
-def test_each_word_knows_its_place() -> None:
+def test_each_word_has_its_place_in_the_text() -> None:
     heard_to = 0
     for clause in clauses(LONG):
         at = 0
@@ -201,7 +201,7 @@ def test_each_word_knows_its_place() -> None:
         assert at == len(clause.spoken) + 1
 
 
-def test_what_was_heard_is_the_answer_up_to_the_last_word() -> None:
+def test_the_heard_text_is_the_answer_up_to_the_last_heard_word() -> None:
     answer = "<think>easy</think>It costs **exactly $5** at [Joe's place](http://joe.com). Bye!"
     words = [word for clause in clauses(answer) for word in clause.words]
     heard = {word.text: heard_text(answer, word.source_end) for word in words}

@@ -1,4 +1,4 @@
-"""Echo cancellation on made-up voices in made-up rooms, with the real canceller."""
+"""Echo cancellation of synthetic voices in simulated rooms, with the real canceller."""
 
 import os
 from collections.abc import Callable
@@ -94,13 +94,13 @@ def _envelope(samples: NDArray[np.float64] | Samples) -> NDArray[np.float64]:
     return np.asarray(np.sqrt((rows**2).mean(axis=1)))
 
 
-def test_listening_costs_nothing_and_changes_nothing() -> None:
+def test_sound_is_unchanged_while_nothing_is_played() -> None:
     silence = np.zeros(len(FAR), np.int16)
     said = voice(SECONDS, 5).astype(float)
     assert np.array_equal(through(webrtc, said, silence), said.astype(np.int16))
 
 
-def test_after_a_rest_it_still_knows_the_room() -> None:
+def test_the_canceller_still_knows_the_room_after_a_rest() -> None:
     response = room(0.06, 3)
     far = np.concatenate([FAR[: 4 * MIC_RATE], np.zeros(3 * MIC_RATE, np.int16), FAR])
     noise = np.random.default_rng(1).standard_normal(len(far)) * 3
@@ -112,7 +112,7 @@ def test_after_a_rest_it_still_knows_the_room() -> None:
     assert level(microphone, again) - dbfs(cleaned[again]) > 20
 
 
-def test_going_to_rest_leaves_no_click() -> None:
+def test_going_to_rest_causes_no_click() -> None:
     far = FAR.copy()
     far[2 * MIC_RATE :] = 0
     hum = 3000 * np.sin(2 * np.pi * 300 * np.arange(len(far)) / MIC_RATE)
@@ -122,7 +122,7 @@ def test_going_to_rest_leaves_no_click() -> None:
     assert np.abs(np.diff(later)).max() < 1.3 * np.abs(np.diff(hum)).max()
 
 
-def test_it_opens_no_connection() -> None:
+def test_the_canceller_opens_no_connection() -> None:
     before = connections()
     through(webrtc, NOISE[:MIC_RATE], FAR[:MIC_RATE])
     assert connections() == before
@@ -208,7 +208,9 @@ def part(sound: NDArray[np.generic], seconds: float) -> Samples:
 
 @pytest.mark.parametrize("seconds", [1, 2, 5])
 @pytest.mark.parametrize("delay_ms", [10, 100, 300])
-def test_its_own_voice_is_known_and_another_is_not(delay_ms: int, seconds: float) -> None:
+def test_the_assistants_own_voice_is_recognised_and_another_is_not(
+    delay_ms: int, seconds: float
+) -> None:
     returned = echo_of(FAR, room(delay_ms / 1000, 1))
     other = voice(SECONDS, 2)
     played = part(FAR, seconds)
@@ -217,13 +219,13 @@ def test_its_own_voice_is_known_and_another_is_not(delay_ms: int, seconds: float
     assert echo_similarity(part(other + returned / 2, seconds), played) < OWN_VOICE
 
 
-def test_nothing_is_like_silence() -> None:
+def test_nothing_is_similar_to_silence() -> None:
     assert echo_similarity(FAR, np.zeros_like(FAR)) == 0
     assert echo_similarity(np.zeros_like(FAR), FAR) == 0
     assert echo_similarity(FAR[:0], FAR[:0]) == 0
 
 
-def test_the_canceller_tells_what_is_played() -> None:
+def test_the_canceller_reports_the_sound_that_is_played() -> None:
     canceller = webrtc(Clock())
     canceller.near(FAR[:BLOCK])
     before = canceller.played

@@ -55,7 +55,7 @@ def test_a_possible_voice_is_sensed_before_it_is_certain() -> None:
     assert [sensing for _, sensing in seen] == [True, True, True, False]
 
 
-def test_reset_waits_for_the_next_speech() -> None:
+def test_a_reset_endpointer_waits_for_the_next_speech() -> None:
     endpointer = Endpointer(SETTINGS)
     feed(endpointer, (0.9, 0.5), (0.0, 0.25))
     endpointer.reset()
@@ -76,7 +76,7 @@ def test_reset_waits_for_the_next_speech() -> None:
         (None, None, 1.0),
     ],
 )
-def test_the_turn_is_over_the_sooner_the_more_sound_and_words_agree(
+def test_the_turn_ends_the_sooner_the_more_sound_and_words_suggest_its_end(
     sounds_finished: bool | None, completeness: Completeness | None, over_after_s: float
 ) -> None:
     endpointer = Endpointer(SETTINGS)

@@ -1,4 +1,4 @@
-"""Speech, or words that the recogniser made up."""
+"""Speech is distinguished from words that the recogniser made up."""
 
 from dataclasses import replace
 from typing import Any
@@ -19,7 +19,7 @@ def reason(heard: dict[str, Any], segment: dict[str, Any]) -> str | None:
     return why_not_speech(replace(HEARD, **heard), replace(SEGMENT, **segment))
 
 
-def test_loudness_is_that_of_the_loud_parts() -> None:
+def test_loudness_is_measured_in_the_loud_parts() -> None:
     assert loudness(SOUND) == pytest.approx(4700)
     assert loudness(SOUND[:100]) == 0.0
 
@@ -37,7 +37,7 @@ def test_loudness_is_that_of_the_loud_parts() -> None:
         ({"text": "2"}, {}),
     ],
 )
-def test_doubts_that_prove_nothing(heard: dict[str, Any], segment: dict[str, Any]) -> None:
+def test_single_doubts_do_not_reject_speech(heard: dict[str, Any], segment: dict[str, Any]) -> None:
     assert reason(heard, segment) is None
 
 
@@ -54,7 +54,7 @@ def test_doubts_that_prove_nothing(heard: dict[str, Any], segment: dict[str, Any
         ({"no_speech": 0.9, "log_probability": -1.2}, NO_LOUDER, "no louder than the noise"),
     ],
 )
-def test_words_that_were_made_up_from_noise(
+def test_words_that_were_made_up_from_noise_are_rejected(
     heard: dict[str, Any], segment: dict[str, Any], why: str
 ) -> None:
     assert why in (reason(heard, segment) or "")

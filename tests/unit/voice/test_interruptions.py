@@ -1,4 +1,4 @@
-"""A listener's sounds, and the assistant's own words, are no interruption."""
+"""A listener's backchannels and the assistant's own words are not interruptions."""
 
 import pytest
 
@@ -21,7 +21,7 @@ from assistant.voice.turns.barge_in import is_backchannel, is_echo
         "That's right.",
     ],
 )
-def test_backchannels(text: str) -> None:
+def test_backchannels_are_recognised(text: str) -> None:
     assert is_backchannel(text)
 
 
@@ -40,7 +40,7 @@ def test_backchannels(text: str) -> None:
         "yeah yeah yeah yeah yeah",
     ],
 )
-def test_words_that_interrupt(text: str) -> None:
+def test_words_that_interrupt_are_not_backchannels(text: str) -> None:
     assert not is_backchannel(text)
 
 
@@ -58,7 +58,7 @@ SPEAKING = "The capital of France is Paris. It has two million people and 12 bri
         "has two millions people and twelve bridges",
     ],
 )
-def test_its_own_words_are_an_echo(text: str) -> None:
+def test_the_assistants_own_words_are_an_echo(text: str) -> None:
     assert is_echo(text, SPEAKING)
     assert not is_echo(text, "")
 
@@ -73,7 +73,9 @@ def test_its_own_words_are_an_echo(text: str) -> None:
         ("What about the weather tomorrow?", False),
     ],
 )
-def test_in_its_own_voice_only_many_other_words_are_the_user_s(text: str, echo: bool) -> None:
+def test_sound_like_the_assistants_voice_is_the_user_only_with_many_different_words(
+    text: str, echo: bool
+) -> None:
     assert is_echo(text, SPEAKING, own_voice=0.25) is echo
     assert is_echo(text, SPEAKING, own_voice=0.5)
     assert not is_echo(text, "", own_voice=0.5)
@@ -92,5 +94,5 @@ def test_in_its_own_voice_only_many_other_words_are_the_user_s(text: str, echo: 
         "two people",
     ],
 )
-def test_other_words_are_no_echo(text: str) -> None:
+def test_different_words_are_not_an_echo(text: str) -> None:
     assert not is_echo(text, SPEAKING)

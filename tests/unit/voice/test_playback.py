@@ -1,4 +1,4 @@
-"""The pieces that devices and recordings share: queue, gain, resampling."""
+"""The components that devices and recordings share: queue, gain, resampling."""
 
 import threading
 
@@ -29,7 +29,7 @@ def snr(out: Samples, rate: int, hertz: float, level: float = 8000.0) -> float:
     ("rate_in", "rate_out"),
     [(48000, 16000), (44100, 16000), (22050, 48000), (22050, 44100), (22050, 16000), (8000, 16000)],
 )
-def test_resampler_keeps_the_sound_and_its_timing_in_any_blocks(
+def test_the_resampler_preserves_sound_and_timing_with_blocks_of_any_size(
     rate_in: int, rate_out: int
 ) -> None:
     sound = tone(rate_in, hertz=1000)
@@ -43,13 +43,13 @@ def test_resampler_keeps_the_sound_and_its_timing_in_any_blocks(
     assert snr(out, rate_out, 1000) > 60
 
 
-def test_resampler_suppresses_what_the_lower_rate_cannot_hold() -> None:
+def test_the_resampler_suppresses_frequencies_too_high_for_the_lower_rate() -> None:
     out = Resampler(48000, 16000).process(tone(48000, hertz=9500))
     assert len(out) > 15000
     assert dbfs(out[200:-200]) < dbfs(tone(48000)) - 60
 
 
-def test_queue_accounts_for_every_sample_between_threads() -> None:
+def test_the_queue_accounts_for_every_sample_between_threads() -> None:
     queue = PlayQueue(16000)
     stop = threading.Event()
 
@@ -70,7 +70,7 @@ def test_queue_accounts_for_every_sample_between_threads() -> None:
     assert accepted == queue.played + dropped + queue.queued
 
 
-def test_flush_leaves_a_few_faded_milliseconds_at_most() -> None:
+def test_a_flush_leaves_at_most_a_few_faded_milliseconds() -> None:
     queue = PlayQueue(16000)
     queue.push(np.full(16000, 10000, np.int16))
     queue.take(160)
@@ -86,7 +86,7 @@ def test_flush_leaves_a_few_faded_milliseconds_at_most() -> None:
     assert queue.take(10) is None
 
 
-def test_gain_acts_on_what_is_queued_and_moves_smoothly() -> None:
+def test_the_gain_applies_to_queued_sound_and_changes_smoothly() -> None:
     queue = PlayQueue(16000)
     queue.push(np.full(16000, 10000, np.int16))
     queue.take(160)
@@ -103,7 +103,7 @@ def test_gain_acts_on_what_is_queued_and_moves_smoothly() -> None:
     assert (block == 10000).all()
 
 
-def test_renderer_plays_all_of_it_at_the_device_rate_and_zeros_after() -> None:
+def test_the_renderer_plays_the_whole_sound_at_the_device_rate_and_then_zeros() -> None:
     queue = PlayQueue(22050)
     renderer = Renderer(queue, 48000)
     sound = tone(22050, 1.0, 1000)
@@ -116,7 +116,7 @@ def test_renderer_plays_all_of_it_at_the_device_rate_and_zeros_after() -> None:
     assert not out[48000 + 200 :].any()
 
 
-def test_renderer_plays_a_second_sound_after_silence() -> None:
+def test_the_renderer_plays_a_second_sound_after_silence() -> None:
     queue = PlayQueue(22050)
     renderer = Renderer(queue, 16000)
     for _ in range(3):
@@ -127,7 +127,7 @@ def test_renderer_plays_a_second_sound_after_silence() -> None:
 
 
 @pytest.mark.parametrize(("level", "wanted"), [(0, -100), (32767, 0), (3277, -20)])
-def test_dbfs(level: int, wanted: float) -> None:
+def test_levels_are_measured_in_dbfs(level: int, wanted: float) -> None:
     assert dbfs(np.full(100, level, np.int16)) == pytest.approx(wanted, abs=0.01)
     assert dbfs(np.zeros(0, np.int16)) == -100
 
@@ -153,14 +153,14 @@ def test_a_device_is_chosen_by_number_or_name(wanted: str | None, index: int) ->
 
 
 @pytest.mark.parametrize("wanted", ["Studio", "2", "Monitor", "17"])
-def test_a_device_that_is_not_there_is_named_with_those_that_are(wanted: str) -> None:
+def test_a_missing_device_is_reported_with_the_devices_that_exist(wanted: str) -> None:
     with pytest.raises(DeviceMissing, match=f'no microphone "{wanted}"; there are: .*"USB Mic'):
         choose_device(DEVICES, "microphone", wanted)
     with pytest.raises(DeviceMissing, match="No loudspeaker was found"):
         choose_device(DEVICES, "loudspeaker", None)
 
 
-def test_a_device_that_is_taken_is_called_so() -> None:
+def test_a_device_in_use_is_reported_as_busy() -> None:
     error = explained(RuntimeError("Device unavailable", UNAVAILABLE), "microphone", DEVICES[0])
     assert isinstance(error, DeviceBusy)
     assert "in use by another program" in str(error)

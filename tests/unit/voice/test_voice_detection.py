@@ -1,4 +1,4 @@
-"""Sparing the voice detector in a quiet room."""
+"""The voice detector's model is rarely called in a quiet room."""
 
 import numpy as np
 
@@ -27,7 +27,7 @@ def test_in_a_quiet_room_the_model_rests() -> None:
     assert len(model.heard) < 30
 
 
-def test_a_voice_is_heard_at_its_first_window_with_what_came_just_before() -> None:
+def test_a_voice_is_detected_in_its_first_window_with_the_sound_just_before() -> None:
     model = Counting()
     voice = GatedVoiceDetector(model)
     quiet, loud = windows(silence(5)), windows(speech(0.5))
@@ -39,7 +39,7 @@ def test_a_voice_is_heard_at_its_first_window_with_what_came_just_before() -> No
     assert np.array_equal(np.concatenate(shown), np.concatenate([*quiet[-3:], loud[0]]))
 
 
-def test_a_room_that_grows_louder_slowly_is_learnt() -> None:
+def test_slowly_rising_noise_is_learnt_as_background() -> None:
     model = Counting()
     voice = GatedVoiceDetector(model)
     rng = np.random.default_rng(0)

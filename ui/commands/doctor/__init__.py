@@ -35,7 +35,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("Thinking", checks.check_thinking),
     ("Network", network_checks.check_network),
 )
-"""In this order: `Hearing` transcribes what `Speaking` said, and `Network` takes longest."""
+"""The order matters: `Hearing` transcribes the speech of `Speaking`; `Network` takes longest."""
 
 SIGNS = {
     CheckStatus.GOOD: "✓",

@@ -1,6 +1,7 @@
 """The doctor's checks other than sound: the machine, the models and their speed.
 
-A check returns a finding. It may raise: the doctor turns that into a finding and goes on.
+A check returns a finding. If it raises an exception, the doctor turns that into a finding and
+goes on.
 """
 
 import asyncio
@@ -40,14 +41,14 @@ from ui.commands.encryption import advice, sentence
 from ui.commands.requests import ask_memory
 
 SPARE_DISK = 1 << 30
-"""Bytes for transcripts, logs, and preparing a model."""
+"""Bytes of disk space for transcripts, logs, and preparing a model."""
 SPARE_RAM_MB = 1500
-"""Memory for the program itself and a desktop."""
+"""Megabytes of memory for the program itself and a desktop."""
 SENTENCE = "The quick brown fox jumps over the lazy dog near the quiet river."
 QUESTION = "Tell me in two sentences what a lighthouse is for."
 SLOW_TTS, SLOW_STT = 0.5, 0.5
-"""Above these, a conversation drags; seconds per second of speech. The required speed of the
-language model is in models/selection/machine_records.py."""
+"""Seconds of processing per second of speech above which a conversation drags. The required speed
+of the language model is in models/selection/machine_records.py."""
 
 
 class CheckStatus(StrEnum):
@@ -74,7 +75,7 @@ class Finding:
 
 @dataclass(slots=True)
 class CheckContext:
-    """What checks look at and share; the models are loaded only once."""
+    """The objects that checks examine and share; the models are loaded only once."""
 
     home: Home
     settings: Settings
@@ -90,7 +91,7 @@ class CheckContext:
         return self._selection
 
     async def models(self) -> ModelSet:
-        """Loaded at the first call. Raises ModelError, and afterwards NotTried."""
+        """The models, loaded at the first call. Raises ModelError, and NotTried at later calls."""
         if self._failure is not None:
             raise NotTried("Not measured, because the models don't load.")
         if self._models is None:
@@ -231,7 +232,10 @@ async def check_voice(context: CheckContext) -> Finding:
     audio, first, took = await asyncio.to_thread(speak)
     seconds = len(audio) / models.tts.sample_rate
     context.spoken = (audio, models.tts.sample_rate)
-    text = f"Speaks {seconds:.1f} s in {took:.2f} s, the first sound after {first:.2f} s."
+    text = (
+        f"Synthesises {seconds:.1f} s of speech in {took:.2f} s, with the first sound after "
+        f"{first:.2f} s."
+    )
     figures = {"first_s": round(first, 3), "ratio": round(took / seconds, 3)}
     if took > SLOW_TTS * seconds:
         return warning(text, "Close busy programs, or use a lighter voice.", **figures)
@@ -286,7 +290,7 @@ def quicker(settings: Settings, profile: Profile) -> str:
     """Advice if the language model is too slow.
 
     Args:
-        profile: as chosen for this machine.
+        profile: the one chosen for this machine.
     """
     llm, close = settings.llm, "Close programs that keep the processor busy"
     if llm.endpoint is not None or llm.model is not None or llm.engine == "openai":

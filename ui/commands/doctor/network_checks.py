@@ -18,7 +18,7 @@ REPORT = "Please report this: nothing should leave this machine."
 async def check_network(context: CheckContext) -> Finding:
     """Hold a conversation in a process that may only reach this machine, and count every attempt.
 
-    With a model server elsewhere that is impossible: then only the open sockets are checked.
+    If the settings use a model server on another machine, only the open sockets are checked.
     """
     await context.models()
     outside = sorted(set(await asyncio.to_thread(connections_outside)))
@@ -34,7 +34,7 @@ async def check_network(context: CheckContext) -> Finding:
 
 
 def judge(watched: Watched) -> Finding:
-    """The finding; it never calls clean what was not observed."""
+    """The finding, which is never good if something could not be observed."""
     figures = {"seconds": round(watched.seconds, 1), "attempts": _total(watched.attempts)}
     if watched.attempts:
         return bad(_summary(watched.attempts), REPORT, **figures)

@@ -25,9 +25,9 @@ LISTEN_S = 1.0
 FIRST_BLOCK_S = 3.0
 """Seconds after which a device that has delivered nothing counts as silent."""
 DEAD_DBFS = -85.0
-"""dBFS below the noise of any working microphone (converters have about -70)."""
+"""A level in dBFS, below the noise of any working microphone (converters have about -70)."""
 CLIPPED = 0.001
-"""Share of samples at full scale."""
+"""Share of samples at full scale above which the microphone counts as overdriven."""
 RUSTLE_S, RUSTLE_DBFS = 2.5, -24.0
 LEARNING_S = 1.0
 """Seconds for the canceller to learn the room, as at the start of a conversation."""
@@ -116,7 +116,7 @@ async def check_echo(context: CheckContext) -> Finding:
 
 
 def judge_echo(room: float, back: float, left: float) -> Finding:
-    """Judge from levels in dBFS: before the noise, of the noise in the microphone, and cleaned."""
+    """Judge by levels in dBFS: the room's, the microphone's during the noise, the canceller's."""
     figures = {
         "room_dbfs": round(room, 1),
         "echo_dbfs": round(back, 1),

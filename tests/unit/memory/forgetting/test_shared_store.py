@@ -1,5 +1,5 @@
-"""Two homes on one store, and the same exchange in both transcripts: what one forgets, neither
-brings back."""
+"""Two homes share a store, and both transcripts hold the same exchange: neither home brings back
+what one of them has forgotten."""
 
 import asyncio
 import shutil
@@ -38,7 +38,7 @@ DERIVED = "Somebody owns a noisy animal."
 
 
 class Shared:
-    """Home A, its copy B (or a backup of it), and the store of both, in which all was told."""
+    """Home A, in which everything was said, its copy B (or a backup), and the store they share."""
 
     def __init__(self, root: Path) -> None:
         self.a, self.b, self.store = (root / name for name in ("a", "b", "store"))
@@ -56,7 +56,7 @@ class Shared:
         shutil.copytree(self.a, self.b)
 
     async def forget(self) -> None:
-        """On A, to the end."""
+        """Forgets the secret on A, including the final deletion."""
         async with self.on_a() as here:
             await here.forgetting.hide([self.told[SECRET]], ())
             assert await here.purge_later()
@@ -66,7 +66,7 @@ class Shared:
 
     @asynccontextmanager
     async def on_b(self) -> AsyncIterator[Bench]:
-        """A session on B, that goes on with the thread as it is there."""
+        """A session on B that continues the conversation as B's transcript has it."""
         with closing(Transcript.open(self.b / "transcript.sqlite3")) as transcript:
             last = transcript.resume("ada", timedelta.max)
         talk = last or Conversation(self.talk.id, "ada")
@@ -78,7 +78,7 @@ class Shared:
             return {each.text for each in stored(table) if each.speaker == USER}
 
     def holding(self, *words: str) -> list[str]:
-        """Files of B with them."""
+        """The files of B that contain any of the words."""
         return [
             name for name, data in pages(self.b) if any(word.encode() in data for word in words)
         ]
@@ -91,8 +91,8 @@ async def shared(tmp_path: Path) -> Shared:
     return made
 
 
-async def gone_on(here: Bench, shared: Shared) -> None:
-    """Neither recalled nor made again, and everything else is."""
+async def assert_forgotten(here: Bench, shared: Shared) -> None:
+    """Asserts that the secret is neither recalled nor restored, and everything else still is."""
     for _ in range(2):
         assert await here.recalled(SECRET) <= {KEPT}
         assert await here.recalled(KEPT) == {KEPT}
@@ -102,13 +102,15 @@ async def gone_on(here: Bench, shared: Shared) -> None:
         await here.memory.settled()
 
 
-async def test_what_one_home_forgets_the_other_forgets_when_it_starts(shared: Shared) -> None:
+async def test_a_home_forgets_at_its_start_what_the_other_home_has_forgotten(
+    shared: Shared,
+) -> None:
     assert shared.holding(SECRET) != []
     await shared.forget()
     async with shared.on_b() as here:
         assert shared.told[SECRET] in here.window.dropped
         assert SECRET not in {each.user_text for each in here.window.talk.exchanges}
-        await gone_on(here, shared)
+        await assert_forgotten(here, shared)
         verified = await asyncio.to_thread(audit, here.memory.table, here.transcript, [SECRET])
         assert verified.found == ()
         assert OTHERS in verified.unprovable
@@ -117,11 +119,11 @@ async def test_what_one_home_forgets_the_other_forgets_when_it_starts(shared: Sh
     assert receipt["clean"]
     assert receipt["exchanges"] == 1
     async with shared.on_b() as here:
-        await gone_on(here, shared)
+        await assert_forgotten(here, shared)
     assert len(receipts.read(shared.b)) == 1, "once is enough"
 
 
-async def test_what_waited_for_a_store_that_was_away_is_not_written(
+async def test_a_forgotten_memory_that_waits_for_an_unreachable_store_is_never_written(
     shared: Shared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(write_queue, "FIRST_RETRY_S", 0.01)
@@ -156,11 +158,11 @@ async def test_what_waited_for_a_store_that_was_away_is_not_written(
 
 
 class Killed(BaseException):
-    """Nothing catches it on its way out."""
+    """Stands for the death of the process: no handler catches it."""
 
 
 @pytest.mark.parametrize(("owner", "next_home"), [(Transcript, "b"), (MemoryTable, "a")])
-async def test_a_purge_that_is_killed_after_its_mark_is_finished_by_whoever_starts_next(
+async def test_a_purge_killed_after_writing_its_tombstone_is_finished_by_the_next_start(
     shared: Shared, monkeypatch: pytest.MonkeyPatch, owner: type, next_home: str
 ) -> None:
     def die(*_: object) -> int:
@@ -169,9 +171,9 @@ async def test_a_purge_that_is_killed_after_its_mark_is_finished_by_whoever_star
     with closing(Transcript.open(shared.a / "transcript.sqlite3")) as transcript:
         with closing(MemoryTable.open(str(shared.store))) as table, monkeypatch.context() as deadly:
             deadly.setattr(owner, "delete_exchanges" if owner is Transcript else "delete", die)
-            desk = MemoryAdmin("ada", table, lambda: transcript, lambda: pytest.fail("unasked"))
+            admin = MemoryAdmin("ada", table, lambda: transcript, lambda: pytest.fail("not needed"))
             with pytest.raises(Killed):
-                await asyncio.to_thread(forget_now, desk, [f"{shared.told[SECRET]}-{USER}"])
+                await asyncio.to_thread(forget_now, admin, [f"{shared.told[SECRET]}-{USER}"])
             assert table.forgotten.unfinished
         with closing(MemoryTable.open(str(shared.store))) as table:
             assert audit(table, transcript).found != ()
@@ -182,14 +184,14 @@ async def test_a_purge_that_is_killed_after_its_mark_is_finished_by_whoever_star
         assert verified.layout.clean
         assert verified.found == ()
         assert here.window.dropped == [shared.told[SECRET]]
-        await gone_on(here, shared)
+        await assert_forgotten(here, shared)
     assert shared.holding(SECRET) == [] or next_home == "a"
 
 
-async def test_what_is_just_being_removed_is_not_recalled_where_it_cannot_be_finished(
+async def test_an_exchange_being_deleted_is_not_recalled_where_its_deletion_fails(
     shared: Shared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As by a machine that may only read."""
+    """As on a machine that may only read."""
     with closing(MemoryTable.open(str(shared.store))) as table:
         table.forgotten.write([("ada", shared.told[SECRET], True)])
 
@@ -203,7 +205,7 @@ async def test_what_is_just_being_removed_is_not_recalled_where_it_cannot_be_fin
         assert KEPT in await here.recalled(KEPT)
 
 
-async def test_the_running_conversation_lets_go_of_it_and_its_user_is_told() -> None:
+async def test_the_running_conversation_drops_the_exchange_and_its_user_is_notified() -> None:
     bus, window = EventBus(), Window(Conversation.begin("ada"))
     events: list[Event] = []
     bus.subscribe(events.append)
@@ -214,13 +216,13 @@ async def test_the_running_conversation_lets_go_of_it_and_its_user_is_told() -> 
     assert set(window.dropped) == gone
     began, done, notice = events
     assert isinstance(began, ForgettingBegan)
-    assert set(began.exchanges) == gone, "a screen erases what it shows of them"
+    assert set(began.exchanges) == gone, "the screen erases these exchanges"
     assert done == ForgettingDone(began.id)
     assert isinstance(notice, Notice)
     assert notice.text.endswith("and now here as well: 2 exchanges.")
 
 
-async def test_undone_it_leaves_no_mark(shared: Shared) -> None:
+async def test_an_undone_request_leaves_no_tombstone(shared: Shared) -> None:
     async with shared.on_a() as here:
         await here.forgetting.hide([shared.told[SECRET]], ())
         assert await here.forgetting.undo() is not None
@@ -231,8 +233,8 @@ async def test_undone_it_leaves_no_mark(shared: Shared) -> None:
     assert not (shared.store / "forgotten.lance").exists()
 
 
-def test_of_another_user_no_turn_is_touched(tmp_path: Path) -> None:
-    """Whatever is marked for whom."""
+def test_a_tombstone_never_deletes_the_exchanges_of_another_user(tmp_path: Path) -> None:
+    """Not even if a tombstone of one user names an exchange of another."""
     gone: list[tuple[str, set[str]]] = []
 
     def on_gone(user: str, exchanges: Collection[str]) -> None:
@@ -263,7 +265,9 @@ def test_of_another_user_no_turn_is_touched(tmp_path: Path) -> None:
         assert table.count("bob") == 2
 
 
-def test_what_a_store_refused_for_a_while_waits_no_more(tmp_path: Path) -> None:
+def test_forgotten_memories_leave_the_write_queue_when_the_store_can_be_opened(
+    tmp_path: Path,
+) -> None:
     x = new_id()
     with closing(MemoryTable.open(str(tmp_path))) as table:
         table.forgotten.write([("ada", x, True)], finished=True)
@@ -279,12 +283,16 @@ def test_what_a_store_refused_for_a_while_waits_no_more(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("more", [0, 2_000])
-async def test_a_transcript_tells_what_it_has_of_what_is_marked(shared: Shared, more: int) -> None:
+async def test_a_transcript_reports_which_of_the_given_exchanges_it_holds(
+    shared: Shared, more: int
+) -> None:
     ids = {*shared.told.values(), *(new_id() for _ in range(more))}
     async with shared.on_a() as here:
         assert here.transcript.held("ada", ids) == set(shared.told.values())
         await here.forgetting.hide([shared.told[SECRET]], ())
-        assert here.transcript.held("ada", ids) == set(shared.told.values()), "hidden ones too"
+        assert here.transcript.held("ada", ids) == set(shared.told.values()), (
+            "including hidden exchanges"
+        )
         assert here.transcript.held("bob", ids) == here.transcript.held("ada", ()) == set()
 
 
@@ -300,7 +308,7 @@ WRITES: list[Callable[[MemoryTable, list[Memory]], object]] = [
 
 
 @pytest.mark.parametrize("write", WRITES, ids=["add", "put"])
-def test_no_way_of_writing_brings_it_back(
+def test_no_kind_of_write_restores_a_forgotten_exchange(
     tmp_path: Path, write: Callable[[MemoryTable, list[Memory]], object]
 ) -> None:
     x, y, fact = new_id(), new_id(), new_id()
@@ -316,7 +324,7 @@ def test_no_way_of_writing_brings_it_back(
     with closing(MemoryTable.open(str(tmp_path))) as table:
         table.forgotten.write([("ada", x, True)])
         with table.forgotten.during("ada", (), every[3:]):
-            """Nothing is there yet."""
+            """The table is still empty."""
         write(table, [*every, merged])
         assert [(m.id, m.sources) for m in stored(table)] == [(merged.id, (y,))]
         table.update([merged])
@@ -326,15 +334,15 @@ def test_no_way_of_writing_brings_it_back(
         assert table.count("ada") == 1
 
 
-async def test_an_import_leaves_out_what_was_forgotten_since(shared: Shared) -> None:
+async def test_an_import_leaves_out_exchanges_forgotten_since_the_export(shared: Shared) -> None:
     async with shared.on_a() as here:
         memory, transcript = here.memory, here.transcript
-        desk = MemoryAdmin("ada", memory.table, lambda: transcript, lambda: memory, memory=memory)
-        rows = list(desk.export())
+        admin = MemoryAdmin("ada", memory.table, lambda: transcript, lambda: memory, memory=memory)
+        rows = list(admin.export())
         assert len(rows) == 5
         await here.forgetting.hide([shared.told[SECRET]], ())
         assert await here.purge_later()
-        assert await asyncio.to_thread(desk.import_, rows) == 2
+        assert await asyncio.to_thread(admin.import_, rows) == 2
         assert await here.recalled(SECRET) <= {KEPT}
         await asyncio.to_thread(memory.put, [said("ada", shared.told[SECRET])])
         assert await here.recalled(SECRET) <= {KEPT}

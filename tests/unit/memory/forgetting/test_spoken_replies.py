@@ -1,4 +1,4 @@
-"""What is said about forgetting, before and afterwards, and about what is known."""
+"""The sentences spoken before and after forgetting, and those that list what is remembered."""
 
 from datetime import timedelta
 
@@ -53,25 +53,27 @@ def plan_of(*texts: str, everything: bool = False) -> ForgetPlan:
             "That's everything I know about you: one thing. Forget it all?",
         ),
         (
-            ForgetPlan((), (), (), 3),  # nothing has a name
+            ForgetPlan((), (), (), 3),  # nothing that could be quoted
             "Forgotten: 3 things. Say undo to keep them.",
             "That's 3 things. Forget them all?",
         ),
     ],
 )
-def test_what_is_said(plan: ForgetPlan, done: str, asked: str) -> None:
+def test_the_reply_and_the_question_describe_the_plan(
+    plan: ForgetPlan, done: str, asked: str
+) -> None:
     assert forgotten(plan, undoable=True) == done
     assert forgotten(plan, undoable=False) == done.partition(" Say")[0]
     assert question(plan) == asked
 
 
-def test_what_is_shortened_ends_so() -> None:
+def test_a_shortened_text_ends_with_an_ellipsis() -> None:
     said = forgotten(plan_of(LONG), undoable=True)
     assert said.startswith("Forgotten: your dog loves very")
     assert said.endswith("… Say undo to keep it.")
 
 
-def test_an_undo_tells_what_is_there_again() -> None:
+def test_the_reply_to_undo_names_what_was_restored() -> None:
     hidden = HiddenItems.of("me", ["o1", "t1"], ["n1"], NOW)
     exchanges = earlier({"o1": (DOG, "A fine name.")})
     by_hand = note("n1", "Tea, never coffee.", ADDED_BY_USER)
@@ -82,7 +84,7 @@ def test_an_undo_tells_what_is_there_again() -> None:
     assert brought_back(None) == NOTHING_TO_UNDO
 
 
-def test_what_is_known_of_a_topic() -> None:
+def test_the_reply_lists_what_is_remembered_about_a_topic() -> None:
     memories = remembered(
         earlier(
             {

@@ -1,4 +1,4 @@
-"""Looking for what was forgotten: planted leaks are found, and a clean home is clean."""
+"""The search for forgotten text finds planted leaks, and finds nothing in a clean home."""
 
 import json
 import sqlite3
@@ -30,8 +30,8 @@ KEPT = "The weather was fine on Tuesday."
 E = "e"
 
 
-class House:
-    """A home with a secret in both its stores."""
+class PlantedHome:
+    """A home with a secret in both its transcript and its memories."""
 
     def __init__(self, home: Home, key: MasterKey | None) -> None:
         self.home = home
@@ -73,223 +73,229 @@ class House:
 
 
 @contextmanager
-def built(home: Home, key: MasterKey | None = None) -> Iterator[House]:
-    with closing(House(home, key)) as house:
-        yield house
+def built(home: Home, key: MasterKey | None = None) -> Iterator[PlantedHome]:
+    with closing(PlantedHome(home, key)) as planted:
+        yield planted
 
 
 @pytest.fixture
-def house(home: Home) -> Iterator[House]:
-    with built(home) as house:
-        yield house
+def planted(home: Home) -> Iterator[PlantedHome]:
+    with built(home) as planted:
+        yield planted
 
 
 def places(receipt: Receipt) -> list[str]:
     return [place for each in receipt.searched for place in each.found]
 
 
-@pytest.mark.parametrize("key", [None, MasterKey(b"k" * 32)], ids=["plain", "sealed"])
-def test_before_it_is_everywhere_and_after_a_purge_nowhere(
+@pytest.mark.parametrize("key", [None, MasterKey(b"k" * 32)], ids=["plain", "encrypted"])
+def test_the_secret_is_found_everywhere_before_a_purge_and_nowhere_after_it(
     home: Home, key: MasterKey | None
 ) -> None:
-    with built(home, key) as house:
-        before = house.prove()
+    with built(home, key) as planted:
+        before = planted.prove()
         assert not before.clean
         assert "a row of the transcript" in places(before)
         assert any("of the memories" in place for place in places(before))
         assert any(".lance" in place for place in places(before))  # the vector's bytes
-        house.purge()
-        after = house.prove()
+        planted.purge()
+        after = planted.prove()
         assert after.clean, places(after)
         searched = [each.name for each in after.searched if each.versions]
         assert searched == ["memories", "transcript"]
         assert {each.versions for each in after.searched if each.name == "memories"} == {1}
         assert all(each.bytes for each in after.searched if each.name == "files of memories")
         assert any("encrypted" in sentence for sentence in after.unprovable) == (key is not None)
-        assert [each.text for each in house.table.get("ada", [m.id for m in house.told])] == [KEPT]
-        audited = house.audit(SECRET, KEPT)
+        assert [each.text for each in planted.table.get("ada", [m.id for m in planted.told])] == [
+            KEPT
+        ]
+        audited = planted.audit(SECRET, KEPT)
         expected = "A text was found in a row of the transcript."
         assert expected in audited.found
         assert (len(audited.found) > 2) == (key is None)
 
 
-def test_the_receipt_is_json_without_words(house: House) -> None:
-    for receipt in (house.prove(), house.audit(SECRET).receipt):
+def test_the_receipt_is_json_and_quotes_no_text(planted: PlantedHome) -> None:
+    for receipt in (planted.prove(), planted.audit(SECRET).receipt):
         written = json.dumps(receipt.as_json())
         assert json.loads(written)["clean"] is False
         assert not any(word in written for word in ("parrot", "silver", "brick", "Xaver"))
 
 
-def test_an_old_version_of_the_table_is_found(house: House) -> None:
-    house.forget()
-    receipt = house.prove()
+def test_an_old_version_of_the_table_is_found(planted: PlantedHome) -> None:
+    planted.forget()
+    receipt = planted.prove()
     [memories] = [each for each in receipt.searched if each.name == "memories"]
     assert memories.versions > 1
     assert memories.found
-    assert house.audit().removed == 1
-    assert "An older version" in house.audit().found[0]
+    assert planted.audit().removed == 1
+    assert "An older version" in planted.audit().found[0]
 
 
-def test_what_compaction_leaves_is_found_by_the_vector(home: Home, house: House) -> None:
-    """A row among many: LanceDB lets its fragment be."""
-    house.table.add([memory(f"other {n}", at=10 + n) for n in range(60)])
-    assert house.table.compact()
-    house.forget()
-    assert house.table.compact()
-    assert house.table.layout().versions == 1
-    assert [place for place in places(house.prove()) if place.endswith(".lance")]
-    assert any("encoded bytes of 1 row" in sentence for sentence in house.prove().unprovable)
-    assert house.table.rewrite()
-    assert house.prove().clean
+def test_a_row_that_compaction_leaves_behind_is_found_by_its_vector(
+    home: Home, planted: PlantedHome
+) -> None:
+    """LanceDB does not rewrite a fragment in which only one row of many is deleted."""
+    planted.table.add([memory(f"other {n}", at=10 + n) for n in range(60)])
+    assert planted.table.compact()
+    planted.forget()
+    assert planted.table.compact()
+    assert planted.table.layout().versions == 1
+    assert [place for place in places(planted.prove()) if place.endswith(".lance")]
+    assert any("encoded bytes of 1 row" in sentence for sentence in planted.prove().unprovable)
+    assert planted.table.rewrite()
+    assert planted.prove().clean
 
 
 @pytest.mark.parametrize(
     ("checkpointed", "file"), [(True, "transcript.sqlite3"), (False, "transcript.sqlite3-wal")]
 )
 def test_a_dropped_row_is_found_on_free_pages_and_in_the_log(
-    house: House, checkpointed: bool, file: str
+    planted: PlantedHome, checkpointed: bool, file: str
 ) -> None:
-    """As an SQLite without secure_delete leaves it."""
-    house.purge()
-    db = house.transcript._db
+    """An SQLite without secure_delete leaves such rows behind."""
+    planted.purge()
+    db = planted.transcript._db
     db.execute("PRAGMA secure_delete = OFF")
     db.execute("CREATE TABLE spare (words TEXT)")
     db.execute("INSERT INTO spare VALUES (?)", (SECRET,))
     db.execute("DROP TABLE spare")
     if checkpointed:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    assert places(house.prove()) == [file]
-    assert any("free pages" in sentence for sentence in house.audit().unprovable)
-    house.transcript.rewrite()
-    assert house.prove().clean
-    assert house.transcript.pages() == FreePages(0, 0)
+    assert places(planted.prove()) == [file]
+    assert any("free pages" in sentence for sentence in planted.audit().unprovable)
+    planted.transcript.rewrite()
+    assert planted.prove().clean
+    assert planted.transcript.pages() == FreePages(0, 0)
 
 
-def test_a_line_of_a_log_a_file_in_utf16_and_a_vector_are_found(house: House) -> None:
-    house.purge()
-    root = house.home.root
-    house.home.log.write_text(f"INFO {json.dumps(SECRET)}\n" * 3, "utf-8")
+def test_a_log_line_a_utf16_file_and_a_vector_are_found(planted: PlantedHome) -> None:
+    planted.purge()
+    root = planted.home.root
+    planted.home.log.write_text(f"INFO {json.dumps(SECRET)}\n" * 3, "utf-8")
     (root / "wide").write_bytes(
         b"\xff\xfe" + "x".encode("utf-16-le") * 77 + SECRET.encode("utf-16-le")
     )
-    (root / "codes").write_bytes(b"\7" * 1001 + house.vector[:80])
-    assert sorted(places(house.prove())) == ["codes", "logs/assistant.log", "wide"]
-    audited = house.audit()
+    (root / "codes").write_bytes(b"\7" * 1001 + planted.vector[:80])
+    assert sorted(places(planted.prove())) == ["codes", "logs/assistant.log", "wide"]
+    audited = planted.audit()
     assert audited.unknown == ("codes", "wide")
     assert len(audited.found) == 2
 
 
-def test_what_lies_across_two_pieces_of_a_file_is_found(
-    house: House, monkeypatch: pytest.MonkeyPatch
+def test_a_text_that_spans_two_pieces_of_a_file_is_found(
+    planted: PlantedHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(proof, "READ_AT_ONCE", 64)
-    house.purge()
-    (house.home.root / "long").write_bytes(b"." * 40 + SECRET.encode() + b"." * 999)
-    assert places(house.prove()) == ["long"]
+    planted.purge()
+    (planted.home.root / "long").write_bytes(b"." * 40 + SECRET.encode() + b"." * 999)
+    assert places(planted.prove()) == ["long"]
 
 
-def test_links_are_not_followed(house: House, tmp_path: Path) -> None:
-    house.purge()
+def test_links_are_not_followed(planted: PlantedHome, tmp_path: Path) -> None:
+    planted.purge()
     outside = tmp_path / "outside"
     outside.write_text(SECRET)
-    (house.home.root / "link").symlink_to(outside)
-    (house.home.root / "round").symlink_to(house.home.root)
-    assert house.prove().clean
-    assert house.audit().unknown == ("link", "round")
+    (planted.home.root / "link").symlink_to(outside)
+    (planted.home.root / "round").symlink_to(planted.home.root)
+    assert planted.prove().clean
+    assert planted.audit().unknown == ("link", "round")
 
 
-def test_a_file_that_cannot_be_read_is_one_sentence(
-    house: House, monkeypatch: pytest.MonkeyPatch
+def test_an_unreadable_file_is_reported_in_one_sentence(
+    planted: PlantedHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(_: Path) -> Iterator[bytes]:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(proof, "_read", refuse)
     with pytest.raises(StoreError, match=r"can't be searched: Permission denied\."):
-        house.prove()
+        planted.prove()
 
 
-def test_locks_of_the_transcript_outlive_the_search(house: House) -> None:
-    """A process that closes a file gives back its locks on it."""
-    house.transcript._db.execute("BEGIN IMMEDIATE")
-    assert list(proof.search_files(house.home, house.needles))
+def test_the_transcript_is_still_locked_after_the_search(planted: PlantedHome) -> None:
+    """Closing any handle of a file releases all of the process's locks on it."""
+    planted.transcript._db.execute("BEGIN IMMEDIATE")
+    assert list(proof.search_files(planted.home, planted.needles))
     with (
-        closing(sqlite3.connect(house.home.transcript, timeout=0)) as other,
+        closing(sqlite3.connect(planted.home.transcript, timeout=0)) as other,
         pytest.raises(sqlite3.OperationalError, match="locked"),
     ):
         other.execute("BEGIN IMMEDIATE")
-    house.transcript._db.execute("ROLLBACK")
+    planted.transcript._db.execute("ROLLBACK")
 
 
-def test_what_stays_is_no_trace_but_for_what_will_change(house: House) -> None:
-    """The day is the context of many memories; a quotation goes."""
+def test_text_in_other_memories_is_searched_for_only_if_those_will_change(
+    planted: PlantedHome,
+) -> None:
+    """The day is the context of many memories; a quotation of the forgotten text is removed."""
     day, quotation = "Saturday, 21 November", "as said: the parrot is behind the brick"
     going = replace(memory("A secret about the third parrot."), context=day)
     same = replace(memory("Another thing.", at=5), context=day)
     quoting = replace(memory("Where is it?", at=6), context=quotation)
     twice = replace(memory("Yes, of course I do.", at=7), context=quotation)
-    house.table.add([going, same, quoting, twice])
+    planted.table.add([going, same, quoting, twice])
     asked = [going.id, twice.id]
-    needles = patterns_of(house.transcript, "ada", (), house.table, asked, [quoting.id])
+    needles = patterns_of(planted.transcript, "ada", (), planted.table, asked, [quoting.id])
     assert needles.found_in_text([day]) == set()
     assert len(needles.found_in_text([quotation])) == 1
-    unchanged = patterns_of(house.transcript, "ada", (), house.table, asked)
+    unchanged = patterns_of(planted.transcript, "ada", (), planted.table, asked)
     assert unchanged.found_in_text([quotation]) == set()
     assert len(unchanged.found_in_text([going.text])) == 1
 
 
-def test_what_is_hidden_already_is_looked_for_all_the_same(house: House) -> None:
-    """Only the transcript has its words: no memory was made of it."""
-    gone = house.exchanges[0].id
-    house.table.delete("ada", [house.told[0].id])
-    house.transcript.hide(HiddenItems("h", "ada", NOW, NOW, (gone,), ()))
-    needles = patterns_of(house.transcript, "ada", [gone], house.table)
+def test_an_exchange_that_is_already_hidden_is_searched_for_as_well(planted: PlantedHome) -> None:
+    """Only the transcript has its words: no memory was derived from it."""
+    gone = planted.exchanges[0].id
+    planted.table.delete("ada", [planted.told[0].id])
+    planted.transcript.hide(HiddenItems("h", "ada", NOW, NOW, (gone,), ()))
+    needles = patterns_of(planted.transcript, "ada", [gone], planted.table)
     assert needles.found_in_text([SECRET])
     assert not needles.found_in_text([KEPT])
 
 
-def test_what_cannot_be_searched_is_said(house: House) -> None:
-    (house.home.root / "memories.damaged-20261121-100000").mkdir()
-    for sentences in (house.prove().unprovable, house.audit().unprovable):
+def test_places_that_cannot_be_searched_are_reported(planted: PlantedHome) -> None:
+    (planted.home.root / "memories.damaged-20261121-100000").mkdir()
+    for sentences in (planted.prove().unprovable, planted.audit().unprovable):
         assert any("memories.damaged-20261121-100000 was set aside" in each for each in sentences)
 
 
-def test_who_searches_lets_others_have_a_turn(house: House) -> None:
+def test_a_search_regularly_yields_to_other_work(planted: PlantedHome) -> None:
     turns: list[int] = []
-    verify_gone(house.needles, house.transcript, house.table, breathe=lambda: turns.append(1))
+    verify_gone(planted.needles, planted.transcript, planted.table, breathe=lambda: turns.append(1))
     assert len(turns) > 5
 
 
 # -- the structure ------------------------------------------------------------------------------
 
 
-def test_clean_leaves_one_version_no_log_and_no_free_page(house: House) -> None:
-    house.forget()
-    assert house.audit().unprovable
-    audited = house.audit(SECRET, clean=True)
+def test_clean_leaves_one_version_no_log_and_no_free_page(planted: PlantedHome) -> None:
+    planted.forget()
+    assert planted.audit().unprovable
+    audited = planted.audit(SECRET, clean=True)
     assert audited.found == audited.unprovable == ()
     assert audited.layout.clean
     assert audited.pages == FreePages(0, 0)
 
 
-def test_ordinary_changes_are_no_finding(house: House) -> None:
-    house.purge()
-    house.table.add([memory("something new", at=9)])
-    changed = house.table.get("ada", [house.told[1].id])
-    house.table.update(changed)
-    audited = house.audit(SECRET)
+def test_ordinary_changes_are_not_reported_as_findings(planted: PlantedHome) -> None:
+    planted.purge()
+    planted.table.add([memory("something new", at=9)])
+    changed = planted.table.get("ada", [planted.told[1].id])
+    planted.table.update(changed)
+    audited = planted.audit(SECRET)
     assert audited.found == ()
     assert "older versions left: 2." in audited.unprovable[0]
 
 
-def test_words_that_were_changed_are_a_finding(house: House) -> None:
-    house.purge()
-    old = house.told[1]
-    house.table.update([Memory(old.id, "ada", old.kind, "other words", old.created)])
-    assert house.audit().removed == 1
+def test_replaced_words_in_an_older_version_are_reported(planted: PlantedHome) -> None:
+    planted.purge()
+    old = planted.told[1]
+    planted.table.update([Memory(old.id, "ada", old.kind, "other words", old.created)])
+    assert planted.audit().removed == 1
 
 
-def test_in_a_folder_elsewhere_the_memories_are_searched_too(home: Home, tmp_path: Path) -> None:
+def test_memories_outside_the_home_are_searched_too(home: Home, tmp_path: Path) -> None:
     with (
         closing(MemoryTable.open(str(tmp_path / "elsewhere"))) as table,
         closing(Transcript.open(home.transcript)) as transcript,
@@ -301,6 +307,8 @@ def test_in_a_folder_elsewhere_the_memories_are_searched_too(home: Home, tmp_pat
         assert audit(table, transcript).unknown == (str(tmp_path / "elsewhere" / "stray"),)
 
 
-def test_an_old_transcript_is_tidied_when_its_last_old_exchange_has_expired(house: House) -> None:
-    house.transcript.expire("ada", NOW.replace(year=2100), 9)
-    assert house.transcript.pages() == FreePages(0, 0)
+def test_a_transcript_has_no_free_pages_once_its_last_old_exchange_has_expired(
+    planted: PlantedHome,
+) -> None:
+    planted.transcript.expire("ada", NOW.replace(year=2100), 9)
+    assert planted.transcript.pages() == FreePages(0, 0)

@@ -26,7 +26,7 @@ NONE_BACK = "There is nothing left to bring back."
 
 
 async def ask(here: Bench, question: str, answer: str) -> str:
-    """Answered with what is recalled; returns the exchange's id."""
+    """Stores an answer that is based on what is recalled; returns the exchange's id."""
     found = (await here.memory.recall(question, LEISURE_S)).memories
     used = tuple(MemoryUsed(e.id, e.text, e.score, e.speaker, said=e.created) for e in found)
     turn = here.window.talk.last_turn + 1
@@ -36,14 +36,16 @@ async def ask(here: Bench, question: str, answer: str) -> str:
     return exchange.id
 
 
-async def test_what_was_told_before_goes_too_when_it_is_told_again(tmp_path: Path) -> None:
+async def test_forgetting_a_repeated_statement_also_forgets_its_first_exchange(
+    tmp_path: Path,
+) -> None:
     async with bench(tmp_path) as here:
         [first] = await here.tell_all(DOG)
     later = START + timedelta(hours=1)
     async with bench(tmp_path, at=later) as here:
         [again] = await here.tell_all(DOG)
         [merged] = [m for m in here.memory.index.outlines().values() if m.text == DOG]
-        assert set(merged.sources) == {first.id, again.id}, "two tellings, one memory"
+        assert set(merged.sources) == {first.id, again.id}, "said twice, stored as one memory"
         [row] = here.memory.table.get("ada", [merged.id])
         assert (merged.created, merged.refreshed) == (row.created, row.refreshed) == (START, later)
 
@@ -56,7 +58,9 @@ async def test_what_was_told_before_goes_too_when_it_is_told_again(tmp_path: Pat
     assert kept(tmp_path) == (set(), set())
 
 
-async def test_what_an_answer_was_made_of_goes_with_all_its_tellings(here: Bench) -> None:
+async def test_forgetting_an_answer_forgets_every_exchange_that_stated_its_fact(
+    here: Bench,
+) -> None:
     told = [here.tell(DOG).id]
     here.pass_time(3600)
     again, cat = await here.tell_all(DOG, CAT)
@@ -69,7 +73,7 @@ async def test_what_an_answer_was_made_of_goes_with_all_its_tellings(here: Bench
     assert [each.id for each in here.window.exchanges] == [cat.id]
 
 
-async def test_undo_names_what_came_back(here: Bench) -> None:
+async def test_undo_names_what_it_restored(here: Bench) -> None:
     here.tell(DOG)
     here.pass_time(1)
     here.tell(CAT)
@@ -87,14 +91,14 @@ async def test_undo_names_what_came_back(here: Bench) -> None:
     )
 
 
-async def test_undo_claims_nothing_that_is_not_there(here: Bench) -> None:
+async def test_undo_does_not_claim_to_restore_a_deleted_exchange(here: Bench) -> None:
     [dog] = await here.tell_all(DOG)
     await here.forgetting.hide([dog.id], ())
     here.transcript.delete_exchanges("ada", [dog.id])
     assert await here.obeying.carry_out(UNDO) == NONE_BACK
 
 
-async def test_what_is_back_is_told_though_its_memories_cannot_be_read_yet(
+async def test_undo_names_what_it_restored_even_if_the_memories_cannot_be_read_yet(
     here: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def unread(*_: object) -> tuple[Memory, ...]:
@@ -108,7 +112,7 @@ async def test_what_is_back_is_told_though_its_memories_cannot_be_read_yet(
     assert await here.recalled(WHAT) == {DOG}
 
 
-async def test_an_exchange_that_was_not_stored_yet_comes_back_by_name(here: Bench) -> None:
+async def test_undo_names_an_exchange_that_was_not_stored_yet(here: Bench) -> None:
     here.window.talk.append_user(1, DOG, START)
     exchange = here.window.talk.complete(1, "I see.", ended=START)
     here.window.unsaved[exchange.id] = exchange
@@ -117,7 +121,7 @@ async def test_an_exchange_that_was_not_stored_yet_comes_back_by_name(here: Benc
     assert here.window.exchanges == (exchange,)
 
 
-async def test_what_cannot_be_noted_is_said_and_forgotten_all_the_same(
+async def test_a_request_that_cannot_be_recorded_is_carried_out_with_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(_: HiddenItems) -> None:
@@ -134,7 +138,7 @@ async def test_what_cannot_be_noted_is_said_and_forgotten_all_the_same(
     assert kept(tmp_path) == (set(), set())
 
 
-async def test_a_topic_that_names_nothing_is_asked_about(here: Bench) -> None:
+async def test_a_topic_that_names_nothing_is_not_forgotten(here: Bench) -> None:
     here.tell(DOG)
     said = await here.obeying.carry_out(Command(CommandKind.FORGET_ABOUT, about="him"))
     assert said == "I'm not sure what you want me to forget."
@@ -145,12 +149,12 @@ async def test_a_topic_that_names_nothing_is_asked_about(here: Bench) -> None:
     "midnight",
     [
         datetime(2026, 3, 8, 5, tzinfo=UTC),  # an hour is left out at two
-        datetime(2026, 11, 1, 4, tzinfo=UTC),  # an hour comes twice
+        datetime(2026, 11, 1, 4, tzinfo=UTC),  # an hour occurs twice
         datetime(2026, 11, 21, 5, tzinfo=UTC),
     ],
     ids=["spring", "autumn", "any"],
 )
-async def test_today_begins_at_midnight_whatever_the_clocks_did_since(
+async def test_today_begins_at_midnight_even_if_the_clocks_have_changed_since(
     tmp_path: Path, midnight: datetime
 ) -> None:
     with in_zone(NEW_YORK):

@@ -27,11 +27,11 @@ from tests.support.user_memory import user_index
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 LOOKS = {"lock": 3, "words": 4, "meaning": 5}
-"""How often a search has looked at the clock by then."""
+"""How often a search has looked at the clock by the end of each step."""
 
 
 class Clock:
-    """Stands still until it is told."""
+    """Stands still until a test moves it."""
 
     now = 0.0
 
@@ -52,7 +52,7 @@ def search(
     *,
     meaning: bool = True,
 ) -> str:
-    """Takes so long where nothing cuts it short. Which steps it came to."""
+    """Takes `seconds` unless it is cut short; returns the steps that were carried out."""
     limit = pace.limit(clock.now + deadline)
     clock.now += SHARES.words * seconds
     if limit.after_words(meaning=meaning) and meaning:
@@ -79,7 +79,9 @@ def test_the_reserve_follows_the_usual_time_of_a_search(clock: Clock) -> None:
     assert 0.001 < as_a_rule < 0.002
     for _ in range(LAST // 4):
         search(pace, clock, 0.2)
-    assert pace.reserve(0.010) == pytest.approx(as_a_rule), "they have waited for the processor"
+    assert pace.reserve(0.010) == pytest.approx(as_a_rule), (
+        "a few slow searches only waited for the processor"
+    )
     for _ in range(LAST):
         search(pace, clock, 0.2)
     assert pace.reserve(0.010) == MOST * 0.010
@@ -96,11 +98,11 @@ def test_after_a_slow_moment_searches_are_soon_complete_again(clock: Clock) -> N
         assert steps[-1] == WHOLE, slow
 
 
-def test_the_reserve_shrinks_again_even_if_no_vector_is_in_time(clock: Clock) -> None:
+def test_the_reserve_shrinks_again_even_if_no_vector_arrives_in_time(clock: Clock) -> None:
     pace = SearchTimings(0.003, clock)
     for _ in range(LAST):
         search(pace, clock, 1.0)
-    assert pace.reserve(0.010) == MOST * 0.010, "so much that an encoder may always be late"
+    assert pace.reserve(0.010) == MOST * 0.010, "so long that an encoder may always be late"
     for _ in range(LAST):
         search(pace, clock, 0.003, 0.010, meaning=False)
     assert pace.least(0.010) < 0.005
@@ -144,7 +146,7 @@ def test_steps_that_do_not_fit_are_skipped(clock: Clock) -> None:
 
 @pytest.fixture(params=["by meaning", "by words"])
 def cut(request: pytest.FixtureRequest, clock: Clock) -> Callable[[], SearchDeadline]:
-    """One that leaves no time to rank what was found, or to look for the nearest."""
+    """A deadline that leaves no time to rank the results, or none to search by meaning."""
     steps = StepTimes(ranking=1.0) if request.param == "by meaning" else StepTimes(meaning=1.0)
     return lambda: SearchDeadline(clock.now, steps, clock)
 
@@ -182,7 +184,7 @@ def find(
 
 
 def runs_out(after: int) -> Callable[[], float]:
-    """A clock that is past any limit from this look on."""
+    """A clock that is past any limit once it has been read `after` times."""
     looks: Iterator[float] = itertools.chain([0.0] * after, itertools.repeat(9.0))
     return lambda: next(looks)
 
@@ -195,10 +197,10 @@ def runs_out(after: int) -> Callable[[], float]:
         ("meaning", None, (False, True)),
     ],
 )
-def test_past_its_limit_a_search_uses_what_it_has(
+def test_a_search_past_its_limit_uses_the_results_it_has(
     index: UserIndex, last: str, expected: list[str] | None, state: tuple[bool, bool]
 ) -> None:
-    """The step that is over in time; the last row is near in meaning alone."""
+    """`last` is the last step completed in time; the last row is near only in meaning."""
     limit = SearchDeadline(1.0, StepTimes(), runs_out(LOOKS[last]))
     whole = find(index, "What does Max the dog love?", None)
     found = find(index, "What does Max the dog love?", limit)
@@ -208,11 +210,11 @@ def test_past_its_limit_a_search_uses_what_it_has(
 
 
 def first(found: list[str], *wanted: str) -> bool:
-    """Whether those come first; where meaning counts, others follow."""
+    """Whether the wanted ids come first; if meaning counts, others follow them."""
     return found[: len(wanted)] == list(wanted)
 
 
-def test_in_brief_a_superseded_memory_comes_after_its_successor(
+def test_a_brief_search_ranks_a_superseded_memory_after_its_successor(
     index: UserIndex, cut: Callable[[], SearchDeadline]
 ) -> None:
     assert first(find(index, "Where do I live?", cut()), "m2", "m1")
@@ -221,7 +223,7 @@ def test_in_brief_a_superseded_memory_comes_after_its_successor(
     assert first(find(index, "Where do I live?", cut()), "m2", "m1")
 
 
-def test_in_brief_nothing_hidden_shown_or_expired_is_found(
+def test_a_brief_search_finds_no_hidden_expired_or_already_shown_memory(
     index: UserIndex, cut: Callable[[], SearchDeadline]
 ) -> None:
     assert "m2" not in find(index, "Where do I live?", cut(), exclude=("x2",))
@@ -235,7 +237,7 @@ def test_in_brief_nothing_hidden_shown_or_expired_is_found(
     assert not {"m1", "m2"} & set(find(index, "Where do I live?", cut()))
 
 
-def test_in_brief_summaries_answer_recaps_alone(
+def test_a_brief_search_finds_summaries_only_for_recaps(
     index: UserIndex, cut: Callable[[], SearchDeadline]
 ) -> None:
     summary = replace(
@@ -247,14 +249,16 @@ def test_in_brief_summaries_answer_recaps_alone(
     assert find(index, "What have we talked about?", cut()) == ["m4"]
 
 
-def test_in_brief_the_newest_of_equals_are_found(cut: Callable[[], SearchDeadline]) -> None:
+def test_a_brief_search_finds_the_newest_of_equal_memories(
+    cut: Callable[[], SearchDeadline],
+) -> None:
     index = user_index(2)
     equal = [turn(number, "It rained all day.", NOW) for number in range(120)]
     index.add(equal, np.tile(np.array([1, 0], np.float32), (120, 1)))
     assert find(index, "Has it rained?", cut()) == ["m119", "m118", "m117", "m116"]
 
 
-def test_in_brief_only_the_time_asked_for_counts(
+def test_a_brief_search_finds_only_memories_of_the_time_asked_for(
     index: UserIndex, cut: Callable[[], SearchDeadline]
 ) -> None:
     index.update(replace(SAID[3], text="What did I say on Monday about the rain?"))

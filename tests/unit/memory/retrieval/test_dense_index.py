@@ -1,4 +1,4 @@
-"""Vectors of two encoders: which are used, and what a question finds by both."""
+"""Vectors of two encoders: which of them are used, and what a question finds with both."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ QUICK, OTHER = 16, 24
 
 
 def filled(count: int, strong: int) -> tuple[DenseIndex, NDArray[np.float32], NDArray[np.float32]]:
-    """The first `strong` rows have both."""
+    """An index of `count` rows, of which the first `strong` have the vectors of both encoders."""
     quick, other = unit_vectors(count, QUICK, 1), unit_vectors(count, OTHER, 2)
     dense = DenseIndex(QUICK)
     dense.add(quick)
@@ -26,7 +26,7 @@ def filled(count: int, strong: int) -> tuple[DenseIndex, NDArray[np.float32], ND
     return dense, quick, other
 
 
-def test_the_stronger_encoder_serves_once_half_have_its_vector() -> None:
+def test_the_stronger_encoder_is_used_once_half_the_rows_have_its_vector() -> None:
     dense, quick, other = filled(10, 4)
     meaning = QueryVectors(quick[9], other[0])
     before = dense.serves
@@ -60,7 +60,7 @@ def test_rows_that_lack_a_stronger_vector_are_tracked() -> None:
     dense.replace([8], quick[:1])
     assert dense.lacking(9) == [8, 7, 6]
     dense.replace([8], other[:1], stronger=True)
-    dense.remove([7, 0, 8])  # of these one lacks it
+    dense.remove([7, 0, 8])  # of these rows, only 7 lacks a stronger vector
     assert dense.lacking(9) == [6]
     rows = np.arange(9)
     for vectors in dense.encoders:
@@ -69,7 +69,7 @@ def test_rows_that_lack_a_stronger_vector_are_tracked() -> None:
     assert set(found.tolist()) == {1, 2, 3, 4, 5, 6}
 
 
-def test_cosines_are_blended_and_missing_ones_rescaled() -> None:
+def test_cosines_are_blended_and_missing_ones_are_estimated() -> None:
     quick = np.linspace(0.1, 0.9, 30, dtype=np.float32)
     other = quick * np.float32(0.5)
     both = blended(quick, other)
@@ -82,14 +82,14 @@ def test_cosines_are_blended_and_missing_ones_rescaled() -> None:
     assert blended(alone, other)[5] == pytest.approx(other[5])
 
 
-def test_too_few_rows_with_both_give_no_scale() -> None:
+def test_nothing_is_estimated_from_too_few_rows_with_both_cosines() -> None:
     quick = np.linspace(0.1, 0.9, FEWEST_TO_SCALE, dtype=np.float32)
     other = quick * np.float32(0.5)
     other[-1] = np.nan
     assert blended(quick, other)[-1] == pytest.approx(quick[-1])
 
 
-def test_rows_are_compared_with_each_other_by_one_encoder() -> None:
+def test_rows_are_compared_with_each_other_using_a_single_encoder() -> None:
     dense, quick, other = filled(30, 30)
     rows = np.arange(30)
     for meaning, dimensions in (

@@ -1,4 +1,4 @@
-"""Vectors of descriptions and questions: which count, and what is left of them."""
+"""Vectors of descriptions and questions: when they count, and that deletion leaves none."""
 
 import numpy as np
 import pytest
@@ -16,8 +16,8 @@ UNIT = np.eye(DIMENSIONS, dtype=np.float32)
 
 
 def expanded(weights: ExpansionWeights = BOTH) -> DocumentExpansion:
-    """Row 0 is described by the second axis, and answers a question on the third; row 2 is far from
-    all that is asked."""
+    """The description of row 0 lies on the second axis, its question on the third; both of row 2
+    lie on the first."""
     made = DocumentExpansion(DIMENSIONS, weights)
     heron = Expansion("", "a heron", ("which ferry?",), UNIT[1:3], ("one", "before"))
     made.put({0: heron, 2: Expansion("", "a kettle", ("hot?",), UNIT[[0, 0]], ("two",))})
@@ -43,7 +43,9 @@ def near(of: DocumentExpansion, axis: int) -> list[int]:
         (ExpansionWeights(), 0.5, 0.5),
     ],
 )
-def test_each_part_counts_alone(weights: ExpansionWeights, second: float, third: float) -> None:
+def test_descriptions_and_questions_are_weighted_separately(
+    weights: ExpansionWeights, second: float, third: float
+) -> None:
     made = expanded(weights)
     assert cosines(made, 1)[0] == pytest.approx(second, abs=0.01)
     assert cosines(made, 2)[0] == pytest.approx(third, abs=0.01)
@@ -52,7 +54,7 @@ def test_each_part_counts_alone(weights: ExpansionWeights, second: float, third:
         assert near(made, 2) == [0]
 
 
-def test_what_is_based_on_hidden_exchanges_does_not_count_until_it_is_shown() -> None:
+def test_an_expansion_counts_only_while_its_sources_are_not_hidden() -> None:
     made = expanded()
     for _ in range(2):
         made.hide(["before", "elsewhere"])
@@ -64,7 +66,7 @@ def test_what_is_based_on_hidden_exchanges_does_not_count_until_it_is_shown() ->
     assert cosines(made, 1)[0] == pytest.approx(0.656, abs=0.01)
 
 
-def test_what_is_added_while_its_source_is_hidden_is_hidden_too() -> None:
+def test_an_expansion_added_while_its_source_is_hidden_is_hidden_too() -> None:
     made = DocumentExpansion(DIMENSIONS, BOTH)
     made.hide(["one"])
     made.put({0: Expansion("", "a heron", (), UNIT[1:2], ("one",))})
@@ -73,7 +75,7 @@ def test_what_is_added_while_its_source_is_hidden_is_hidden_too() -> None:
     assert near(made, 1) == [0]
 
 
-def test_nothing_is_left_of_what_is_deleted() -> None:
+def test_nothing_is_left_of_a_deleted_expansion() -> None:
     made = expanded()
     made.hide(["before"])
     made.delete_hidden()
@@ -92,13 +94,13 @@ def test_an_expansion_is_replaced_and_removed() -> None:
     assert cosines(made, 3)[0] == 0.5
 
 
-def test_a_row_without_a_vector_has_that_of_its_expansion() -> None:
+def test_a_row_without_a_vector_is_scored_by_its_expansion() -> None:
     made = expanded()
     made.put({1: Expansion("", "an owl", ("who?",), UNIT[2:], ("one",))})
     assert cosines(made, 2)[1] == pytest.approx(1, abs=0.01)
     assert cosines(made, 1)[1] == pytest.approx(0, abs=0.01)
 
 
-def test_it_fits_the_text_that_it_was_made_of() -> None:
+def test_an_expansion_fits_only_the_text_it_was_derived_from() -> None:
     made = Expansion(fingerprint("a"))
     assert (made.fits("a"), made.fits("b"), made.fits("\ud800")) == (True, False, False)

@@ -1,4 +1,4 @@
-"""Caches, the query's own thread, and what is left of a text that was forgotten."""
+"""Caches, the thread that encodes queries, and the removal of forgotten texts."""
 
 import threading
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ DIMENSIONS = 8
 
 
 class Counting:
-    """A `SentenceEncoder` that notes what it is given, waits where told to, and fails on "fail"."""
+    """A `SentenceEncoder` that records its input, waits if asked to, and fails on "fail"."""
 
     name = "counting"
     dimensions = DIMENSIONS
@@ -90,7 +90,9 @@ def test_cached_vectors_are_read_only(encoder: QueryEncoder) -> None:
     np.testing.assert_array_equal(encoder.encode_documents(["hello"])[0], Counting.vector("hello"))
 
 
-def test_the_least_recently_used_goes_first(encoder: QueryEncoder, counting: Counting) -> None:
+def test_the_least_recently_used_query_is_evicted_first(
+    encoder: QueryEncoder, counting: Counting
+) -> None:
     for query in ("a", "b", "c", "a", "d", "a"):
         encoder.encode_query(query)
     assert counting.given == ["a", "b", "c", "d"]
@@ -99,7 +101,7 @@ def test_the_least_recently_used_goes_first(encoder: QueryEncoder, counting: Cou
     assert counting.given[-1] == "b"
 
 
-def test_documents_come_in_their_order_and_each_once(
+def test_document_vectors_are_in_order_and_each_text_is_encoded_once(
     encoder: QueryEncoder, counting: Counting
 ) -> None:
     encoder.encode_documents(["one"])
@@ -112,7 +114,7 @@ def test_documents_come_in_their_order_and_each_once(
     assert encoder.texts() == ["two", "three"]
 
 
-def test_queries_and_documents_may_have_models_of_their_own(counting: Counting) -> None:
+def test_queries_and_documents_may_have_separate_models(counting: Counting) -> None:
     other = Counting()
     other.name = "other"
     encoder = QueryEncoder(counting, other)
@@ -159,7 +161,7 @@ def test_forgotten_texts_are_gone_from_both_caches(encoder: QueryEncoder) -> Non
     encoder.forget([])
     assert len(encoder.texts()) == 4
     encoder.forget([" secret\0", "never seen"])
-    assert encoder.texts() == ["kept"], "documents; what was asked may be about what is forgotten"
+    assert encoder.texts() == ["kept"], "all queries are gone: they may be about the secret"
     encoder.clear()
     assert encoder.texts() == []
 
@@ -192,7 +194,7 @@ def test_strange_text_is_encoded(encoder: QueryEncoder, text: str) -> None:
     assert encoder.encode_documents([text]).shape == (1, DIMENSIONS)
 
 
-def test_of_a_megabyte_the_end_is_asked_and_the_beginning_remembered(
+def test_only_the_end_of_a_long_query_and_the_beginning_of_a_long_document_are_encoded(
     encoder: QueryEncoder, counting: Counting
 ) -> None:
     text = "begin" + "x" * 1_000_000 + "end"
@@ -208,7 +210,7 @@ def test_of_a_megabyte_the_end_is_asked_and_the_beginning_remembered(
     assert encoder.texts() == []
 
 
-def test_many_threads_at_once(encoder: QueryEncoder) -> None:
+def test_many_threads_can_encode_and_forget_at_once(encoder: QueryEncoder) -> None:
     queries = [f"query {number % 7}" for number in range(200)]
     wrong: list[str] = []
 
@@ -243,7 +245,7 @@ def test_nothing_waits_for_ever_after_closing(encoder: QueryEncoder, counting: C
         encoder.encode_query("too late")
 
 
-def test_if_encoding_was_fast_lately_the_caller_encodes(counting: Counting) -> None:
+def test_the_calling_thread_encodes_if_encoding_was_fast_recently(counting: Counting) -> None:
     fast, slow = [0.0, 0.001], [0.0, 0.5]
     times = fast * (RECENT + 1) + slow + fast * (RECENT + 2)
     encoder = QueryEncoder(counting, clock=iter(times).__next__)
@@ -258,8 +260,8 @@ def test_if_encoding_was_fast_lately_the_caller_encodes(counting: Counting) -> N
         return here
 
     assert [by_caller() for _ in range(RECENT)] == [False] * RECENT
-    assert not by_caller(0.001), "not fast enough for that"
-    assert by_caller(), "this one is slow"
+    assert not by_caller(0.001), "not fast enough for 1 ms"
+    assert by_caller(), "this encoding is slow"
     assert [by_caller() for _ in range(RECENT)] == [False] * RECENT
     assert by_caller()
     with pytest.raises(ModelFailed):

@@ -1,4 +1,4 @@
-"""Compiled loops find what NumPy finds."""
+"""Compiled loops find the same as NumPy."""
 
 import logging
 import sys
@@ -36,7 +36,7 @@ def loops() -> ModuleType:
 def both(
     monkeypatch: pytest.MonkeyPatch, loops: ModuleType, index: VectorIndex, query: Vectors, k: int
 ) -> list[tuple[list[int], list[float]]]:
-    """What is found without and with them."""
+    """The results without and with the compiled loops."""
     found = []
     for each in (None, loops):
         monkeypatch.setattr(COMPILED, "loops", each)
@@ -46,7 +46,9 @@ def both(
 
 
 @pytest.mark.parametrize("dimensions", [384, 768, 100])
-def test_nearest_rows(monkeypatch: pytest.MonkeyPatch, loops: ModuleType, dimensions: int) -> None:
+def test_the_nearest_rows_are_the_same(
+    monkeypatch: pytest.MonkeyPatch, loops: ModuleType, dimensions: int
+) -> None:
     monkeypatch.setattr(vector_index, "ROOM", 1_000)
     index = VectorIndex(dimensions, rescored=200)
     index.add(unit_vectors(2_700, dimensions))
@@ -58,7 +60,7 @@ def test_nearest_rows(monkeypatch: pytest.MonkeyPatch, loops: ModuleType, dimens
     index.set_warm([1_500, 7])
 
     for query in unit_vectors(20, dimensions, seed=2):
-        query.flags.writeable = False  # as those of questions are
+        query.flags.writeable = False  # read-only, as the vectors of questions are
         plain, kernels = both(monkeypatch, loops, index, query, 10)
         assert kernels[0] == plain[0]
         assert kernels[1] == pytest.approx(plain[1], abs=1e-5)
@@ -67,9 +69,9 @@ def test_nearest_rows(monkeypatch: pytest.MonkeyPatch, loops: ModuleType, dimens
 @pytest.mark.parametrize(
     ("rescored", "copies", "left", "expected"),
     [(3, 10, 10, [7, 8, 9]), (20, 30, 5, [0, 1, 2, 3, 4])],
-    ids=["the newest of equals", "fewer than wanted"],
+    ids=["the newest of equal rows", "fewer rows than wanted"],
 )
-def test_which_rows_are_scored(
+def test_the_same_rows_are_scored(
     monkeypatch: pytest.MonkeyPatch,
     loops: ModuleType,
     rescored: int,
@@ -86,7 +88,9 @@ def test_which_rows_are_scored(
     assert sorted(plain[0]) == sorted(kernels[0]) == expected
 
 
-def test_missing_vectors(monkeypatch: pytest.MonkeyPatch, loops: ModuleType) -> None:
+def test_rows_without_vectors_have_no_cosines(
+    monkeypatch: pytest.MonkeyPatch, loops: ModuleType
+) -> None:
     index = VectorIndex(384)
     index.add(unit_vectors(3, 384))
     index.add_without(1)
@@ -98,7 +102,7 @@ def test_missing_vectors(monkeypatch: pytest.MonkeyPatch, loops: ModuleType) -> 
     assert np.isnan(cosines).tolist() == [False, True, False]
 
 
-def test_scores_by_words(monkeypatch: pytest.MonkeyPatch, loops: ModuleType) -> None:
+def test_word_scores_are_the_same(monkeypatch: pytest.MonkeyPatch, loops: ModuleType) -> None:
     words = ["dog", "walk", "tea", "coffee", "Lisbon", "work", "train", "music", "rain", "friend"]
     draw = np.random.default_rng(6)
     texts = [" ".join(draw.choice(words, 5)) for _ in range(300)]
@@ -117,7 +121,7 @@ def test_scores_by_words(monkeypatch: pytest.MonkeyPatch, loops: ModuleType) -> 
 
 
 @pytest.mark.parametrize(("rows", "wanted"), [(3, False), (4, True)])
-async def test_they_are_loaded_in_silence_for_a_large_index(
+async def test_the_loops_are_loaded_for_a_large_index_while_nobody_speaks(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, rows: int, wanted: bool
 ) -> None:
     loaded = Compiled()
@@ -126,7 +130,7 @@ async def test_they_are_loaded_in_silence_for_a_large_index(
     with closing(MemoryTable.open(str(tmp_path))) as table:
         table.add([memory(f"It is number {n}.", at=n) for n in range(rows)])
     async with opened_memory(tmp_path) as kept:
-        assert loaded.loops is None, "a start waits for nothing that it can do without"
+        assert loaded.loops is None, "the start does not wait for the loops"
         assert kept.untidy(FOLDED) is wanted
         await kept.tidy(FOLDED)
         assert (loaded.loops is not None) is wanted
@@ -144,5 +148,5 @@ def test_without_a_compiler_numpy_is_used(
         loaded.load()
 
     assert loaded.loops is None
-    (told,) = (each.message for each in caplog.records)
-    assert told == "the loops can't be compiled: ModuleNotFoundError"
+    (logged,) = (each.message for each in caplog.records)
+    assert logged == "the loops can't be compiled: ModuleNotFoundError"

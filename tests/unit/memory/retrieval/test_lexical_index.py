@@ -1,4 +1,4 @@
-"""Full-text search, against bm25s on the whole corpus."""
+"""Full-text search, compared with bm25s on the whole corpus."""
 
 import json
 import random
@@ -22,7 +22,7 @@ SYLLABLES = ["ba", "du", "fi", "go", "ke", "lo", "mu", "na", "pi", "ro", "su", "
 
 
 def corpus(rows: int, seed: int = 1) -> list[str]:
-    """Made-up words, frequent and rare ones as in a language, in texts of 1 to 25 words."""
+    """Texts of 1 to 25 made-up words, some frequent and some rare, as in a language."""
     chance = random.Random(seed)
     words = ["".join(chance.choices(SYLLABLES, k=3)) + "k" for _ in range(400)]
     weights = [1 / rank for rank in range(1, 401)]
@@ -44,7 +44,7 @@ def plain_bm25s(texts: tuple[str, ...]) -> tuple[list[list[str]], BM25]:
 
 
 def reference(texts: Sequence[str], query: str) -> NDArray[np.float32]:
-    """BM25 by bm25s itself, over the sum of the query's idf by Lucene's formula."""
+    """The scores of bm25s itself, divided by the sum of the query's idf (Lucene's formula)."""
     documents, bm25 = plain_bm25s(tuple(texts))
     stems = list(dict.fromkeys(TextAnalyzer().content(query)))
     having = np.array([sum(stem in document for document in documents) for stem in stems])
@@ -73,13 +73,13 @@ class TestScores:
             made.merge()
             assert made.unmerged == 0
         scores = made.score(query).own
-        # Half merged, the average length differs.
+        # In a half-merged index, the average length differs.
         error = 0.01 if state == "half merged" else 1e-6
         assert scores == pytest.approx(reference(texts, query), abs=error)
         assert scores.dtype == np.float32
         assert scores.max() < 1
 
-    def test_many_rows_at_once_are_merged_with_those_before(self) -> None:
+    def test_rows_added_in_bulk_are_merged_with_the_earlier_ones(self) -> None:
         texts = corpus(2 * lexical_index.BULK + 1)
         made = index(texts[: lexical_index.BULK])
         made.add(texts[lexical_index.BULK : -1], [""] * lexical_index.BULK)
@@ -88,7 +88,7 @@ class TestScores:
         made.merge()
         assert made.score(QUERIES[0]).own == pytest.approx(reference(texts, QUERIES[0]), abs=1e-6)
 
-    def test_text_and_context_are_apart(self) -> None:
+    def test_text_and_context_are_scored_separately(self) -> None:
         made = index(["a red kite", "a blue boat"], ["in autumn", "a kite in spring"])
         own, context = made.score("kite")
         assert own[0] > 0 == own[1]
@@ -114,7 +114,7 @@ class TestScores:
         assert made.score("cat").own[0] > made.score("cat zeppelin").own[0] > 0
         assert made.score("axolotl cat cats cat").own == pytest.approx(both)
 
-    def test_an_empty_index(self) -> None:
+    def test_an_empty_index_finds_nothing(self) -> None:
         made = LexicalIndex(TextAnalyzer())
         made.merge()
         assert made.score("cat").own.shape == (0,)
@@ -138,7 +138,7 @@ class TestChanges:
             made.merge()
         return made
 
-    def test_removed_rows_score_nothing_and_count_no_more(self, state: str) -> None:
+    def test_removed_rows_score_nothing_and_no_longer_affect_other_scores(self, state: str) -> None:
         texts = corpus(60)
         made = self.made(texts, state)
         gone = [3, 40, 59, 3]
@@ -158,7 +158,7 @@ class TestChanges:
         made.remove(gone)
         assert made.unmerged == 0
 
-    def test_removed_rows_leave_the_statistics_at_once(self) -> None:
+    def test_removed_rows_are_excluded_from_the_statistics_at_once(self) -> None:
         texts = corpus(60)
         made = index(texts[:40])
         made.merge()
@@ -168,11 +168,11 @@ class TestChanges:
         left = [row for row in range(60) if row not in gone]
         new = [row >= 40 for row in left]
         for query in QUERIES:
-            # The new rows go by the average length of today.
+            # The new rows are scored with the current average length.
             expected = reference([texts[row] for row in left], query)[new]
             assert made.score(query).own[left][new] == pytest.approx(expected, abs=1e-6)
 
-    def test_purged_words_are_nowhere(self, state: str) -> None:
+    def test_purged_words_are_left_nowhere_in_the_index(self, state: str) -> None:
         made = self.made(["my dog Rumpelstilzchen", "a dog", "the xylophone", "two dogs"], state)
         assert b"rumpelstilzchen" in held(made)
         made.remove([0])
@@ -185,7 +185,7 @@ class TestChanges:
         assert b"dog" in left
         assert made.score("dogs").own.astype(bool).tolist() == [False, True, False, True]
 
-    def test_a_replaced_row_has_the_new_words_alone(self, state: str) -> None:
+    def test_a_replaced_row_has_only_the_new_words(self, state: str) -> None:
         made = self.made(["red kite", "blue boat", "green hill", "old house"], state)
         for row in range(4):
             made.replace(row, f"tower {row}", "made of stone")
@@ -199,7 +199,7 @@ class TestChanges:
         made.replace(1, "red kite", "")
         assert made.score("kite").own.astype(bool).tolist() == [False, True, False, False]
 
-    def test_removing_every_row(self, state: str) -> None:
+    def test_an_index_works_after_every_row_was_removed(self, state: str) -> None:
         made = self.made(corpus(10), state)
         made.remove(range(10))
         made.purge()
@@ -208,7 +208,7 @@ class TestChanges:
         made.add(["a new beginning"], [""])
         assert made.score("beginning").own.astype(bool).tolist() == [False] * 10 + [True]
 
-    def test_changes_during_a_merge_are_kept(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_changes_during_a_merge_are_not_lost(self, monkeypatch: pytest.MonkeyPatch) -> None:
         made = index(["red kite", "blue boat", "green hill", "old house"])
         carried_out = lexical_index._Plan.carried_out
 
@@ -229,7 +229,7 @@ class TestChanges:
             made.purge()
         assert b"kite" not in held(made)
 
-    def test_searching_goes_on_while_others_change(self) -> None:
+    def test_searching_continues_while_another_thread_changes_rows(self) -> None:
         texts = corpus(400)
         made = index(texts)
 

@@ -1,4 +1,4 @@
-"""A question in the forms in which it is searched for."""
+"""The forms of a question that are searched for."""
 
 import pytest
 
@@ -38,7 +38,9 @@ SPEAKERS = ["Maria", "John", "user", "assistant"]
         ("", "", "", None),
     ],
 )
-def test_speakers_by_name(text: str, meaning: str, words: str, speaker: str | None) -> None:
+def test_speakers_are_recognised_by_name(
+    text: str, meaning: str, words: str, speaker: str | None
+) -> None:
     question = read_question(text, SPEAKERS)
     assert (question.text, question.meaning) == (text, meaning)
     assert (question.words, question.speaker) == (words, speaker)
@@ -54,18 +56,20 @@ def test_speakers_by_name(text: str, meaning: str, words: str, speaker: str | No
         ("Who won the cup?", None),
     ],
 )
-def test_the_user_and_the_assistant_by_pronoun(text: str, speaker: str | None) -> None:
+def test_the_user_and_the_assistant_are_recognised_by_pronouns(
+    text: str, speaker: str | None
+) -> None:
     question = read_question(text, SPEAKERS)
     assert question.speaker == speaker
     assert question.meaning == question.words == text
 
 
-def test_the_first_word_is_no_nickname() -> None:
+def test_the_first_word_is_not_taken_for_a_nickname() -> None:
     assert read_question("The boat, where is it?", ["Theo", "Ann"]).speaker is None
     assert read_question("Where did The go?", ["Theo", "Ann"]).speaker == "Theo"
 
 
-def test_a_name_of_two_words_and_one_that_is_ambiguous() -> None:
+def test_part_of_a_name_identifies_the_speaker_unless_it_is_ambiguous() -> None:
     assert read_question("When did Ann move?", ["Ann Lee", "Bob Lee"]).speaker == "Ann Lee"
     assert read_question("When did Lee move?", ["Ann Lee", "Bob Lee"]).speaker is None
 
@@ -92,7 +96,7 @@ def test_follow_ups_are_recognised(text: str, expected: bool) -> None:
     assert follows_up(text, TextAnalyzer("en").content(text)) is expected
 
 
-def test_a_follow_up_is_searched_for_by_the_end_of_what_was_said() -> None:
+def test_a_follow_up_is_searched_for_with_the_end_of_the_earlier_words() -> None:
     question = read_question("And when?", ["user"])
     found = understood(question, Earlier("x" * 1_000_000 + " my exam"))
     assert found.words.endswith("x my exam And when?")

@@ -1,4 +1,4 @@
-"""A question's vector in time: encoded ahead, a stand-in at the deadline, what was said before."""
+"""A question's vector: encoded ahead, replaced at the deadline, combined with earlier words."""
 
 import asyncio
 import time
@@ -55,7 +55,7 @@ async def encoded(held: Held, text: str) -> None:
 
 
 async def known(encoder: QueryEncoder, text: str) -> None:
-    """Encoded, and its vector kept."""
+    """Waits until the text's vector is cached."""
     async with asyncio.timeout(PATIENCE_S):
         while text not in encoder.texts():
             await asyncio.sleep(0.001)
@@ -72,12 +72,12 @@ async def test_a_question_encoded_ahead_is_ready(
     assert held.encoded == ["where is my bike"]
 
 
-async def test_a_question_never_waits_for_its_beginning_and_only_the_newest_waits(
+async def test_a_question_never_waits_for_its_own_beginnings(
     asking: QuestionEncoder, held: Held
 ) -> None:
     asking.ahead("slow where")
     assert held.begun.wait(PATIENCE_S)
-    for words in ("where is", "where is my"):  # these wait, and the newest is in their place
+    for words in ("where is", "where is my"):  # these wait, and the newer one replaces the older
         asking.ahead(words)
     asked = await asking.ask("where is my bike", leisure())
     assert same(asked.vector, "where is my bike")
@@ -99,7 +99,7 @@ async def test_the_same_words_are_not_encoded_twice_at_once(
     assert held.encoded == ["slow but the same"]
 
 
-async def test_at_the_deadline_the_newest_words_stand_in(
+async def test_at_the_deadline_the_vector_of_the_newest_words_is_used(
     asking: QuestionEncoder, encoder: QueryEncoder
 ) -> None:
     asking.ahead("where is my bike")
@@ -110,13 +110,13 @@ async def test_at_the_deadline_the_newest_words_stand_in(
     assert asked.question.words == "slow where is my bike now"
 
 
-async def test_without_a_vector_the_words_alone_decide(asking: QuestionEncoder) -> None:
+async def test_without_a_vector_only_the_words_decide(asking: QuestionEncoder) -> None:
     asked = await asking.ask("slow where is my bike", time.monotonic())
     assert asked.late
     assert asked.vector is None
 
 
-async def test_when_the_turn_ends_only_its_own_words_are_kept(
+async def test_only_the_final_words_of_a_turn_remain_cached(
     asking: QuestionEncoder, encoder: QueryEncoder, held: Held
 ) -> None:
     asking.ahead("I hate")
@@ -130,7 +130,7 @@ async def test_when_the_turn_ends_only_its_own_words_are_kept(
     assert asked.vector is None, "words of one turn don't stand in for those of another"
 
 
-async def test_nothing_is_kept_of_speech_that_became_no_turn(
+async def test_nothing_remains_cached_of_speech_that_did_not_become_a_turn(
     asking: QuestionEncoder, encoder: QueryEncoder, held: Held
 ) -> None:
     asking.ahead("said to somebody else")
@@ -156,7 +156,7 @@ async def test_without_memories_nothing_is_encoded_ahead(encoder: QueryEncoder, 
 DOG = Earlier("My dog Max is at the vet.", "I hope he gets well.")
 
 
-async def test_a_follow_up_is_searched_for_by_what_was_said_before(
+async def test_a_follow_up_is_searched_for_together_with_the_earlier_exchange(
     asking: QuestionEncoder, encoder: QueryEncoder
 ) -> None:
     said, answered = encoder.encode_documents([DOG.said, DOG.answered])
@@ -168,10 +168,12 @@ async def test_a_follow_up_is_searched_for_by_what_was_said_before(
     assert asked.question.words == f"{DOG.said} and what does he like?"
     assert asked.question.text == "and what does he like?"
     assert encoder.draft() is not None
-    assert same(encoder.draft(), "and what does he like?"), "what is kept is the question's own"
+    assert same(encoder.draft(), "and what does he like?"), (
+        "the cached vector is that of the question only"
+    )
 
 
-async def test_what_was_said_before_is_not_encoded_again(
+async def test_an_earlier_exchange_is_not_encoded_for_a_follow_up(
     asking: QuestionEncoder, held: Held
 ) -> None:
     asked = await asking.ask("and what does he like?", leisure(), [DOG])
@@ -180,14 +182,16 @@ async def test_what_was_said_before_is_not_encoded_again(
     assert DOG.said in asked.question.words
 
 
-async def test_a_question_that_stands_alone_is_left_alone(asking: QuestionEncoder) -> None:
+async def test_a_self_contained_question_is_left_unchanged(asking: QuestionEncoder) -> None:
     text = "Which shop sells rye bread on Sundays?"
     asked = await asking.ask(text, leisure(), [DOG])
     assert same(asked.vector, text)
     assert asked.question.words == text
 
 
-async def test_a_follow_up_to_a_follow_up_is_about_the_same(asking: QuestionEncoder) -> None:
+async def test_a_second_follow_up_refers_to_the_same_exchange_as_the_first(
+    asking: QuestionEncoder,
+) -> None:
     earlier = [Earlier("It rains in Ghent all day."), DOG, Earlier("How old is he?", "Nine.")]
     asked = await asking.ask("and what does he like?", leisure(), earlier)
     assert asked.question.words.startswith(DOG.said)
@@ -199,7 +203,7 @@ async def test_a_follow_up_without_a_vector_is_matched_by_words(asking: Question
     assert DOG.said in asked.question.words
 
 
-def test_a_question_without_any_vector_is_by_words_alone() -> None:
+def test_a_question_without_any_vector_is_searched_for_by_words_alone() -> None:
     question, vector = Question("q", "q", "q", None), np.ones(2, np.float32)
     assert not EncodedQuestion(question, vector, late=True).by_words_alone
     assert not EncodedQuestion(question, None, late=False, stronger=vector).by_words_alone

@@ -1,4 +1,4 @@
-"""From evidence to an order."""
+"""Ranking memories by the evidence for them."""
 
 from dataclasses import fields, replace
 from typing import Any
@@ -24,7 +24,7 @@ PLAIN = Ranking()
 
 
 def features(count: int, **given: Any) -> Features:
-    """As of memories that differ in nothing but what is given."""
+    """The features of memories that differ only in the given values."""
     plain: dict[str, Any] = {
         "age_days": np.ones(count),
         "unused_days": np.ones(count),
@@ -55,7 +55,7 @@ def scores(given: Evidence, weights: Ranking = PLAIN, **known: Any) -> np.ndarra
 
 
 def drawn(draw: np.random.Generator, count: int, **given: Any) -> tuple[Evidence, Features]:
-    """Evidence and features of all kinds."""
+    """Random evidence and features of all kinds."""
     known = features(
         count,
         age_days=draw.uniform(0, 900, count),
@@ -100,7 +100,9 @@ def test_parts_add_up_to_the_scores() -> None:
     ],
     ids=lambda known: next(iter(known)),
 )
-def test_a_feature_that_is_the_same_for_all_changes_no_order(known: dict[str, Any]) -> None:
+def test_a_feature_that_is_the_same_for_all_does_not_change_the_order(
+    known: dict[str, Any],
+) -> None:
     given = evidence([0.30, 0.31, 0.29], [0.1, 0.0, 0.12], speaker="Ann")
     plain, changed = scores(given), scores(given, **known)
     np.testing.assert_array_equal(np.argsort(plain), np.argsort(changed))
@@ -123,7 +125,7 @@ def test_a_feature_that_is_the_same_for_all_changes_no_order(known: dict[str, An
         ({"speakers": "Ann"}, {"speakers": "Bob"}),
     ],
 )
-def test_features_decide_among_equals(better: dict[str, Any], worse: dict[str, Any]) -> None:
+def test_features_decide_among_equal_matches(better: dict[str, Any], worse: dict[str, Any]) -> None:
     known: dict[str, Any] = {
         name: [worse[name], value] if name == "speakers" else np.array([worse[name], value])
         for name, value in better.items()
@@ -138,14 +140,14 @@ def test_a_good_match_is_not_outweighed_by_use_and_age() -> None:
     assert fitting > often
 
 
-def test_weak_evidence_by_words_does_not_outweigh_meaning_and_strong_does() -> None:
+def test_weak_word_evidence_does_not_outweigh_meaning_but_strong_evidence_does() -> None:
     common_word, paraphrase = scores(evidence([0.30, 0.45], [0.15, 0.0]))
     assert paraphrase > common_word
     all_words, alike = scores(evidence([0.30, 0.45], [0.5, 0.0]))
     assert all_words > alike
 
 
-def test_a_match_that_many_memories_have_counts_little() -> None:
+def test_a_match_that_many_memories_share_counts_little() -> None:
     cosine = [0.30] * 20 + [0.45]
     one_word = evidence(cosine, [0.4] * 20 + [0.0])
     assert np.argmax(scores(one_word)) == 20
@@ -154,7 +156,7 @@ def test_a_match_that_many_memories_have_counts_little() -> None:
     assert np.argmax(scores(a_single_match)) == 0
 
 
-def test_an_answer_gets_a_share_of_the_question_before_it() -> None:
+def test_an_answer_gets_a_share_of_the_score_of_the_question_before_it() -> None:
     given = evidence([0.2, 0.2, 0.2], [0.4, 0.0, 0.0])
     chain = Neighbours(np.array([NONE, 0, NONE]), np.array([1, NONE, NONE]))
     spoken = features(3, speakers=["user", "assistant", "assistant"])
@@ -164,14 +166,14 @@ def test_an_answer_gets_a_share_of_the_question_before_it() -> None:
     assert next_of_the_same == stranger
 
 
-def test_mere_questions_of_the_user_come_after_statements() -> None:
+def test_the_users_questions_are_ranked_below_statements() -> None:
     given = evidence([0.6, 0.5, 0.6])
     spoken = features(3, speakers=[USER, USER, "Ann"], statement=np.array([0.0, 6.0, 0.0]))
     asked, stated, by_ann = fuse(given, alone(3), spoken, PLAIN)[0]
     assert stated > by_ann > asked
 
 
-def test_neighbours_count_by_meaning_only_above_the_average() -> None:
+def test_the_meaning_of_neighbours_counts_only_if_it_is_above_average() -> None:
     given = evidence([0.8, 0.3, 0.3, 0.1])
     chain = Neighbours(np.array([NONE, 0, 3, NONE]), np.array([1, NONE, NONE, 2]))
     spoken = features(4, speakers=["user", "assistant", "assistant", "user"])
@@ -186,7 +188,7 @@ def test_memories_without_a_vector_count_as_average() -> None:
     assert np.isfinite(scores(evidence([np.nan, np.nan]))).all()
 
 
-def test_a_chain_of_successors_comes_newest_first() -> None:
+def test_a_chain_of_successors_is_ranked_newest_first() -> None:
     given = evidence([0.9, 0.2, 0.1, 0.5])
     known: dict[str, Any] = {
         "superseded": np.array([True, True, False, False]),
@@ -198,7 +200,7 @@ def test_a_chain_of_successors_comes_newest_first() -> None:
     assert np.isfinite(scores(evidence([0.5, 0.4]), **circle)).all()
 
 
-def test_similar_memories_give_way_to_others() -> None:
+def test_a_memory_similar_to_a_better_one_is_ranked_lower() -> None:
     vectors = np.array([[1, 0], [1, 0], [0, 1]], np.float32)
     values = np.array([0.50, 0.49, 0.45])
     assert diversify(values, vectors.__getitem__, 3, PLAIN).tolist() == [0, 2, 1]
@@ -229,7 +231,7 @@ def test_diversifying_agrees_with_the_plain_definition() -> None:
         assert diversify(values, vectors.__getitem__, 10, PLAIN).tolist() == expected
 
 
-def test_ranking_names_rows_and_reasons() -> None:
+def test_ranking_reports_the_rows_and_the_parts_of_their_scores() -> None:
     rows = np.array([3, 7, 9])
     candidates = Candidates(
         rows=rows,
@@ -252,7 +254,7 @@ def test_ranking_names_rows_and_reasons() -> None:
     assert sum(best.parts.values()) == pytest.approx(best.score)
 
 
-def test_candidates_are_the_best_of_both_and_the_turns_around_them() -> None:
+def test_candidates_are_the_best_by_words_and_by_meaning_and_the_turns_around_them() -> None:
     own = np.array([0.0, 0.5, 0.1, 0.4, 0.0, 0.0, 0.0])
     before = np.array([NONE, 0, NONE, NONE, 3, NONE, 5])
     after = np.array([1, NONE, NONE, 4, NONE, 6, NONE])
@@ -260,21 +262,21 @@ def test_candidates_are_the_best_of_both_and_the_turns_around_them() -> None:
     assert rows.tolist() == [0, 1, 3, 4, 5, 6]
 
 
-def test_places_of_rows() -> None:
+def test_places_gives_the_positions_of_rows() -> None:
     rows = np.array([2, 5, 8])
     assert places(rows, np.array([8, 3, NONE, 2, 9])).tolist() == [2, NONE, NONE, 0, NONE]
     assert places(rows[:0], rows).tolist() == [NONE] * 3
     assert places(rows, np.array([[8, NONE], [2, 5]])).tolist() == [[2, NONE], [0, 1]]
 
 
-def test_candidates_that_match_equally_well_are_the_newest() -> None:
+def test_the_newest_of_equally_good_matches_become_candidates() -> None:
     own = np.array([0.3, 0.3, 0.5, 0.3, 0.3])
     alone = np.full(5, NONE)
     assert to_be_ranked(own, np.empty(0, np.int64), alone, alone, 3).tolist() == [2, 3, 4]
 
 
-def test_every_weight_has_a_use() -> None:
-    """Set to something else, each of them changes some score or order."""
+def test_every_weight_has_an_effect() -> None:
+    """Changing any of the weights changes some score or the order."""
     draw, count = np.random.default_rng(5), 40
     chain = Neighbours(np.arange(-1, count - 1), np.append(np.arange(1, count), NONE))
     given, known = drawn(draw, count)

@@ -1,4 +1,4 @@
-"""Questions about no topic but what was said, and the times that they name."""
+"""Questions that ask what was said without naming a topic, and the times that they name."""
 
 import json
 from datetime import date
@@ -27,13 +27,13 @@ TUESDAY = date(2026, 3, 10)
         ("What did we talk about last year?", "2025-01-01", "2025-12-31"),
     ],
 )
-def test_the_time_that_is_named_is_read(question: str, since: str, until: str) -> None:
+def test_the_named_time_is_recognised(question: str, since: str, until: str) -> None:
     asked = parse_recap_question(question, TUESDAY)
     assert asked is not None
     assert (str(asked.since), str(asked.until)) == (since, until)
 
 
-def test_the_last_conversation_is_a_time_too() -> None:
+def test_the_last_conversation_counts_as_a_time() -> None:
     asked = parse_recap_question("What was our last conversation about?", TUESDAY)
     assert asked is not None
     assert (asked.latest, asked.since) == (True, None)
@@ -54,19 +54,19 @@ def test_the_last_conversation_is_a_time_too() -> None:
         "",
     ],
 )
-def test_what_asks_after_something_is_none(question: str) -> None:
+def test_a_question_about_a_topic_is_not_a_recap_question(question: str) -> None:
     assert parse_recap_question(question, TUESDAY) is None
 
 
 @pytest.mark.parametrize("name", ["paraphrase_facts", "qa_facts"])
-def test_no_question_for_one_fact_is_taken_for_one(name: str) -> None:
+def test_no_question_for_a_single_fact_is_taken_for_a_recap_question(name: str) -> None:
     lines = located(f"evaluation/{name}.jsonl").read_text("utf-8").splitlines()
     asked = [row["question"] for row in map(json.loads, lines) if row.get("question")]
     assert len(asked) > 60
     assert [each for each in asked if parse_recap_question(each, TUESDAY)] == []
 
 
-def test_of_our_own_set_those_about_a_time_are_and_no_other() -> None:
+def test_exactly_the_questions_about_a_time_in_our_own_set_are_recap_questions() -> None:
     lines = located("evaluation/broad_questions.jsonl").read_text("utf-8").splitlines()
     rows = [row for row in map(json.loads, lines) if row["row"] == "question"]
     found = {row["id"] for row in rows if parse_recap_question(row["question"], TUESDAY)}

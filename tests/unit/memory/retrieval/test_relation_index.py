@@ -1,4 +1,4 @@
-"""Who is who, and what is found by it."""
+"""The names of the people and things in the user's life, and the memories found by them."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -35,7 +35,7 @@ START = datetime(2026, 5, 1, 12, tzinfo=UTC)
         ("my mother-in-law Beryl stays", ("mother-in-law", "beryl")),
     ],
 )
-def test_a_role_and_a_name(text: str, expected: tuple[str, str]) -> None:
+def test_a_role_and_its_name_are_recognised(text: str, expected: tuple[str, str]) -> None:
     assert Role(*expected) in roles(text)
 
 
@@ -52,7 +52,7 @@ def test_a_role_and_a_name(text: str, expected: tuple[str, str]) -> None:
         "",
     ],
 )
-def test_no_role(text: str) -> None:
+def test_a_text_that_names_nobody_in_a_role_has_none(text: str) -> None:
     assert roles(text) == frozenset()
 
 
@@ -106,7 +106,7 @@ def test_a_person_asked_for_by_relation_is_found_by_name() -> None:
     assert linked(index(SAID, Ranking(linked=0.0))) == set()
 
 
-def test_the_assistants_words_say_nothing_of_who_is_who() -> None:
+def test_the_assistants_words_do_not_link_names_to_roles() -> None:
     assert linked(index(SAID, Ranking(), ASSISTANT)) == set()
 
 

@@ -1,4 +1,4 @@
-"""A search against the plain computation: every memory scored, one after the other."""
+"""A search compared with the plain computation, which scores every memory one by one."""
 
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -57,7 +57,7 @@ def vectors() -> NDArray[np.float32]:
     drawn = np.random.default_rng(5).normal(size=(COUNT, DIMENSIONS))
     drawn[1::4] = drawn[::4] + 0.3 * drawn[1::4]  # some are alike
     drawn /= np.linalg.norm(drawn, axis=1, keepdims=True)
-    drawn[11] = np.nan  # has none yet
+    drawn[11] = np.nan  # has no vector yet
     return np.asarray(drawn, np.float32)
 
 
@@ -80,7 +80,7 @@ def features(known: list[Memory]) -> Features:
 
 
 def neighbours(known: list[Memory]) -> Neighbours:
-    """Of those that may come up; the hidden ones leave their place empty."""
+    """The neighbours of memories that may be found; a hidden neighbour counts as none."""
     everything = memories()
     place = {memory.id: at for at, memory in enumerate(known)}
 
@@ -95,8 +95,8 @@ def neighbours(known: list[Memory]) -> Neighbours:
 
 
 def matching(own: NDArray[np.float32]) -> set[int]:
-    """Rows that have a word of the question, and the turns around them: where no meaning is known
-    nothing else comes up."""
+    """Rows that have a word of the question, and the turns around them: without a vector, nothing
+    else can be found."""
     said = [memory.conversation for memory in memories()]
     found = set()
     for row in np.flatnonzero(own).tolist():
@@ -149,7 +149,7 @@ def plain(
 
 @pytest.mark.parametrize("by_meaning", [True, False])
 @pytest.mark.parametrize("exclude", [set(), {"x7", "x8", "x40", "nobody's"}], ids=["all", "some"])
-def test_it_finds_what_the_plain_computation_finds(
+def test_a_search_finds_the_same_as_the_plain_computation(
     by_meaning: bool, exclude: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search, "CANDIDATES", COUNT)  # so that no first pass leaves any out

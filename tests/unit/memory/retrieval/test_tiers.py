@@ -1,4 +1,4 @@
-"""Tiers: which memories are in which, and that they change results by rounding alone."""
+"""Which memories are in which tier, and that tiers change results only by rounding."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -28,7 +28,7 @@ ENCODER = "real"
 
 
 def marks(count: int, **given: Sequence[float]) -> Marks:
-    """A year old, never used, of equal importance, but for what is given; ages in days."""
+    """Memories a year old, never used and equally important, except as given; ages in days."""
     now = NOW.timestamp()
     created = now - DAY_S * np.array(given.get("age", [365.0] * count))
     return Marks(
@@ -48,8 +48,8 @@ def marks(count: int, **given: Sequence[float]) -> Marks:
         {"uses": [0, 5]},
         {"uses": [5, 5], "unused": [300, 3]},
         {"pinned": [0, 1], "importance": [1.0, 0.0], "age": [0, 900], "uses": [60, 0]},
-        {"age": [0, -400]},  # of the future, by a clock that was set back: new
-        {},  # of equals the later one
+        {"age": [0, -400]},  # dated in the future, since the clock was set back: new
+        {},  # the later of equal memories
     ],
     ids=lambda given: "+".join(given) or "equals",
 )
@@ -78,7 +78,7 @@ def test_tiers_are_filled_in_order_and_hold_each_memory_once() -> None:
 
 
 def memories(count: int) -> list[Memory]:
-    """In conversations of five turns, the last one just now."""
+    """Memories from conversations of five turns, an hour apart, up to the present."""
     draw = np.random.default_rng(2)
     words = "dog walk tea coffee Lisbon work train music rain friend book garden"
     return [
@@ -127,7 +127,7 @@ def search(made: UserIndex, query: str, vector: NDArray[np.float32]) -> list[Rec
     return made.search(read_question(query, ()), vector, k=10, now=NOW)
 
 
-def test_a_refresh_moves_memories_and_reads_only_newcomers() -> None:
+def test_a_refresh_moves_memories_and_reads_only_the_vectors_of_newcomers() -> None:
     made, read, tiers = index(60), reader(60), Tiers(hot=10, warm=20)
     assert made.tier_counts() == {Tier.HOT: 0, Tier.WARM: 0, Tier.COLD: 60}
     made.age(tiers, NOW, read)
@@ -154,7 +154,7 @@ def test_results_stay_the_same_up_to_rounding() -> None:
     after = [search(made, *query) for query in queries]
     for old, new in zip(before, after, strict=True):
         known_before = {each.id: each.score for each in old}
-        for place, each in zip(old, new, strict=True):  # those that rounding levels may change
+        for place, each in zip(old, new, strict=True):  # rounding may swap equal ones
             assert known_before.get(each.id, old[-1].score) == pytest.approx(place.score, abs=0.005)
         assert new[0].id == old[0].id
         assert [each.score for each in old] == pytest.approx([e.score for e in new], abs=0.005)
@@ -162,7 +162,7 @@ def test_results_stay_the_same_up_to_rounding() -> None:
     assert {each.tier for found in after for each in found} == set(Tier)
 
 
-def test_the_warm_tier_is_never_missed() -> None:
+def test_memories_in_the_warm_tier_are_never_missed() -> None:
     made, known = index(300), vectors(300)
     made.dense.quick._rescored = 1
     made.age(Tiers(hot=0, warm=300), NOW, reader(300))

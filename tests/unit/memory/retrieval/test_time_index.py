@@ -24,7 +24,7 @@ BOILER = {
 
 
 def index(ranking: Ranking | None = None, more: int = 0) -> UserIndex:
-    """With so much small talk of earlier days."""
+    """An index with `more` memories of earlier small talk."""
     made = user_index(4, ranking)
     said = BOILER | {
         datetime(2025, 1, 1, tzinfo=UTC) + timedelta(hours=n): f"a boiler, a pump, {n}"
@@ -46,28 +46,28 @@ def texts(asked: str, within: UserIndex) -> Sequence[str]:
     return [each.text for each in within.search(question, vector, k=9, now=NOW)]
 
 
-def test_what_was_said_in_the_named_time_comes_first() -> None:
+def test_a_memory_from_the_named_time_comes_first() -> None:
     assert "pump" in first("what was wrong with the boiler in January?", index())
     assert "valve" in first("what was wrong with the boiler in May?", index())
 
 
-def test_so_does_what_mentions_a_day_in_it() -> None:
+def test_a_memory_that_mentions_a_day_in_the_named_time_comes_first() -> None:
     assert "third of August" in first("what happens with the boiler in August?", index())
 
 
-def test_it_is_found_where_hundreds_match_as_well() -> None:
+def test_a_memory_from_the_named_time_is_found_among_hundreds_of_other_matches() -> None:
     many = index(more=900)
     assert "valve" in first("what was wrong with the boiler in May?", many)
     assert "valve" not in first("what was wrong with the boiler in May?", index(Ranking(times=0)))
 
 
-def test_the_rest_is_left_out_only_if_nothing_but_a_time_is_asked_for() -> None:
+def test_other_memories_are_left_out_only_if_the_question_asks_for_nothing_but_a_time() -> None:
     assert texts("what did I say yesterday?", index()) == ["the goldfish looks pale"]
     assert len(texts("what did I say of the boiler yesterday?", index())) == len(BOILER)
     assert texts("what did I say on the first of March 2020?", index()) == []
 
 
-def test_a_question_for_a_time_prefers_what_mentions_a_day() -> None:
+def test_a_question_that_asks_when_prefers_memories_that_mention_a_day() -> None:
     within = index()
     assert "third of August" in first("when does the boiler man come?", within)
     question = read_question("when does the boiler man come?", [USER])

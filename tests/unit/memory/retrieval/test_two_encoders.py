@@ -1,5 +1,5 @@
-"""Recall by two encoders, on a real table: the stronger one where it is there in time and has
-vectors, the quick one everywhere else."""
+"""Recall with two encoders, on a real table: the stronger one is used if it is in time and has
+vectors, the quick one otherwise."""
 
 import asyncio
 import threading
@@ -30,7 +30,7 @@ ANIMAL = "My dog is called Max."
 
 
 class Knowing(OtherHashing):
-    """Knows that dogs are animals, which the quick one doesn't."""
+    """Knows that dogs are animals, which the quick encoder doesn't."""
 
     def _meant(self, word: str) -> str:
         return "other dog" if word in ("dog", "animal") else super()._meant(word)
@@ -42,7 +42,7 @@ class Missing(OtherHashing):
 
 
 class Gate:
-    """Passed before each encoding."""
+    """Holds up each encoding until a test lets it go on."""
 
     def __init__(self) -> None:
         self.entered, self.may_go_on = threading.Event(), threading.Event()
@@ -53,7 +53,7 @@ class Gate:
 
 
 class Home:
-    """What lasts from one start to the next."""
+    """The folder, encoders and events that outlast a restart."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -89,7 +89,7 @@ async def tell(memory: UserMemory, *texts: str) -> None:
 
 
 async def strengthened(memory: UserMemory, *texts: str) -> None:
-    """Everything has both vectors, these texts too."""
+    """Adds these texts, and encodes until every memory has both vectors."""
     await tell(memory, *texts)
     while await memory.strengthening.some(8):
         pass
@@ -100,20 +100,20 @@ async def meaning(memory: UserMemory, query: str, text: str = ANIMAL) -> float:
     return next(each.parts.get("meaning", 0.0) for each in found.memories if each.text == text)
 
 
-async def test_the_quick_one_serves_until_the_stronger_one_has_vectors(tmp_path: Path) -> None:
+async def test_the_quick_encoder_is_used_until_the_stronger_one_has_vectors(tmp_path: Path) -> None:
     home = Home(tmp_path)
     async with home.memory() as memory:
         await tell(memory, ANIMAL, "It rains today.")
         assert memory.strengthening.missing() == 4
         before = await meaning(memory, "animal")
-        assert home.strong.encoded == [], "nobody asks an encoder that has no vectors"
+        assert home.strong.encoded == [], "an encoder without vectors is not used"
         await strengthened(memory)
         assert memory.strengthening.missing() == 0
         assert await meaning(memory, "animal") > before + 0.1
         found = await memory.recall("animal", LEISURE_S)
         assert not found.missed
         assert not found.stand_in
-        await tell(memory, "The dog sleeps.")  # it lacks the stronger one's, and is found
+        await tell(memory, "The dog sleeps.")  # without a stronger vector, but found
         assert await meaning(memory, "The dog sleeps.", "The dog sleeps.") > 0.5
 
 
@@ -128,7 +128,7 @@ async def test_after_a_restart_nothing_is_encoded_again(tmp_path: Path) -> None:
     assert home.strong.encoded == ["animal"]
 
 
-async def test_a_late_stronger_encoder_is_replaced_and_reported(
+async def test_a_late_stronger_encoder_is_replaced_by_the_quick_one_and_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     unhurried(monkeypatch)
@@ -145,7 +145,7 @@ async def test_a_late_stronger_encoder_is_replaced_and_reported(
         assert not again.stand_in
 
 
-async def test_what_was_encoded_ahead_is_in_time(tmp_path: Path) -> None:
+async def test_a_question_encoded_ahead_has_its_stronger_vector_in_time(tmp_path: Path) -> None:
     home = Home(tmp_path)
     async with home.memory() as memory:
         await strengthened(memory, ANIMAL)
@@ -158,7 +158,9 @@ async def test_what_was_encoded_ahead_is_in_time(tmp_path: Path) -> None:
         assert home.strong.encoded == ["animal"]
 
 
-async def test_a_follow_up_needs_the_stronger_vector_of_what_it_refers_to(tmp_path: Path) -> None:
+async def test_a_follow_up_needs_the_stronger_vector_of_the_question_it_refers_to(
+    tmp_path: Path,
+) -> None:
     home = Home(tmp_path)
     async with home.memory() as memory:
         await strengthened(memory, ANIMAL)
@@ -248,7 +250,9 @@ async def test_a_rebuild_makes_stronger_vectors_again(tmp_path: Path) -> None:
 # -- between utterances -------------------------------------------------------------------------
 
 
-async def test_idle_work_makes_vectors_and_drops_those_of_another_encoder(tmp_path: Path) -> None:
+async def test_idle_work_encodes_memories_and_deletes_the_vectors_of_an_unused_encoder(
+    tmp_path: Path,
+) -> None:
     home = Home(tmp_path)
     async with home.memory() as memory:
         work = EmbeddingJob(memory)
@@ -271,7 +275,7 @@ async def test_idle_work_makes_vectors_and_drops_those_of_another_encoder(tmp_pa
         assert await meaning(memory, "number 7", "Fact number 7.") > 0
 
 
-def test_forgetting_reaches_both_encoders() -> None:
+def test_forgotten_texts_are_removed_from_both_encoders() -> None:
     stronger = QueryEncoder(OtherHashing())
     encoder = QueryEncoder(HashingEncoder(), stronger=stronger)
     stronger.load()
@@ -300,7 +304,7 @@ async def slow(home: Home) -> AsyncIterator[tuple[UserMemory, QueryEncoder]]:
     async with home.memory(QueryEncoder(home.quick, stronger=stronger)) as memory:
         await strengthened(memory, ANIMAL)
         first = await memory.recall("Max", LEISURE_S)
-        assert not first.stand_in, "nothing is known of its speed"
+        assert not first.stand_in, "its speed is not known yet"
         yield memory, stronger
 
 
@@ -316,10 +320,10 @@ async def test_recall_does_not_wait_for_an_encoder_known_to_be_too_slow(tmp_path
         home.strong.gate = gate
         async with asyncio.timeout(LEISURE_S / 2):
             assert (await memory.recall("Max the dog", LEISURE_S)).stand_in
-        assert not gate.entered.is_set(), "it takes nothing of the processor meanwhile"
+        assert not gate.entered.is_set(), "it uses no processor time meanwhile"
         gate.may_go_on.set()
         await encoded(stronger, "Max the dog")
-        assert not (await memory.recall("Max the dog", LEISURE_S)).stand_in, "it is known by now"
+        assert not (await memory.recall("Max the dog", LEISURE_S)).stand_in, "encoded by now"
 
 
 async def test_a_slow_encoder_does_not_encode_words_that_were_dropped(tmp_path: Path) -> None:
@@ -341,7 +345,7 @@ async def test_a_slow_encoder_does_not_encode_words_that_were_dropped(tmp_path: 
     assert home.strong.encoded.count("Max the dog") == 1
 
 
-async def test_encoding_under_way_is_used_if_it_ends_in_time(tmp_path: Path) -> None:
+async def test_an_encoding_under_way_is_used_if_it_ends_in_time(tmp_path: Path) -> None:
     home, gate = Home(tmp_path), Gate()
     async with slow(home) as (_, stronger):
         home.strong.gate = gate
@@ -349,7 +353,7 @@ async def test_encoding_under_way_is_used_if_it_ends_in_time(tmp_path: Path) -> 
         assert await asyncio.to_thread(gate.entered.wait, PATIENCE_S)
         stronger.ahead("Max the cat")
         under_way = stronger.under_way("Max the cat")
-        assert under_way is None, "it waits for its turn, and is begun no more"
+        assert under_way is None, "it was waiting, and is no longer started"
         stronger.ahead("Max the dog")
         gate.may_go_on.set()
         await encoded(stronger, "Max the dog")

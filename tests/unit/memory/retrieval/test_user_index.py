@@ -1,4 +1,4 @@
-"""An index that one thread changes while others search it and forget."""
+"""An index that one thread changes while others search it and delete from it."""
 
 import threading
 import time
@@ -31,7 +31,7 @@ def found(within: UserIndex, words: str) -> list[str]:
     return [each.id for each in within.search(question, None, k=5, now=NOW)]
 
 
-def test_forgetting_waits_for_one_batch_of_what_is_added_and_not_for_all(
+def test_forgetting_waits_for_one_batch_of_an_addition_and_not_for_all(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     within = index(turn(0, "My red bicycle."))
@@ -55,7 +55,7 @@ def test_forgetting_waits_for_one_batch_of_what_is_added_and_not_for_all(
     assert len(found(within, "apple")) == 5
 
 
-def test_what_is_added_while_its_source_is_hidden_is_never_found() -> None:
+def test_a_memory_added_while_its_source_is_hidden_is_hidden_too() -> None:
     within = index()
     within.hide(["x1"], ["m2"])
     within.add([turn(1, "My red bicycle."), turn(2, "A red bicycle."), turn(3, "The bicycle.")])
@@ -64,7 +64,9 @@ def test_what_is_added_while_its_source_is_hidden_is_never_found() -> None:
     assert len(found(within, "bicycle")) == 3
 
 
-def test_the_same_is_found_before_and_after_a_merge(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_memories_are_found_before_and_after_a_merge(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     many = [turn(n, f"My friend number {n} is in Lisbon.") for n in range(300)]
     plain = found(index(*many), "friend number 77")
     monkeypatch.setattr(module, "LONG", 50)
@@ -93,7 +95,7 @@ def test_the_names_checked_for_a_relation_are_bounded(monkeypatch: pytest.Monkey
     assert 0 < asked.count(1) <= LOOKED_AT
 
 
-def test_speakers_are_those_of_whom_a_memory_is_left() -> None:
+def test_a_speaker_without_memories_is_no_longer_listed() -> None:
     within = index(turn(0, "Hello.", speaker="Maria"), turn(1, "Hello.", speaker="Jo"))
     before = within.speakers()
     within.add([turn(2, "Hello.", speaker="Kim")])

@@ -1,4 +1,4 @@
-"""What is always in the prompt: names told in so many words, pins, and what can't get out."""
+"""The profile in every prompt: explicitly stated names and pins, in lines that none can leave."""
 
 import asyncio
 from dataclasses import replace
@@ -32,7 +32,7 @@ def said(text: str, answer: str = "Nice.", at: int = 0) -> Exchange:
     return Exchange(f"e{at}", at, text, START + timedelta(days=at), answer, ended=START)
 
 
-def test_a_name_is_taken_from_the_users_words_alone() -> None:
+def test_a_name_is_taken_only_from_the_users_words() -> None:
     made = materialize_exchange("ada", "c", said("My name is Anna.", "Call me Bob."))
     assert [(each.kind, each.text) for each in made] == [
         (MemoryKind.EXCHANGE, "My name is Anna."),
@@ -74,7 +74,7 @@ def count(text: str) -> int:
     return len(text.split())
 
 
-def test_the_block_is_small_and_the_first_are_in_it() -> None:
+def test_the_profile_is_small_and_contains_the_first_notes() -> None:
     notes = [recalled(f"note {number} " + "word " * 8, kind="fact") for number in range(50)]
     block = profile_block(notes, count, 60)
     assert count(block) <= 60
@@ -86,13 +86,13 @@ def test_the_block_is_small_and_the_first_are_in_it() -> None:
     assert long.endswith("…)")
 
 
-def test_its_days_are_the_same_on_any_day() -> None:
+def test_the_dates_in_the_profile_do_not_depend_on_the_current_day() -> None:
     note = recalled("The exam is on Friday.", said=START, kind="exchange")
     assert "- 21 November 2026: The exam" in profile_block([note, note], count, 100)
     assert profile_block([note, note], count, 100).count("exam") == 1
 
 
-def test_no_note_leaves_its_line() -> None:
+def test_no_note_breaks_out_of_its_line() -> None:
     for key, attack in ATTACKS.items():
         block = profile_block([recalled(attack[:300], kind="fact")], len, 4000)
         inside = block.removeprefix(f"({PROFILE_OPENING}\n- ").removesuffix(")")
@@ -110,7 +110,7 @@ class Profile:
         return self.notes
 
 
-def test_it_is_in_the_stable_part_of_the_prompt_until_it_is_removed() -> None:
+def test_the_profile_is_in_the_stable_part_of_the_prompt_until_it_is_removed() -> None:
     profile, model = Profile("The user's name is Anna."), ScriptedModel()
     window = ContextWindow(model, Settings(), lambda: START, profile)
     talk = Conversation.begin("ada")
@@ -122,7 +122,7 @@ def test_it_is_in_the_stable_part_of_the_prompt_until_it_is_removed() -> None:
     system = first.messages[0].content
     assert system.endswith(f"\n\n({PROFILE_OPENING}\n- The user's name is Anna.)")
     assert second.messages[0].content == window.read_ahead(talk)[0].content == system
-    assert OPENING not in first.messages[-1].content, "it is in the prompt once"
+    assert OPENING not in first.messages[-1].content, "the name is in the prompt once"
     for prompt in (first, second):
         assert prompt.tokens == model.count_messages(prompt.messages)
         assert sum(section.tokens for section in prompt.sections) == prompt.tokens
@@ -134,7 +134,7 @@ def test_it_is_in_the_stable_part_of_the_prompt_until_it_is_removed() -> None:
     assert sum(section.tokens for section in third.sections) == third.tokens
 
 
-def test_its_room_is_a_setting() -> None:
+def test_the_size_of_the_profile_is_a_setting() -> None:
     settings = Settings(memory=MemorySettings(profile_tokens=0))
     window = ContextWindow(ScriptedModel(), settings, lambda: START, Profile("Anna."))
     assert "Anna" not in window.build(Conversation.begin("ada"), "Hi").messages[0].content
@@ -159,7 +159,7 @@ def changed(change: dict[str, Any], old: Memory) -> Memory:
     return replace(old, **change)
 
 
-async def test_pins_come_and_go_while_it_runs(tmp_path: Path) -> None:
+async def test_the_profile_of_a_running_memory_follows_changed_pins(tmp_path: Path) -> None:
     events: list[Event] = []
     plain = memory("Allergic to walnuts.")
     long_term = await opened(tmp_path, events, plain)
@@ -177,12 +177,12 @@ async def test_pins_come_and_go_while_it_runs(tmp_path: Path) -> None:
     await asyncio.to_thread(long_term.delete, [plain])
     assert texts(long_term) == []
     await asyncio.sleep(0)
-    told = [event.count for event in events if isinstance(event, ProfileChanged)]
-    assert told == [1, 0, 1, 0, 1, 0]
+    reported = [event.count for event in events if isinstance(event, ProfileChanged)]
+    assert reported == [1, 0, 1, 0, 1, 0]
     await long_term.close()
 
 
-async def test_a_new_name_is_in_it_at_once_and_after_a_restart(tmp_path: Path) -> None:
+async def test_a_new_name_is_in_the_profile_at_once_and_after_a_restart(tmp_path: Path) -> None:
     events: list[Event] = []
     first = await opened(tmp_path, events)
     first.remember("c", said("My name is Anna."))
@@ -196,7 +196,7 @@ async def test_a_new_name_is_in_it_at_once_and_after_a_restart(tmp_path: Path) -
     await again.close()
 
 
-async def test_a_failed_write_changes_nothing(
+async def test_a_failed_write_leaves_the_profile_unchanged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     events: list[Event] = []

@@ -1,4 +1,4 @@
-"""Nearest-neighbour search, against exhaustive scoring in float32."""
+"""Nearest-neighbour search, compared with exhaustive scoring in float32."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +15,7 @@ from tests.support.in_ram import held
 
 DIMENSIONS = 96
 ROUNDING = 0.005
-"""What 8 bits cost a cosine, at this number of dimensions."""
+"""The largest error of a cosine rounded to 8 bits, at this number of dimensions."""
 
 
 def unit(count: int, seed: int = 1, dimensions: int = DIMENSIONS) -> Vectors:
@@ -23,7 +23,7 @@ def unit(count: int, seed: int = 1, dimensions: int = DIMENSIONS) -> Vectors:
 
 
 def near(vector: NDArray[np.float32], count: int, seed: int = 9) -> Vectors:
-    """Vectors at cosines from 0.95 down to about 0.4, in no order."""
+    """Vectors at cosines from 0.95 down to about 0.4, in random order."""
     chance = np.random.default_rng(seed)
     shares = chance.permutation(np.linspace(0.3, 2.2, count))[:, np.newaxis]
     mixed = vector + shares * unit(count, seed, len(vector))
@@ -65,7 +65,7 @@ class TestSearch:
         assert sorted(rows) == list(range(count))
         assert cosines == pytest.approx((given @ query)[rows], abs=ROUNDING)
 
-    def test_the_first_pass_leaves_those_with_most_signs_in_common(self) -> None:
+    def test_the_first_pass_selects_the_rows_with_the_most_signs_in_common(self) -> None:
         given, query = unit(500), unit(1, 7)[0]
         rows, _ = index(given, rescored=50).search(query, 50)
         common = ((given > 0) == (query > 0)).sum(axis=1)
@@ -78,15 +78,15 @@ class TestSearch:
         rows, _ = index(given, rescored=50).search(query, 50)
         assert sorted(rows) == list(range(50))
 
-    def test_of_equal_rows_the_newest_are_scored(self) -> None:
+    def test_the_newest_of_equal_rows_are_scored(self) -> None:
         rows, _ = index(np.repeat(unit(1), 300, axis=0), rescored=20).search(unit(1)[0], 20)
         assert sorted(rows) == list(range(280, 300))
 
-    def test_more_are_scored_when_more_are_wanted(self) -> None:
+    def test_more_rows_are_scored_if_more_are_wanted(self) -> None:
         rows, _ = index(unit(300), rescored=10).search(unit(1, 7)[0], 200)
         assert len(set(rows)) == 200
 
-    def test_chosen_rows(self) -> None:
+    def test_the_cosines_of_chosen_rows_are_computed(self) -> None:
         given, query = unit(100), unit(1, 7)[0]
         made = index(given)
         made.add_without(1)
@@ -97,14 +97,14 @@ class TestSearch:
         assert cosines[1] == pytest.approx(given[5] @ query, abs=1e-6)
         assert made.cosines(query, []).shape == (0,)
 
-    def test_vectors_of_zeros(self) -> None:
+    def test_vectors_of_zeros_are_found_with_a_cosine_of_zero(self) -> None:
         rows, cosines = index(np.zeros((3, DIMENSIONS), np.float32)).search(unit(1)[0], 3)
         assert sorted(rows) == [0, 1, 2]
         assert not cosines.any()
 
 
 class TestChanges:
-    def test_rows_without_a_vector_never_come_up(self) -> None:
+    def test_rows_without_a_vector_are_never_found(self) -> None:
         given = unit(30)
         given[[3, 4]] = np.nan
         given[5, 7] = np.inf
@@ -142,7 +142,7 @@ class TestChanges:
         assert len(made) == 200
         assert made.hot.tolist() == [] or not set(made.hot) & set(gone)
 
-    def test_a_replaced_vector_is_gone_and_the_new_one_found(self) -> None:
+    def test_a_replaced_vector_is_gone_and_the_new_one_is_found(self) -> None:
         given, new = unit(200), unit(2, 8)
         made = index(given, rescored=50)
         made.set_hot([10, 11, 12], lambda rows: given[rows])
@@ -155,7 +155,7 @@ class TestChanges:
         made.replace([50], np.full((1, DIMENSIONS), np.nan))
         assert not made.has([50])[0]
 
-    def test_it_grows(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_index_grows_with_its_rows(self, monkeypatch: pytest.MonkeyPatch) -> None:
         little_room(monkeypatch)
         monkeypatch.setattr(vector_index, "BATCH", 50)
         given, made = unit(500), VectorIndex(DIMENSIONS)
@@ -189,7 +189,7 @@ class TestChanges:
                 made.remove(rows)
         assert made.has([0, 1, 2]).all()
 
-    def test_searching_goes_on_while_others_change(self) -> None:
+    def test_searching_continues_while_another_thread_changes_rows(self) -> None:
         given, made = unit(600), VectorIndex(DIMENSIONS, rescored=32)
 
         def change() -> None:
@@ -223,14 +223,14 @@ class TestHotTier:
         assert cosines[hot] == pytest.approx(exact[rows[hot]], abs=1e-6)
         assert len(set(rows)) == 100
 
-    def test_rows_without_a_vector_stay_out(self) -> None:
+    def test_rows_without_a_vector_do_not_become_hot(self) -> None:
         made = index(unit(3))
         made.add_without(1)
         made.remove([0])
         made.set_hot([0, 1, 3], lambda rows: unit(3)[rows])
         assert made.hot.tolist() == [1]
 
-    def test_what_changes_while_they_are_read_is_not_overwritten(self) -> None:
+    def test_rows_changed_while_hot_vectors_are_read_are_not_overwritten(self) -> None:
         given, new, made = unit(10), unit(1, 8), index(unit(10))
 
         def read(rows: Rows) -> Vectors:
@@ -245,7 +245,7 @@ class TestHotTier:
         assert made.search(new[0], 1)[0].tolist() == [2]
         assert given[1].tobytes() not in held(made)
 
-    def test_free_places_are_used_again(self) -> None:
+    def test_freed_places_are_reused(self) -> None:
         given, made = unit(20), VectorIndex(DIMENSIONS)
         made.add(given)
         made.set_hot(range(20), lambda rows: given[rows])

@@ -1,4 +1,4 @@
-"""Limits that a store comes near to are told once."""
+"""Each limit that a store comes near is reported once."""
 
 import shutil
 from collections import namedtuple
@@ -13,7 +13,7 @@ Usage = namedtuple("Usage", "free")
 TURN = TurnEnded(1, "Hi.", "Hi.", interrupted=False, latency_ms=Latency())
 
 
-def told(monkeypatch: pytest.MonkeyPatch, folder: Path, free: int, count: int) -> list[str]:
+def reported(monkeypatch: pytest.MonkeyPatch, folder: Path, free: int, count: int) -> list[str]:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(free))
     events: list[Event] = []
     watching = CapacityWarnings(folder, lambda: count, events.append)
@@ -22,14 +22,14 @@ def told(monkeypatch: pytest.MonkeyPatch, folder: Path, free: int, count: int) -
     return [event.text for event in events if isinstance(event, Notice)]
 
 
-def test_far_from_its_limits_nothing_is_reported(
+def test_nothing_is_reported_far_from_the_limits(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    assert told(monkeypatch, tmp_path, LEAST_FREE, int(NEAR * MOST_MEMORIES) - 1) == []
+    assert reported(monkeypatch, tmp_path, LEAST_FREE, int(NEAR * MOST_MEMORIES) - 1) == []
 
 
 def test_each_limit_is_reported_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    first, second = told(monkeypatch, tmp_path, LEAST_FREE - 1, MOST_MEMORIES)
+    first, second = reported(monkeypatch, tmp_path, LEAST_FREE - 1, MOST_MEMORIES)
     assert first.startswith("The disk is nearly full (499 MB free)")
     assert second.startswith("There are 100,000 memories;")
 

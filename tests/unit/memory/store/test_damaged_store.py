@@ -1,5 +1,5 @@
-"""A store whose files are not as they were written, with real bytes: it is set aside, and what was
-said comes back, while the assistant runs and by command."""
+"""A store with really damaged files is set aside, and what was said is restored from the
+transcript, both by a running assistant and by a command."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -40,7 +40,7 @@ def long_term(place: StoreLocation, tell: Callable[[Event], None]) -> UserMemory
     return user_memory(partial(open_store, place, tell), user=USER, emit=tell)
 
 
-def kept(home: Home) -> Transcript:
+def recorded(home: Home) -> Transcript:
     """The transcript of a conversation."""
     transcript = Transcript.open(home.transcript)
     talk = Conversation.begin(USER)
@@ -74,7 +74,7 @@ async def until(true: Callable[[], bool]) -> None:
 async def test_exchanges_are_restored_while_the_assistant_runs(
     home: Home, place: StoreLocation, which: str, how: str
 ) -> None:
-    transcript, events = kept(home), list[Event]()
+    transcript, events = recorded(home), list[Event]()
     memory = long_term(place, events.append)
     await memory.load(transcript)
     assert memory.table.count(USER) == 2
@@ -98,7 +98,7 @@ async def test_exchanges_are_restored_while_the_assistant_runs(
     assert not place.marker.exists()
 
 
-def test_a_command_that_finds_damage_has_the_next_one_set_it_aside(
+def test_a_store_that_one_command_finds_damaged_is_set_aside_by_the_next_command(
     home: Home, place: StoreLocation
 ) -> None:
     with opened(place) as table:
@@ -115,7 +115,7 @@ def test_a_command_that_finds_damage_has_the_next_one_set_it_aside(
 
 @contextmanager
 def opened(place: StoreLocation) -> Iterator[MemoryTable]:
-    """As a command does."""
+    """Opens the store as a command does."""
     table = open_store(place, lambda _: None)
     try:
         yield table
@@ -138,7 +138,7 @@ async def test_damage_that_cannot_be_set_aside_is_reported_once(
 
     events = list[Event]()
     memory = user_memory(fails, user=USER, emit=events.append)
-    transcript = kept(home)
+    transcript = recorded(home)
     await memory.load(transcript)
     assert (await memory.recall("Where is Max?", LEISURE_S)).memories[0].text == SAID
     await until(lambda: tried == 2)

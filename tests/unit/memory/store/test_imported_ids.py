@@ -1,4 +1,4 @@
-"""Imported ids may be words: an encrypted home contains none of them."""
+"""Imported ids may contain words, none of which can be read in an encrypted home."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing
@@ -68,19 +68,19 @@ def vault(home: Home, monkeypatch: pytest.MonkeyPatch) -> Iterator[Vault]:
 
 
 @pytest.fixture
-def desk(home: Home, vault: Vault) -> Iterator[MemoryAdmin]:
-    with desk_of(home, vault) as opened:
+def admin(home: Home, vault: Vault) -> Iterator[MemoryAdmin]:
+    with admin_of(home, vault) as opened:
         yield opened
 
 
-def desk_of(home: Home, vault: Vault | None = None) -> AbstractContextManager[MemoryAdmin]:
+def admin_of(home: Home, vault: Vault | None = None) -> AbstractContextManager[MemoryAdmin]:
     return open_memory_admin(
         home, Settings(), lambda _: QueryEncoder(HashingEncoder()), vault=vault
     )
 
 
 def own() -> list[Memory]:
-    """One of each form of id that this program gives."""
+    """Memories with every form of id that this program creates."""
     talk = Conversation.begin("me")
     said = "My name is Ada. Call me Ada. Please always answer in short sentences."
     talk.append_user(1, said, START)
@@ -100,16 +100,16 @@ def own() -> list[Memory]:
     ]
 
 
-def export(desk: MemoryAdmin) -> list[dict[str, Any]]:
-    """Of one moment it has any order."""
-    return sorted(desk.export(), key=_id)
+def export(admin: MemoryAdmin) -> list[dict[str, Any]]:
+    """In order of ids: exported memories of the same moment come in any order."""
+    return sorted(admin.export(), key=_id)
 
 
 def rows(memories: list[Memory] | tuple[Memory, ...]) -> list[dict[str, Any]]:
     return [to_json(each) for each in memories]
 
 
-# -- the names ----------------------------------------------------------------------------------
+# -- replaced ids -------------------------------------------------------------------------------
 
 
 def test_only_foreign_ids_are_replaced() -> None:
@@ -128,7 +128,7 @@ def _ids(memory: Memory) -> dict[str, Any]:
     return {name: getattr(memory, name) for name in names}
 
 
-def test_references_between_replaced_ids_stay() -> None:
+def test_references_between_replaced_ids_stay_valid() -> None:
     first, second, said, _ = EncryptedRows(MasterKey(bytes(range(32)))).named(FOREIGN)
     assert (first.supersedes, second.superseded_by) == ((second.id,), first.id)
     assert first.sources == (*said.sources, ADDED_BY_USER)
@@ -148,33 +148,33 @@ def test_a_replaced_id_depends_on_key_and_user() -> None:
 # -- importing ----------------------------------------------------------------------------------
 
 
-def test_no_imported_id_is_readable_in_an_encrypted_home(home: Home, desk: MemoryAdmin) -> None:
-    assert desk.import_(rows(FOREIGN)) == len(FOREIGN)
-    assert {each["text"] for each in export(desk)} == {each.text for each in FOREIGN}
+def test_no_imported_id_is_readable_in_an_encrypted_home(home: Home, admin: MemoryAdmin) -> None:
+    assert admin.import_(rows(FOREIGN)) == len(FOREIGN)
+    assert {each["text"] for each in export(admin)} == {each.text for each in FOREIGN}
     assert {word: holds(home.root, word) for word in WORDS} == NOWHERE
 
 
-def test_an_export_is_imported_unchanged(desk: MemoryAdmin) -> None:
+def test_an_export_is_imported_unchanged(admin: MemoryAdmin) -> None:
     ours = rows(own())
-    assert desk.import_(ours) == len(ours)
-    assert export(desk) == sorted(ours, key=_id)
+    assert admin.import_(ours) == len(ours)
+    assert export(admin) == sorted(ours, key=_id)
 
-    desk.import_(rows(FOREIGN))
-    before = export(desk)
-    assert desk.import_(before) == len(before) == len(ours) + len(FOREIGN)
-    assert export(desk) == before, "the new ids are our own"
-    assert desk.import_(rows(FOREIGN)) == len(FOREIGN)
-    assert export(desk) == before, "the same file, the same ids"
-    assert desk.import_([*before, *rows(FOREIGN)]) == len(before)
-    assert export(desk) == before
-    found = [each.text for each in desk.search("Who has moved out?", 9).memories]
+    admin.import_(rows(FOREIGN))
+    before = export(admin)
+    assert admin.import_(before) == len(before) == len(ours) + len(FOREIGN)
+    assert export(admin) == before, "the new ids are our own"
+    assert admin.import_(rows(FOREIGN)) == len(FOREIGN)
+    assert export(admin) == before, "the same file gets the same ids"
+    assert admin.import_([*before, *rows(FOREIGN)]) == len(before)
+    assert export(admin) == before
+    found = [each.text for each in admin.search("Who has moved out?", 9).memories]
     assert found.count("She has moved out.") == 1
 
 
 def test_an_unencrypted_home_keeps_foreign_ids(home: Home) -> None:
-    with desk_of(home) as desk:
-        desk.import_(rows(FOREIGN))
-        assert export(desk) == sorted(rows(FOREIGN), key=_id)
+    with admin_of(home) as admin:
+        admin.import_(rows(FOREIGN))
+        assert export(admin) == sorted(rows(FOREIGN), key=_id)
 
 
 def _id(row: dict[str, Any]) -> str:
@@ -184,31 +184,31 @@ def _id(row: dict[str, Any]) -> str:
 # -- forgetting ---------------------------------------------------------------------------------
 
 
-def test_a_forgotten_memory_is_not_imported_under_its_old_id(desk: MemoryAdmin) -> None:
-    desk.import_(rows(FOREIGN))
-    forget_now(desk, [_named(desk, "She wants to stay.")])
-    assert desk.import_(rows(FOREIGN)) == len(FOREIGN) - 1
-    assert "She wants to stay." not in {row["text"] for row in export(desk)}
+def test_a_forgotten_memory_is_not_imported_under_its_old_id(admin: MemoryAdmin) -> None:
+    admin.import_(rows(FOREIGN))
+    forget_now(admin, [_named(admin, "She wants to stay.")])
+    assert admin.import_(rows(FOREIGN)) == len(FOREIGN) - 1
+    assert "She wants to stay." not in {row["text"] for row in export(admin)}
 
 
-def test_nor_is_one_forgotten_before_ids_were_replaced(desk: MemoryAdmin) -> None:
-    desk._table.forgotten.write([("me", mark_of("call on Tuesday"), False)], finished=True)
-    assert desk.import_(rows(FOREIGN)) == len(FOREIGN) - 1
+def test_a_memory_forgotten_before_ids_were_replaced_is_not_imported(admin: MemoryAdmin) -> None:
+    admin._table.forgotten.write([("me", mark_of("call on Tuesday"), False)], finished=True)
+    assert admin.import_(rows(FOREIGN)) == len(FOREIGN) - 1
 
 
-def test_a_hidden_memory_is_not_imported(home: Home, desk: MemoryAdmin, vault: Vault) -> None:
-    """It lies there under its old id, from before the home was encrypted."""
-    desk._table.add(FOREIGN)
+def test_a_hidden_memory_is_not_imported(home: Home, admin: MemoryAdmin, vault: Vault) -> None:
+    """Its id dates from before the home was encrypted."""
+    admin._table.add(FOREIGN)
     with closing(Transcript.open(home.transcript, vault.key)) as transcript:
         now = datetime.now(UTC)
         transcript.hide(HiddenItems.of("me", (), ("call on Tuesday",), now, timedelta(hours=1)))
-    assert desk.import_(rows(FOREIGN)) == len(FOREIGN) - 1
-    assert "She wants to stay." not in {row["text"] for row in export(desk)}
-    assert [each.id for each in desk._table.get("me", ["call on Tuesday"])] == ["call on Tuesday"]
+    assert admin.import_(rows(FOREIGN)) == len(FOREIGN) - 1
+    assert "She wants to stay." not in {row["text"] for row in export(admin)}
+    assert [each.id for each in admin._table.get("me", ["call on Tuesday"])] == ["call on Tuesday"]
 
 
-def _named(desk: MemoryAdmin, text: str) -> str:
-    return next(str(row["id"]) for row in export(desk) if row["text"] == text)
+def _named(admin: MemoryAdmin, text: str) -> str:
+    return next(str(row["id"]) for row in export(admin) if row["text"] == text)
 
 
 # -- a home that becomes encrypted --------------------------------------------------------------
@@ -225,11 +225,11 @@ def test_ids_from_before_encryption_are_reported_and_replaced_by_an_import(
     assert lines[-1].startswith(f"{len(FOREIGN)} memories have ids of another program")
     assert holds(home.memories, "lawyer") != []
 
-    with closing(open_vault(home, settings(), ASK)) as vault, desk_of(home, vault) as desk:
-        before = export(desk)
-        desk.import_(before)
-        assert len(export(desk)) == len(before)
-        assert desk._table.rewrite()
+    with closing(open_vault(home, settings(), ASK)) as vault, admin_of(home, vault) as admin:
+        before = export(admin)
+        admin.import_(before)
+        assert len(export(admin)) == len(before)
+        assert admin._table.rewrite()
         assert {word: holds(home.root, word) for word in WORDS} == NOWHERE
 
 

@@ -1,4 +1,4 @@
-"""Where memories are stored, and the recovery of a store that crashes its reader, also when the
+"""Where memories are stored, and the recovery of a store that crashes its reader, even if the
 recovery itself is killed."""
 
 import asyncio
@@ -37,12 +37,12 @@ from tests.support.user_memory import user_memory
 ABORTS = "import os; os.abort()"
 GONE = new_id()
 BETWEEN = ("MemoryTable", "put", "after call 1")
-"""Two rows, of three."""
+"""A kill between two of the three rows."""
 STEPS = {
-    "before the folder has another name": (None, ("Path", "rename", "before call 1")),
-    "after that": (None, ("Path", "rename", "after call 1")),
+    "before the folder is renamed": (None, ("Path", "rename", "before call 1")),
+    "after the folder is renamed": (None, ("Path", "rename", "after call 1")),
     "between two rows": (MasterKey(b"k" * 32), BETWEEN),
-    "before the marker goes": (None, ("Path", "unlink", "before call 1")),
+    "before the marker is deleted": (None, ("Path", "unlink", "before call 1")),
 }
 SAMPLE = "between two rows"
 
@@ -62,7 +62,7 @@ def notices() -> list[Notice]:
 
 
 def dying(monkeypatch: pytest.MonkeyPatch, *which: str, code: str = ABORTS) -> None:
-    """Let the process that reads the store die, as a damaged file makes it."""
+    """Make the process that reads the store die, as a damaged file would."""
     real = module._child
 
     def child(place: StoreLocation, how: str) -> "subprocess.Popen[bytes]":
@@ -77,7 +77,7 @@ def set_aside(home: Home) -> list[Path]:
     return list(home.root.glob("memories.damaged-*"))
 
 
-# -- where it is --------------------------------------------------------------------------------
+# -- where the store is -------------------------------------------------------------------------
 
 
 def test_the_setting_names_a_folder_or_an_address(home: Home) -> None:
@@ -97,10 +97,10 @@ def test_credentials_in_the_address_are_refused_and_not_repeated(home: Home, add
     assert "s3cr3t" not in f"{caught.value} {caught.value.mend}"
 
 
-# -- what kills its reader ----------------------------------------------------------------------
+# -- a store that kills its reader --------------------------------------------------------------
 
 
-def test_the_marker_is_there_while_the_store_is_read(
+def test_the_marker_exists_while_the_store_is_read(
     place: StoreLocation, notices: list[Notice]
 ) -> None:
     with closing(open_store(place, notices.append)) as table:
@@ -109,10 +109,10 @@ def test_the_marker_is_there_while_the_store_is_read(
         assert not place.marker.exists()
     with closing(open_store(place, notices.append)):
         assert place.marker.exists()
-    assert not place.marker.exists(), "an orderly end is no crash"
+    assert not place.marker.exists(), "an orderly end is not a crash"
 
 
-def test_a_kill_alone_sets_nothing_aside(
+def test_a_kill_alone_does_not_set_the_store_aside(
     home: Home, place: StoreLocation, notices: list[Notice]
 ) -> None:
     with closing(open_store(place, notices.append)) as table:
@@ -123,7 +123,7 @@ def test_a_kill_alone_sets_nothing_aside(
     assert (notices, set_aside(home)) == ([], [])
 
 
-def test_a_check_killed_from_outside_proves_nothing(
+def test_a_check_killed_from_outside_does_not_prove_damage(
     home: Home, place: StoreLocation, notices: list[Notice], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_store(place, notices.append).close()
@@ -149,7 +149,7 @@ def test_readable_memories_are_recovered(
         assert stored(table) == [mine]
         assert len(stored(table, "bob")) == 1
         table.add([replace(memory(), sources=(gone,))])
-        assert stored(table) == [mine], "what was forgotten stays so"
+        assert stored(table) == [mine], "forgotten exchanges stay forgotten"
     [aside] = set_aside(home)
     [notice] = notices
     assert f"set aside as {aside.name}: 2 memories could be recovered" in notice.text
@@ -210,12 +210,12 @@ def test_a_real_abort_leaves_the_marker(home: Home, place: StoreLocation) -> Non
 
 
 @pytest.fixture
-def kept(place: StoreLocation) -> list[Memory]:
+def by_hand(place: StoreLocation) -> list[Memory]:
     return filled(place)
 
 
 def filled(place: StoreLocation) -> list[Memory]:
-    """What was added by hand, in a store that killed its reader."""
+    """Adds memories by hand to a store, and marks it as having killed its reader."""
     rows = [
         replace(memory(text, at=at), kind=MemoryKind.FACT, sources=(ADDED_BY_USER,))
         for at, text in enumerate(["Tea, never Zyzzyvax.", "The key is below the stone.", "No."])
@@ -228,11 +228,11 @@ def filled(place: StoreLocation) -> list[Memory]:
 
 
 def quietly(_: Notice) -> None:
-    """Nobody listens."""
+    """Discards the notice."""
 
 
 def dies(place: StoreLocation, owner: str, name: str, when: str, _say: object) -> None:
-    """Sets the store aside, and is killed before or after a call of this."""
+    """Sets the store aside, and is killed before or after a call of the named method."""
     where = {"Path": Path, "MemoryTable": MemoryTable}[owner]
     real, calls = getattr(where, name), 0
 
@@ -260,18 +260,18 @@ def kill(place: StoreLocation, owner: str, name: str, when: str) -> None:
     "step",
     [step if step == SAMPLE else pytest.param(step, marks=pytest.mark.long) for step in STEPS],
 )
-def test_what_was_added_by_hand_survives_a_kill(home: Home, step: str) -> None:
+def test_memories_added_by_hand_survive_a_kill(home: Home, step: str) -> None:
     key, where = STEPS[step]
     place = store_location(home, Settings(), key)
-    kept = filled(place)
+    by_hand = filled(place)
     kill(place, *where)
     assert key is None or holds(home.root, "Zyzzyvax") == []
 
     notices: list[Notice] = []
     with closing(open_store(place, notices.append)) as table:
-        assert stored(table) == kept
+        assert stored(table) == by_hand
         table.add([replace(memory(), sources=(GONE,))])
-        assert stored(table) == kept, "what was forgotten stays so"
+        assert stored(table) == by_hand, "forgotten exchanges stay forgotten"
     assert not saving_marker(home.memories).exists()
     asides = list(home.root.glob("memories.damaged-*"))
     assert [f"set aside as {each.name}: 3 memories" in notices[0].text for each in asides] == (
@@ -279,26 +279,26 @@ def test_what_was_added_by_hand_survives_a_kill(home: Home, step: str) -> None:
     )
     notices.clear()
     open_store(place, notices.append).close()
-    assert notices == [], "it is brought over once"
+    assert notices == [], "the memories are recovered only once"
 
 
 @pytest.mark.long
 def test_two_kills_and_a_second_damage_lose_nothing(
-    home: Home, place: StoreLocation, kept: list[Memory]
+    home: Home, place: StoreLocation, by_hand: list[Memory]
 ) -> None:
-    """The half that was brought over is set aside too."""
+    """The half-recovered store is set aside too."""
     kill(place, *BETWEEN)
     for aside in home.root.glob("memories.damaged-*"):
         earlier = aside.rename(aside.with_name("memories.damaged-20200101-000000"))
         saving_marker(home.memories).write_text(f"{earlier.name}\n")
     kill(place, "MemoryTable", "put", "before call 1")
     with closing(open_store(place, quietly)) as table:
-        assert stored(table) == kept
+        assert stored(table) == by_hand
     assert len(list(home.root.glob("memories.damaged-*"))) == 2
 
 
 def test_recovery_is_retried_after_a_failed_write(
-    place: StoreLocation, kept: list[Memory], monkeypatch: pytest.MonkeyPatch
+    place: StoreLocation, by_hand: list[Memory], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> int:
         raise StoreError("The disk is full.")
@@ -309,11 +309,11 @@ def test_recovery_is_retried_after_a_failed_write(
         with pytest.raises(StoreError, match="disk is full"):
             open_store(place, quietly)
     with closing(open_store(place, quietly)) as table:
-        assert stored(table) == kept
+        assert stored(table) == by_hand
 
 
 def test_recovery_is_repeated_if_its_reader_is_killed(
-    place: StoreLocation, kept: list[Memory], monkeypatch: pytest.MonkeyPatch
+    place: StoreLocation, by_hand: list[Memory], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(module, "_bears_reading", lambda _: False)
@@ -321,13 +321,13 @@ def test_recovery_is_repeated_if_its_reader_is_killed(
         with pytest.raises(StoreError, match="was interrupted"):
             open_store(place, quietly)
     with closing(open_store(place, quietly)) as table:
-        assert stored(table) == kept
+        assert stored(table) == by_hand
 
 
 def test_an_invalid_row_does_not_block_recovery(
-    place: StoreLocation, kept: list[Memory], monkeypatch: pytest.MonkeyPatch
+    place: StoreLocation, by_hand: list[Memory], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Damage that only shows when it is written again."""
+    """Some damage shows only when a row is written again."""
     real = module._read_in_child
 
     def read(place: StoreLocation, how: str) -> list[dict[str, object]]:
@@ -336,7 +336,7 @@ def test_an_invalid_row_does_not_block_recovery(
     monkeypatch.setattr(module, "_bears_reading", lambda _: False)
     monkeypatch.setattr(module, "_read_in_child", read)
     with closing(open_store(place, quietly)) as table:
-        assert stored(table) == kept
+        assert stored(table) == by_hand
 
 
 def test_unrelated_names_in_the_list_are_ignored(home: Home, place: StoreLocation) -> None:

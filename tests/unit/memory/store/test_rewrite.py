@@ -29,9 +29,9 @@ E = "An encoder/1"
 OTHER = "other"
 
 
-@pytest.fixture(params=["plain", "sealed"])
+@pytest.fixture(params=["plain", "encrypted"])
 def key(request: pytest.FixtureRequest) -> MasterKey | None:
-    return MasterKey(b"k" * 32) if request.param == "sealed" else None
+    return MasterKey(b"k" * 32) if request.param == "encrypted" else None
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def memories() -> list[Memory]:
 
 @pytest.fixture
 def table(tmp_path: Path, key: MasterKey | None, memories: list[Memory]) -> Iterator[MemoryTable]:
-    """With two encoders, some vectors, and no small writes left."""
+    """A table with two encoders, some vectors, and no small writes left to compact."""
     with closing(MemoryTable.open(str(tmp_path / "t"), key=key)) as opened:
         opened.add_encoder(E, 16)
         opened.add_encoder(OTHER, 8)
@@ -56,7 +56,7 @@ def vectors(count: int, dimensions: int) -> Vectors:
 
 
 def raw(table: MemoryTable, key: str) -> bytes:
-    """A vector as it lies on the disk."""
+    """The bytes of a vector as stored on the disk."""
     [batch] = table.scan("ada", ("id",), (E,), [key])
     return bytes(batch.stored_vectors(E)[0][0].tobytes())
 
@@ -97,7 +97,7 @@ def test_columns_fields_and_vectors_are_preserved(
             np.testing.assert_array_equal(one, other)
     assert table.encoders() == {E: 16, OTHER: 8}
     assert len(table.without_vectors("ada", E, 99)) == 10
-    table.add_encoder(E, 16)  # as it was turned
+    table.add_encoder(E, 16)  # with the same rotation
     table.add([rich()], {E: vectors(1, 16)})
     table.close()
     with closing(MemoryTable.open(table.uri, key=key)) as again:
@@ -130,7 +130,7 @@ def test_rewriting_can_be_repeated_between_writes(
     assert len(stored(table)) == len(memories) + 5
 
 
-def test_old_versions_stay_while_they_are_read(
+def test_old_versions_remain_while_they_are_read(
     table: MemoryTable, memories: list[Memory], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(table_module, "PATIENCE_S", 0.01)
@@ -144,7 +144,9 @@ def test_old_versions_stay_while_they_are_read(
     assert table.layout() == CLEAN
 
 
-def test_rows_added_meanwhile_are_not_lost(table: MemoryTable, memories: list[Memory]) -> None:
+def test_rows_added_during_a_rewrite_are_not_lost(
+    table: MemoryTable, memories: list[Memory]
+) -> None:
     done = threading.Event()
     written: list[Memory] = []
 
@@ -176,7 +178,7 @@ def test_old_versions_are_dropped_after_the_clock_was_set_back(
 
 
 def test_a_version_without_its_files_is_skipped(table: MemoryTable, memories: list[Memory]) -> None:
-    """As a kill in the middle of dropping it leaves it."""
+    """Such a version is left by a kill while it is being dropped."""
     folder = rewrite.table_folder(table.uri)
     assert folder is not None
     before = set((folder / "data").iterdir())
@@ -194,7 +196,7 @@ def test_a_version_without_its_files_is_skipped(table: MemoryTable, memories: li
 def test_a_copy_that_differs_is_rolled_back(
     table: MemoryTable, memories: list[Memory], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As if a library lost rows."""
+    """The copy is made as if by a library that loses rows."""
 
     class Losing:
         def __init__(self, inner: Table) -> None:
@@ -230,7 +232,7 @@ def rewrite_on(folder: Path, say: Say) -> None:
 
 
 def campaign(folder: Path, kills: int) -> None:
-    """All rows but those that were deleted are there after each, and the next rewrite cleans up."""
+    """After each kill, all rows but the deleted ones exist, and the next rewrite cleans up."""
     chance = random.Random(5)
     with closing(MemoryTable.open(str(folder))) as table:
         table.add_encoder(E, 384)
@@ -245,7 +247,9 @@ def campaign(folder: Path, kills: int) -> None:
             assert dying.ended() == -signal.SIGKILL
         with closing(MemoryTable.open(str(folder))) as table:
             left = {each.id for each in stored(table)}
-            assert len(before - set(gone) - left) <= 1  # deleted, and killed before it said so
+            assert (
+                len(before - set(gone) - left) <= 1
+            )  # the last row may be deleted without being reported
             assert left.isdisjoint(gone)
             assert table.rewrite()
             assert table.layout() == CLEAN

@@ -34,7 +34,7 @@ def vectors(count: int) -> NDArray[np.float32]:
     return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
 
 
-def test_no_text_and_no_vector_is_in_the_table(table: MemoryTable, tmp_path: Path) -> None:
+def test_no_text_and_no_vector_is_readable_in_the_table(table: MemoryTable, tmp_path: Path) -> None:
     said = rich("the zebra")
     said = dataclasses.replace(said, speaker="Quixote")
     table.add([said, memory("the zebra")], {ENCODER: vectors(2)})
@@ -50,7 +50,7 @@ def test_no_text_and_no_vector_is_in_the_table(table: MemoryTable, tmp_path: Pat
 
 
 def test_every_column_that_can_hold_text_is_encrypted() -> None:
-    """Whoever adds a field decides what it is."""
+    """Whoever adds a field must decide whether it is encrypted."""
     schema = first_schema()
     texts = {field.name for field in schema if "string" in str(field.type)}
     ids = {"id", "user_id", "kind", "conversation", "sources", "supersedes", "superseded_by"}
@@ -58,8 +58,8 @@ def test_every_column_that_can_hold_text_is_encrypted() -> None:
     assert texts == {*COLUMNS} | ids
 
 
-def test_nearest_neighbours_are_the_same(table: MemoryTable) -> None:
-    """The table's own search works on what it holds."""
+def test_rotation_preserves_nearest_neighbours(table: MemoryTable) -> None:
+    """LanceDB can search the rotated vectors."""
     seal = EncryptedRows(KEY)
     some = vectors(40)
     turned = seal.turn(ENCODER, some)

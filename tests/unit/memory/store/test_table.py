@@ -42,7 +42,7 @@ def vectors_of(table: MemoryTable, encoder: str = ENCODER) -> dict[str, np.ndarr
 
 
 def assert_same(found: np.ndarray | None, given: np.ndarray) -> None:
-    """Rotating vectors, as an encrypted table does, costs their last digits."""
+    """An encrypted table rotates its vectors, which changes their last digits."""
     assert found is not None
     np.testing.assert_allclose(found, given, atol=1e-5)
 
@@ -60,7 +60,7 @@ def test_every_field_comes_back_after_a_restart(tmp_path: Path) -> None:
     assert all(type(each.kind) is MemoryKind for each in found)
 
 
-def test_times_of_other_zones_are_stored_as_utc_and_times_without_are_refused(
+def test_times_are_stored_as_utc_and_times_without_a_zone_are_refused(
     table: MemoryTable,
 ) -> None:
     there = NOW.astimezone(timezone(timedelta(hours=9)))
@@ -104,7 +104,7 @@ def test_lone_surrogates_are_stored_as_question_marks(table: MemoryTable) -> Non
 STRANGE = ["o'brien", 'a"b', "' OR '1'='1", "back\\slash", "nul\0x", "a`b", "--", "%_", "é🙂", " "]
 
 
-def test_no_name_or_id_can_leave_its_query(table: MemoryTable) -> None:
+def test_no_name_or_id_can_break_out_of_its_query(table: MemoryTable) -> None:
     table.add_encoder(ENCODER, DIMENSIONS)
     written = [replace(memory(user=name), id=name) for name in STRANGE]
     table.add(written)
@@ -122,7 +122,7 @@ def test_no_name_or_id_can_leave_its_query(table: MemoryTable) -> None:
     assert table.users() == []
 
 
-def test_users_never_meet(table: MemoryTable) -> None:
+def test_users_never_see_each_others_memories(table: MemoryTable) -> None:
     ada, bob = memory(), replace(memory("I am Bob."), user_id="bob", id="same")
     same = replace(ada, id="same")
     table.add([same, bob])
@@ -137,7 +137,7 @@ def test_users_never_meet(table: MemoryTable) -> None:
     assert (table.count("ada"), table.count("bob"), table.count("eve")) == (1, 0, 0)
 
 
-def test_a_scan_goes_in_the_order_in_which_things_were_said(table: MemoryTable) -> None:
+def test_a_scan_returns_memories_in_the_order_in_which_they_were_said(table: MemoryTable) -> None:
     written = []
     for turn in range(20):
         said = memory(f"question {turn}", at=turn)
@@ -160,7 +160,7 @@ def test_single_columns_can_be_read(table: MemoryTable) -> None:
     assert batch.values("sources") == [("e1", "e2"), ()]
 
 
-def test_empty_requests(table: MemoryTable) -> None:
+def test_requests_for_nothing_return_nothing(table: MemoryTable) -> None:
     table.add([])
     assert table.users() == []
     assert stored(table) == []
@@ -170,7 +170,7 @@ def test_empty_requests(table: MemoryTable) -> None:
     assert table.count("ada") == 0
 
 
-def test_thousands_of_memories_in_one_call(
+def test_thousands_of_memories_can_be_handled_in_one_call(
     table: MemoryTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (table_module, lance_queries):
@@ -191,7 +191,7 @@ def test_thousands_of_memories_in_one_call(
 # -- vectors ------------------------------------------------------------------------------------
 
 
-def test_vectors_are_given_later_and_come_back_exactly(table: MemoryTable) -> None:
+def test_vectors_can_be_added_later_and_are_read_back_exactly(table: MemoryTable) -> None:
     written = [memory(str(number), at=number) for number in range(5)]
     table.add(written[:2])
     table.add_encoder(ENCODER, DIMENSIONS)
@@ -212,7 +212,7 @@ def test_vectors_are_given_later_and_come_back_exactly(table: MemoryTable) -> No
     assert stored(table) == written
 
 
-def test_a_new_encoder_leaves_the_old_one(table: MemoryTable) -> None:
+def test_a_new_encoder_leaves_the_vectors_of_the_old_one(table: MemoryTable) -> None:
     written = [memory(str(number)) for number in range(3)]
     table.add_encoder(ENCODER, DIMENSIONS)
     table.add(written, {ENCODER: vectors(3)})
@@ -275,7 +275,7 @@ def test_an_update_does_not_restore_deleted_rows(table: MemoryTable) -> None:
     assert stored(table) == [replace(there, uses=1)]
 
 
-def test_putting_replaces_or_adds_and_keeps_vectors(table: MemoryTable) -> None:
+def test_put_replaces_or_adds_rows_and_keeps_their_vectors(table: MemoryTable) -> None:
     table.add_encoder(ENCODER, DIMENSIONS)
     kept, given = memory(), vectors(1)
     table.add([kept], {ENCODER: given})
@@ -330,7 +330,7 @@ def test_a_scan_is_not_disturbed_by_compaction(
     assert table.count("ada") == 11
 
 
-def test_many_threads_at_once(table: MemoryTable) -> None:
+def test_many_threads_can_use_a_table_at_once(table: MemoryTable) -> None:
     table.add_encoder(ENCODER, DIMENSIONS)
 
     def work(user: str) -> None:

@@ -1,4 +1,4 @@
-"""A second writer, damage, a full disk, kills: what may happen to the store of memories."""
+"""Failures of the memory store: a second writer, damage, a full disk, and kills."""
 
 import os
 import random
@@ -35,7 +35,7 @@ def table(tmp_path: Path) -> Iterator[MemoryTable]:
 def in_a_child(
     work: Callable[[Path, Say], None], folder: Path, *, limited: bool = False
 ) -> list[str]:
-    """What a process of its own says. `limited` takes from root the right to ignore modes."""
+    """The lines that a child process prints. `limited` makes even root respect file modes."""
     if not limited:
         with child(work, folder) as opened:
             return list(opened.rest())
@@ -66,7 +66,7 @@ def opening(folder: Path, say: Say) -> None:
         say(str(error))
 
 
-def test_a_second_writer_is_refused_and_told_the_process_of_the_first(
+def test_a_second_writer_is_refused_and_told_which_process_is_the_first(
     table: MemoryTable, tmp_path: Path
 ) -> None:
     folder = tmp_path / "memory"
@@ -81,7 +81,7 @@ def test_a_second_writer_is_refused_and_told_the_process_of_the_first(
     assert in_a_child(opening, folder) == ["open"]
 
 
-def test_a_closed_table_says_so(table: MemoryTable) -> None:
+def test_a_closed_table_refuses_every_use(table: MemoryTable) -> None:
     table.close()
     uses: tuple[Callable[[], object], ...] = (
         lambda: table.add([memory()]),
@@ -105,7 +105,7 @@ def test_a_fragmented_table_wants_compaction_when_it_is_opened(
         assert table.wants_compaction()
 
 
-def test_only_the_owner_may_read_it(table: MemoryTable, tmp_path: Path) -> None:
+def test_only_the_owner_may_read_the_folder(table: MemoryTable, tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "memory").stat().st_mode) == 0o700
 
 
@@ -184,7 +184,7 @@ def test_damage_is_reported_with_advice(tmp_path: Path, which: str, how: str) ->
     ):
         stored(table)
     assert "rebuild" in str(caught.value.mend)
-    with pytest.raises(StoreError, match="damaged"):  # and the lock was given back
+    with pytest.raises(StoreError, match="damaged"):  # and the lock was released
         stored(MemoryTable.open(str(tmp_path / "memory")))
 
 
@@ -212,7 +212,7 @@ def writing_to_a_full_disk(folder: Path, say: Say) -> None:
     say(str(table.count("ada")))
 
 
-def writing_where_it_may_not(folder: Path, say: Say) -> None:
+def writing_to_a_read_only_folder(folder: Path, say: Say) -> None:
     table = MemoryTable.open(str(folder))
     writing(table, "before", say)
     inside = [folder, *(path for path in folder.rglob("*") if path.is_dir())]
@@ -238,7 +238,7 @@ def test_a_full_disk_is_reported_and_writing_continues_afterwards(tmp_path: Path
 
 def test_a_folder_that_becomes_read_only_is_reported(tmp_path: Path) -> None:
     folder = tmp_path / "memory"
-    lines = in_a_child(writing_where_it_may_not, folder, limited=True)
+    lines = in_a_child(writing_to_a_read_only_folder, folder, limited=True)
     assert lines == ["stored", f"The memory store {folder} can't be written.", "1", "stored", "2"]
 
 
@@ -293,15 +293,15 @@ def campaign(folder: Path, kills: int) -> None:
             assert dying.ended() == -signal.SIGKILL
         with closing(MemoryTable.open(str(folder))) as table:
             found = [each.id for each in stored(table)]
-        assert len(found) == len(set(found)), "nothing is there twice"
+        assert len(found) == len(set(found)), "no memory is stored twice"
         assert acknowledged <= set(found)
     assert len(acknowledged) > 2 * kills
 
 
-def test_nothing_acknowledged_is_lost_when_it_is_killed(tmp_path: Path) -> None:
+def test_no_acknowledged_write_is_lost_when_the_writer_is_killed(tmp_path: Path) -> None:
     campaign(tmp_path / "memory", 2)
 
 
 @pytest.mark.long
-def test_nothing_acknowledged_is_lost_in_two_hundred_kills(tmp_path: Path) -> None:
+def test_no_acknowledged_write_is_lost_in_two_hundred_kills(tmp_path: Path) -> None:
     campaign(tmp_path / "memory", 200)

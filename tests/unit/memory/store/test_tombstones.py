@@ -1,4 +1,4 @@
-"""The tombstones: the table of what was forgotten, beside the memories."""
+"""The table of tombstones, which lists what was forgotten and is stored beside the memories."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -42,7 +42,7 @@ def table(tmp_path: Path) -> Iterator[MemoryTable]:
 
 
 def again(table: MemoryTable) -> TombstoneTable:
-    """As the next start reads it."""
+    """The tombstones as the next start reads them."""
     table.close()
     with closing(MemoryTable.open(table.uri)) as opened:
         return opened.forgotten
@@ -52,10 +52,10 @@ def versions(table: MemoryTable) -> int:
     return len(list(table.forgotten.versions()))
 
 
-# -- what is marked -----------------------------------------------------------------------------
+# -- what gets a tombstone ----------------------------------------------------------------------
 
 
-def test_own_ids_are_their_own_marks_and_others_are_hashed() -> None:
+def test_own_ids_are_marked_as_they_are_and_foreign_ids_are_hashed() -> None:
     assert mark_of(X) == X
     odd = mark_of("my dog Max")
     assert MARK.fullmatch(odd)
@@ -77,14 +77,16 @@ def test_own_ids_are_their_own_marks_and_others_are_hashed() -> None:
         (replace(fact("you"), id="imported"), None),
     ],
 )
-def test_what_is_left_of_a_memory(kept: Memory, left: tuple[str, ...] | None) -> None:
+def test_a_memory_loses_its_forgotten_sources_or_is_dropped(
+    kept: Memory, left: tuple[str, ...] | None
+) -> None:
     marks = Tombstones(frozenset({X}), frozenset({mark_of("imported")}))
     found = marks.kept(kept)
     assert (found.sources if found is not None else None) == left
     assert found is None or found == replace(kept, sources=found.sources)
 
 
-def test_only_memories_not_covered_by_exchanges_are_marked() -> None:
+def test_only_memories_not_covered_by_an_exchange_get_their_own_tombstones() -> None:
     by_hand, derived = fact("you"), fact(X, Y)
     said, others = to_mark({X}, [turn(X), fact(X), turn(X, Y), by_hand, derived])
     assert said == {X}
@@ -94,7 +96,7 @@ def test_only_memories_not_covered_by_exchanges_are_marked() -> None:
 # -- the table ----------------------------------------------------------------------------------
 
 
-def test_marks_are_written_before_a_purge_and_finished_after_it(table: MemoryTable) -> None:
+def test_tombstones_are_written_before_a_purge_and_finished_after_it(table: MemoryTable) -> None:
     mine = fact("you")
     with table.forgotten.during("ada", {X}, [mine]):
         open_now = TombstoneTable(table._db, table.uri, table._changing)
@@ -109,28 +111,30 @@ def test_marks_are_written_before_a_purge_and_finished_after_it(table: MemoryTab
     assert len(found) == 2
 
 
-def test_a_failed_purge_stays_unfinished_and_is_marked_once(table: MemoryTable) -> None:
+def test_a_failed_purge_stays_unfinished_and_writes_one_tombstone(table: MemoryTable) -> None:
     with pytest.raises(StoreError), table.forgotten.during("ada", {X}, []):
         raise StoreError("The disk is full.")
     table.forgotten.write([("ada", X, True), ("bob", X, True), ("ada", X, True)])
     [*_, rows] = table.forgotten.versions()
     assert sorted(rows) == [("ada", X), ("bob", X)]
     with table.forgotten.during("ada", {X, Y}, []):
-        """This time it goes well."""
+        """This purge succeeds."""
     found = again(table)
     assert found.of("ada").unfinished == frozenset()
-    assert found.of("bob").unfinished == {X}, "each user's for itself"
+    assert found.of("bob").unfinished == {X}, "each user's tombstones are separate"
 
 
-def test_there_is_no_table_before_something_is_forgotten(table: MemoryTable) -> None:
+def test_the_table_is_created_only_when_something_is_forgotten(table: MemoryTable) -> None:
     with table.forgotten.during("ada", (), []):
-        """Nothing goes."""
+        """Nothing is forgotten."""
     assert not (Path(table.uri) / "forgotten.lance").exists()
     assert list(table.forgotten.versions()) == []
     assert table.forgotten.users() == []
 
 
-def test_vectors_stay_with_their_memories(table: MemoryTable) -> None:
+def test_vectors_stay_with_their_memories_when_forgotten_rows_are_skipped(
+    table: MemoryTable,
+) -> None:
     table.forgotten.write([("ada", X, True)])
     table.add_encoder("e", 4)
     memories = [memory("one"), turn(X), memory("two", at=1)]
@@ -154,7 +158,7 @@ def test_an_encrypted_store_has_tombstones_too(tmp_path: Path) -> None:
         assert stored(table) == [turn(Y)]
 
 
-def test_tombstones_are_verified(home: Home) -> None:
+def test_an_audit_checks_the_tombstones(home: Home) -> None:
     word = "parrot"
     with (
         closing(MemoryTable.open(str(home.memories))) as table,
@@ -178,7 +182,7 @@ def test_tombstones_are_verified(home: Home) -> None:
 
 @pytest.mark.parametrize("harm", ["no manifest", "no data"])
 def test_a_store_with_damaged_tombstones_is_not_opened(table: MemoryTable, harm: str) -> None:
-    """What was forgotten might come back."""
+    """Otherwise, forgotten exchanges might come back."""
     table.forgotten.write([("ada", X, True)])
     table.close()
     part = "_versions" if harm == "no manifest" else "data"

@@ -18,11 +18,11 @@ from tests.support.memories import rich
 from tests.support.patience import PATIENCE_S
 
 A_WHILE_S = 0.3
-"""Long enough for work that needn't wait."""
+"""Seconds within which work that need not wait would begin."""
 
 
 class Writing(WriterThread):
-    """A writer thread, and whether someone speaks."""
+    """A writer thread, and a flag that says whether someone speaks."""
 
     def __init__(self) -> None:
         super().__init__("writing")
@@ -109,7 +109,7 @@ def test_failures_are_reported_and_block_nothing(writing: Writing) -> None:
     writing.speech = True
     work = TwoSteps()
     submitted(writing, work)
-    assert not work.first.wait(A_WHILE_S), "no other work is counted as waiting"
+    assert not work.first.wait(A_WHILE_S), "failed work no longer counts as waiting"
 
 
 async def test_work_submitted_from_other_threads_waits_too(writing: Writing) -> None:
@@ -127,7 +127,9 @@ def test_other_threads_never_wait() -> None:
     yield_to_speech()
 
 
-def test_what_is_forgotten_while_it_waits_is_not_written(writing: Writing, tmp_path: Path) -> None:
+def test_a_memory_forgotten_while_its_write_waits_is_not_written(
+    writing: Writing, tmp_path: Path
+) -> None:
     began, may_write = threading.Event(), threading.Event()
     secret = replace(rich(), sources=("e1",))
     with closing(MemoryTable.open(str(tmp_path))) as table:

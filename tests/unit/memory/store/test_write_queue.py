@@ -1,4 +1,4 @@
-"""What happens to memories while their store can't be reached or written."""
+"""The handling of memories while their store can't be reached or written."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,8 +32,8 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def away(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """While there is something in it no table can be opened or added to; "late" lets what is added
-    arrive before it fails, "reading" breaks scans off."""
+    """Reasons for which no table can be opened or added to. With "late", memories are added before
+    the error is raised; with "reading", tables can be opened, but scans break off."""
     reasons: list[str] = []
     add, merge = MemoryTable.add, MemoryTable.put
     scan, opening = MemoryTable.scan, MemoryTable.open
@@ -98,7 +98,7 @@ async def test_queued_memories_are_written_when_the_store_is_back(
             await until_reported(home, BACK, 1 + (how == "late"))
             await memory.settled()
             assert memory.store.settled
-        assert memory.table.count("ada") == 8, "nothing is lost, and nothing is there twice"
+        assert memory.table.count("ada") == 8, "nothing is lost or stored twice"
     notices = [e.text for e in home.events if isinstance(e, Notice)]
     assert notices == [str(AWAY), BACK, str(AWAY), BACK]
 

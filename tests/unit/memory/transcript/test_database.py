@@ -1,5 +1,5 @@
-"""The transcript's file: what is stored comes back, what is deleted leaves no trace, and whatever
-goes wrong is reported in one sentence."""
+"""The transcript's file: stored exchanges are read back, deleted ones leave no trace, and every
+failure is reported in one sentence."""
 
 import random
 import signal
@@ -64,7 +64,7 @@ def questions(conversation: Conversation) -> list[str]:
     return [each.user_text for each in conversation.exchanges]
 
 
-# -- what is stored comes back --------------------------------------------------------------------
+# -- storing and reading back ---------------------------------------------------------------------
 
 
 def test_a_conversation_continues_after_a_restart(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_a_conversation_continues_after_a_restart(tmp_path: Path) -> None:
         assert questions(resumed(transcript))[1:] == ["Tell me a story.", "And now?"]
 
 
-def test_the_last_conversation_is_the_one_resumed(transcript: Transcript) -> None:
+def test_the_most_recent_conversation_is_resumed(transcript: Transcript) -> None:
     first, second = (Conversation.begin("ada") for _ in range(2))
     say(transcript, second, at=NOW)
     say(transcript, first, at=NOW + timedelta(minutes=1))
@@ -102,14 +102,16 @@ def test_the_last_conversation_is_the_one_resumed(transcript: Transcript) -> Non
         (timedelta(0), timedelta(seconds=1), False),
     ],
 )
-def test_when_a_conversation_is_resumed(
+def test_only_a_recent_conversation_is_resumed(
     transcript: Transcript, within: timedelta, passed: timedelta, resumes: bool
 ) -> None:
     say(transcript, Conversation.begin("ada"))
     assert (transcript.resume("ada", within, NOW + passed) is not None) is resumes
 
 
-def test_users_never_see_each_other_even_under_one_conversation_id(transcript: Transcript) -> None:
+def test_users_never_see_each_other_even_with_the_same_conversation_id(
+    transcript: Transcript,
+) -> None:
     for user in ("ada", "bob"):
         conversation = Conversation("same", user)
         key = say(transcript, conversation, f"I am {user}.")
@@ -122,7 +124,7 @@ def test_users_never_see_each_other_even_under_one_conversation_id(transcript: T
     assert transcript.resume("eve", HOURS, NOW) is None
 
 
-def test_storing_twice_keeps_one_and_open_ones_are_refused(transcript: Transcript) -> None:
+def test_an_exchange_is_stored_only_once_and_an_open_one_is_refused(transcript: Transcript) -> None:
     conversation = Conversation.begin("ada")
     say(transcript, conversation)
     transcript.store(conversation, conversation.exchanges[0])
@@ -137,7 +139,7 @@ def test_lone_surrogates_are_stored_as_question_marks(transcript: Transcript) ->
     assert questions(resumed(transcript)) == ["broken ? end"]
 
 
-def test_only_the_owner_may_read_it(tmp_path: Path) -> None:
+def test_only_the_owner_may_read_the_files(tmp_path: Path) -> None:
     file_in(tmp_path).touch(mode=0o644)
     with closing(Transcript.open(file_in(tmp_path))) as transcript:
         say(transcript, Conversation.begin("ada"))
@@ -170,7 +172,7 @@ def write_on(path: Path, key: MasterKey | None, tell: Say) -> None:
 
 
 @pytest.mark.parametrize(("key", "kills"), [(None, 20), (KEY, 3)], ids=["plain", "encrypted"])
-def test_nothing_acknowledged_is_lost_when_it_is_killed(
+def test_no_acknowledged_exchange_is_lost_when_the_writer_is_killed(
     tmp_path: Path, key: MasterKey | None, kills: int
 ) -> None:
     chance, path = random.Random(7), file_in(tmp_path)
@@ -260,7 +262,7 @@ def close_twice(transcript: Transcript) -> None:
     ],
     ids=["read-only", "closed"],
 )
-def test_what_cannot_be_stored_is_reported(
+def test_a_failure_to_store_is_reported(
     transcript: Transcript, trouble: Callable[[Transcript], object], sentence: str
 ) -> None:
     trouble(transcript)
@@ -298,7 +300,9 @@ def test_a_new_summary_replaces_the_old_one_and_its_words(tmp_path: Path) -> Non
     assert b"zebra" not in path.read_bytes()
 
 
-def test_summaries_are_deleted_with_what_they_cover(transcript: Transcript, tmp_path: Path) -> None:
+def test_summaries_are_deleted_with_any_exchange_they_cover(
+    transcript: Transcript, tmp_path: Path
+) -> None:
     conversation = Conversation.begin("ada")
     ids = [say(transcript, conversation) for _ in range(3)]
     summary = Summary("s", "A dog called Maximilian.", tuple(ids[:2]), NOW)
@@ -317,7 +321,7 @@ def test_summaries_are_deleted_with_what_they_cover(transcript: Transcript, tmp_
 def test_deleting_leaves_no_trace_in_pages_gaps_or_the_log(
     transcript: Transcript, tmp_path: Path
 ) -> None:
-    """Rows that moved from page to page before they went, and pages that became free."""
+    """Some rows moved between pages before they were deleted, and some pages became free."""
     ids = []
     for number in range(300):
         words = f"secret-{number:03} " + "word " * (number % 7 * 60)
@@ -333,7 +337,7 @@ def test_deleting_leaves_no_trace_in_pages_gaps_or_the_log(
     assert len(content) < before / 2
 
 
-def test_expiry_leaves_no_free_page_when_it_has_finished(transcript: Transcript) -> None:
+def test_expiry_leaves_no_free_page_once_it_has_finished(transcript: Transcript) -> None:
     for _ in range(60):
         say(transcript, Conversation.begin("ada"), "word " * 400)
     assert [transcript.expire("ada", NOW + HOURS, 30) for _ in range(3)] == [30, 30, 0]

@@ -1,4 +1,4 @@
-"""What models derived from exchanges: stored once, found by subject, deleted with any source."""
+"""Outputs derived from exchanges are stored once, found by subject, and deleted with any source."""
 
 from collections.abc import Iterator
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""The encrypted transcript: it works as usual, and nothing in its files is readable."""
+"""The encrypted transcript works as usual, and nothing in its files is readable."""
 
 from contextlib import closing
 from datetime import timedelta
@@ -26,11 +26,11 @@ def stored(transcript: Transcript, turn: int, said: str = "Xylophone lessons.") 
 
 
 def files(folder: Path) -> bytes:
-    """All of them, the log too."""
+    """The contents of all files, including the log."""
     return b"".join(path.read_bytes() for path in folder.iterdir())
 
 
-def test_no_text_is_readable_while_it_is_open_or_afterwards(tmp_path: Path) -> None:
+def test_no_text_is_readable_while_the_transcript_is_open_or_afterwards(tmp_path: Path) -> None:
     path = tmp_path / "t.sqlite3"
     with closing(Transcript.open(path, KEY)) as transcript:
         exchanges = [stored(transcript, turn) for turn in range(1, 40)]
@@ -48,7 +48,9 @@ def test_no_text_is_readable_while_it_is_open_or_afterwards(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("key", [None, MasterKey(bytes(32))])
-def test_it_opens_only_with_its_key(tmp_path: Path, key: MasterKey | None) -> None:
+def test_an_encrypted_transcript_opens_only_with_its_key(
+    tmp_path: Path, key: MasterKey | None
+) -> None:
     path = tmp_path / "t.sqlite3"
     with closing(Transcript.open(path, KEY)) as transcript:
         stored(transcript, 1)
@@ -75,7 +77,7 @@ def test_damage_is_not_reported_as_a_wrong_key(
         for turn in range(1, 200):
             stored(transcript, turn)
     whole = bytearray(path.read_bytes())
-    last = len(whole) * 3 // 4 // 4096 * 4096  # the names of the tables come before
+    last = len(whole) * 3 // 4 // 4096 * 4096  # the tables' names come earlier
     for page in range(last, len(whole), 4096):
         whole[page + 99] ^= 1
     path.write_bytes(whole)

@@ -1,5 +1,5 @@
-"""The durable queue of idle work: what is due, what failed, what is forgotten, and what a kill or a
-full disk leaves of it."""
+"""The durable queue of idle work: due, failed and forgotten jobs, and the queue's state after a
+kill or a full disk."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ def queue(transcript: Transcript) -> JobQueue:
 
 
 def drained(queue: JobQueue, kind: str = "describe") -> list[str]:
-    """All that is due, in its order."""
+    """The subjects of all due jobs, in order."""
     found: list[str] = []
     while (batch := queue.take({kind: 2}, NOW + LONG)) is not None:
         found += batch.subjects
@@ -100,7 +100,7 @@ def test_a_failing_job_does_not_hold_up_the_rest_of_its_batch(queue: JobQueue) -
     assert queue.take(ALL, NOW + 5 * MINUTE) == Batch("describe", ("b",))
 
 
-def test_setting_the_clock_back_makes_no_job_wait_for_years(queue: JobQueue) -> None:
+def test_no_job_waits_for_years_after_the_clock_is_set_back(queue: JobQueue) -> None:
     queue.add("describe", 1, ["a"], NOW)
     batch = queue.take(ALL, NOW)
     assert batch is not None
@@ -199,7 +199,7 @@ def test_deleting_exchanges_deletes_their_jobs(transcript: Transcript, queue: Jo
         ("facts", "waiting"): 2,
         ("summary", "waiting"): 1,
     }
-    assert queue.failed(batch, "ModelFailed", NOW) == 0  # what was running is told of both
+    assert queue.failed(batch, "ModelFailed", NOW) == 0  # the batch still names both
     assert queue.add("describe", 1, [first], NOW) == 0
     transcript.expire("me", NOW + LONG, 100)
     assert queue.counts() == []
@@ -236,7 +236,7 @@ def test_hidden_exchanges_are_not_processed(transcript: Transcript, queue: JobQu
     assert drained(queue) == [ids[1], ids[0]]
 
 
-def test_the_queue_holds_no_words_and_is_encrypted_with_the_rest(tmp_path: Path) -> None:
+def test_the_queue_holds_no_words_and_is_encrypted_with_the_transcript(tmp_path: Path) -> None:
     path = tmp_path / "sealed" / "transcript.sqlite3"
     path.parent.mkdir()
     with closing(Transcript.open(path, MasterKey.new())) as transcript:
@@ -279,7 +279,7 @@ def test_an_older_file_is_migrated_to_have_a_queue(tmp_path: Path) -> None:
 
 
 def whole_life(transcript: Transcript, ids: list[str]) -> None:
-    """Every way in which the queue is written."""
+    """Writes to the queue in every possible way."""
     queue = JobQueue(transcript, "me")
     queue.recover(NOW)
     queue.keep_only(["describe"])
@@ -322,7 +322,7 @@ def test_the_queue_survives_a_kill_at_any_write(tmp_path: Path) -> None:
             assert queue.counts() == []
 
 
-def test_a_failed_write_changes_nothing(tmp_path: Path) -> None:
+def test_a_failed_write_leaves_the_queue_usable(tmp_path: Path) -> None:
     transcript = Transcript.open(tmp_path / "transcript.sqlite3")
     ids = talked(transcript, 5)
     statements: list[str] = []

@@ -1,4 +1,4 @@
-"""What of a conversation is recorded, and what is not."""
+"""Which events of a conversation are recorded, and which are not."""
 
 import asyncio
 import json
@@ -87,7 +87,7 @@ EVERY: tuple[Event, ...] = (
 
 
 class Bench:
-    """A recorder on a bus, and a clock that goes on by a second with every event."""
+    """A recorder on a bus, with a clock that advances by a second with every event."""
 
     def __init__(self, home: Home) -> None:
         self.bus = EventBus()
@@ -112,7 +112,7 @@ class Bench:
         return path
 
     def events(self) -> list[Event]:
-        """What is in the only recording."""
+        """The events in the only recording."""
         return [
             event_json.event_from_json(row["event"]) for row in self.recordings.read(self.path).rows
         ]
@@ -164,14 +164,14 @@ async def test_a_recording_begins_with_the_current_state(bench: Bench) -> None:
     bench.tell(PhaseChanged(Phase.LISTENING), TurnHeard(1, "before"))
     async with recording(bench):
         assert bench.heard[-1] == RecordingChanged(str(bench.path))
-        await bench.recorder.start()  # it does already
+        await bench.recorder.start()  # it is recording already
     assert bench.heard[-1] == RecordingChanged(None)
     assert set(map(str, bench.events())) == set(
         map(str, (ModelsReady({"llm": "x"}), PhaseChanged(Phase.LISTENING), MemoriesRead(3)))
     )
 
 
-async def test_off_the_record_nothing_is_recorded(bench: Bench) -> None:
+async def test_nothing_is_recorded_off_the_record(bench: Bench) -> None:
     async with recording(bench):
         bench.tell(TurnHeard(1, "on"), TurnEnded(1, "on", "yes", False, Latency()))
         bench.tell(RecordChanged(off=True))
@@ -205,14 +205,14 @@ async def test_a_prompt_built_off_the_record_is_never_recorded(bench: Bench) -> 
     assert TurnHeard(2, "hm") in bench.events()
 
 
-async def test_a_recording_started_off_the_record_says_so_and_waits(bench: Bench) -> None:
+async def test_a_recording_started_off_the_record_contains_only_that_state(bench: Bench) -> None:
     bench.tell(RecordChanged(off=True))
     async with recording(bench):
         bench.tell(TurnHeard(1, SECRET))
     assert bench.events() == [RecordChanged(off=True)]
 
 
-async def test_speech_that_became_no_turn_is_not_recorded(bench: Bench) -> None:
+async def test_speech_that_did_not_become_a_turn_is_not_recorded(bench: Bench) -> None:
     async with recording(bench):
         bench.tell(TurnStarted(1), PartialTranscript(1, SECRET), SpeechIgnored("echo", SECRET))
         bench.tell(TurnStarted(1), PartialTranscript(1, "hel"), TurnHeard(1, "hello"))

@@ -25,7 +25,7 @@ def recordings(request: pytest.FixtureRequest, home: Home) -> Recordings:
 # -- the file -----------------------------------------------------------------------------------
 
 
-def test_what_is_written_is_read(recordings: Recordings) -> None:
+def test_written_events_are_read_back(recordings: Recordings) -> None:
     path = recordings.begin("talk")
     written = rows(turn(1, SECRET, ANSWER, "e1"))
     recordings.append(path, written[:3])
@@ -37,7 +37,7 @@ def test_what_is_written_is_read(recordings: Recordings) -> None:
     assert recordings.begin("talk") != path
 
 
-def test_only_the_owner_may_read_it(recordings: Recordings) -> None:
+def test_only_the_owner_may_read_a_recording(recordings: Recordings) -> None:
     path = recordings.begin("talk")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     recordings.append(path, rows([TurnHeard(1, SECRET)]))
@@ -70,7 +70,7 @@ def test_lines_of_another_recording_cannot_be_decrypted(home: Home) -> None:
     assert recordings.read(other).damaged == 1
 
 
-def test_a_line_cut_off_at_the_end_is_the_only_loss(recordings: Recordings) -> None:
+def test_only_the_last_line_is_lost_if_it_is_cut_off(recordings: Recordings) -> None:
     path = recordings.begin("talk")
     recordings.append(path, rows([TurnHeard(1, "one"), TurnHeard(2, "two")]))
     whole = path.read_bytes()
@@ -94,7 +94,9 @@ def test_a_line_cut_off_at_the_end_is_the_only_loss(recordings: Recordings) -> N
         ),
     ],
 )
-def test_other_files_are_refused(home: Home, content: bytes, sentence: str) -> None:
+def test_files_that_are_not_recordings_are_refused(
+    home: Home, content: bytes, sentence: str
+) -> None:
     path = home.root / "x.jsonl"
     path.write_bytes(content)
     with pytest.raises(StoreError, match=sentence):

@@ -1,4 +1,4 @@
-"""SQLite's temporary data contain words, and are never written to a file."""
+"""SQLite's temporary data contains words and is never written to a file."""
 
 import os
 import sqlite3
@@ -18,7 +18,7 @@ from assistant.settings import Settings
 from tests.support.memories import NOW
 
 IN_RAM = 2
-"""`PRAGMA temp_store`, as SQLite tells it."""
+"""The value of `PRAGMA temp_store` that means main memory."""
 KEY = MasterKey(bytes(range(32)))
 
 
@@ -28,12 +28,12 @@ def where(db: sqlite3.Connection) -> int:
 
 
 def unlinked() -> set[tuple[int, int]]:
-    """Open files that have no name, as SQLite's temporary ones haven't."""
+    """Open files that have no name, like SQLite's temporary files."""
     found = set()
     for path in list(Path("/dev/fd").iterdir()):
         try:
             file = os.fstat(int(path.name))
-        except OSError:  # that of the listing itself
+        except OSError:  # the descriptor of the listing itself
             continue
         if stat.S_ISREG(file.st_mode) and not file.st_nlink:
             found.add((file.st_dev, file.st_ino))
@@ -65,7 +65,7 @@ def test_a_conversion_compares_in_ram(home: Home, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_large_read_writes_no_temporary_file(tmp_path: Path) -> None:
-    """More than SQLite's own buffers hold."""
+    """The query sorts more than SQLite's own buffers hold."""
     with closing(Transcript.open(tmp_path / "transcript.sqlite3")) as transcript:
         talk = Conversation.begin("ada")
         for turn in range(1, 1_001):
