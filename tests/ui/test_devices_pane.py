@@ -53,7 +53,7 @@ async def test_devices_are_shown_with_what_is_used_and_those_plugged_in_later(ho
 
 async def test_without_any_it_says_what_to_do(home: Home) -> None:
     async with opened(home, FakeSound()) as (app, pilot):
-        assert "No microphone and no loudspeaker was found." in shown(app)
+        assert "No microphone or loudspeaker was found." in shown(app)
         await pilot.press("enter", "m", "p")
         await pilot.pause()
         assert app.troubles == []
@@ -138,7 +138,7 @@ async def test_a_sound_system_that_fails_is_told(home: Home) -> None:
 
     async with opened(home, Failing()) as (app, _):
         assert "PortAudio is not installed" in str(app.troubles[0])
-        assert "No microphone and no loudspeaker" in shown(app)
+        assert "No microphone or loudspeaker" in shown(app)
 
 
 TWIN = replace(HEADSET, index=7, host_api="OSS")

@@ -192,7 +192,7 @@ async def test_a_used_home_with_its_models_is_asked_for_nothing(tmp_path: Path) 
 async def test_what_ended_is_started_again_and_what_is_typed_is_kept(tmp_path: Path) -> None:
     class Stopped(ToldSession):
         def say(self, text: str) -> None:
-            raise StoreError("The assistant is not running, so that was not sent.")
+            raise StoreError("The assistant is not running, so your text was not sent.")
 
     session = Stopped((PhaseChanged(Phase.LISTENING),))
     app = screen(session, tmp_path)
