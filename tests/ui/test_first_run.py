@@ -202,10 +202,10 @@ async def test_what_ended_is_started_again_and_what_is_typed_is_kept(tmp_path: P
         assert session.restarted == []
         await pilot.press("i", *"draft")
         app.ended(ModelMissing("The model X is gone.", mend="assistant models pull x"))
-        mend = "The model X is gone. → assistant models pull x · ctrl+r starts it"
+        mend = "The model X is gone. → assistant models pull x · ctrl+r restarts"
         await until(pilot, lambda: "stopped" in shown(app) and mend in shown(app))
         await pilot.press("enter")
-        await until(pilot, lambda: "that was not sent" in shown(app))
+        await until(pilot, lambda: "your text was not sent" in shown(app))
         assert app.query_one("#typed", Input).value == "draft"
         await pilot.press("ctrl+r")
         await until(pilot, lambda: len(session.restarted) == 1)

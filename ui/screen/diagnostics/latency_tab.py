@@ -21,7 +21,7 @@ EMPTY = (
     "When a turn is over, it gets a bar here: how long it took from the end of your speech\n"
     "to the first sound of the answer, and how that time was spent."
 )
-NUMBER, SUM, LATE, TOKENS, SPEED = 5, 10, 14, 12, 10
+NUMBER, SUM, LATE, TOKENS, SPEED = 5, 10, 13, 12, 10
 FIGURES = NUMBER + SUM + LATE + TOKENS + SPEED
 WIDEST_BAR = 80
 LEAST_BAR = 12
@@ -101,7 +101,7 @@ def row(turn: Turn, whole: float, cells: int) -> Text:
     if turn.missed:
         text.append("  recall late".ljust(LATE), style="bold red")
     else:
-        late = "  shortened" if turn.brief else "  fast encoder" if turn.stand_in else ""
+        late = "  shortened" if turn.brief else " fast encoder" if turn.stand_in else ""
         text.append(late.ljust(LATE), style="yellow")
     read = f"{turn.read_tokens:,} read" if turn.read_tokens is not None else ""
     speed = f"{turn.tokens_per_s:.1f}/s" if turn.tokens_per_s is not None else ""
