@@ -148,7 +148,7 @@ def _state_text(row: dict[str, Any]) -> str:
 
 
 def _verify(store: ModelStore, names: Sequence[str], out: Output) -> int:
-    """Check models; returns the exit code of the worst."""
+    """Check models; returns the exit code of the last failure, or 0."""
     code = 0
     chosen = names or [n for n in store.catalogue.models if store.folder(n).exists()]
     if not chosen:

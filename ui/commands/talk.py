@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     typed = "\n".join(f"  {name:<22}{what}" for name, what in TYPED_COMMANDS.items())
     parser.epilog = (
-        f"typed during a conversation, each on its own line:\n  {'words':<22}a turn\n{typed}\n\n"
+        f"typed during a conversation, each on its own line:\n  {'any text':<22}a turn\n{typed}\n\n"
         "Flags of all commands: assistant --help"
     )
     add_files(parser)

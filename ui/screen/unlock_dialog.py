@@ -31,7 +31,7 @@ class Unlocking:
         self._home = home
         self._settings = settings
         self.unseen: str | None = None
-        """The recovery key of a new home until the user has it. In memory only."""
+        """The recovery key of a new home, until the user has written it down. In memory only."""
 
     async def __call__(self) -> "Vault":
         """Raises StoreError: see `open_vault`."""

@@ -16,7 +16,7 @@ FOUND = 50
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What to show: see `MemoryList.put`."""
+    """The rows to show: see `MemoryList.put`."""
 
     total: int
     pages: Mapping[int, Sequence[Row]]
