@@ -190,7 +190,7 @@ async def test_removing_asks_first_with_the_focus_on_cancel(home: Home, store: M
 
 def test_progress_tells_megabytes_and_the_time_that_is_left() -> None:
     job = ModelTask("small", "download")
-    assert progress(job, 0.0).plain == "beginning"
+    assert progress(job, 0.0).plain == "starting"
     job.step = DownloadProgress("small", "waiting", 0, 0)
     assert progress(job, 0.0).plain == "waiting"
     job.downloading_since = (10.0, 1_000_000)

@@ -64,7 +64,7 @@ class Turn:
     interrupted: bool = False
     recalled: tuple[MemoryUsed, ...] = ()
     missed: bool = False
-    """Something was missing from recall at its deadline; `stand_in` and `brief` as in `Recalled`."""
+    """Recall missed something at its deadline; `stand_in` and `brief` as in `Recalled`."""
     stand_in: bool = False
     brief: bool = False
     sections: tuple[PromptSection, ...] = ()
