@@ -53,7 +53,7 @@ async def test_all_devices_and_those_in_use_are_shown_even_if_plugged_in_later(h
 
 async def test_without_any_devices_the_pane_says_so_and_keys_do_nothing(home: Home) -> None:
     async with opened(home, FakeSound()) as (app, pilot):
-        assert "No microphone and no loudspeaker was found." in shown(app)
+        assert "No microphone or loudspeaker was found." in shown(app)
         await pilot.press("enter", "m", "p")
         await pilot.pause()
         assert app.troubles == []
@@ -140,7 +140,7 @@ async def test_a_failing_sound_system_is_reported(home: Home) -> None:
 
     async with opened(home, Failing()) as (app, _):
         assert "PortAudio is not installed" in str(app.troubles[0])
-        assert "No microphone and no loudspeaker" in shown(app)
+        assert "No microphone or loudspeaker" in shown(app)
 
 
 TWIN = replace(HEADSET, index=7, host_api="OSS")

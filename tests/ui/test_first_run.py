@@ -192,7 +192,7 @@ async def test_a_used_home_with_its_models_needs_no_steps(tmp_path: Path) -> Non
 async def test_an_ended_assistant_can_be_restarted_and_typed_text_is_kept(tmp_path: Path) -> None:
     class Stopped(ToldSession):
         def say(self, text: str) -> None:
-            raise StoreError("The assistant is not running, so that was not sent.")
+            raise StoreError("The assistant is not running, so your text was not sent.")
 
     session = Stopped((PhaseChanged(Phase.LISTENING),))
     app = screen(session, tmp_path)
@@ -202,10 +202,10 @@ async def test_an_ended_assistant_can_be_restarted_and_typed_text_is_kept(tmp_pa
         assert session.restarted == []
         await pilot.press("i", *"draft")
         app.ended(ModelMissing("The model X is gone.", mend="assistant models pull x"))
-        mend = "The model X is gone. → assistant models pull x · ctrl+r starts it"
+        mend = "The model X is gone. → assistant models pull x · ctrl+r restarts"
         await until(pilot, lambda: "stopped" in shown(app) and mend in shown(app))
         await pilot.press("enter")
-        await until(pilot, lambda: "that was not sent" in shown(app))
+        await until(pilot, lambda: "your text was not sent" in shown(app))
         assert app.query_one("#typed", Input).value == "draft"
         await pilot.press("ctrl+r")
         await until(pilot, lambda: len(session.restarted) == 1)

@@ -50,18 +50,18 @@ def test_late_replaced_and_brief_recalls_are_marked_differently() -> None:
     )
     over = folded(*(event for each in recalls for event in (*spoken(each.turn), each)))
     lines = [row(turn, 400.0, 100).plain for turn in over]
-    marks = ("recall late", "stand-in", "in brief")
+    marks = ("recall late", "fast encoder", "shortened")
     assert [[mark for mark in marks if mark in line] for line in lines] == [
         ["recall late"],
-        ["stand-in"],
-        ["in brief"],
+        ["fast encoder"],
+        ["shortened"],
         [],
     ]
     assert {len(line) for line in lines} == {100}
     assert all(line.endswith("1,200 read    40.0/s") for line in lines)
     assert row(over[0], 400.0, 200).plain.endswith("What is new?")
     assert usual(over).plain.splitlines()[-1] == (
-        "recall late in 1 of 4 turns, with the fast encoder in 2, in brief in 1"
+        "recall: late in 1 of 4 turns, fast encoder only in 2, shortened in 1"
         " · 1,200 tokens read (p50) · 40.0 tokens/s (p50)"
     )
 

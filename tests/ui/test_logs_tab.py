@@ -159,7 +159,7 @@ async def test_n_switches_to_the_other_log(home: Home) -> None:
         await until(pilot, lambda: "ggml: theirs" in shown(app))
         assert "ours" not in shown(app)
         await pilot.press("e")
-        await until(pilot, lambda: "libraries print, errors" in shown(app))
+        await until(pilot, lambda: "libraries' output, errors" in shown(app))
         assert "theirs" in shown(app)  # a log without levels is not filtered by level
         await pilot.press("n")
         await until(pilot, lambda: "theirs" not in shown(app))

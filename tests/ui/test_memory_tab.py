@@ -52,7 +52,7 @@ async def at(stage: Stage, text: str) -> None:
 async def test_with_an_empty_store_the_tab_says_what_will_appear_there(tmp_path: Path) -> None:
     async with stage(tmp_path) as here:
         line = here.table.render_line(1).text
-        assert line.startswith("What is remembered appears here")
+        assert line.startswith("Memories appear here")
         await here.press("d", "p", "n", "w", "e", "T", "h", "y", "u")
         assert here.app.troubles != []  # "u" found nothing to bring back
 
@@ -171,7 +171,7 @@ async def test_forgotten_memories_are_brought_back_or_deleted_for_good(tmp_path:
         await here.until(lambda: "in 52 s" in words(here, "#countdown"))
         await filtered(here, "state:being-forgotten")
         await here.until(lambda: LISBON in here.texts())
-        assert "You have forgotten this." in detail(here)
+        assert "This is being forgotten." in detail(here)
         await here.press("escape", "u")
         await here.until(lambda: here.table.total == 6)
         assert not here.app.query_one("#countdown").display

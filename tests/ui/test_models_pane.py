@@ -192,7 +192,7 @@ async def test_removing_a_model_asks_first_with_the_focus_on_cancel(
 
 def test_progress_shows_megabytes_and_the_remaining_time() -> None:
     job = ModelTask("small", "download")
-    assert progress(job, 0.0).plain == "beginning"
+    assert progress(job, 0.0).plain == "starting"
     job.step = DownloadProgress("small", "waiting", 0, 0)
     assert progress(job, 0.0).plain == "waiting"
     job.downloading_since = (10.0, 1_000_000)

@@ -111,7 +111,11 @@ async def test_speech_and_idle_work_are_shown_at_once(tmp_path: Path) -> None:
             await settled(pilot)
             return shown(app)
 
-        for words in ("Nothing has been said yet", "What the model is", "The memories recalled"):
+        for words in (
+            "Nothing has been said yet",
+            "The prompt of each turn",
+            "The memories recalled",
+        ):
             assert words in shown(app), words
         assert "no mic" in await after(SoundReady(None, None), PhaseChanged(Phase.LISTENING))
         assert "idle: describe · 1,234 waiting" in await after(IdleWork("describe", 1234))

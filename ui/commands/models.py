@@ -33,14 +33,14 @@ if TYPE_CHECKING:  # slow to import, and not needed when nothing is missing at a
     from rich.progress import Progress, TaskID
 
 PLAIN_EVERY_S = 5.0
-"""Seconds between progress lines without a terminal."""
+"""Seconds between two lines of progress where there is no terminal."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     actions.add_parser("list", help="all models, and which are on this machine")
     pull = actions.add_parser("pull", help="download models; resumes a broken download")
-    pull.add_argument("names", nargs="*", metavar="NAME", help="default: those of the profile")
+    pull.add_argument("names", nargs="*", metavar="NAME", help="default: the profile's models")
     verify = actions.add_parser("verify", help="check every byte of models")
     verify.add_argument("names", nargs="*", metavar="NAME", help="default: all on this machine")
     remove = actions.add_parser("remove", help="delete a model")
@@ -54,7 +54,7 @@ class Output:
     stream: TextIO
     as_json: bool = False
     live: "Console | None" = None
-    """The terminal while a bar is drawn on it; lines must go above the bar."""
+    """The terminal while a bar is drawn on it; lines must be printed above the bar."""
 
     @property
     def terminal(self) -> bool:
@@ -148,7 +148,7 @@ def _state_text(row: dict[str, Any]) -> str:
 
 
 def _verify(store: ModelStore, names: Sequence[str], out: Output) -> int:
-    """Check models; returns the exit code of the worst."""
+    """Check models; returns the exit code of the last failure, or 0."""
     code = 0
     chosen = names or [n for n in store.catalogue.models if store.folder(n).exists()]
     if not chosen:
@@ -175,7 +175,7 @@ def _verify(store: ModelStore, names: Sequence[str], out: Output) -> int:
 def pull(
     store: ModelStore, hardware: Hardware, names: Sequence[str], profile: str, out: Output
 ) -> None:
-    """Download models: these, or those of the profile. Raises ModelError, StoreError."""
+    """Download these models; without names, the profile's. Raises ModelError, StoreError."""
 
     def arrived(one: PullResult) -> None:
         sentence = f"{one.name}: already here and intact."
@@ -207,10 +207,10 @@ def pull(
 
 
 def pull_missing(settings: Settings, stream: TextIO) -> None:
-    """Download what is missing at a start, with progress on `stream`; quick if nothing is.
+    """Download the models missing at a start, with progress on `stream`; quick if none are.
 
     A language model that suits the machine better than the present one is downloaded too. If that
-    fails, the start goes on, and is not tried again on the same day.
+    download fails, the assistant starts anyway, and doesn't try it again on the same day.
 
     Raises:
         SettingsError: there is no such profile.
@@ -227,7 +227,7 @@ def pull_missing(settings: Settings, stream: TextIO) -> None:
     if not missing and absent is None:
         return
     out = Output(stream)
-    # The whole profile, since `default` also depends on what the network offers.
+    # Pull the whole profile, since `default` also depends on what the network offers.
     names = [] if absent or llm in missing else missing
     try:
         pull(store, hardware, names, profile, out)
@@ -242,7 +242,7 @@ def pull_missing(settings: Settings, stream: TextIO) -> None:
 
 @contextmanager
 def _progress(out: Output) -> Iterator[Report]:
-    """Shows progress: a bar on a terminal, occasional lines elsewhere, nothing in JSON."""
+    """Shows progress: a bar on a terminal, occasional lines elsewhere, nothing with `--json`."""
     if out.as_json:
         yield lambda _: None
     elif not out.terminal:
@@ -286,7 +286,8 @@ def _bars(bars: "Progress") -> Report:
 
 
 def _lines(out: Output) -> Report:
-    """A line when the work changes, and every few seconds; checking is quick and silent."""
+    """Prints a line when the kind of work changes, and every few seconds; checks are quick, so
+    they print nothing."""
     last: tuple[str, str, str] | None = None
     last_at = 0.0
 

@@ -12,7 +12,7 @@ from ui.process.console import runnable_hint
 
 
 def unlock(home: Home, settings: Settings) -> Vault:
-    """The vault of a home; created for a new one. Messages go to standard error.
+    """Open the home's vault; create it in a new home. Messages go to standard error.
 
     Raises:
         StoreError: see `open_vault`.
@@ -26,7 +26,8 @@ def unlock(home: Home, settings: Settings) -> Vault:
 
 
 def ask(question: SecretKind) -> str | None:
-    """Ask on the terminal; a recovery key also from standard input. None if neither is possible.
+    """Ask for a secret on the terminal; a recovery key may also come from standard input. None if
+    neither is possible.
 
     Raises:
         SettingsError: the two new passphrases differ.
@@ -50,7 +51,7 @@ def ask(question: SecretKind) -> str | None:
 
 
 def show_recovery(recovery: str, out: TextIO) -> None:
-    """Show it once; it is stored nowhere."""
+    """Show the recovery key once; it is stored nowhere."""
     print(
         "Your data is encrypted. If its key is ever lost, only this recovery key\n"
         "opens it. Write it down: it is not shown again.\n\n"

@@ -26,8 +26,8 @@ FASTEST = 1000.0
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Play a recorded conversation back, on the screen, or as lines without a terminal. To "
-        "record a conversation, press r on the screen, or use talk --record."
+        "Play a recorded conversation back: on the screen or, without a terminal, as plain lines. "
+        "To record a conversation, press r on the screen, or use talk --record."
     )
     parser.add_argument(
         "file",
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, home: Home, settings: ReadSettings) -> int:
-    """Play it, print it, or list recordings.
+    """Play or print a recording, or list all recordings.
 
     Raises:
         SettingsError: the speed is invalid.
@@ -73,10 +73,10 @@ def run(args: argparse.Namespace, home: Home, settings: ReadSettings) -> int:
 
 
 def recording_file(home: Home, named: str) -> Path:
-    """The file of that name: a path, one in the home, or the one that is shipped.
+    """The file of a recording; `named` is a path, the name of a recording in the home, or `demo`.
 
     Raises:
-        StoreError: there is none.
+        StoreError: there is no such recording.
     """
     file = f"{named.removesuffix('.jsonl')}.jsonl"
     for path in (Path(named).expanduser(), home.recordings / file):

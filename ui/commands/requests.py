@@ -14,15 +14,15 @@ from assistant.settings import Settings
 from ui.commands.passphrase import unlock
 
 STARTING_S = 10.0
-"""Seconds for which another process may have the memories open without accepting requests yet: an
-assistant that is starting, or another command."""
+"""Seconds to wait while another process (an assistant that is starting, or another command) has the
+memories open but doesn't accept requests."""
 
 
 def ask(home: Home, request: Request, otherwise: Callable[[], Iterator[Row]]) -> Iterator[Row]:
-    """The running assistant's answer, or that of `otherwise` if none is running.
+    """The running assistant's answer; if no assistant is running, the answer of `otherwise`.
 
     Raises:
-        AssistantError: as the assistant or `otherwise`.
+        AssistantError: the assistant or `otherwise` reported it.
     """
     until = time.monotonic() + STARTING_S
     while True:
@@ -42,7 +42,8 @@ def ask_memory(
     """Answer a request about memories.
 
     Args:
-        unlocked: the home's vault, left open. Default: it is opened and closed again.
+        unlocked: returns the home's vault, which is left open. By default, the vault is opened for
+            the request and closed again.
 
     Raises:
         AssistantError: as `admin_requests.handle_request`.

@@ -1,6 +1,7 @@
-"""`assistant` or `assistant screen`: talk with it, and watch it listen, think and remember.
+"""`assistant` or `assistant screen`: talk with the assistant, and watch it listen, think and
+remember.
 
-What is drawn first is imported first; encryption, models and sound follow after the first frame.
+Only modules that the first frame needs are imported at once; encryption, models and sound follow.
 """
 
 import argparse

@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 def add_files(parser: argparse.ArgumentParser) -> None:
-    """The files to listen to, to speak to, and to record to."""
+    """Add options for the files to hear, to write speech to, and to record to."""
     parser.add_argument(
         "--input",
         action="append",
@@ -14,7 +14,9 @@ def add_files(parser: argparse.ArgumentParser) -> None:
         metavar="WAV",
         help="use this recording instead of a microphone; may be repeated",
     )
-    parser.add_argument("--output", type=Path, metavar="WAV", help="write its speech to this file")
+    parser.add_argument(
+        "--output", type=Path, metavar="WAV", help="write the assistant's speech to this file"
+    )
     parser.add_argument(
         "--record",
         nargs="?",
@@ -26,13 +28,13 @@ def add_files(parser: argparse.ArgumentParser) -> None:
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
-    """Shorthands for settings."""
+    """Add shorthands for settings."""
     for name, key, metavar, what in (
-        ("microphone", "audio.input_device", "NAME", "part of its name, or its number"),
-        ("loudspeaker", "audio.output_device", "NAME", "part of its name, or its number"),
+        ("microphone", "audio.input_device", "NAME", "part of the device's name, or its number"),
+        ("loudspeaker", "audio.output_device", "NAME", "part of the device's name, or its number"),
         ("llm", "llm.model", "MODEL", "catalogue name, GGUF file or repository"),
         ("voice", "tts.model", "VOICE", "Piper voice: name or .onnx file"),
         ("speed", "tts.speed", "X", "speed of the voice; 1.0 is normal"),
-        ("language", "persona.language", "CODE", "such as en or de; auto detects it"),
+        ("language", "persona.language", "CODE", "such as en or de; auto detects the language"),
     ):
         parser.add_argument(f"--{name}", dest=key, metavar=metavar, help=what)

@@ -1,4 +1,4 @@
-"""`assistant talk`: a conversation in plain lines, spoken, from recordings, or typed."""
+"""`assistant talk`: a conversation in plain lines; turns are spoken, recorded or typed."""
 
 import argparse
 import asyncio
@@ -23,16 +23,16 @@ from ui.process.signals import end_on_signals
 from ui.text.conversation import JsonView, PlainView, View
 
 END_S = 1.5
-"""Seconds to close everything after a signal."""
+"""Maximum time in seconds for closing everything after a signal."""
 TYPED_COMMANDS = {
     "/mute": "close the microphone",
-    "/unmute": "open it",
+    "/unmute": "open the microphone",
     "/talk": "push-to-talk: open the microphone, and close it with the next /talk",
     "/stop": "stop speaking",
     "/sleep": "ignore everything until woken",
     "/wake": "listen again",
     "/record": "record the conversation for replay; the next /record ends it",
-    "/quit": "end",
+    "/quit": "end the conversation",
 }
 
 
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     typed = "\n".join(f"  {name:<22}{what}" for name, what in TYPED_COMMANDS.items())
     parser.epilog = (
-        f"typed during a conversation, each on its own line:\n  {'words':<22}a turn\n{typed}\n\n"
+        f"typed during a conversation, each on its own line:\n  {'any text':<22}a turn\n{typed}\n\n"
         "Flags of all commands: assistant --help"
     )
     add_files(parser)
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, home: Home, settings: ReadSettings) -> int:
-    """Hold a conversation until its end."""
+    """Hold a conversation until it ends."""
     read = settings().settings
     if args.pull:
         from ui.commands.models import pull_missing
@@ -86,7 +86,7 @@ async def _converse(
     broken: list[BrokenPipeError] = []
 
     def show(event: Event) -> None:
-        """If nobody reads our output any more, end."""
+        """Show an event; end if nobody reads our output any more."""
         try:
             view.show(event)
         except BrokenPipeError as error:
@@ -124,7 +124,7 @@ async def _session(
     async with open_assistant(home, settings, plan, bus, vault) as assistant:
         view.ready(hears=assistant.hears)
         if plan.typed or (not assistant.hears and not sys.stdin.isatty()):
-            # One line is one turn; the next is read when the answer has ended.
+            # One line is one turn; the next line is read when the answer has ended.
             await assistant.read_up()
             await _take_lines(assistant, bus, wait=True)
         elif plan.recordings:
@@ -136,10 +136,10 @@ async def _session(
 
 
 async def _take_lines(assistant: Assistant, bus: EventBus, *, wait: bool) -> None:
-    """Typed turns, and commands that begin with a slash, until /quit or the end of the input.
+    """Run typed turns, and commands that begin with a slash, until /quit or the end of the input.
 
     Args:
-        wait: read the next line when the turn is answered.
+        wait: read the next line only when the turn has been answered.
     """
     async for line in _lines():
         text = line.strip()
@@ -165,7 +165,8 @@ async def _run_typed_command(assistant: Assistant, text: str, bus: EventBus) -> 
 
 
 def _is_waited_for(descriptor: int) -> bool:
-    """Plain files and /dev/null are always ready, and can't be waited for."""
+    """Whether the event loop can wait for this descriptor; plain files and /dev/null, which are
+    always ready, can't be waited for."""
     if os.isatty(descriptor):
         return True
     mode = os.fstat(descriptor).st_mode
@@ -173,7 +174,8 @@ def _is_waited_for(descriptor: int) -> bool:
 
 
 async def _lines() -> AsyncIterator[str]:
-    """Lines of standard input, without blocking the event loop or the program's end."""
+    """Lines of standard input; waiting for one blocks neither the event loop nor the program's
+    end."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=16 * 1024 * 1024)
     if not _is_waited_for(sys.stdin.fileno()):

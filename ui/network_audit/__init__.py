@@ -1,2 +1,1 @@
-"""Watches a program and counts every attempt to leave this machine: by which library, and to
-where."""
+"""Watches a program, and counts every attempt to reach another machine, by library and target."""

@@ -1,4 +1,4 @@
-"""One watched run: how to start the program, and what it tried."""
+"""A program under observation: the command that starts it, and the attempts that it made."""
 
 import json
 import os
@@ -16,8 +16,8 @@ ROOT = Path(__file__).resolve().parents[2]
 HOOK = Path(__file__).resolve().parent / "python_hook"
 HIDES = ("CI", "GITHUB_ACTIONS", "GITLAB_CI", "TF_BUILD")
 CLAIMED_S = 20.0
-"""Seconds. A system call from Python belongs to what that thread reported up to so long before: a
-resolver asks several times, with pauses."""
+"""Seconds. A system call from Python belongs to an attempt that its thread reported at most this
+long before: a resolver asks several times, with pauses."""
 SANDBOX = """
 (version 1)
 (allow default)
@@ -38,14 +38,14 @@ class Attempt:
 
 
 class NetworkAudit:
-    """Runs a program that must not leave this machine.
+    """Runs a program that must not connect to any other machine.
 
-    On Linux every attempt is refused and observed, whoever makes it. On macOS `sandbox-exec`
-    refuses all, but only those made in Python are observed. Elsewhere those are observed, and none
-    refused.
+    On Linux, every attempt is refused and observed, whoever makes it. On macOS, `sandbox-exec`
+    refuses all attempts, but only those made in Python are observed. On other systems, attempts
+    made in Python are observed, and nothing is refused.
 
     Args:
-        folder: for what is observed, in one run or several.
+        folder: where the observations of one or several runs are stored.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -62,22 +62,24 @@ class NetworkAudit:
         return list(command)
 
     def environment(self, base: Mapping[str, str]) -> dict[str, str]:
-        """`base`, plus what makes every Python below report its attempts.
+        """`base`, plus variables that make every Python process report its attempts.
 
-        Some libraries report nothing in continuous integration, so its variables are hidden.
+        Some libraries send no reports in continuous integration, so variables that reveal it are
+        hidden.
         """
         paths = [str(HOOK), str(ROOT), *filter(None, [base.get("PYTHONPATH")])]
         more = {"PYTHONPATH": os.pathsep.join(paths), "NETWORK_AUDIT_LOG": str(self._log)}
         return {name: value for name, value in base.items() if name not in HIDES} | more
 
     def blind_spot(self) -> str | None:
-        """After the run: a sentence on what could not be observed; None if everything was."""
+        """After the run: a sentence that says what could not be observed; None if nothing was
+        missed."""
         if platform.system() == "Linux":
             first = next(iter(_rows(self._report)), {})
             if first.get("watched"):
                 return None
             return str(
-                first.get("unsupported", "The program could not be started for observation.")
+                first.get("unsupported", "The program could not be started under observation.")
             )
         if platform.system() == "Darwin":
             return (

@@ -1,4 +1,4 @@
-"""Which library made a system call: read from the stack of the thread that waits in it."""
+"""Finds the library that made a system call, on the stack of the thread that waits in the call."""
 
 import bisect
 import contextlib
@@ -8,29 +8,29 @@ from collections.abc import Iterable
 from pathlib import Path, PurePath
 
 PYTHON = "Python"
-"""The call came from Python; its library must be found out by Python itself."""
+"""Stands for a call from Python code; only Python itself can say which library made it."""
 PACKAGES = ("site-packages", "dist-packages")
 SYSTEM = ("libc.", "libc-", "libpthread", "libresolv", "libnss_", "libdl", "ld-linux", "libgcc_s")
 INTERPRETER = ("python", "libpython", "libffi")
 BUILT_IN = "lib-dynload"
 """Folder of the extension modules that come with Python."""
 STACK_BYTES = 1 << 16
-"""Bytes of the stack searched for callers: resolvers keep large buffers on it."""
+"""Bytes of the stack that are searched for callers: resolvers keep large buffers on the stack."""
 WORD = 8
 LONGEST_CALL = 8
-"""Bytes before a return address that are examined."""
+"""Number of bytes before a return address in which a call instruction is sought."""
 
 
 def library(paths: Iterable[str]) -> str | None:
     """The library that made a system call.
 
     Args:
-        paths: as of `callers`.
+        paths: the result of `callers`.
 
     Returns:
-        The first that is neither the system's nor Python's: the folder or module of its
-        distribution, such as `onnxruntime`, or its file. `PYTHON` if there is only Python; None if
-        nothing is known.
+        The first library that belongs neither to the system nor to Python: the folder or module of
+        its distribution, such as `onnxruntime`, or else its file name. `PYTHON` if there is only
+        Python; None if nothing is known.
     """
     python = False
     for path in map(PurePath, paths):
@@ -60,8 +60,8 @@ def read(thread: int, address: int, count: int) -> bytes:
 def callers(thread: int) -> list[str]:
     """Paths of the libraries that led to the system call, innermost first.
 
-    This is no real unwinder: every word on the stack that points behind a call instruction counts
-    as a return address, so libraries that have just returned may be included.
+    This is not a real unwinder: every word on the stack that points just behind a call instruction
+    counts as a return address, so libraries that have just returned may be included.
 
     Raises:
         OSError: as `read`.
@@ -83,7 +83,7 @@ def callers(thread: int) -> list[str]:
 
 
 def _code(thread: int) -> tuple[list[int], list[int], list[str]]:
-    """The files whose code the thread can run: first and last address and path, in order."""
+    """The files whose code the thread can run: start addresses, end addresses and paths, sorted."""
     starts, ends, paths = [], [], []
     for line in Path(f"/proc/{thread}/maps").read_text("utf-8", "replace").splitlines():
         addresses, modes, _, _, _, *path = line.split(maxsplit=5)

@@ -1,4 +1,5 @@
-"""A short conversation under observation: everything that the assistant does, in half a minute."""
+"""Half a minute of conversation under observation, in which the assistant does everything it can
+do."""
 
 import asyncio
 import os
@@ -25,17 +26,18 @@ RECORDING = "recordings/today.flac"
 ANSWER_S = 120.0
 """Seconds that an answer may take on a busy machine."""
 SHORT_ANSWER_TOKENS = 24
-"""The first session lasts as long as its answer sounds."""
+"""Maximum length of an answer: the first session lasts until its answer has been spoken."""
 LASTING_S = 25.0
-"""Seconds. A library may report only after having been loaded for a while, such as onnxruntime."""
+"""Minimum duration of the second session, in seconds: a library, such as onnxruntime, may report
+only after having been loaded for a while."""
 
 Events = asyncio.Queue[Event | AssistantError | None]
-"""What the assistant reports; an error ends the conversation."""
+"""The assistant's events; an error ends the conversation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """What was observed, and a sentence on what could not be, if anything."""
+    """The observed attempts, and a sentence that says what could not be observed, if anything."""
 
     attempts: list[Attempt]
     blind_spot: str | None
@@ -45,9 +47,10 @@ class Watched:
 async def converse_under_watch(
     settings: Settings, command: Sequence[str] = COMMAND, lasting_s: float = LASTING_S
 ) -> Watched:
-    """Tell it something, let it do idle work, ask in another session, and have it forgotten.
+    """Tell the assistant a fact and let it do idle work; in a second session, ask for the fact and
+    have it forgotten.
 
-    Uses a temporary home and the models of the settings.
+    Uses a temporary home, and the models in the settings.
 
     Args:
         command: runs `ui.session.assistant_worker`.
@@ -95,8 +98,8 @@ async def _talk(
     lines: Sequence[str],
     lasting_s: float,
 ) -> None:
-    """Let the recording be answered, then say the lines, each after the answer to the one before;
-    last at least so long.
+    """Wait for the answer to the recording, if there is one; then send the lines, each after the
+    answer to the previous one. Takes at least `lasting_s`.
 
     Raises:
         AssistantError: there was no answer.
@@ -127,8 +130,8 @@ async def _until(events: Events, *kinds: type[Event]) -> Event:
 
 
 def _trial_settings(settings: Settings) -> Settings:
-    """The user's settings, but for where data is stored; answers are short, and idle work starts at
-    once."""
+    """The user's settings, except those for storing data; answers are short, and idle work starts
+    at once."""
     values = settings.model_dump()
     values["llm"] |= {"max_answer_tokens": SHORT_ANSWER_TOKENS}
     values["memory"] |= {"store": None, "enabled": True}

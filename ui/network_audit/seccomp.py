@@ -24,8 +24,8 @@ CALLS: dict[str, dict[str, int]] = {
         "io_uring_setup": 425,
     },
 }
-"""Numbers of the calls handed over. `io_uring_setup` is always refused: operations on a ring would
-be invisible, and libraries fall back to ordinary calls."""
+"""Numbers of the calls to hand over, by architecture. `io_uring_setup` is always refused:
+operations on a ring would be invisible, and libraries fall back to ordinary calls."""
 SECCOMP_CALL = {"x86_64": 317, "aarch64": 277}
 AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
@@ -72,13 +72,13 @@ class Call:
 
 
 def install() -> int:
-    """Filter this thread, and everything it starts from now on.
+    """Filter the system calls of this thread, and of everything it starts from now on.
 
     Returns:
         The listener, a file descriptor that is closed on exec.
 
     Raises:
-        Unsupported: another system, or one that is too old, or refuses.
+        Unsupported: the system is not Linux, is too old, or refuses.
     """
     machine = platform.machine()
     if sys.platform != "linux" or machine not in CALLS:
@@ -86,11 +86,13 @@ def install() -> int:
     libc = ctypes.CDLL(None, use_errno=True)
     sizes = (ctypes.c_uint16 * 3)()
     if libc.syscall(SECCOMP_CALL[machine], GET_NOTIF_SIZES, 0, sizes):
-        raise Unsupported("This Linux is older than 5.5, and can't hand system calls over.")
+        raise Unsupported("This Linux is older than 5.5, and can't hand over system calls.")
     if (sizes[0], sizes[1]) != (NOTIFICATION.size, RESPONSE.size):
-        raise Unsupported("This Linux hands system calls over in a form that is not known here.")
+        raise Unsupported("This Linux hands over system calls in an unknown format.")
     if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
-        raise Unsupported("This system refuses to give up privileges for a watched program.")
+        raise Unsupported(
+            "This system doesn't let a program give up its privileges, which watching it requires."
+        )
     code = _program(AUDIT_ARCH[machine], list(CALLS[machine].values()))
     lines = ctypes.create_string_buffer(code)
     program = struct.pack("=H6xQ", len(code) // 8, ctypes.addressof(lines))
@@ -102,12 +104,12 @@ def install() -> int:
     )
     if listener < 0:
         why = os.strerror(ctypes.get_errno())
-        raise Unsupported(f"This system refuses to have system calls watched ({why}).")
+        raise Unsupported(f"This system doesn't allow system calls to be watched ({why}).")
     return int(listener)
 
 
 def receive(listener: int) -> Call | None:
-    """The next call; None if its thread has ended. Blocks until there is one."""
+    """The next call; None if its thread has ended. Blocks until there is a call."""
     buffer = bytearray(NOTIFICATION.size)
     try:
         fcntl.ioctl(listener, RECEIVE, buffer)
@@ -137,12 +139,12 @@ def answer(listener: int, call: Call, refusal: int = 0) -> None:
     try:
         fcntl.ioctl(listener, SEND, RESPONSE.pack(call.id, 0, -refusal, flags))
     except OSError as error:
-        if error.errno != errno.ENOENT:  # the thread has ended
+        if error.errno != errno.ENOENT:  # which means that the thread has ended
             raise
 
 
 def _program(architecture: int, numbers: list[int]) -> bytes:
-    """A classic BPF program that hands over calls of these numbers, and lets others proceed."""
+    """A classic BPF program that hands over calls with these numbers, and lets others proceed."""
     instruction = struct.Struct("=HBBI")
     lines = [
         instruction.pack(LOAD_WORD, 0, 0, 4),  # the architecture

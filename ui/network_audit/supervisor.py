@@ -1,11 +1,11 @@
-"""Runs a command, refuses whatever would leave this machine, and reports it.
+"""Runs a command, and refuses and reports every attempt to reach another machine.
 
     python -m ui.network_audit.supervisor REPORT COMMAND...
 
-Appends JSON lines to REPORT. A run's first is `{"watched": true}`, or `{"unsupported": "why"}` if
-this system can't do it; then the command is not run. Each attempt adds `{"target": …, "library": …,
-"thread": …, "at": …}`. Connections to loopback addresses and local sockets are allowed. Exits with
-the command's code.
+Appends JSON lines to REPORT. A run's first line is `{"watched": true}`, or `{"unsupported": "why"}`
+if this system can't watch the command, which is then not run. Each attempt adds `{"target": …,
+"library": …, "thread": …, "at": …}`. Connections to loopback addresses and local sockets are
+allowed. Exits with the command's exit code.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ UNSUPPORTED_EXIT = 69
 
 
 def main(arguments: list[str]) -> int:
-    """Returns the exit code."""
+    """Run the command and write the report; returns the exit code."""
     report, *command = arguments
     with Path(report).open("a", encoding="utf-8", buffering=1) as out:
         try:
@@ -64,7 +64,8 @@ def _pass_on(child: int, number: int) -> None:
 
 
 def _supervise(listener: int, child: int, out: TextIO) -> int:
-    """Answer calls until the command and everything it started have ended; returns its code."""
+    """Answer calls until the command and everything it started have ended; returns the command's
+    exit code."""
     poll = select.poll()
     poll.register(listener, select.POLLIN)
     code: int | None = None

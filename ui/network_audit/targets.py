@@ -15,9 +15,9 @@ NAME_SERVICES = (
     "/run/systemd/resolve/io.systemd.Resolve",
     "/run/avahi-daemon/socket",
 )
-"""Local sockets of programs that resolve names for others."""
+"""Local sockets of services that resolve names for other programs."""
 LONGEST_ADDRESS = 128
-"""Bytes of `struct sockaddr_storage`."""
+"""Size of `struct sockaddr_storage` in bytes."""
 MESSAGE_HEADER = struct.Struct("=QI4xQQQQI4x")
 """`struct msghdr` on 64 bits: address and length of the destination first."""
 MULTIPLE_HEADER = struct.Struct("=QI4xQQQQI4xI4x")
@@ -44,9 +44,9 @@ def destinations(call: Call, read: Read) -> Iterator[bytes]:
 
 
 def beyond(address: bytes) -> str | None:
-    """The name of an address outside this machine; None if it is on it.
+    """The target's name if the address is outside this machine, otherwise None.
 
-    Asking a local service to resolve a name counts as leaving, since the service will.
+    A local name service counts as outside, since it asks other machines.
     """
     if len(address) < 2:
         return None

@@ -17,7 +17,7 @@ INTERRUPTED_EXIT = 130
 PIPE_CLOSED_EXIT = 141
 """128 + SIGPIPE: the reader of our output went away."""
 COMMAND_VARIABLE = "ASSISTANT_COMMAND"
-"""Set by scripts/run to how it was called."""
+"""Environment variable in which scripts/run says how it was called."""
 OUR_COMMAND = re.compile(r"(^|: )assistant (?=[a-z-])")
 
 
@@ -32,7 +32,7 @@ class UnexpectedError(AssistantError):
 
 
 def print_json(value: dict[str, Any], out: TextIO | None = None) -> None:
-    """One object, one line; by default on standard output."""
+    """Print one object on one line, by default on standard output."""
     print(json.dumps(value, ensure_ascii=False), file=out, flush=True)
 
 
@@ -55,8 +55,8 @@ def runnable_hint(mend: str) -> str:
 
 
 def render_error(error: AssistantError, *, as_json: bool) -> None:
-    """Print the message and the advice on standard error; with `as_json`, an object on standard
-    output too."""
+    """Print the message and the advice on standard error; with `as_json`, also print an object on
+    standard output."""
     print(error, file=sys.stderr)
     if error.mend:
         print(f"→ {runnable_hint(error.mend)}", file=sys.stderr)

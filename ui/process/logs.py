@@ -22,18 +22,18 @@ from assistant.paths import Home
 LOG_BYTES = 1_000_000
 LOG_FILES_KEPT = 3
 TALKATIVE = ("httpx", "httpcore", "faster_whisper")
-"""They log every request at INFO, even those to our own worker."""
+"""Libraries that log every request at INFO, even requests to our own worker."""
 OWN_PACKAGES = frozenset({"assistant", "models", "ui", "data"})
 
 QUOTED = re.compile(r"\[.*\]|'.*'|\".*\"|\{.*\}", re.DOTALL)
 """Greedy: text that contains quotation marks itself is removed as a whole."""
 QUOTING_ERRORS = (ValueError, LookupError, ModelFailed, SettingsError)
-"""Exceptions whose message is mostly the value: pydantic's and JSON's errors, missing keys, a model
-server's comment on a prompt, and a command line that is not understood."""
+"""Exceptions whose message is mostly the refused value: pydantic's and JSON's errors, missing keys,
+a model server's comment on a prompt, and a command line that is not understood."""
 
 
 class DiscreetFormatter(logging.Formatter):
-    """Time, level, logger, message; traceback if there is one. No words of a conversation."""
+    """Writes time, level, logger, message and any traceback, but no words of a conversation."""
 
     def format(self, record: logging.LogRecord) -> str:
         message = record.getMessage()
@@ -57,10 +57,10 @@ def _without_words(error: BaseException) -> str:
 def logs_in(home: Home, *, pipecat: bool = True) -> Iterator[None]:
     """Send all logs, including loguru's, to the home's log file.
 
-    Enter it before importing pipecat, which logs at import.
+    Enter this context before importing pipecat, which logs at import.
 
     Args:
-        pipecat: this process will import it; otherwise loguru, which it uses, isn't loaded.
+        pipecat: this process will import pipecat; if not, loguru, which pipecat uses, isn't loaded.
 
     Raises:
         StoreError: the home can't be written.
@@ -130,7 +130,8 @@ def redirected_output(home: Home) -> Iterator[TextIO]:
 
 
 def ensure_standard_streams() -> None:
-    """Connect closed streams (`>&-`) to nothing, so that no file of ours becomes descriptor 1."""
+    """Connect closed streams (`>&-`) to the null device, so that no file of ours becomes
+    descriptor 1."""
     for number in (0, 1, 2):
         try:
             os.fstat(number)
@@ -163,7 +164,7 @@ def _writer(descriptor: int, like: TextIO) -> TextIO:
 
 
 def _flush() -> None:
-    """Empty Python's and C's buffers; otherwise their contents would end up on the wrong side."""
+    """Flush Python's and C's buffers; otherwise their contents would end up in the wrong file."""
     sys.stdout.flush()
     sys.stderr.flush()
     if os.name == "posix":

@@ -10,11 +10,11 @@ from types import FrameType
 
 
 def end_on_signals(names: Iterable[str], end: Callable[[int], object], within_s: float) -> None:
-    """From now on these signals call `end` with their number in the running loop, and the process
+    """From now on, these signals call `end` with their number in the running loop, and the process
     exits at most `within_s` seconds later, with 128 plus that number.
 
-    The signal arrives between any two steps of the main thread, not when the loop has time for it:
-    an unread pipe or terminal could block that for ever.
+    A signal is handled between any two steps of the main thread, not when the loop has time: an
+    unread pipe or terminal could block the loop for ever.
 
     Args:
         names: as in `signal`; those that this system lacks are skipped.

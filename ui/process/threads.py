@@ -1,4 +1,4 @@
-"""Blocking work beside an event loop that doesn't delay the program's end."""
+"""Runs blocking work beside an event loop without delaying the program's end."""
 
 import asyncio
 import threading
@@ -10,8 +10,8 @@ T = TypeVar("T")
 
 
 async def run_on_daemon_thread(function: Callable[..., T], *arguments: object) -> T:
-    """Await `function(*arguments)` on a daemon thread: the program's end doesn't wait for it,
-    unlike for `asyncio.to_thread`."""
+    """Await `function(*arguments)` on a daemon thread, which doesn't hold up the program's end,
+    unlike that of `asyncio.to_thread`."""
     future: Future[T] = Future()
 
     def work() -> None:

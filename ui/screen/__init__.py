@@ -1,1 +1,1 @@
-"""The terminal screen: draws `ui.session.state`, and passes on what the user wants."""
+"""The terminal screen: draws `ui.session.state`, and passes on the user's commands."""

@@ -1,4 +1,4 @@
-"""The whole screen: tabs, keys and their actions; events in, commands out."""
+"""The whole screen: tabs, and keys with their actions. Receives events, and sends commands."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -43,9 +43,11 @@ from ui.text.forgetting import lines
 FRAME_S = 1 / 15
 """Seconds between two drawings of the state."""
 WAITING_S = 0.4
-"""The same while someone waits for an answer: drawing would take the processor from it."""
+"""Seconds between two drawings while the user speaks or waits for an answer, which needs the
+processor."""
 SPEAKING_S = 1 / 6
-"""The same during speech, about as fast as words follow each other."""
+"""Seconds between two drawings while the assistant speaks, about as fast as its words follow each
+other."""
 LAST_LINE_S = 0.1
 """Seconds from the first frame until the keys in the last line are drawn too."""
 PACE = {Phase.HEARING: WAITING_S, Phase.THINKING: WAITING_S, Phase.SPEAKING: SPEAKING_S}
@@ -64,11 +66,11 @@ class AssistantScreen(SafeApp):
         ),
         Binding("space", "mute", "Mute", id="voice.mute"),
         Binding("x", "do('stop')", "Stop speaking", id="voice.stop"),
-        Binding("t", "do('talk')", "Talk (push)", id="voice.talk", show=False),
+        Binding("t", "do('talk')", "Push to talk", id="voice.talk", show=False),
         Binding("s", "sleep", "Sleep or wake", id="voice.sleep", show=False),
         Binding("o", "record", "On or off the record", id="voice.off_record", show=False),
         Binding("r", "do('record')", "Start or stop recording", id="session.record", show=False),
-        # Priority: before any widget sees them, since the letters that follow are text.
+        # Priority: handled before any widget sees these keys, since the next letters are text.
         Binding("i", "type", "Type", id="voice.type", priority=True),
         Binding("slash", "find", "Find", id="find", priority=True),
         Binding("u", "undo", "Undo", id="undo"),
@@ -90,16 +92,16 @@ class AssistantScreen(SafeApp):
     ) -> None:
         """
         Args:
-            now: returns the local time, for ages.
+            now: returns the local time, from which ages are computed.
         """
-        # Without colour, use only the terminal's own two: Textual would derive shades of grey from
-        # colours that only the terminal knows, and get black on black.
+        # Without colour, use only the terminal's own two colours: Textual would derive shades of
+        # grey from colours that only the terminal knows, and get black on black.
         super().__init__(driver_class=driver, ansi_color=True if "NO_COLOR" in os.environ else None)
         self.HORIZONTAL_BREAKPOINTS = [(0, "-slim"), (LEAST_WIDTH, "-narrow"), (100, "-wide")]
         self.VERTICAL_BREAKPOINTS = [(0, "-low"), (LEAST_HEIGHT, "-high")]
         self.animation_level = "none"  # animation would take the processor from the voice
         if loaded.settings.screen.theme in self.available_themes:
-            self.theme = loaded.settings.screen.theme  # set later, it would style everything twice
+            self.theme = loaded.settings.screen.theme  # setting it later styles everything twice
         self.session = session
         self.home = home
         self.loaded = loaded
@@ -113,7 +115,7 @@ class AssistantScreen(SafeApp):
         self._begun = False
         self._muted_for_now = False
 
-    # -- life -----------------------------------------------------------------------------------
+    # -- lifecycle ------------------------------------------------------------------------------
 
     def compose(self) -> ComposeResult:
         yield StatusLine(self.session.live)
@@ -140,8 +142,8 @@ class AssistantScreen(SafeApp):
 
     @work(exclusive=True, group="opening")
     async def _open(self) -> None:
-        """Start or restart it, after the steps that must come first. Not before the first frame is
-        drawn, and beside the message loop, since it may ask questions."""
+        """Start or restart the assistant, after any steps that must come first. Runs after the
+        first frame is drawn, and beside the message loop, since it may ask questions."""
         guide = self.first_run
         try:
             if guide is not None and not guide.first:
@@ -168,7 +170,7 @@ class AssistantScreen(SafeApp):
             await self.session.start(self.hear, self.ended)
 
     def _forget_end(self) -> None:
-        """Forget how the previous process ended: another is starting."""
+        """Forget how the previous process ended, since a new one is starting."""
         self.error = None
         for each in self.state.notices:
             each.dismissed = each.dismissed or each.notice.severity is Severity.ERROR
@@ -182,23 +184,24 @@ class AssistantScreen(SafeApp):
     # -- what happened --------------------------------------------------------------------------
 
     def hear(self, event: Event, at: datetime) -> None:
-        """Take in an event; it is drawn with the next frame."""
+        """Apply an event to the state; it is drawn with the next frame."""
         fold(self.state, event, at)
         self._draw_soon()
 
     def ended(self, error: AssistantError | None) -> None:
-        """No more events will come."""
+        """Called when no more events will come, with the error that ended the assistant, if any."""
         self.error = error
         if error is not None:
             key = self.loaded.settings.screen.keys.get("voice.restart", "ctrl+r")
             mend = f"{error.mend} · " if error.mend else ""
             now = datetime.now(UTC)
             self.hear(PhaseChanged(Phase.STOPPED), now)
-            self.hear(Notice(str(error), Severity.ERROR, f"{mend}{key} starts it again"), now)
+            mend = f"{mend}{key} restarts the assistant"
+            self.hear(Notice(str(error), Severity.ERROR, mend), now)
             self.refresh_bindings()
 
     def tell(self, error: AssistantError) -> None:
-        """Show it in the notice line until it is dismissed."""
+        """Show an error in the notice line until it is dismissed."""
         self.hear(Notice(str(error), Severity.WARNING, error.mend), datetime.now(UTC))
 
     def on_error_occurred(self, message: ErrorOccurred) -> None:
@@ -206,7 +209,7 @@ class AssistantScreen(SafeApp):
 
     @property
     def up_to_date(self) -> bool:
-        """Whether everything heard is drawn."""
+        """Whether all events so far are drawn."""
         return self._drawn == self.state.version
 
     def _draw_soon(self) -> None:
@@ -248,7 +251,7 @@ class AssistantScreen(SafeApp):
         self.session.do(command)
 
     def action_mute(self) -> None:
-        """With push-to-talk, it opens and closes the microphone."""
+        """Mute or unmute; with push-to-talk, open or close the microphone."""
         if self.loaded.settings.audio.push_to_talk:
             self.session.do("talk")
         else:
@@ -265,7 +268,8 @@ class AssistantScreen(SafeApp):
         self._open()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """A running assistant is not restarted; keys that open an input line do nothing in one."""
+        """A running assistant can't be started again, and keys that open an input line do nothing
+        inside one."""
         if action == "restart":
             return self.session.live and self.state.phase is Phase.STOPPED
         if action in ("type", "find"):
@@ -296,7 +300,7 @@ class AssistantScreen(SafeApp):
         turn = self.state.turn
         if turn is not None:
             self.copy_to_clipboard(turn.heard or turn.user)
-            self.notify("The last answer is copied.")
+            self.notify("Copied the last answer.")
 
     def action_dismiss(self) -> None:
         trouble = self.state.trouble
@@ -308,14 +312,14 @@ class AssistantScreen(SafeApp):
             self.screen.set_focus(None)
 
     def action_help(self) -> None:
-        """The keys of the focused part, and those that work everywhere."""
+        """Show or hide the keys of the focused part, and those that work everywhere."""
         if self.screen.query("HelpPanel"):
             self.action_hide_help_panel()
         else:
             self.action_show_help_panel()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """The palette: every action with a key, and the themes."""
+        """The palette's entries: every action that has a key, and the choice of a theme."""
         seen = set()
         for node, binding, enabled, _ in screen.active_bindings.values():
             if enabled and binding.description and binding.action not in seen:
@@ -339,7 +343,7 @@ class AssistantScreen(SafeApp):
         self.query_one(MemoryTab).open(message.memory)
 
     def _suspended(self, _: object) -> None:
-        """Nobody is watching, so nothing said now is meant for the assistant."""
+        """Mute: nobody is watching, so nothing said now is meant for the assistant."""
         self._muted_for_now = self.state.phase not in (Phase.MUTED, Phase.STOPPED)
         if self._muted_for_now:
             self.session.do("mute")
@@ -350,7 +354,7 @@ class AssistantScreen(SafeApp):
             self.session.do("unmute")
 
     def on_settings_changed(self, message: SettingsChanged) -> None:
-        """The screen's settings apply at once, others once the assistant has them too."""
+        """The screen's own settings apply at once, others after the assistant was restarted."""
         screen = message.loaded.settings.screen
         if message.restarted:
             self.error = None
@@ -366,7 +370,7 @@ class AssistantScreen(SafeApp):
         self.query_one(Conversation).assistant = self.loaded.settings.persona.name
 
     def _apply(self, screen: ScreenSettings) -> None:
-        """Apply its colours and keys."""
+        """Apply the screen's colours and keys."""
         if screen.theme in self.available_themes:
             self.theme = screen.theme
         else:

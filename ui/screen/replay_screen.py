@@ -53,7 +53,7 @@ class ReplayLine(Widget):
 
 
 class ReplayScreen(AssistantScreen):
-    """Shows what happened when it happened; ages are as of then."""
+    """Shows events as they happened; ages are computed from the time of the recording."""
 
     CSS = AssistantScreen.CSS + "Footer { display: none; }"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -62,7 +62,7 @@ class ReplayScreen(AssistantScreen):
         Binding("right", "next_event", "Next event", id="replay.event"),
         Binding("plus,equals_sign", "speed(1)", "Faster", id="replay.faster"),
         Binding("minus", "speed(-1)", "Slower", id="replay.slower"),
-        Binding("E", "to_the_end", "To its end", id="replay.end", show=False),
+        Binding("E", "to_the_end", "To the end", id="replay.end", show=False),
     ]
 
     def __init__(
@@ -82,11 +82,12 @@ class ReplayScreen(AssistantScreen):
         yield ReplayLine(self.replay)
 
     def tell(self, error: AssistantError) -> None:
-        """The recording's own errors are in the notice line; this one only flashes."""
+        """Show an error as a short notification: the notice line is for the recording's own
+        errors."""
         self._refused(str(error), "warning")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Letters are typed if there is something to type in."""
+        """In an input line, letters are typed."""
         if action in ("pause", "next_turn") and isinstance(self.focused, Input):
             return False
         return super().check_action(action, parameters)

@@ -1,5 +1,5 @@
-"""Runs a screen to its end, and makes sure that it never prints or logs any of a conversation,
-however it ends."""
+"""Runs a screen until it ends, and makes sure that it never prints or logs words of a conversation,
+no matter how it ends."""
 
 import asyncio
 import logging
@@ -14,10 +14,12 @@ from ui.process.signals import end_on_signals
 from ui.session.session import Session
 
 ENDING = ("SIGTERM", "SIGHUP", "SIGINT")
-"""SIGHUP comes when the terminal's window is closed; Ctrl-C is a key meanwhile, not a signal."""
+"""Signals that end the screen. SIGHUP comes when the terminal's window is closed; Ctrl-C is a key
+while the screen is open, not a signal."""
 
 ENDING_S = 8.0
-"""Seconds; more than the assistant's process has to close."""
+"""Maximum time in seconds from a signal to the end; longer than the assistant's process may take to
+close."""
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +32,7 @@ class SafeApp(App[int]):
         Binding("ctrl+z", "suspend_process", "To the background", id="suspend", show=False)
     ]
     crash: BaseException | None = None
-    """The unexpected error that ended it, if any."""
+    """The unexpected error that ended the app, if any."""
 
     def _handle_exception(self, error: Exception) -> None:
         cause = error.error if isinstance(error, WorkerFailed) else error
@@ -49,8 +51,8 @@ class SafeApp(App[int]):
 
 
 def draw(app: SafeApp, session: Session) -> int:
-    """Run until the user leaves it or a signal comes; returns the exit code. Always closes the
-    session."""
+    """Run the app until the user leaves it or a signal comes; returns the exit code. Always closes
+    the session."""
     return asyncio.run(_draw(app, session))
 
 

@@ -1,4 +1,4 @@
-"""The lines above the tabs: what the assistant is doing, and the newest trouble."""
+"""The lines above the tabs: what the assistant is doing, and the newest warning or error."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,8 @@ from ui.screen.widgets.pane import Pane
 from ui.session.state import ScreenState, ShownNotice
 
 LEAST_WIDTH, LEAST_HEIGHT = 50, 14
-"""Smaller terminals are unreadable; the layout is made for 80×24 and more."""
+"""Minimum size in cells: on smaller terminals, nothing is readable. The layout is made for 80×24
+and more."""
 SIGNS = {
     Phase.STARTING: ("…", "starting", "dim"),
     Phase.LISTENING: ("●", "listening", "green"),
@@ -67,7 +68,7 @@ class StatusLine(Pane):
 
 
 def _details(state: ScreenState) -> Iterator[str]:
-    """Most important first."""
+    """Details, the most important first."""
     if state.phase is Phase.STARTING:
         yield f"loading {', '.join(state.loading.values())}" if state.loading else "getting ready"
     if state.idle is not None:

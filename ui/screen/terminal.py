@@ -30,8 +30,8 @@ PROBE_INTERVAL_S = 0.5
 
 
 class HangupSafeTerminal:
-    """A terminal that may go away: then output is dropped, and SIGHUP ends the program. Otherwise
-    Textual's writing thread would end, and everything would wait for it for ever."""
+    """A terminal that may disappear: then output is dropped, and SIGHUP ends the program. Otherwise
+    Textual's writing thread would end, and everything would wait for that thread for ever."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -57,7 +57,7 @@ class HangupSafeTerminal:
 
 def drawing_on(out: TextIO) -> type[Driver] | None:
     """A driver that draws on `out`, while libraries' output to descriptors 1 and 2 goes elsewhere;
-    None on Windows, for Textual's own choice."""
+    None on Windows, where Textual chooses the driver."""
     if sys.platform == "win32":
         return None
     from textual.drivers.linux_driver import LinuxDriver
@@ -85,8 +85,8 @@ def drawing_on(out: TextIO) -> type[Driver] | None:
                 watch.join()  # `exit_event` ends both threads
 
         def _watch(self) -> None:
-            """Reading from a closed terminal fails or returns nothing at once, for ever; and SIGHUP
-            only goes to processes that the terminal controls."""
+            """End the app when the terminal closes. Reading from it then fails, or returns nothing,
+            at once and for ever, and SIGHUP only reaches processes that the terminal controls."""
             terminal = select.poll()
             terminal.register(self.fileno, 0)
             while not self.exit_event.wait(PROBE_INTERVAL_S):

@@ -31,7 +31,7 @@ class Unlocking:
         self._home = home
         self._settings = settings
         self.unseen: str | None = None
-        """The recovery key of a new home until the user has it. In memory only."""
+        """The recovery key of a new home, until the user has written it down. In memory only."""
 
     async def __call__(self) -> "Vault":
         """Raises StoreError: see `open_vault`."""
@@ -63,7 +63,7 @@ class Unlocking:
         given = await self._asked(question.capitalize())
         if given is None:
             raise StoreLocked(
-                f"Without the {question} your data stays locked; nothing was changed."
+                f"Without the {question}, your data stays locked; nothing was changed."
             )
         if question == "new passphrase" and await self._asked(AGAIN) != given:
             raise SettingsError("The two passphrases differ; nothing was changed.")
@@ -76,7 +76,7 @@ class Unlocking:
 
 
 class SecretDialog(Dialog[str | None]):
-    """One hidden line of input; None if it is empty, too."""
+    """Asks for one hidden line of input; an empty line gives None, too."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "Cancel", id="secret.cancel")
@@ -91,11 +91,11 @@ class SecretDialog(Dialog[str | None]):
 
 
 class RecoveryStep(SetupStep[bool]):
-    """Returns whether the user has written it down; if not, the terminal shows it again when the
-    screen closes."""
+    """Shows the recovery key; returns whether the user has written it down. If not, the terminal
+    shows it again when the screen closes."""
 
     AUTO_FOCUS = "#later"
-    """Pressing a key in haste does no harm there."""
+    """A key pressed in haste does no harm on this button."""
 
     def __init__(self, recovery: str) -> None:
         super().__init__("First steps: the recovery key")

@@ -26,12 +26,13 @@ logger = logging.getLogger(__name__)
 
 COMMAND = (sys.executable, "-m", "ui.session.assistant_worker")
 LONGEST_LINE = 1 << 26
-"""Bytes; a whole prompt is on one line."""
+"""Maximum length of a line in bytes: a whole prompt is on one line."""
 CLOSING_S = 4.0
 
 
 class StartRequest(BaseModel):
-    """What to run. The key is sent through the pipe, where nobody else can read it."""
+    """What the process is to run. The key is sent through the pipe, where nobody else can read
+    it."""
 
     home: Path
     settings: Settings
@@ -45,7 +46,7 @@ class AssistantProcess:
     Args:
         unlock: opens the home's vault when the assistant is first started.
         command: runs `ui.session.assistant_worker`.
-        environment: of the process; default: this one's.
+        environment: environment variables of the process; default: those of this process.
     """
 
     live = True
@@ -91,7 +92,7 @@ class AssistantProcess:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 limit=LONGEST_LINE,
-                start_new_session=True,  # Ctrl-C is the screen's
+                start_new_session=True,  # so that only the screen gets Ctrl-C
             )
         except OSError as error:
             raise StoreError(f"The assistant can't be started: {error.strerror}.") from error
@@ -103,7 +104,7 @@ class AssistantProcess:
 
     def say(self, text: str) -> None:
         if not self.runs:
-            raise StoreError("The assistant is not running, so that was not sent.")
+            raise StoreError("The assistant is not running, so your text was not sent.")
         self._send(json.dumps({"say": text}))
 
     async def ask(self, request: Request) -> list[Row]:
@@ -117,7 +118,7 @@ class AssistantProcess:
             await self.start(self._hear, self._ended)
 
     async def close(self) -> None:
-        """End it; by force if it takes too long. Idempotent."""
+        """End the process, by force if it takes too long. Idempotent."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -134,7 +135,7 @@ class AssistantProcess:
             await self._reading
 
     def release(self) -> None:
-        """Release the home, when nothing will be started any more."""
+        """Release the home; call this when nothing will be started any more."""
         if self._vault is not None:
             self._vault.close()
 
@@ -160,7 +161,7 @@ class AssistantProcess:
             failed = UnexpectedError(error, self._home.log)
             process.kill()
         code = await process.wait()
-        if self._process is process:  # it was not closed
+        if self._process is process:  # `close` was not called
             self._process = None
             sentence = f"The assistant's process ended unexpectedly (code {code})."
             mend = f"See the log: {self._home.log}"
@@ -168,7 +169,7 @@ class AssistantProcess:
 
 
 async def _events(process: asyncio.subprocess.Process, hear: Heard) -> AssistantError | None:
-    """Pass on events until there are no more; returns the reason for the end, if it was given."""
+    """Pass on events until there are no more; returns the reason for the end, if there was one."""
     assert process.stdout is not None
     failed: AssistantError | None = None
     async for line in process.stdout:

@@ -7,7 +7,7 @@ While Python draws, it does nothing else: in the same process, a screen would ho
     → {"at": "2026-11-22T…", "event": {"type": …}}
     → {"failed": {"message": …, "mend": …, "exit_code": …}}
 
-It ends when its input does.
+The process ends when its input ends.
 """
 
 import asyncio
@@ -64,7 +64,7 @@ class EventWriter:
         self._lines.put(json.dumps(row, ensure_ascii=False))
 
     def close(self) -> None:
-        """Returns when everything is written, or nobody reads."""
+        """Wait until everything is written, or nobody reads any more."""
         self._lines.put(None)
         self._thread.join(CLOSING_S)
 
@@ -74,7 +74,7 @@ class EventWriter:
                 self._out.write(f"{line}\n")
                 self._out.flush()
             except (BrokenPipeError, ValueError):
-                return  # the screen has gone, as the end of the input says too
+                return  # the screen is gone; the end of the input shows that, too
 
 
 def main() -> None:
@@ -103,7 +103,7 @@ async def _run(order: StartRequest, home: Home, outbox: EventWriter) -> NoReturn
 
 
 async def _serve(order: StartRequest, home: Home, outbox: EventWriter) -> None:
-    """Raises AssistantError: it can't be opened."""
+    """Run the session until the input ends. Raises AssistantError: it can't be opened."""
     bus = EventBus()
     bus.subscribe(outbox.tell)
     commands: Commands = asyncio.Queue()
@@ -133,7 +133,7 @@ async def _serve(order: StartRequest, home: Home, outbox: EventWriter) -> None:
 async def _session(
     order: StartRequest, home: Home, bus: EventBus, commands: Commands, imported: threading.Event
 ) -> None:
-    # This brings pipecat, which logs when it is imported.
+    # This imports pipecat, which logs at import.
     from assistant.app import open_assistant
 
     imported.set()

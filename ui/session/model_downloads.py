@@ -1,4 +1,4 @@
-"""Downloads the models that a session needs and that are missing, before it starts."""
+"""Downloads missing models that a session needs, before it starts."""
 
 import threading
 from collections import deque
@@ -22,7 +22,7 @@ FOR = {
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """A model to download; its role in words."""
+    """A model to download, with its role in words."""
 
     name: str
     role: str
@@ -86,7 +86,7 @@ class Progress:
 
     @property
     def rate(self) -> float | None:
-        """Bytes per second, recently; None if unknown."""
+        """Recent speed in bytes per second; None if unknown."""
         if len(self._seen) < 2:
             return None
         (began, before), (now, done) = self._seen[0], self._seen[-1]

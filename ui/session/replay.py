@@ -1,4 +1,4 @@
-"""A recorded conversation in place of an assistant: the same events, at their own speed or
+"""A recorded conversation in place of an assistant: the same events, at the original speed or
 another."""
 
 import asyncio
@@ -15,16 +15,17 @@ from assistant.settings import Settings
 from ui.session.session import Ended, Heard
 
 LONGEST_GAP_S = 4.0
-"""Longest pause in seconds: nobody wants to watch minutes of silence."""
+"""Longest pause between events, in seconds: nobody wants to watch minutes of silence."""
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 AFTER = timedelta(milliseconds=50)
-"""Seconds; events so soon after a turn's end belong to it, such as listening again."""
+"""Events within this time after a turn's end belong to the turn, such as listening again."""
 NOBODY = "This is a recording: there is no assistant that could do this."
 
 
 @dataclass(frozen=True, slots=True)
 class PlayableRecording:
-    """The playable part of a recording; `left_out` events are damaged, or of another version."""
+    """The playable part of a recording; `left_out` counts events that are damaged, or of another
+    version."""
 
     began: datetime
     events: tuple[tuple[datetime, Event], ...]
@@ -71,7 +72,7 @@ def _event(row: Row) -> tuple[datetime, Event] | None:
 
 
 def load(recordings: Recordings, path: Path) -> PlayableRecording:
-    """Raises StoreError: it can't be read, or is empty."""
+    """Load a recording. Raises StoreError: the recording can't be read, or is empty."""
     return PlayableRecording.of(recordings.read(path), path)
 
 
@@ -94,13 +95,13 @@ class Replay:
         self.place = 0
         """Number of events played."""
         self.refused: Callable[[str], None] = lambda _: None
-        """Called when something can't be done."""
+        """Called with a sentence when a request can't be carried out."""
         self._hear: Heard | None = None
         self._ended: Ended | None = None
         self._changed = asyncio.Event()
         self._playing: asyncio.Task[None] | None = None
 
-    # -- of a session ---------------------------------------------------------------------------
+    # -- as a session ---------------------------------------------------------------------------
 
     async def start(self, hear: Heard, ended: Ended) -> None:
         self._hear, self._ended = hear, ended
@@ -129,11 +130,11 @@ class Replay:
             self._playing.cancel()
             await asyncio.wait({self._playing})
 
-    # -- of a player ----------------------------------------------------------------------------
+    # -- as a player ----------------------------------------------------------------------------
 
     @property
     def started(self) -> bool:
-        """Whether someone listens; before that, nothing moves."""
+        """Whether someone receives the events; before that, nothing is played."""
         return self._hear is not None
 
     @property
@@ -142,11 +143,11 @@ class Replay:
 
     @property
     def now(self) -> datetime:
-        """When what is shown happened."""
+        """When the last event shown happened."""
         return self._recording.events[max(self.place - 1, 0)][0]
 
     def clock(self) -> datetime:
-        """The same in local time."""
+        """When the last event shown happened, in local time."""
         return self.now.astimezone()
 
     @property

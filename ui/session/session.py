@@ -43,14 +43,14 @@ class Session(Protocol):
         """Send a request about memories: see `assistant.memory.admin_requests`.
 
         Raises:
-            AssistantError: it failed.
+            AssistantError: the request failed.
         """
 
     async def restart(self, settings: Settings) -> None:
         """End the assistant, and start it again with these settings. Raises as `start`.
 
-        Before `start`, only takes the settings.
+        Before `start`, only stores the settings.
         """
 
     async def close(self) -> None:
-        """Idempotent."""
+        """End the session. Idempotent."""

@@ -52,10 +52,10 @@ def set_setting(home: Home, key: str, text: str) -> Any:
 
 
 def unset_setting(home: Home, key: str) -> None:
-    """Remove a setting from the file; even an unknown one, so that a typo can be fixed.
+    """Remove a setting from the file, even an unknown one, so that a typo can be fixed.
 
     Raises:
-        SettingsError: it isn't in the file.
+        SettingsError: the setting isn't in the file.
         StoreError: the file can't be written.
     """
     section, name = _split(key)
@@ -79,7 +79,7 @@ def _split(key: str) -> tuple[str, str]:
 
 
 def _typed(key: str, text: str) -> Any:
-    """The typed value; for settings that are a table, the table it spells."""
+    """The text as typed or, for a setting that is a table, the table that the text describes."""
     section, _, name = key.partition(".")
     if not isinstance(getattr(getattr(Settings(), section, None), name, None), dict):
         return text
@@ -101,7 +101,7 @@ def _read(file: Path) -> tomlkit.TOMLDocument:
 
 
 def _write(home: Home, document: tomlkit.TOMLDocument) -> None:
-    """Replace the file atomically; only its owner may read it, since it may contain a key."""
+    """Replace the file atomically; only its owner may read it, since it may contain an API key."""
     home.create()
     file = home.settings_file
     try:

@@ -1,4 +1,5 @@
-"""What the screen shows, folded from the assistant's events. Knows nothing of how it is drawn."""
+"""The state that the screen shows, folded from the assistant's events. Knows nothing about
+drawing."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -42,7 +43,7 @@ from assistant.events import (
 SILENCE_DBFS = -96.0
 MOST_NOTICES = 200
 MOST_TURNS = 500
-"""Turns kept on the screen; the transcript has all."""
+"""Maximum number of turns and remarks in the state; the transcript has all turns."""
 OFF_THE_RECORD = "Off the record: from now on, nothing you say is kept."
 ON_THE_RECORD = "Back on the record. What was said in between has not been kept."
 STEPS = ("turn_decided", "transcript", "recall", "first_token", "first_audio")
@@ -51,7 +52,7 @@ STEPS = ("turn_decided", "transcript", "recall", "first_token", "first_audio")
 
 @dataclass(slots=True)
 class Turn:
-    """One turn, as far as it has come."""
+    """One turn, over or in progress."""
 
     number: int
     at: datetime
@@ -63,7 +64,7 @@ class Turn:
     interrupted: bool = False
     recalled: tuple[MemoryUsed, ...] = ()
     missed: bool = False
-    """Recall lacked something at its deadline; `stand_in` and `brief` as in `Recalled`."""
+    """Recall missed something at its deadline; `stand_in` and `brief` as in `Recalled`."""
     stand_in: bool = False
     brief: bool = False
     sections: tuple[PromptSection, ...] = ()
@@ -84,7 +85,7 @@ class Turn:
 
     @property
     def unheard(self) -> str:
-        """What was written but has not been heard, or never will be."""
+        """The written text that has not been heard yet, or never will be."""
         return self.written[len(self.heard) :] if self.written.startswith(self.heard) else ""
 
     @property
@@ -105,7 +106,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class RemarkLine:
-    """A line that is not a turn: a remark of the assistant, or what became of a sound."""
+    """A line that is not a turn: a remark of the assistant, ignored speech, or a note."""
 
     kind: str
     """`remark`, `ignored` or `note`."""
@@ -125,7 +126,7 @@ class ShownNotice:
 
 @dataclass(slots=True)
 class PendingForget:
-    """Something that is being forgotten, or is gone."""
+    """A deletion that is pending, undone or done."""
 
     id: str
     at: datetime
@@ -136,7 +137,7 @@ class PendingForget:
 
     @property
     def open(self) -> bool:
-        """Whether it can still be brought back."""
+        """Whether the deletion can still be undone."""
         return not self.undone and self.receipt is None
 
 
@@ -160,7 +161,7 @@ class ScreenState:
     """There is no microphone."""
     level_dbfs: float = SILENCE_DBFS
     partial: str = ""
-    """What has been heard of a turn that has not ended."""
+    """Words heard so far of a turn that has not ended."""
     entries: deque[Entry] = field(default_factory=lambda: deque(maxlen=MOST_TURNS))
     begun: int = 0
     """Number of entries ever added."""
@@ -171,7 +172,7 @@ class ScreenState:
     notices: deque[ShownNotice] = field(default_factory=lambda: deque(maxlen=MOST_NOTICES))
     forgettings: list[PendingForget] = field(default_factory=list)
     hidden_exchanges: frozenset[str] = frozenset()
-    """Ids of what is being forgotten or is gone: must not be shown."""
+    """Ids of exchanges that are being forgotten or are gone, and must not be shown."""
     hidden_memories: frozenset[str] = frozenset()
 
     def add(self, entry: Entry) -> None:
@@ -180,12 +181,12 @@ class ScreenState:
 
     @property
     def turns(self) -> list[Turn]:
-        """Oldest first."""
+        """All turns, oldest first."""
         return [entry for entry in self.entries if isinstance(entry, Turn)]
 
     @property
     def turn(self) -> Turn | None:
-        """The newest."""
+        """The newest turn."""
         return next((each for each in reversed(self.entries) if isinstance(each, Turn)), None)
 
     @property
@@ -200,7 +201,7 @@ class ScreenState:
 
     @property
     def undoable(self) -> PendingForget | None:
-        """What `undo` would bring back."""
+        """The deletion that the user can undo."""
         return next((each for each in reversed(self.forgettings) if each.open), None)
 
 
@@ -291,7 +292,7 @@ def _turn(state: ScreenState, event: Event, at: datetime) -> None:
 
 
 def _begin(state: ScreenState) -> None:
-    """A new session; unfinished turns of the previous one stay so."""
+    """Begin a new session; an unfinished turn of the previous one stays incomplete."""
     state.memories, state.idle = None, None
     state.loading.clear()
     if state.turn is not None and not state.anew:
@@ -329,8 +330,8 @@ def _forgetting(state: ScreenState, event: Event, at: datetime) -> None:
 
 
 def _erase(state: ScreenState, gone: PendingForget) -> None:
-    """Remove every trace from this process too: its turns, the memories it brought up elsewhere,
-    and all prompts so far, since any of them may quote it."""
+    """Remove every trace of forgotten text from this process too: its turns, its memories in other
+    turns, and all prompts so far, since any prompt may quote it."""
     for turn in state.turns:
         if turn.exchange in gone.exchanges:
             turn.user = turn.written = turn.heard = ""

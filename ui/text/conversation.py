@@ -1,4 +1,4 @@
-"""Prints a conversation for the plain loop: as lines to read, or as one JSON object per line."""
+"""Prints a conversation for `assistant talk`: as lines to read, or as one JSON object per line."""
 
 from contextlib import suppress
 from dataclasses import asdict
@@ -57,8 +57,8 @@ class JsonView(View):
 
 
 def _row(event: Event) -> dict[str, Any] | None:
-    """An event as printed by `--json`; all times in ms since the end of the user's speech. None if
-    it is not printed."""
+    """An event as printed by `--json`, with latencies in ms since the end of the user's speech;
+    None if it is not printed."""
     match event:
         case TurnEnded():
             memories = [

@@ -21,10 +21,10 @@ def expanded_path(path: str) -> Path:
 
 
 def write(rows: Iterable[dict[str, Any]], file: Path) -> int:
-    """Write one JSON object per line, readable by the owner only; returns how many.
+    """Write one JSON object per line, readable by the owner only; returns the number of lines.
 
     Raises:
-        StoreError: the file exists, or can't be written; nothing is left of it then.
+        StoreError: the file exists already, or can't be written; then no new file is left behind.
     """
     count = 0
     fresh: Path | None = None
@@ -53,7 +53,7 @@ def write(rows: Iterable[dict[str, Any]], file: Path) -> int:
 
 
 def _take_place(fresh: Path, file: Path) -> None:
-    """Rename, unless the file exists by now. Raises OSError."""
+    """Rename `fresh` to `file`, unless that exists by now. Raises OSError."""
     try:
         os.link(fresh, file)
         return

@@ -14,13 +14,13 @@ HEADINGS = {
     "changing": "These would stay, without the parts that came from what you are forgetting:",
 }
 STAYING = (
-    "The exchanges it was derived from stay. To forget them too:"
+    "The exchanges behind derived memories stay. To forget them too:"
     " assistant memory forget ID --sources"
 )
 
 
 def lines(row: Row) -> Iterator[str]:
-    """For a row of an answer about forgetting; none for any other."""
+    """The lines for a row of an answer about forgetting; none for other rows."""
     match row["event"]:
         case "preview":
             yield from _preview(row)
@@ -47,7 +47,7 @@ def exchanges(count: int) -> str:
 
 
 def what(row: Mapping[str, Any]) -> str:
-    """What a row says that it is about."""
+    """The number of memories and exchanges in a row, in words."""
     return counted(len(row["memories"]), len(row["exchanges"]))
 
 
@@ -58,7 +58,7 @@ def counted(of_memories: int, of_exchanges: int) -> str:
 
 
 def question(preview: Row) -> str:
-    """Asked before it is done."""
+    """The question that is asked before forgetting."""
     count = preview["things"]
     return "Forget it?" if count == 1 else f"Forget these {count:,} things?"
 
@@ -75,7 +75,7 @@ def _preview(row: Row) -> Iterator[str]:
     yield f"{counted(row['memories'], row['exchanges'])} would be forgotten{derived}."
     yield from _staying(row)
     if row["by_words_alone"]:
-        yield "The encoder is not available: only what has the same words was found."
+        yield "The encoder is not available, so these were found by matching words only."
 
 
 def _forgetting(row: Row) -> Iterator[str]:
@@ -114,7 +114,7 @@ def receipt_summary(receipt: Receipt) -> str:
 
 
 def receipt_details(receipt: Receipt) -> Iterator[str]:
-    """Store by store."""
+    """A whole receipt, store by store."""
     at = datetime.fromisoformat(receipt["at"]).astimezone()
     yield f"Gone for good at {at:%Y-%m-%d %H:%M:%S}:"
     yield f"{memories(receipt['memories'])} and {exchanges(receipt['exchanges'])}."
@@ -143,7 +143,7 @@ def _found(receipt: Receipt) -> str:
 
 
 def _moment(text: str) -> str:
-    """By the clock on the wall; with its day, if it is another."""
+    """The local time; with the date if that is not today."""
     then = datetime.fromisoformat(text).astimezone()
     today = then.date() == datetime.now().astimezone().date()
     return f"{then:%H:%M:%S}" if today else f"{then:%Y-%m-%d %H:%M}"

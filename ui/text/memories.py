@@ -24,7 +24,7 @@ def lines(rows: Iterable[Row], least_score: float = 0.0) -> Iterator[str]:
     """The lines for an answer.
 
     Args:
-        least_score: what the voice needs to use a memory; default: anything.
+        least_score: minimum score for a memory to be recalled in a conversation; default: none.
     """
     view = _View(max(LEAST_WIDTH, shutil.get_terminal_size((80, 24)).columns), least_score)
     for row in rows:
@@ -86,7 +86,7 @@ class _View:
         return head + _cut(marks + " ".join(plain(row["text"]).split()), self._width - len(head))
 
     def _in_preview(self, row: Row) -> Iterator[str]:
-        """What is remembered of an exchange is shown as memories."""
+        """The memories of an exchange are shown in its place, if it has any."""
         if row["event"] == "exchange":
             if row["remembered"]:
                 return

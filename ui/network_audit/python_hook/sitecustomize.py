@@ -1,8 +1,8 @@
-"""Python runs this at its start if the folder is on its path. It logs every attempt in Python to
-connect or to look up a name, with the library that made it.
+"""Logs every attempt made in Python to connect or to look up a name, with the library that made it.
 
-Appends one JSON line each to the file named by `NETWORK_AUDIT_LOG`. Imports nothing of the project,
-since every Python started by the watched program runs it.
+Python runs this module at its start if the module's folder is on the path. Each attempt adds one
+JSON line to the file named by `NETWORK_AUDIT_LOG`. Imports nothing of the project, since every
+Python started by the watched program runs it.
 """
 
 import json
@@ -20,7 +20,7 @@ EVENTS = (
     "socket.sendto",
     "socket.sendmsg",
 )
-"""Audit events of Python's socket module; their argument is a socket or a host name."""
+"""Audit events of Python's socket module; their first argument is a socket or a host name."""
 LOOPBACK = ("localhost", "::1", "0.0.0.0", "::", "")
 
 

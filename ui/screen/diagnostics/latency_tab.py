@@ -1,4 +1,4 @@
-"""Where the time of every turn in the session went, and what is typical."""
+"""How the time of every turn in the session was spent, and the typical times."""
 
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
@@ -66,13 +66,13 @@ class LatencyTab(Pane):
         self._list(over)
 
     def _list(self, over: list[Turn]) -> None:
-        """Follows the newest turn while the cursor is on it."""
+        """List the turns; a cursor on the newest turn follows to the next one."""
         turns = self.query_one(Turns)
         place = turns.highlighted
         chosen = self._over[place] if place is not None and place < len(self._over) else None
         following = chosen is None or chosen is self._over[-1] or chosen not in over
         self._over = over
-        # Its border, padding and scrollbar, which is only there if needed.
+        # Without the border, the padding and the scrollbar, which only appears if needed.
         cells = max(self.size.width - 6, FIGURES + LEAST_BAR)
         whole = scale(over)
         turns.clear_options()
@@ -92,7 +92,7 @@ def scale(turns: Sequence[Turn]) -> float:
 
 
 def row(turn: Turn, whole: float, cells: int) -> Text:
-    """One turn: bar, time, what was late in recall, tokens read and written per second."""
+    """One turn: bar, time, what was late in recall, tokens read, and tokens written per second."""
     room = min(cells - FIGURES, WIDEST_BAR)
     text = Text.assemble((f"{turn.number:>{NUMBER - 1}} ", "bold"), no_wrap=True)
     text.append_text(bar(turn.latency, whole, room))
@@ -101,7 +101,7 @@ def row(turn: Turn, whole: float, cells: int) -> Text:
     if turn.missed:
         text.append("  recall late".ljust(LATE), style="bold red")
     else:
-        late = "  in brief" if turn.brief else "  stand-in" if turn.stand_in else ""
+        late = "  shortened" if turn.brief else " fast encoder" if turn.stand_in else ""
         text.append(late.ljust(LATE), style="yellow")
     read = f"{turn.read_tokens:,} read" if turn.read_tokens is not None else ""
     speed = f"{turn.tokens_per_s:.1f}/s" if turn.tokens_per_s is not None else ""
@@ -113,7 +113,7 @@ def row(turn: Turn, whole: float, cells: int) -> Text:
 
 
 def bar(latency: Latency, whole: float, cells: int) -> Text:
-    """The steps in sequence, each with its letter; `»` if it is longer than `whole`
+    """The steps in sequence, each with its letter; ends with `»` if they took longer than `whole`
     milliseconds."""
     text = Text()
     ended, before = 0, 0.0
@@ -134,15 +134,15 @@ def bar(latency: Latency, whole: float, cells: int) -> Text:
 
 def usual(turns: Sequence[Turn]) -> Text:
     """p50 and p95 of each step, by itself and since the end of speech, and other statistics."""
-    lines = [Text(f"{'':<18}{'of its own':^20}{'since the end of speech':^26}", style="dim")]
+    lines = [Text(f"{'':<18}{'step alone':^20}{'since the end of speech':^26}", style="dim")]
     lines.append(Text(f"{'':<18}{'p50':>9}{'p95':>11}{'p50':>13}{'p95':>12}", style="dim"))
     lines += _steps(turns)
     missed = sum(turn.missed for turn in turns)
-    parts = [f"recall late in {missed} of {len(turns)} turns"]
+    parts = [f"recall: late in {missed} of {len(turns)} turns"]
     if stand_ins := sum(turn.stand_in for turn in turns):
-        parts[0] += f", with the fast encoder in {stand_ins}"
+        parts[0] += f", fast encoder only in {stand_ins}"
     if briefs := sum(turn.brief for turn in turns):
-        parts[0] += f", in brief in {briefs}"
+        parts[0] += f", shortened in {briefs}"
     read = percentile([t.read_tokens for t in turns if t.read_tokens is not None], 0.5)
     if read is not None:
         parts.append(f"{read:,.0f} tokens read (p50)")

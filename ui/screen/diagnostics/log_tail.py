@@ -1,4 +1,4 @@
-"""Follows the end of a log file, across rotation. Knows nothing of how it is drawn.
+"""Follows the end of a log file, across rotations. Knows nothing about drawing.
 
 Logs contain no words of a conversation: see `ui.process.logs`.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 BEGIN_BYTES = 1 << 18
 """Bytes of an existing log to start with; about 2,000 lines."""
 ONCE_BYTES = 1 << 20
-"""Maximum number of bytes read at once; the rest follows."""
+"""Maximum number of bytes read at once; the rest is read by the next calls."""
 LINE = re.compile(r"^\d{4}-\d\d-\d\d (\d\d:\d\d:\d\d),\d+ ([A-Z]+) ([^:]+): (.*)$")
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 CONTROL = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|[\x00-\x1f\x7f-\x9f]")
@@ -36,21 +36,22 @@ class LogLine:
 
 
 class LogTail:
-    """Reads each line of a file once. Blocking; keeps no file open, so that it can be rotated."""
+    """Reads each line of a log once. Blocking; doesn't keep the file open, so that the log can be
+    rotated."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
         self._inode: int | None = None
         self._place = 0
         self._rest = b""
-        """What came after the last end of line."""
+        """The start of a line whose end has not been read yet."""
         self._level = ""
 
     def read(self) -> list[LogLine]:
-        """New lines since the last time; none if there is no such file.
+        """Lines added since the last call; none if there is no such file.
 
         Raises:
-            OSError: it can't be read.
+            OSError: the file can't be read.
         """
         lines = []
         try:
@@ -62,7 +63,7 @@ class LogTail:
         elif there.st_ino != self._inode:
             lines = self._rotated()
             self._start(there.st_ino, 0)
-        elif there.st_size < self._place:  # cut off
+        elif there.st_size < self._place:  # the file was truncated
             self._start(there.st_ino, 0)
         return lines + self._parsed(self._more(self._file))
 
@@ -71,7 +72,7 @@ class LogTail:
         if self._place:
             with self._file.open("rb") as file:
                 file.seek(self._place)
-                self._place += len(file.readline())  # the end of a line
+                self._place += len(file.readline())  # skip the end of a line
 
     def _start(self, inode: int, place: int) -> None:
         self._inode, self._place, self._rest = inode, place, b""
@@ -87,7 +88,7 @@ class LogTail:
             return []
 
     def _more(self, path: Path) -> list[bytes]:
-        """Complete lines."""
+        """The next complete lines."""
         with path.open("rb") as file:
             file.seek(self._place)
             block = file.read(ONCE_BYTES)

@@ -15,10 +15,10 @@ from textual.strip import Strip
 from ui.screen.diagnostics.log_tail import LogLine
 
 MOST, SLACK = 3000, 500
-"""Lines that are kept, and how many more are allowed before the oldest are dropped."""
+"""Number of lines held, and how many more are allowed before the oldest are dropped."""
 LEVEL = 9
 LAST_WORD = 18
-"""Characters; longer words are cut."""
+"""Characters at the end of a row in which it may be broken at a space; longer words are cut."""
 STYLES = {
     "DEBUG": Style(dim=True),
     "INFO": Style(),
@@ -61,7 +61,7 @@ class LogView(ScrollView, can_focus=True):
 
     @property
     def held(self) -> int:
-        """Lines in memory, shown or not."""
+        """Number of lines in memory, shown or not."""
         return len(self._lines)
 
     def add(self, lines: Iterable[LogLine]) -> None:
@@ -92,7 +92,7 @@ class LogView(ScrollView, can_focus=True):
         self.action_end()
 
     def action_end(self) -> None:
-        """Scroll to the newest, and follow again."""
+        """Scroll to the newest line, and follow new lines again."""
         self._following, self.unread = True, 0
         self.scroll_end(animate=False, force=True, immediate=True)
 
@@ -163,7 +163,7 @@ class LogView(ScrollView, can_focus=True):
 
 def _wrap(text: str, width: int) -> list[str]:
     """Breaks at a space near the end of a row, if there is one. Thousands of lines must be wrapped
-    in one frame, which is too much for code that knows all of Unicode."""
+    in one frame, for which code that handles all of Unicode is too slow."""
     if not text.isascii():
         return chop_cells(text, width)
     rows = []

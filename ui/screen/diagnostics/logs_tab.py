@@ -1,4 +1,4 @@
-"""The end of the logs, as they grow."""
+"""Shows the end of the logs as they grow."""
 
 import asyncio
 from typing import ClassVar
@@ -17,13 +17,13 @@ from ui.screen.widgets.lists import FilterLine
 from ui.screen.widgets.pane import ErrorOccurred, in_sight
 
 EVERY_S = 0.5
-EMPTY = "What the assistant logs about its own work appears here. It contains nothing you said."
-FILES = {"assistant": "the assistant's log", "native": "what libraries print"}
+EMPTY = "The log of the assistant's own work appears here. It contains nothing you said."
+FILES = {"assistant": "the assistant's log", "native": "the libraries' output"}
 LEAST = {"INFO": "all levels", "WARNING": "warnings and errors", "ERROR": "errors"}
 
 
 class LogsTab(Container):
-    """Reads only while visible, and only what is new."""
+    """Reads a log only while visible, and only its new lines."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "least('INFO')", "All", id="logs.all"),
@@ -80,7 +80,7 @@ class LogsTab(Container):
             self._describe()
 
     def _fail(self, sentence: str) -> None:
-        """Report it once, not twice a second."""
+        """Report an error once, not twice a second."""
         if sentence != self._failed:
             self._failed = sentence
             self.post_message(ErrorOccurred(StoreError(sentence)))
@@ -94,7 +94,7 @@ class LogsTab(Container):
         if words:
             text.append(f', with "{words}"')
         if view.unread:
-            text.append(f"   +{view.unread} new, G goes there", style="bold yellow")
+            text.append(f"   +{view.unread} new, G shows them", style="bold yellow")
         if view.empty:
             text.append(f"\n\n{EMPTY if not view.held else 'No line matches.'}", style="dim")
         self.query_one("#about", Static).update(text)

@@ -1,6 +1,7 @@
 """The steps before the first conversation, or whenever models are missing.
 
-Every step can be skipped. In a home that is already in use, only missing models are asked for.
+Every step can be skipped. In a home that is already in use, the only step is the download of
+missing models.
 """
 
 import asyncio
@@ -42,13 +43,13 @@ def is_new(home: Home) -> bool:
 
 
 class FirstRun:
-    """Leads through the steps.
+    """Leads the user through the steps.
 
     Args:
-        new: the home is new; otherwise only missing models are asked for.
-        listens: there is a microphone to test; recordings need none.
-        sound, needed, bring: the sound devices, and functions for models; default: this machine's
-            own.
+        new: the home is new; otherwise the only step is the download of missing models.
+        listens: the session uses a microphone, which is tested; recordings need none.
+        sound, needed, bring: the sound devices, and functions that list and download missing
+            models; default: this machine's own.
     """
 
     def __init__(
@@ -68,14 +69,14 @@ class FirstRun:
         self._microphone_due = new and listens
         self._exchange_due = new
         self.first = new
-        """Whether the steps come before anything is started."""
+        """Whether the steps come before the assistant is first started."""
 
     async def missing(self, settings: Settings) -> "list[Needed]":
         """Models that must be downloaded. Raises SettingsError: there is no such profile."""
         return await run_on_daemon_thread(self._missing, settings)
 
     async def lead(self, app: App[int], settings: Settings) -> Settings:
-        """Do the steps before a conversation; returns the settings for it. Call it in a worker.
+        """Lead through the steps; returns the settings for the conversation. Call this in a worker.
 
         Raises:
             ModelMissing: models are missing, and the download was skipped.
@@ -105,9 +106,11 @@ class FirstRun:
         try:
             await run_on_daemon_thread(set_setting, self._home, "audio.input_device", chosen)
         except AssistantError as error:
-            logger.warning("the chosen microphone can't be saved", exc_info=error)
+            logger.warning("the choice of the microphone can't be saved", exc_info=error)
             app.notify(
-                f"{error} It applies to this session only.", severity="warning", markup=False
+                f"{error} The microphone is used for this session only.",
+                severity="warning",
+                markup=False,
             )
         return settings.model_copy(update={"audio": audio})
 
@@ -128,7 +131,7 @@ class FirstRun:
 
 
 class FirstExchangeHint(Pane):
-    """What to do first; disappears after the first turn."""
+    """Says what to do first; disappears after the first turn."""
 
     DEFAULT_CSS = "FirstExchangeHint { height: auto; padding: 0 1; border: round $accent; }"
     words = reactive(LOADING, layout=True)

@@ -22,22 +22,22 @@ from ui.screen.widgets.level_meter import meter
 Hearing = Literal["waiting", "heard", "silent"]
 
 NOISE_LEVELS = 6
-"""First levels, which are taken for the room's noise."""
+"""Number of first levels, which are taken for the room's noise."""
 RISE_DB = 12.0
-"""Speech is at least this much louder than the room, in dB, …"""
+"""Minimum difference between speech and the room's noise, in dB."""
 LEAST_DBFS = -50.0
-"""… and at least this loud, in dBFS."""
+"""Minimum level of speech, in dBFS."""
 SPEECH_LEVELS = 4
-"""Levels, about a third of a second: a click is shorter."""
+"""Number of loud levels that count as speech: about a third of a second; a click is shorter."""
 DEAD_DBFS = -85.0
-"""dBFS below the noise of any working microphone."""
+"""Level in dBFS, below the noise of any working microphone."""
 DEAD_LEVELS = 25
 RETRY_S = 1.0
 CELLS = 30
 DEFAULT = "the system's default"
 SILENT = (
-    "It delivers silence. Unmute it, and allow this terminal to use it in the system's privacy"
-    " settings; or choose another."
+    "This microphone delivers only silence. Unmute it, allow this terminal to use it in the"
+    " system's privacy settings, or choose another."
 )
 
 
@@ -49,7 +49,7 @@ class Judgement:
     _loud: int = 0
 
     def hear(self, dbfs: float) -> Hearing:
-        """Once heard, it stays so."""
+        """Judge the next level; once the result is `heard`, it stays so."""
         self.levels.append(dbfs)
         room = min(self.levels[:NOISE_LEVELS])
         if len(self.levels) > NOISE_LEVELS and dbfs > max(room + RISE_DB, LEAST_DBFS):
@@ -62,8 +62,8 @@ class Judgement:
 
 
 class MicrophoneStep(SetupStep[str | None]):
-    """Returns the chosen microphone; None is the one in the settings. Nothing is stored of what it
-    hears.
+    """Returns the chosen microphone; None means the one in the settings. Nothing that it hears is
+    stored.
 
     Args:
         wanted: the microphone in the settings.
@@ -87,7 +87,7 @@ class MicrophoneStep(SetupStep[str | None]):
         yield Static(meter(-96.0, cells=CELLS), id="level", markup=False)
         yield Static("", id="verdict", markup=False)
         yield OptionList()
-        go_on, without = Button("Go on", id="on", variant="primary"), Button("Without")
+        go_on, without = Button("Go on", id="on", variant="primary"), Button("Skip")
         yield Horizontal(go_on, without, id="buttons")
 
     def on_mount(self) -> None:
@@ -95,8 +95,8 @@ class MicrophoneStep(SetupStep[str | None]):
 
     @work
     async def _listen(self) -> None:
-        """Until it is cancelled. A microphone that fails is tried again: it may be plugged in, or
-        freed by another program."""
+        """Measure until cancelled. A microphone that fails is tried again: it may be plugged in, or
+        released by another program."""
         while True:
             try:
                 await self._measure()
@@ -105,13 +105,13 @@ class MicrophoneStep(SetupStep[str | None]):
                 mend = f" → {runnable_hint(error.mend)}" if error.mend else ""
                 self.query_one("#level", Static).update(meter(-96.0, closed=True, cells=CELLS))
                 self._say(f"{error}{mend}", "bold yellow", sign="! ")
-            self._devices = []  # others may be there now
+            self._devices = []  # the devices may have changed
             await asyncio.sleep(RETRY_S)
 
     async def _measure(self) -> None:
-        """Until the device ends. Raises AudioError.
+        """Measure until the device ends. Raises AudioError.
 
-        The user is asked to speak when the first level has come: before that nobody listens.
+        The user is asked to speak after the first level: before that, nothing is heard.
         """
         judgement = Judgement()
         if not self._devices:
@@ -163,7 +163,7 @@ class MicrophoneStep(SetupStep[str | None]):
         self.dismiss(chosen)
 
     async def _stop(self) -> None:
-        """Returns when the device is free: it is opened again next."""
+        """Stop measuring; returns when the device is free, since it is opened again next."""
         self._listening.cancel()
         with suppress(WorkerCancelled):
             await self._listening.wait()

@@ -21,13 +21,13 @@ from ui.session.model_downloads import Needed, Progress
 logger = logging.getLogger(__name__)
 
 Bring = Callable[[Report, threading.Event], None]
-"""Downloads them, blocking; raises AssistantError."""
+"""Downloads the missing models. Blocking; raises AssistantError."""
 DRAW_S = 0.25
 BAR = 20
 
 
 class ModelsStep(SetupStep[bool]):
-    """Returns whether all models are there."""
+    """Shows the download; returns whether all models are now on this machine."""
 
     def __init__(self, models: Sequence[Needed], bring: Bring) -> None:
         super().__init__("First steps: the models")
@@ -35,7 +35,7 @@ class ModelsStep(SetupStep[bool]):
         self._bring = bring
         self._progress = Progress(models)
         self._stop: threading.Event | None = None
-        """Of the running download; None if there is none."""
+        """Stops the running download; None if none is running."""
 
     def body(self) -> ComposeResult:
         yield Static(_listed(self._models), id="models", markup=False)
@@ -58,7 +58,7 @@ class ModelsStep(SetupStep[bool]):
             self.run_worker(self._download())
 
     def action_skip(self) -> None:
-        """Stop the download; the second time, leave the step."""
+        """Stop the running download; if none is running, leave the step."""
         if self._stop is None:
             self.dismiss(False)
         else:
@@ -93,7 +93,7 @@ class ModelsStep(SetupStep[bool]):
     def _show(self, *, go: str, off: str, busy: bool) -> None:
         first, second = self.query_one("#go", Button), self.query_one("#not", Button)
         first.label, second.label, first.disabled = go, off, busy
-        self.set_focus(second if busy else first)  # at once, since a key may follow
+        self.set_focus(second if busy else first)  # at once, since the next key may be waiting
         if busy:
             self._say("")
 
@@ -108,7 +108,7 @@ class ModelsStep(SetupStep[bool]):
 
 def _listed(models: Sequence[Needed]) -> Text:
     total = size_text(sum(model.bytes for model in models))
-    text = Text(f"These run only on this machine, and are downloaded once ({total}):\n\n")
+    text = Text(f"These models run only on this machine, and are downloaded once ({total}):\n\n")
     widest = max((len(model.name) for model in models), default=0)
     for model in models:
         text.append(f"  {model.role:<12}{model.name:<{widest}}{size_text(model.bytes):>10}\n")
@@ -133,7 +133,7 @@ def _drawn(progress: Progress) -> Text:
 
 
 def time_text(seconds: float) -> str:
-    """8 s, 3 min, 2 h."""
+    """A duration as text, such as 8 s, 3 min or 2.0 h."""
     if seconds < 60:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"

@@ -1,5 +1,5 @@
-"""Actions on memories wherever they are shown: the same keys, and the same requests that `assistant
-memory` sends."""
+"""Actions on memories: the keys are the same wherever memories are shown, and the requests are
+those of `assistant memory`."""
 
 import asyncio
 from functools import cached_property
@@ -40,11 +40,11 @@ class MemoryActions(Widget):
 
     @cached_property
     def _marking(self) -> asyncio.Lock:
-        """Held by one mark at a time: they are set in the order in which they were asked for."""
+        """Lets marks be set one at a time, in the order in which the user asked for them."""
         return asyncio.Lock()
 
     async def asked(self, window: ModalScreen[Any]) -> Any:
-        """The window's answer; None also if another window was faster."""
+        """The dialog's answer; None also if another dialog opened first."""
         return await self.app.push_screen_wait(window) if self.screen.is_current else None
 
     def chosen(self) -> list[str]:
@@ -55,10 +55,10 @@ class MemoryActions(Widget):
         """Called after an action was carried out."""
 
     def forgotten(self) -> None:
-        """Called when the chosen memories are gone."""
+        """Called after the chosen memories were forgotten."""
 
     async def request(self, **request: Any) -> list[Row]:
-        """Send a request; errors are shown, and give an empty answer."""
+        """Send a request; an error is shown, and the answer is then empty."""
         try:
             return await self.session.ask(request)
         except AssistantError as error:
@@ -77,7 +77,7 @@ class MemoryActions(Widget):
 
     @work(group="mark")
     async def _toggle(self, ids: list[str], mark: str) -> None:
-        """Mark all of them, or take the mark off if the first has it."""
+        """Set the mark on all these memories, or remove it from all if the first has it."""
         async with self._marking:
             row = await self._row(ids)
             if row is not None and await self._marked(ids, **{mark: not row[mark]}):
@@ -88,10 +88,10 @@ class MemoryActions(Widget):
     async def _mark_as_wrong(self, ids: list[str]) -> None:
         async with self._marking:
             if ids and await self._marked(ids, feedback=-1):
-                self.notify("Noted: it should not have come up.")
+                self.notify("Marked as wrongly recalled.")
 
     async def _marked(self, ids: list[str], **marks: Any) -> bool:
-        """Set these marks on all of them; returns whether it worked."""
+        """Set these marks on all these memories; returns whether that worked."""
         done = True
         for key in ids:
             done = bool(await self.request(act="mark", id=key, **marks))
@@ -135,6 +135,6 @@ class MemoryActions(Widget):
             rows = await self.request(**wish, seen=rows[-1]["seen"])
         if rows:
             undoable = rows[0]["event"] == "forgetting"
-            self.notify(f"Forgotten.{' u undoes it, for a while.' if undoable else ''}")
+            self.notify(f"Forgotten.{' For a while, u brings it back.' if undoable else ''}")
             self.forgotten()
             self.changed()

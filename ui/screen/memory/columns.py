@@ -13,10 +13,10 @@ from assistant.language.speakers import ASSISTANT, USER
 from ui.text.terminal_safe import plain
 
 ROOMY = 72
-"""Width from which days are written in words."""
+"""Minimum width, in cells, at which days are written in words."""
 WITH_IDS = 100
 MARK, SCORE, DAY, WORDS, KIND, NAME = 3, 6, 12, 18, 11, 11
-"""Widths, including the space after each."""
+"""Widths of the columns, including the space after each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Layout:
 
 
 def what(row: Row) -> str:
-    """Who said it, or the kind of memory."""
+    """Who said the text of a memory, or the memory's kind."""
     if row["kind"] != "exchange":
         return str(row["kind"])
     return {USER: "you said", ASSISTANT: "it said"}.get(row["speaker"], "said")

@@ -20,13 +20,15 @@ from ui.session.state import Turn
 from ui.text.terminal_safe import plain
 
 EMPTY = "The memory under the cursor appears here: its text, its source and its history."
-FORGETTING = "You have forgotten this. It is hidden everywhere else; u brings it back."
+FORGETTING = "This is being forgotten. It is hidden everywhere else; u brings it back."
 LABEL = 12
 
 
 class MemoryDetail(VerticalScroll, can_focus=True):
-    """Args:
-    now: the clock for ages.
+    """Shows one memory in full.
+
+    Args:
+        now: returns the local time, from which ages are computed.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -46,7 +48,8 @@ class MemoryDetail(VerticalScroll, can_focus=True):
         super().__init__(id="detail")
         self._now = now
         self.row: Row | None = None
-        """What is shown, as answered to `show`; a light row while it is hidden."""
+        """The memory shown, as answered to the request `show`; a row of the table if the memory is
+        being forgotten."""
 
     def compose(self) -> ComposeResult:
         yield Static(EMPTY, markup=False)
@@ -56,7 +59,7 @@ class MemoryDetail(VerticalScroll, can_focus=True):
 
         Args:
             row: as answered to the request `show`, or a row of the table; None shows nothing.
-            found: the same as a search result, with its score.
+            found: the same memory as a search result, with its score.
             turn: the turn of this conversation in which it was said.
         """
         other = row is None or self.row is None or row["id"] != self.row["id"]
@@ -90,7 +93,7 @@ def memory_text(row: Row, found: Row | None, turn: Turn | None, now: datetime) -
 
 
 def of_this_conversation(row: Row, turns: Sequence[Turn]) -> Turn | None:
-    """The turn in the conversation on the screen in which a memory was said."""
+    """The turn, in the conversation on the screen, in which the text of a memory was said."""
     said = {(each["turn"], each["user"].strip()) for each in row.get("exchanges", ())}
     return next((turn for turn in turns if (turn.number, turn.user.strip()) in said), None)
 

@@ -1,4 +1,4 @@
-"""Which memories the table shows, and the window to choose them in."""
+"""Which memories the table shows, and the dialog for choosing them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from ui.screen.widgets.lists import Listing
 from ui.text.terminal_safe import plain
 
 AGES = {"today": 0, "last 7 days": 7, "last 30 days": 30, "last year": 365}
-"""Days before today's midnight."""
+"""Maximum age of each choice, in days before the midnight at which today began."""
 OLDER = "older than a year"
 STATES = {each.value: each.value.replace("-", " ") for each in MemoryState}
 ANY = "all"
@@ -25,7 +25,8 @@ ANY = "all"
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """None means any. `user` is another user with memories here; None is the current user."""
+    """Filters of the table; None means any. `user` is another user with memories in this store;
+    None is the current user."""
 
     kind: str | None = None
     age: str | None = None

@@ -20,7 +20,7 @@ from ui.text.forgetting import counted, memories, receipt_details, receipt_summa
 from ui.text.terminal_safe import plain
 
 SHOWN = 6
-"""Memories that are listed."""
+"""Maximum number of memories that a question lists."""
 LONGEST = 60
 NO_RECEIPT = (
     "Once something is forgotten for good, its receipt appears here: which files were"
@@ -36,7 +36,7 @@ def details(rows: Sequence[Row]) -> str:
     """The details below the question.
 
     Args:
-        rows: as answered to the request with `preview`; the last one has the totals.
+        rows: the answer to a request with `ask`; its last row, the `preview`, has the totals.
     """
     *listed, preview = rows
     going = [row for row in listed if row["event"] == "going"]
@@ -55,7 +55,7 @@ def details(rows: Sequence[Row]) -> str:
             "The exchanges behind some of them stay in the transcript; D forgets those too."
         )
     lines.append(
-        "u undoes it, for a while."
+        "For a while, u can bring it back."
         if preview["undoable"]
         else "It is deleted at once, and can't be undone."
     )

@@ -1,4 +1,4 @@
-"""Keys of the memory table that open a window, or go elsewhere."""
+"""Keys of the memory table that open a dialog, or go to another memory or tab."""
 
 import asyncio
 from datetime import datetime
@@ -28,7 +28,7 @@ NOTHING_BESIDE = {
 
 
 class MemoryKeys(MemoryActions):
-    """Uses the tab's attributes."""
+    """The keys' actions, which use the memory tab's attributes."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "add", "Add", id="memory.add"),
@@ -53,7 +53,7 @@ class MemoryKeys(MemoryActions):
     detail: MemoryDetail
 
     def load(self, around: str | None = None, *, anew: bool = False) -> None:
-        """Load the current rows, with the cursor on this memory."""
+        """Load the current rows, with the cursor on the memory `around`."""
         raise NotImplementedError
 
     def open(self, memory: str) -> None:
@@ -107,7 +107,7 @@ class MemoryKeys(MemoryActions):
         row = self.detail.row or self.table.here
         if row is not None:
             self.app.copy_to_clipboard(row["text"])
-            self.notify("The memory is copied.")
+            self.notify("Copied the memory.")
 
     async def action_undo(self) -> None:
         if rows := await self.request(act="undo"):

@@ -1,4 +1,4 @@
-"""What the memory table requests. Knows nothing of how it is drawn."""
+"""Requests the rows of the memory table. Knows nothing about drawing."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,19 +11,19 @@ from ui.screen.memory.table import PAGE
 from ui.session.session import Session
 
 FOUND = 50
-"""Results of a search by recall; fewer than a page."""
+"""Maximum number of results of a search by recall; fewer than a page holds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What to show: see `MemoryList.put`."""
+    """The rows to show: see `MemoryList.put`."""
 
     total: int
     pages: Mapping[int, Sequence[Row]]
     cursor: int
     scored: bool = False
     by_words_alone: bool = False
-    """Recall had no encoder."""
+    """Recall had no encoder, and only matched words."""
 
 
 @dataclass(slots=True)
@@ -35,9 +35,9 @@ class Source:
     filters: Filters = field(default_factory=Filters)
     text: str = ""
     plain: bool = False
-    """Search for the text literally, not like the voice."""
+    """Search for the text literally, not as recall does."""
     seen: str = ""
-    """The version loaded last."""
+    """The version of the memories that was loaded last."""
 
     async def load(
         self,
@@ -48,9 +48,9 @@ class Source:
         """Load what should be shown.
 
         Args:
-            around: id of the memory for the cursor, if it is among them.
+            around: id of the memory to put the cursor on, if it is among the rows.
             cursor: the cursor's row otherwise.
-            in_sight: the pages on the screen, given the cursor and the number of rows.
+            in_sight: returns the pages on the screen, given the cursor and the number of rows.
         """
         if self.text and not self.plain:
             return await self._recalled(around, cursor)
@@ -69,7 +69,7 @@ class Source:
         return (await self._list(number * PAGE))[:-1]
 
     async def ids(self) -> list[str]:
-        """Ids of everything shown, including pages not loaded."""
+        """Ids of all memories in the table, including pages not loaded."""
         (row,) = await self.session.ask({**self._wish(), "ids": True})
         return list(row["ids"])
 
@@ -78,7 +78,7 @@ class Source:
         return str(row["version"])
 
     async def pending(self) -> list[Row]:
-        """What is being forgotten, oldest first."""
+        """The pending deletions, oldest first."""
         rows = await self.session.ask({"act": "pending", **self.filters.whose})
         return [row for row in rows if row["event"] == "pending"]
 

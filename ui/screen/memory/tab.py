@@ -25,11 +25,11 @@ from ui.session.state import ScreenState
 from ui.text.forgetting import memories
 
 EMPTY = (
-    "What is remembered appears here: what you and the assistant said, and what was derived from"
-    " it. Start talking, or press a to write something down."
+    "Memories appear here: what you and the assistant said, and what was derived from that. Start"
+    " talking, or press a to write something down."
 )
 NOT_LIVE = "A recorded conversation has no memories to browse."
-NONE = "No memory matches. esc shows all of them again."
+NONE = "No memory matches. esc shows all memories again."
 LOOK_S = 2.0
 """Seconds between two checks for changes."""
 WORDS = "/ searches as recall does; ctrl+r: plain text"
@@ -45,11 +45,11 @@ class SearchLine(Input):
 
 
 class MemoryTab(Pane, MemoryKeys):
-    """A table, and the memory under its cursor: side by side if wide, below 100 columns one at a
-    time.
+    """A table, and details of the memory under its cursor: side by side or, below 100 columns, one
+    at a time.
 
     Args:
-        now: the local time, for ages.
+        now: returns the local time, from which ages are computed.
     """
 
     SCOPED_CSS = False
@@ -66,7 +66,7 @@ class MemoryTab(Pane, MemoryKeys):
     .-narrow MemoryTab.-open #memories { display: none; }
     """
     soon_s = 0.12
-    """Seconds after the last key, or the last move of the cursor."""
+    """Seconds from the last key, or the last move of the cursor, until a request is sent."""
 
     def __init__(self, session: Session, now: Callable[[], datetime]) -> None:
         super().__init__()
@@ -126,11 +126,11 @@ class MemoryTab(Pane, MemoryKeys):
         """Load and show the current rows; only the newest call draws.
 
         Args:
-            around: the memory for the cursor. Default: it stays on its memory.
+            around: id of the memory to put the cursor on. Default: the cursor stays on its memory.
             anew: start at the top.
         """
         if self.session.live:
-            # Until it is drawn: a check in between must not leave the cursor where it was.
+            # Set until drawn: a check for changes in between must not leave the cursor where it is.
             self._around = None if anew else around or self._around
             self._load(anew)
 
@@ -158,7 +158,7 @@ class MemoryTab(Pane, MemoryKeys):
         self._count_down()
 
     def _failed(self, error: AssistantError) -> None:
-        """Show the error in place of the rows; loading is retried."""
+        """Show the error above the table; loading is retried."""
         self._say(f"{error} {error.mend or ''}".strip())
         self.source.seen = ""
 
@@ -193,7 +193,7 @@ class MemoryTab(Pane, MemoryKeys):
         self.table.answered()
 
     def _later(self, what: str, do: Callable[[], Any]) -> None:
-        """Run it once nothing of this kind has happened for a moment."""
+        """Call `do` once this has not been called with the same `what` for a moment."""
 
         def now() -> None:
             self._soon.pop(what, None)
@@ -226,7 +226,8 @@ class MemoryTab(Pane, MemoryKeys):
         self._say(" · ".join(parts))
 
     def _say(self, text: str) -> None:
-        """The line keeps its place whatever it says, so no new layout is needed."""
+        """Set the line above the table; its size doesn't depend on its text, so no new layout is
+        needed."""
         self.query_one("#about", Static).update(text, layout=False)
 
     def _count_down(self) -> None:
@@ -264,7 +265,7 @@ class MemoryTab(Pane, MemoryKeys):
         try:
             request = {"act": "show", "id": here["id"], **self.source.filters.whose}
             (row,) = await self.session.ask(request)
-        except AssistantError:  # it is gone by now, and the table will show that
+        except AssistantError:  # the memory is gone by now, and the table will show that
             self._look()
             return
         self.detail.show(row, here, of_this_conversation(row, self.state.turns))

@@ -1,4 +1,4 @@
-"""A table of any length: it holds the rows near the visible ones, and requests others when they
+"""A table of any length: it holds the rows near the visible ones, and requests other rows when they
 come into sight."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,16 +20,16 @@ from ui.screen.memory.columns import Layout, Styles
 PAGE = 100
 """Rows per request."""
 MOST_PAGES = 20
-"""Pages held, around the visible ones."""
+"""Maximum number of pages held, around the visible ones."""
 MARKS = 3
-"""Columns in which a click selects the row."""
+"""Number of leftmost columns in which a click selects the row."""
 
 
 class MemoryList(ScrollView, can_focus=True):
     """One line per row, below a heading. The cursor stays on its row when the rows change.
 
     Args:
-        now: the clock for days.
+        now: returns the local time, from which days are computed.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -99,7 +99,7 @@ class MemoryList(ScrollView, can_focus=True):
 
         Args:
             pages: by number, `PAGE` rows each.
-            empty: what to show if there are none.
+            empty: the text to show if there are no rows.
         """
         line = self.cursor - self.scroll_offset.y
         self._pages, self.total, self._scored, self._empty = dict(pages), total, scored, empty
@@ -140,7 +140,7 @@ class MemoryList(ScrollView, can_focus=True):
         return max(0, cursor - line) if 0 <= line < max(self._room, 1) else self.scroll_offset.y
 
     def answered(self) -> None:
-        """What was needed has been requested; `Needs` may be sent again."""
+        """Called when the needed pages have arrived, or failed; `Needs` may then be sent again."""
         self._asked = False
         self.refresh()
 
@@ -151,11 +151,11 @@ class MemoryList(ScrollView, can_focus=True):
 
     @property
     def here(self) -> Row | None:
-        """The row under the cursor; None if there is none, or it is not loaded."""
+        """The row under the cursor; None if there are no rows, or it is not loaded."""
         return self.row(self.cursor) if self.total else None
 
     def choose(self, ids: Iterable[str]) -> None:
-        """Select exactly these."""
+        """Select exactly the rows with these ids."""
         self.selection = set(ids)
         self.refresh()
         self.post_message(self.Moved())
@@ -195,7 +195,7 @@ class MemoryList(ScrollView, can_focus=True):
         return Strip(line, width)
 
     def _need(self) -> None:
-        """Not while drawing: messages sent then don't go up."""
+        """Called after drawing: messages sent while drawing don't reach the tab."""
         self.post_message(self.Needs())
 
     def _styles(self, here: bool, chosen: bool) -> Styles:
@@ -209,7 +209,7 @@ class MemoryList(ScrollView, can_focus=True):
         return Styles(line, dim, line + Style(bold=True))
 
     def _told(self, y: int, width: int) -> Strip:
-        """The text shown instead of rows."""
+        """A line of the text that is shown instead of rows."""
         text = Text(self._empty, style=self.get_component_rich_style("memories--dim"))
         lines = text.wrap(self.app.console, max(width - 2, 1))
         if not 1 <= y <= len(lines):

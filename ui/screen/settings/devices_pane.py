@@ -1,4 +1,4 @@
-"""Microphones and loudspeakers: their levels, a test tone, and which are used."""
+"""Microphones and loudspeakers: levels, a test tone, and the choice of those to use."""
 
 import asyncio
 from collections.abc import Iterator
@@ -25,9 +25,7 @@ from ui.session.state import ScreenState
 from ui.text.terminal_safe import plain
 
 LOOKING = "Looking for microphones and loudspeakers…"
-NOTHING = (
-    "No microphone and no loudspeaker was found. Connect one, and press f; or press i and type."
-)
+NOTHING = "No microphone or loudspeaker was found. Connect one and press f, or press i and type."
 DEFAULT = "the system's default"
 NAME = 40
 METER = 12
@@ -42,7 +40,7 @@ HINTS: dict[DeviceKind, str] = {
     "loudspeaker": "enter uses it · p plays a test tone · f searches again",
 }
 Choice = tuple[DeviceKind, Device | None]
-"""None: the system's default."""
+"""A device and its kind; without a device, the system's default."""
 
 
 class DevicesList(Rows):
@@ -66,7 +64,7 @@ class DevicesPane(SettingsPart, Pane):
         self._sound = sound
         self._there: list[Device] = []
         self._choices: dict[str, Choice] = {}
-        """By the id of their option."""
+        """The choices by the id of their option."""
         self._own: Text = meter(0.0, closed=True, cells=METER)
         self._listening: Device | None = None
         self._level: float | None = None
@@ -81,7 +79,7 @@ class DevicesPane(SettingsPart, Pane):
             self.action_look()
 
     def on_hide(self) -> None:
-        """The level is no longer visible."""
+        """Stop measuring, since the level is no longer visible."""
         self.workers.cancel_group(self, "meter")
 
     def show(self, state: ScreenState) -> None:
@@ -180,7 +178,7 @@ class DevicesPane(SettingsPart, Pane):
             await self.save(self._settings.write, KEYS[kind], name_for(self._there, kind, device))
 
     def action_meter(self) -> None:
-        """Measure the level of the microphone under the cursor, or stop."""
+        """Start or stop measuring the level of the microphone under the cursor."""
         device = self._device("microphone")
         if self._listening is not None:
             stops = device is self._listening
@@ -210,7 +208,7 @@ class DevicesPane(SettingsPart, Pane):
 
     @work(group="tone")
     async def action_tone(self) -> None:
-        """Play on the loudspeaker under the cursor."""
+        """Play a test tone on the loudspeaker under the cursor."""
         device = self._device("loudspeaker")
         if device is None or self._playing is not None:
             return
@@ -224,8 +222,8 @@ class DevicesPane(SettingsPart, Pane):
             self.renew()
 
     def _device(self, kind: DeviceKind) -> Device | None:
-        """The device under the cursor; if it is of the other kind or "default", the one in the
-        settings."""
+        """The device under the cursor. On the row of the default, the system's default; on a row of
+        the other kind, the device in the settings."""
         choice = self.chosen()
         here = choice is not None and choice[0] == kind
         if choice is not None and here and choice[1] is not None:

@@ -1,5 +1,5 @@
-"""The settings while a screen is open: from files and flags, and as the running assistant was
-started with. Knows nothing of how they are drawn."""
+"""The settings while a screen is open: those read from files and flags, and those that the running
+assistant was started with. Knows nothing about drawing."""
 
 import types
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from assistant.settings import Loaded, Settings, load
 from ui.session.settings_file import rows, set_setting, unset_setting
 
 AT_ONCE = "screen."
-"""The screen's own settings apply without a restart."""
+"""Start of the keys of the screen's own settings, which apply without a restart."""
 MOST_WANTED = (
     "general.profile",
     "persona.name",
@@ -63,7 +63,7 @@ class SettingsModel:
     """Reads and writes settings; everything but `settings` may block on the disk.
 
     Args:
-        loaded: what the assistant was started with.
+        loaded: the settings that the assistant was started with.
     """
 
     def __init__(self, home: Home, loaded: Loaded) -> None:
@@ -116,7 +116,8 @@ class SettingsModel:
             self.reread()
 
     def reread(self) -> None:
-        """Raises SettingsError: a source can't be read; the settings stay as they were."""
+        """Read the settings again. Raises SettingsError: a source can't be read; the settings are
+        then unchanged."""
         self.loaded = load(self._home.settings_file, flags=self._flags)
 
     def _waits(self, key: str) -> bool:
@@ -134,7 +135,7 @@ class SettingsModel:
 
 
 def choices(key: str) -> tuple[str, ...]:
-    """All values of a setting, as they are written; empty if there is no limit to them."""
+    """All possible values of a setting, as they are written; empty if they can't be listed."""
     section, _, name = key.partition(".")
     annotation = type(getattr(Settings(), section)).model_fields[name].annotation
     if get_origin(annotation) in (Union, types.UnionType):
@@ -162,7 +163,7 @@ def shown(value: Any) -> str:
 
 
 def typed(value: Any) -> str:
-    """A value as it is typed, and can be read back."""
+    """A value as it is typed, so that it can be read back."""
     if isinstance(value, dict):
         inside = ", ".join(f'"{name}" = "{each}"' for name, each in value.items())
         return f"{{ {inside} }}" if inside else ""

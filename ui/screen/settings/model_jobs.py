@@ -1,5 +1,5 @@
-"""Downloads and checks of models in the background, each on its own thread, with progress. Knows
-nothing of how it is drawn."""
+"""Downloads and checks models in the background, each on its own thread, and reports progress.
+Knows nothing about drawing."""
 
 import logging
 import threading
@@ -45,13 +45,13 @@ class ModelRow:
 
     @property
     def stem(self) -> str:
-        """Name of the file that an engine is pointed at, as some engines call the model by it."""
+        """Name of the model's file without its suffix; some engines call the model by this name."""
         return PurePosixPath(self.model.files[0].name).stem
 
 
 @dataclass(slots=True)
 class ModelTask:
-    """One job on one model. Its thread writes, the screen reads."""
+    """One job on one model; written by its own thread, and read by the screen."""
 
     model: str
     doing: Doing
@@ -70,7 +70,7 @@ class ModelTask:
         """Seconds left of a download at its speed so far; None if unknown.
 
         Args:
-            now: of `time.monotonic`.
+            now: from `time.monotonic`.
         """
         if self.step is None or self.downloading_since is None:
             return None
@@ -101,7 +101,7 @@ class ModelTasks:
         return any(not job.over for job in self.jobs.values())
 
     def store(self) -> "ModelStore":
-        """Blocking the first time."""
+        """The store, which the first call creates; that call blocks."""
         with self._making:
             if self._made is None:
                 self._made = self._make()

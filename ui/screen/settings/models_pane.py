@@ -1,4 +1,5 @@
-"""The catalogue's models: what is here and in use; download, check, choose, remove."""
+"""The catalogue's models: shows which are downloaded and in use, and downloads, checks, chooses or
+removes them."""
 
 import asyncio
 import time
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 EVERY_S = 0.25
 BAR = 16
 NAME, SIZE, STATE = 30, 9, 9
-READING = "Looking at the models of this machine…"
+READING = "Looking for the models on this machine…"
 ROLES = {
     "stt": ("Hearing", "speech to text"),
     "llm": ("Thinking", "language model"),
@@ -56,13 +57,13 @@ class ModelsPane(SettingsPart, Pane):
     """Models grouped by role; below them, details of the one under the cursor.
 
     Args:
-        reason: why the profile has its language model, and what a better one would need; None if
-            the settings name another. Blocking; raises SettingsError.
+        reason: returns why the profile has its language model, and what a better one would need;
+            None if the settings name another one. Blocking; raises SettingsError.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("d", "begin('download')", "Download", id="models.download"),
-        Binding("c", "cancel", "Stop it", id="models.cancel"),
+        Binding("c", "cancel", "Stop", id="models.cancel"),
         Binding("v", "begin('check')", "Check", id="models.verify"),
         Binding("delete", "remove", "Remove", id="models.remove"),
     ]
@@ -241,10 +242,10 @@ class ModelsPane(SettingsPart, Pane):
 
 
 def progress(job: ModelTask, now: float) -> Text:
-    """A bar with megabytes and the time left; words only if there is nothing to count."""
+    """A bar with the size so far and the time left; only words if there is nothing to count."""
     step = job.step
     if step is None or not step.total:
-        return Text("waiting" if step is not None and step.doing == "waiting" else "beginning")
+        return Text("waiting" if step is not None and step.doing == "waiting" else "starting")
     full = min(round(BAR * step.done / step.total), BAR)
     words = {"verifying": "checking", "preparing": "preparing"}.get(step.doing, "")
     text = Text.assemble(("█" * full + "░" * (BAR - full), "cyan"), " ")

@@ -1,4 +1,4 @@
-"""What the three parts of the settings tab have in common."""
+"""The base class of the three parts of the settings tab."""
 
 import asyncio
 from collections.abc import Callable
@@ -24,7 +24,7 @@ class SettingsPart(Container):
     """
 
     def renew(self) -> None:
-        """Redraw what is known; the cursor stays."""
+        """Redraw the list; the cursor keeps its place."""
         raise NotImplementedError
 
     def details(self) -> Text:

@@ -1,4 +1,4 @@
-"""All settings: value, source and meaning; changed in place."""
+"""All settings, with value, source and meaning; they are changed in place."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from ui.text.terminal_safe import plain
 
 KEY, VALUE = 34, 18
 WIDE, MEANING = 110, 76
-"""Rows at least so wide have room for the meaning, from this column on."""
+"""Minimum width of rows that show the meaning, and the column where the meaning begins."""
 PLACEHOLDER = "words of a setting's name, value or meaning"
 WAITS = "restart needed"
 NONE = "No setting contains these words in its name, value or meaning. esc shows all."
@@ -54,7 +54,7 @@ class SettingsList(Rows):
 
 
 class SettingsPane(SettingsPart):
-    """Grouped by section, the most used first."""
+    """Lists the most used settings, then all settings by section."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "switch", "Switch", id="settings.switch", show=False),
@@ -75,7 +75,7 @@ class SettingsPane(SettingsPart):
         yield Static(id="details", markup=False)
 
     def on_resize(self) -> None:
-        """Draws first when first seen: nothing is laid out before."""
+        """Draw; the first time is when the list is first shown, since it has no size before."""
         self.renew()
 
     def renew(self) -> None:
@@ -83,7 +83,7 @@ class SettingsPane(SettingsPart):
         listing = self.query_one(SettingsList)
         here = listing.here
         listing.refill(self._options(self.query_one(FilterLine).words))
-        if here is not None and listing.here != here:  # the list is another one
+        if here is not None and listing.here != here:  # the list has changed
             ids = [option.id for option in listing.options]
             if here in ids:
                 listing.highlighted = ids.index(here)
@@ -134,7 +134,7 @@ class SettingsPane(SettingsPart):
     def action_switch(self) -> None:
         setting = self.chosen()
         if setting is None or not setting.is_switch:
-            raise SkipAction  # the key has its usual meaning
+            raise SkipAction  # so that the key keeps its usual meaning
         self.action_change()
 
     @work(group="change")
@@ -155,7 +155,7 @@ class SettingsPane(SettingsPart):
             return
         value: str | None
         if setting.outweighed_by is not None:
-            value = ""  # writing explains why not
+            value = ""  # writing it reports why it can't be changed
         elif setting.is_switch:
             value = "false" if setting.value else "true"
         else:
@@ -176,7 +176,7 @@ class SettingsPane(SettingsPart):
 
 
 def row(setting: Setting, meant: bool) -> Text:
-    """Name, value, state, and if there is room, the meaning."""
+    """Name, value and state, and with `meant`, the meaning."""
     value = plain(" ".join(shown(setting.value).split()))
     long = cell_len(value) > VALUE
     text = Text(f"  {setting.key:<{KEY}}", no_wrap=True, overflow="ellipsis")
@@ -202,7 +202,7 @@ def explained(setting: Setting) -> Text:
     if setting.outweighed_by is not None:
         text.append(f"\nIt comes from {setting.outweighed_by}; the file can't change it.", "yellow")
     elif setting.waits:
-        text.append("\nSaved. It takes effect when r restarts the assistant.", style="yellow")
+        text.append("\nSaved. Takes effect when you restart the assistant (r).", style="yellow")
     return text
 
 

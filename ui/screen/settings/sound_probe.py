@@ -1,15 +1,15 @@
-"""Queries the sound devices in its own process, one question per process.
+"""Queries the sound devices in its own process, one query per process.
 
-PortAudio finds new devices only when it starts, blocks as long as a driver likes, and crashes with
-a failing driver: a screen can't live with any of that. Run as
+PortAudio finds new devices only when it starts, blocks as long as a driver does, and crashes with
+a failing driver; a screen can tolerate none of this. Run as
 `python -m ui.screen.settings.sound_probe`:
 
     sound_probe list           → {"devices": [{"index": 0, "name": …}, …]}
     sound_probe meter 3 NAME   → {"dbfs": -34.2}, about ten a second
     sound_probe tone 4 NAME    → {"done": true}
 
-On failure: {"failed": {"message": …, "mend": …}}. It ends by itself; a meter when nobody reads
-it any more.
+On failure: {"failed": {"message": …, "mend": …}}. The process ends by itself; a meter ends when
+nobody reads it any more.
 """
 
 import json
@@ -32,7 +32,7 @@ BLOCK_S = 0.08
 FIRST_BLOCK_S = 3.0
 """Seconds after which a device that has delivered nothing counts as silent."""
 TONE_HZ = (523.25, 659.25, 783.99)
-"""Notes in Hz, one after the other: a broken chord can't be mistaken for a machine's noise."""
+"""Frequencies of three successive notes: a broken chord can't be mistaken for a machine's noise."""
 NOTE_S = 0.3
 TONE_DBFS = -20.0
 FADE_S = 0.02
@@ -59,11 +59,11 @@ def _answer(words: list[str]) -> Iterator[Row]:
             play_tone(_device(int(index), name, "loudspeaker"))
             yield {"done": True}
         case _:
-            raise AudioError(f"Unknown question: {' '.join(words)}.")
+            raise AudioError(f"Unknown query: {' '.join(words)}.")
 
 
 def _device(index: int, name: str, kind: DeviceKind) -> Device:
-    """Find it by name, since numbers change when something is plugged in."""
+    """Find a device by name, since numbers change when something is plugged in."""
     there = [each for each in list_devices() if each.name == name and each.channels(kind)]
     for each in there:
         if each.index == index:
@@ -83,7 +83,8 @@ def _streaming(
     """A stream at the device's own rate.
 
     Raises:
-        AudioError: it can't be opened, or nothing came out of a queue in time.
+        AudioError: the device can't be opened, or the block raised `queue.Empty`, since nothing
+            came in time.
     """
     opened = open_stream(
         device, kind, device.rate, callback, ended, block_s=BLOCK_S, latency="high"

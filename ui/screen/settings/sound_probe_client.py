@@ -1,4 +1,4 @@
-"""Runs `ui.screen.settings.sound_probe`, without ever waiting for sound on the event loop."""
+"""Runs `ui.screen.settings.sound_probe`, and never blocks the event loop."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ class AudioProbe(Protocol):
         """A microphone's levels in dBFS, about ten a second, until it ends or nobody reads them.
 
         Raises:
-            AudioError: it is gone, in use or silent.
+            AudioError: the microphone is gone, in use or silent.
         """
 
     async def tone(self, device: Device) -> None:
@@ -54,7 +54,7 @@ class AudioProbeProcess:
                 pass
 
     async def _ask(self, *words: str) -> AsyncGenerator[dict[str, Any], None]:
-        """The rows of an answer; stopping to read ends the process."""
+        """The rows of an answer; the process ends when they are no longer read."""
         try:
             process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", "ui.screen.settings.sound_probe", *words),
@@ -90,7 +90,7 @@ async def _line(out: asyncio.StreamReader) -> bytes:
 
 
 def name_for(devices: list[Device], kind: DeviceKind, device: Device) -> str:
-    """The device's name for the settings: its plain name, which outlives its number, if that finds
-    it."""
+    """How the settings name the device: by name if that finds the device, since a name outlives a
+    number; otherwise by number."""
     found = choose_device(devices, kind, device.name)
     return device.name if found.index == device.index else str(device.index)

@@ -1,4 +1,4 @@
-"""Devices, models and all other settings; and the restart that applies them."""
+"""The settings tab: devices, models and all other settings, and the restart that applies them."""
 
 import asyncio
 from collections.abc import Callable
@@ -31,18 +31,19 @@ PARTS = {"every": "Settings", "devices": "Devices", "models": "Models"}
 
 
 class PartTabs(Tabs, can_focus=False):
-    """Chosen with the mouse or the tab's own keys: the focus stays in the part shown."""
+    """The parts' labels, chosen with the mouse or the tab's own keys; the focus stays in the part
+    shown."""
 
 
 class SettingsTab(Container):
-    """Three parts, one at a time, sharing one model of the settings.
+    """Shows one of three parts at a time; they share one model of the settings.
 
     Args:
         store, sound, missing, reason: for tests; default: this machine's.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left", "part(-1)", "Part before", id="settings.before", show=False),
+        Binding("left", "part(-1)", "Previous part", id="settings.before", show=False),
         Binding("right", "part(1)", "Next part", id="settings.next", show=False),
         Binding("r", "restart", "Restart", id="settings.restart"),
     ]
@@ -113,7 +114,7 @@ class SettingsTab(Container):
         message.stop()
         self.open(message.part)
 
-    # -- what is in force -----------------------------------------------------------------------
+    # -- current settings -----------------------------------------------------------------------
 
     @work(exclusive=True, group="reread")
     async def on_show(self) -> None:
@@ -137,7 +138,7 @@ class SettingsTab(Container):
         line.update(Text(text, style="bold yellow", no_wrap=True, overflow="ellipsis"))
 
     def runs(self, settings: Settings) -> None:
-        """The assistant was started elsewhere, with these settings."""
+        """Called when another part of the screen starts the assistant with these settings."""
         self._settings.started = settings
         self._renew()
 
@@ -177,7 +178,7 @@ def missing_models(settings: Settings) -> list[str]:
 
 
 def model_reason(settings: Settings) -> str | None:
-    """Why the profile has its language model; None if the settings name another. Blocking.
+    """Why the profile has its language model; None if the settings name another one. Blocking.
 
     Raises:
         SettingsError: there is no such profile.

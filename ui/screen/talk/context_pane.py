@@ -1,4 +1,4 @@
-"""Exactly what the model saw in a turn, section by section, and how much of it was cached."""
+"""The exact prompt of a turn, section by section, and how much of it was cached."""
 
 from typing import ClassVar
 
@@ -12,13 +12,15 @@ from ui.screen.widgets.lists import Listing
 from ui.screen.widgets.pane import Pane
 from ui.session.state import ScreenState, Turn, chosen
 
-HIDDEN_TEXT = "Something has been forgotten since. This may quote it, so it is no longer shown."
+HIDDEN_TEXT = (
+    "Something has been forgotten since this turn. Its prompt may quote it, and is no longer shown."
+)
 NAME = 15
 BAR = 10
 
 
 class TurnPane(Pane):
-    """A list of what belongs to the newest turn, or to a chosen one."""
+    """A list about one turn: the newest or a chosen one."""
 
     DEFAULT_CSS = """
     TurnPane { border: round $primary; padding: 0 1; height: 1fr; }
@@ -27,7 +29,7 @@ class TurnPane(Pane):
     """
     EMPTY: ClassVar[str]
     chosen_turn: int | None = None
-    """Number of the turn to show from the next drawing on; None: the newest."""
+    """Number of the turn to show when next drawn; None for the newest."""
 
     def compose(self) -> ComposeResult:
         yield Static(self.EMPTY, markup=False)
@@ -38,13 +40,13 @@ class ContextPane(TurnPane):
     """The sections of a turn's prompt."""
 
     BORDER_TITLE = "Context"
-    EMPTY = "What the model is shown in each turn appears here, with its tokens."
+    EMPTY = "The prompt of each turn appears here, with its tokens."
 
     def __init__(self) -> None:
         super().__init__(id="context")
         self._turn: Turn | None = None
         self._hidden = False
-        """The text may quote what has been forgotten since."""
+        """Whether the prompt may quote something that has been forgotten since."""
 
     def show(self, state: ScreenState) -> None:
         turn = chosen(state, self.chosen_turn)
@@ -82,7 +84,7 @@ def _budget(turn: Turn) -> Text:
 
 
 def _line(name: str, tokens: int, cached: int, whole: int) -> Text:
-    """`█` was cached, `▒` had to be read."""
+    """A section as one line; in its bar, `█` was cached and `▒` had to be read."""
     cells = max(1, round(BAR * tokens / whole)) if whole else 0
     known = round(cells * cached / tokens) if tokens else 0
     mark = "cached" if cached >= tokens else "read" if not cached else "in part"

@@ -16,7 +16,7 @@ FORGOTTEN = "· forgotten"
 REDRAWN = 8
 """Number of newest entries that may still change."""
 MOST = 200
-"""Entries that can be scrolled back to; the transcript has all."""
+"""Number of entries that can be scrolled back to; the transcript has all."""
 EMPTY = (
     "Nothing has been said yet.\n\n"
     "Speak, or press i and type. What is heard appears here while you talk,\n"
@@ -48,7 +48,7 @@ class EntryView(Static):
 
 
 class Entries(VerticalScroll):
-    """Stays at its end while growing, unless the user has scrolled up."""
+    """The entries, scrolled to their end as they grow, unless the user has scrolled up."""
 
     def on_mount(self) -> None:
         self.anchor()
@@ -59,7 +59,7 @@ class Entries(VerticalScroll):
 
 
 class Conversation(Pane):
-    """Follows its end unless the user has scrolled up; then it counts what is new."""
+    """Follows its end unless the user has scrolled up; then it counts new entries."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,down", "scroll(1)", "Down", show=False, id="list.down"),
@@ -78,13 +78,13 @@ class Conversation(Pane):
     def __init__(self) -> None:
         super().__init__(id="conversation")
         self.assistant = ""
-        """The assistant's name, from now on."""
+        """The assistant's name in new entries."""
         self._views: list[EntryView] = []
         self._shown = 0
-        """Entries so far."""
+        """Number of entries so far."""
         self._hidden: frozenset[str] = frozenset()
         self._seen = 0
-        """Entries when the user was last at the end."""
+        """Number of entries when the user was last at the end."""
 
     def compose(self) -> ComposeResult:
         yield Static(EMPTY, id="empty", markup=False)
@@ -110,7 +110,7 @@ class Conversation(Pane):
         hidden = state.hidden_exchanges
         changed = self._views if hidden != self._hidden else self._views[-max(fresh, REDRAWN) :]
         self._hidden = hidden
-        # Setting the same text again would lay it out and draw it: only set what has changed.
+        # Setting the same text again would lay it out and draw it again: only set changed text.
         for view in changed:
             view.draw(hidden)
         partial = f"you …  {state.partial}" if state.partial else ""
@@ -120,7 +120,7 @@ class Conversation(Pane):
         if self._scroll.follows:
             self._seen = self._shown
         new = self._shown - self._seen
-        subtitle = f"+{new} new (G shows)" if new else ""
+        subtitle = f"+{new} new (G shows them)" if new else ""
         if subtitle != self.border_subtitle:
             self.border_subtitle = subtitle
 

@@ -1,4 +1,4 @@
-"""A turn's memories: those the model saw, with reasons, and those that just missed."""
+"""A turn's memories: those in the prompt, with reasons, and those that were left out."""
 
 from collections.abc import Callable, Collection, Iterator
 from datetime import datetime
@@ -25,7 +25,7 @@ LATE = "Recall only matched words: the encoder was too late."
 
 
 class InjectedPane(TurnPane, MemoryActions):
-    """Best first; below them, greyed, those that were left out."""
+    """The memories in the prompt, best first; below them, greyed, those that were left out."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open", "Open", id="memory.open")]
     BORDER_TITLE = "Injected memories"

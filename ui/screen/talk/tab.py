@@ -1,4 +1,4 @@
-"""The conversation, and beside it what the model saw."""
+"""The conversation, and beside it the prompt, the memories and the latency of a turn."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -23,7 +23,7 @@ PARTS = {
 
 
 class TalkTab(Container):
-    """Everything at once if wide; below 100 columns one part at a time, with tabs."""
+    """Shows everything at once; below 100 columns, one part at a time, with tabs."""
 
     SCOPED_CSS = False
     DEFAULT_CSS = """

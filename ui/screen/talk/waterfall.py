@@ -1,4 +1,4 @@
-"""Where the milliseconds of a turn went, from the end of speech to the first sound."""
+"""How the time from the end of speech to the first sound of the answer was spent in a turn."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ LABELS = {
     "first_token": ("first token", "yellow", "T"),
     "first_audio": ("first sound", "cyan", "S"),
 }
-"""Of each step: its name, its colour, and a letter to tell it apart without colours."""
+"""Each step's label, colour, and letter, which distinguishes it without colours."""
 LABEL = 12
 FIGURES = 9
 
@@ -59,7 +59,7 @@ class Waterfall(Pane):
 
     def render(self) -> RenderResult:
         if self._turn is None:
-            return Text("Where the time of each turn went appears here.", style="dim")
+            return Text("How the time of each turn was spent appears here.", style="dim")
         lines = list(bars(self._turn.latency, self.content_size.width - LABEL - FIGURES))
         return Text("\n").join(lines) if lines else Text("This turn had no steps.", style="dim")
 

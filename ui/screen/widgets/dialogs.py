@@ -1,4 +1,4 @@
-"""Small windows: a text, a question, a line of input, a choice, a step of the first start."""
+"""Dialogs: a text, a question, a line of input, a choice, a step of the first start."""
 
 from collections.abc import Sequence
 from typing import ClassVar, TypeVar
@@ -33,7 +33,7 @@ class Dialog(ModalScreen[T]):
     Dialog Listing { height: auto; max-height: 100%; }
     """
     HINT: ClassVar[str] = ""
-    """The keys, shown below."""
+    """The dialog's keys, shown on the frame's lower edge."""
     FRAME: ClassVar[type[Widget]] = Vertical
 
     def __init__(self, heading: str = "") -> None:
@@ -50,7 +50,7 @@ class Dialog(ModalScreen[T]):
 
 
 class TextDialog(Dialog[None]):
-    """A text to scroll through."""
+    """Shows a text to scroll through."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter", "dismiss", "Close", id="dialog.close"),
@@ -108,7 +108,7 @@ class Confirm(Dialog[bool]):
 
 
 class LineDialog(Dialog[str | None]):
-    """One line of input; None if it is empty, too."""
+    """Asks for one line of input; an empty line gives None, too."""
 
     BINDINGS: ClassVar[list[BindingType]] = [CANCEL]
     DEFAULT_CSS = "LineDialog > .frame { max-width: 90; }"
@@ -127,7 +127,7 @@ class LineDialog(Dialog[str | None]):
 
 
 class ChooseDialog(Dialog[str | None]):
-    """One of several values."""
+    """Asks for one of several values."""
 
     BINDINGS: ClassVar[list[BindingType]] = [CANCEL]
     DEFAULT_CSS = "ChooseDialog > .frame { max-height: 80%; }"

@@ -1,4 +1,4 @@
-"""Lists to choose from, and the line that filters one."""
+"""Lists to choose from, and an input line that filters a list."""
 
 from collections.abc import Callable, Iterable
 from typing import ClassVar
@@ -10,7 +10,7 @@ from textual.widgets.option_list import Option
 
 
 class Listing(OptionList):
-    """A list with letter keys for moving, too."""
+    """A list in which letter keys move the cursor, too."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j", "cursor_down", show=False, id="list.down"),
@@ -31,8 +31,8 @@ class Listing(OptionList):
         return option.id if option is not None else None
 
     def refill(self, options: Iterable[Option]) -> None:
-        """Replace the options; the cursor keeps its place. If they are the same but for their
-        texts, only those that differ are drawn again."""
+        """Replace the options; the cursor keeps its place. If only texts have changed, only the
+        options with new texts are drawn again."""
         new = list(options)
         if [_identity(each) for each in new] == [_identity(each) for each in self.options]:
             for index, option in enumerate(new):
@@ -63,8 +63,8 @@ class FilterLine(Input):
     `esc` shows everything again.
 
     Args:
-        results: the list beside it.
-        narrow: shows only what contains `words`.
+        results: the type of the list, which is beside this line.
+        narrow: called when the text changes; shows only options that contain all `words`.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -85,11 +85,11 @@ class FilterLine(Input):
 
     @property
     def words(self) -> list[str]:
-        """Words that must all occur in what is shown."""
+        """The words that every option shown must contain."""
         return self.value.casefold().split()
 
     def open(self) -> None:
-        """Open with focus at once, since the next keys are meant for it."""
+        """Show this line and focus it at once, since the next keys are meant for it."""
         self.display = True
         self.screen.set_focus(self)
 

@@ -1,4 +1,4 @@
-"""A part of the screen: it shows the state, and sends messages to the whole."""
+"""A part of the screen, which shows the state and sends messages to the whole screen."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +23,7 @@ class Pane(Widget):
         raise NotImplementedError
 
     def differs(self, *drawn: object) -> bool:
-        """Whether the last call had other arguments: then there is something to draw."""
+        """Whether the last call had other arguments, so that there is something to draw."""
         before, self._drawn = self._drawn, drawn
         return before != drawn
 
@@ -67,5 +67,5 @@ def reporting(sender: MessagePump) -> Iterator[None]:
 
 
 def in_sight(widget: Widget) -> bool:
-    """Whether it and all that contains it are displayed."""
+    """Whether the widget and everything that contains it are displayed."""
     return all(node.display for node in widget.ancestors_with_self)
