@@ -14,8 +14,8 @@ from assistant.language.word_lists import synonyms, words_of
 from data import located
 
 LONGEST = 40
-"""Maximum number of characters of a word that count; anything longer is not a word, and would fill
-memory."""
+"""Only this many characters of a word are used; anything longer is not a real word, and caching it
+would fill memory."""
 REMEMBERED = 200_000
 """Number of words whose stems are cached before the cache is emptied."""
 
@@ -105,8 +105,8 @@ def synonym_stems(*groups: str) -> dict[str, str]:
 
 
 class _Letters(dict[int, str]):
-    """A translation table that leaves words separated by spaces; it learns each character on first
-    use.
+    """A translation table that turns everything between words into spaces; entries are computed on
+    first use.
 
     Combining marks belong to words, since many scripts write vowels with them. Scripts without
     spaces between words are searched by character.

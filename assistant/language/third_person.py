@@ -86,7 +86,7 @@ def _verb(written: str) -> str:
 
 
 def first_person(text: str) -> str:
-    """A text about the user in the third person, as the user would say it.
+    """Rewrite a text that calls the user "the user" the way the user would say it.
 
     >>> first_person("The user's boss likes what the user does.")
     "my boss likes what I do."

@@ -29,7 +29,7 @@ from assistant.memory.records.validation import validated_text
 
 FOUND = 10
 FILTERED_FROM = 200
-"""How many memories recall should find when a filter drops some of them."""
+"""Number of memories to ask recall for if a filter will drop some of them."""
 HELP = "assistant memory --help"
 LIST_HELP = "assistant memory list --help"
 

@@ -41,7 +41,7 @@ class HomeStores:
             raise StoreError(
                 f"Memories in {self._home.root} were damaged and still have to be recovered."
                 " Nothing was changed.",
-                mend="assistant memory list recovers them; then try again.",
+                mend="Run `assistant memory list` to recover them, then try again.",
             )
 
     def check_key(self, key: MasterKey) -> None:
@@ -132,7 +132,7 @@ def _copy_memories(source: Path, old: MasterKey | None, target: Path, new: Maste
 
 
 def _add(table: MemoryTable, batch: Batch, encoders: tuple[str, ...]) -> int:
-    """Add rows grouped by which encoders' vectors they have. Returns as `_copy_memories`."""
+    """Add rows grouped by which encoders' vectors they have. Returns what `_copy_memories` does."""
     memories = batch.memories()
     vectors = {name: batch.vectors(name) for name in encoders}
     have = np.array([present for _, present in vectors.values()], np.bool_)
