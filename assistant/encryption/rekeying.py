@@ -183,8 +183,8 @@ class Rekeying:
             raise SettingsError(
                 f"The memories are stored in {self._settings.memory.store}, outside the data"
                 " folder, and can't be converted there.",
-                mend="assistant memory export FILE; unset `memory.store`, convert, import FILE,"
-                " and then set `memory.store` to an empty store.",
+                mend="Export the memories (assistant memory export FILE), unset `memory.store`,"
+                " convert, import FILE, and then set `memory.store` to an empty store.",
             )
 
 

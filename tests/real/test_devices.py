@@ -254,7 +254,7 @@ async def test_a_listed_device_that_cannot_be_opened_is_reported(
 async def test_an_unknown_device_is_reported_with_the_known_ones(portaudio: None) -> None:
     assert {device.name for device in list_devices()} >= {"default", "pulse"}
     assert find_output("PULSE").name == "pulse"
-    with pytest.raises(DeviceMissing, match=r'no loudspeaker "Studio"; there are: .*"pulse"'):
+    with pytest.raises(DeviceMissing, match=r'no loudspeaker "Studio"; available: .*"pulse"'):
         find_output("Studio")
     microphone = SoundDevices().microphone("Studio")
     with pytest.raises(DeviceMissing, match='no microphone "Studio"'):

@@ -54,7 +54,8 @@ def library() -> Any:
         import sounddevice
     except OSError as error:
         raise AudioError(
-            "The sound library PortAudio is not installed.", mend="apt-get install libportaudio2"
+            "The sound library PortAudio is not installed.",
+            mend="Install it: apt-get install libportaudio2",
         ) from error
     except Exception as error:
         # Its own PortAudioError: a class in the module whose import has just failed.
@@ -122,7 +123,7 @@ def choose_device(devices: list[Device], kind: DeviceKind, wanted: str | None) -
     if not matches:
         names = ", ".join(f'"{device.name}"' for device in usable)
         raise DeviceMissing(
-            f'There is no {kind} "{wanted}"; there are: {names}.', mend="assistant devices"
+            f'There is no {kind} "{wanted}"; available: {names}.', mend="assistant devices"
         )
     return matches[0]
 
