@@ -25,7 +25,7 @@ TAKEN = {
     "float": "a number",
     "finite_number": "a number",
     "bool": "true or false",
-    "string": "a text",
+    "string": "text",
     "dict": "a table",
     "model": "a table",
     "list": "a list",
@@ -143,7 +143,7 @@ class Context(Section):
     max_unsummarized_messages: Count = 20
     """Messages above which the older part is summarized, however few tokens they have."""
     target_context_tokens: Count = 6000
-    """Maximum number of tokens to which summarizing reduces the conversation."""
+    """Maximum number of tokens that the conversation has after it was summarized."""
     keep_last_messages: Count = 4
     """Number of newest messages that a summary never replaces."""
     keep_important_tokens: Annotated[int, Field(ge=0, le=4_000)] = 0
@@ -182,8 +182,8 @@ class Memory(Section):
     """Maximum number of tokens of a prompt that memories may take up."""
     least_score: Annotated[float, Field(ge=0)] = 0.5
     """Memories with a lower score stay out of the prompt: each takes time to read, and can mislead.
-    Of memories that answer a question, up to 3 in 100 score lower; of those found for small talk, a
-    third to three quarters. 0 includes all that fit."""
+    Up to 3 in 100 of the memories that answer a question score lower, as do a third to three
+    quarters of those found for small talk. 0 includes all that fit."""
     profile_tokens: Annotated[int, Field(ge=0)] = 120
     """Maximum number of tokens for what prompts say about you: your name and what you pinned."""
     prefill_ms: Positive = 300
@@ -194,7 +194,7 @@ class Memory(Section):
     further 1,000 take 1.5 MB and add a tenth of a millisecond to each recall."""
     warm_rows: Annotated[int, Field(ge=0, le=10_000)] = 500
     """How many further memories are also compared with every question, by 8-bit vectors. All others
-    are compared only if a 1-bit sketch suggests a match."""
+    are compared only if a rough comparison (one bit per dimension) suggests a match."""
     ageing_s: Positive = 300
     """How often, in seconds, the memories for `hot_rows` and `warm_rows` are selected anew."""
     duplicate_cosine: Fraction = 0.92

@@ -2,8 +2,8 @@
 
 A summary is due when the conversation has many messages, or many tokens, that no summary covers. It
 is written in the background lane from a copy of the words, and takes effect only through
-`Conversation.apply`. `run` may be cancelled at any time and called again later. From one try to the
-next the text sent only grows at its end, so the model does not re-read what it has already read.
+`Conversation.apply`. `run` may be cancelled at any time and called again later. Each try
+only adds text to the end of what the previous one sent, so the model does not re-read anything.
 """
 
 import asyncio

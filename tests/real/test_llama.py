@@ -182,7 +182,7 @@ async def test_an_answer_fails_if_the_worker_is_killed_in_the_middle_of_it(llm: 
             if len(received) == 3:
                 os.kill(first, signal.SIGKILL)
 
-    with pytest.raises(ModelFailed, match="ended in the middle of its answer"):
+    with pytest.raises(ModelFailed, match="stopped in the middle of its answer"):
         await read()
     assert len(received) >= 3
     text, _ = await collect(llm, Generation(STORY, max_tokens=5))

@@ -50,7 +50,7 @@ _IN_AN_OBJECT_STORE = (
             r"AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch|status: 40[13]|40[13] Forbidden"
             r"|40[13] Unauthorized|redentials"
         ),
-        "The memory store {uri} refuses these credentials.",
+        "The memory store {uri} rejects your credentials.",
         "Correct the store's credentials.",
     ),
     (

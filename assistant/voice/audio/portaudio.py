@@ -214,7 +214,7 @@ def explained(error: Exception, kind: DeviceKind, device: Device) -> AudioError:
         return DeviceMissing(f'The {kind} "{device.name}" is gone.', mend="assistant devices")
     if code == BAD_COMBINATION:
         return AudioError(
-            f'The {kind} "{device.name}" does not answer.',
+            f'The {kind} "{device.name}" is not responding.',
             mend="Check that the sound server is running, or choose another: assistant devices",
         )
     reason = str(error.args[0]).rstrip(".") if error.args else "no reason was given"
@@ -242,7 +242,7 @@ def reinitialise() -> None:
     try:
         sounddevice._initialize()
     except sounddevice.PortAudioError as error:
-        raise AudioError(f"The sound system does not answer: {error.args[0]}.") from error
+        raise AudioError(f"The sound system is not responding: {error.args[0]}.") from error
 
 
 class PortAudioThread:
