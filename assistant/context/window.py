@@ -255,8 +255,8 @@ class ContextWindow:
         return [exchange for exchange in conversation.exchanges if exchange.id not in hidden]
 
     def _important(self, groups: Sequence[Group]) -> list[Group]:
-        """Return the most important groups that fit. Of equally important groups, newer ones come
-        first."""
+        """Return the most important groups that fit; newer ones first if equally important. Called
+        only when the model has to re-read the history anyway."""
         room = self._important_room
         if not room:
             return []
