@@ -138,8 +138,8 @@ def lock_key(key: MasterKey, by: KeyProtection, ask: AskSecret, *, anew: bool = 
 
 
 def check_transcript(home: Home, key: MasterKey) -> None:
-    """Raise StoreLocked if the transcript is plain, or encrypted with another key. Other damage is
-    only logged here, and is reported when the transcript is opened for use."""
+    """Raise StoreLocked if the transcript is plain, or encrypted with another key. Damage is only
+    logged here. It is reported when the transcript is opened for use."""
     if not header_of(home.transcript):
         return
     try:

@@ -93,8 +93,8 @@ class ActivityMonitor:
         self._changed.set()
 
     def _left(self, seconds: float, after: float = NEVER) -> float | None:
-        """Return the seconds until it has been quiet long enough, or None while an answer or
-        another activity is in progress."""
+        """Return the seconds until it has been quiet long enough, or None if the phase must change
+        first."""
         if self._phase not in QUIET:
             return None
         since = self._since + (LONGEST_S if self._voice else 0.0)
