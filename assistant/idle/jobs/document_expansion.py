@@ -23,7 +23,7 @@ from assistant.memory.curation import DerivedOutput, document_expansion, fingerp
 from models.interfaces import LanguageModel
 
 USER, ASSISTANT = "User", "Assistant"
-"""Speakers, at the start of each line."""
+"""Names of the speakers, at the start of each line."""
 
 
 @dataclass(frozen=True, slots=True)
