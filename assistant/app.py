@@ -182,7 +182,7 @@ async def open_assistant(
         recorder = Recorder(bus)
         stack.push_async_callback(recorder.stop)
         recordings = FileMicrophone(plan.recordings) if plan.recordings else None
-        loops: list[VoiceLoop] = []  # the loop, once there is one
+        loops: list[VoiceLoop] = []  # contains the voice loop once it exists
         sound = await open_audio(settings, plan, bus, recordings, partial(_on_sound, loops))
         hears = sound.microphone is not None
         detectors = asyncio.create_task(asyncio.to_thread(load_detectors))

@@ -115,8 +115,8 @@ class PartialTranscript(Event):
 
 @dataclass(frozen=True, slots=True)
 class SpeechIgnored(Event):
-    """Sound that did not become a turn. `reason` says why: noise, backchannel, echo, asleep, muted,
-    ..."""
+    """Sound that did not become a turn. `reason` says why, e.g. noise, backchannel, echo, asleep or
+    muted."""
 
     reason: str
     text: str = ""
@@ -142,10 +142,10 @@ class TurnHeard(Event):
 class MemoryUsed:
     """A memory that was recalled for a turn, or that every prompt contains.
 
-    `said` is a time in UTC. `superseded_by` is the id of the memory that replaces this one as
-    outdated. `parts` are the named terms whose sum is the score. `words` are the words that the
-    memory shares with the turn. If `near` is False, the memory is too dissimilar to the turn to be
-    worth its tokens.
+    `said` is a time in UTC. `superseded_by` is the id of the newer memory that replaces this one.
+    `parts` are the named terms whose sum is the score. `words` are the words that the memory shares
+    with the turn. If `near` is False, the memory is too dissimilar to the turn to be worth its
+    tokens.
     """
 
     id: str
@@ -296,8 +296,8 @@ class ForgettingUndone(Event):
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """The check of one store after a purge: the number of files, versions and bytes that were
-    searched for the forgotten data, and the places where it was `found`. Contains no user text."""
+    """The result of searching one store for remains of forgotten data: the number of files,
+    versions and bytes searched, and the places where data was `found`. Contains no user text."""
 
     name: str
     files: int = 0
@@ -308,9 +308,12 @@ class Searched:
 
 @dataclass(frozen=True, slots=True)
 class ForgettingDone(Event):
-    """The forgotten data has been purged. `files` and `bytes` count what was searched for remains
-    of it; `clean` says that none were found. `searched` has the same numbers for each store.
-    `unprovable` contains sentences about places that could not be searched."""
+    """The forgotten data has been purged, and the stores have been searched for remains of it.
+
+    `files` and `bytes` count what was searched. `clean` is True if no remains were found.
+    `searched` has the results for each store. `unprovable` contains sentences about places that
+    could not be searched.
+    """
 
     id: str
     files: int = 0
@@ -330,8 +333,8 @@ class RecordChanged(Event):
 
 @dataclass(frozen=True, slots=True)
 class RecordingChanged(Event):
-    """The recording of the conversation's events to `path` has started. If `path` is None,
-    recording has stopped."""
+    """A recording of the conversation's events to `path` has started. If `path` is None, recording
+    has stopped."""
 
     path: str | None
 

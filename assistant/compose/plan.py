@@ -1,5 +1,5 @@
-"""Describes a session's audio input and output. This module imports no other, because a screen
-loads it before it draws its first frame."""
+"""Describes a session's audio input and output. This module imports no other module of the project,
+because a screen needs it before drawing its first frame."""
 
 from dataclasses import dataclass
 from pathlib import Path

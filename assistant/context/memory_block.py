@@ -35,8 +35,8 @@ LONGEST_NAME = 40
 """Maximum number of characters of a speaker's name."""
 
 ALIKE = 0.6
-"""Minimum share of the shorter memory's words that two memories have in common if they may
-contradict each other."""
+"""Minimum fraction of words that two memories share if they may contradict each other. It refers to
+the words of the shorter memory."""
 FEWEST_WORDS = 2
 """Minimum number of words that a memory must have to be compared with others."""
 DATED = frozenset({"exchange", "event", "summary"})
@@ -188,8 +188,8 @@ def _newest_first(memories: Sequence[MemoryUsed]) -> tuple[list[MemoryUsed], Col
     contradict each other.
 
     `memories` is sorted best first. Current memories of one speaker about the same thing may
-    contradict each other. They keep the places that they have in `memories` as a group, but within
-    these places the newest comes first. Superseded memories are sorted from newest to oldest.
+    contradict each other. Such memories swap places among themselves, so that newer ones come
+    first. Superseded memories are sorted from newest to oldest.
 
     Returns:
         The sorted memories, and the ids of all memories that may contradict another.
@@ -333,8 +333,8 @@ def _clipped(
 
 
 def _from_the_point(words: str, asked: frozenset[str]) -> str:
-    """Return the text from the sentence that shares the most words with the question; from the
-    first such sentence if there are several."""
+    """Return the end of the text, starting with the sentence that shares the most words with the
+    question. If several sentences share equally many, start with the first of them."""
     every = sentences(words)
     shared = [len(asked & _word_beginnings(each.text)) for each in every]
     first = shared.index(max(shared))

@@ -20,7 +20,8 @@ class Group:
     """Consecutive exchanges that are rendered as one pair of messages, and so leave the window
     together.
 
-    Only the last exchange has an answer of which words were heard.
+    Only the last exchange has an answer; the other answers were interrupted before their first
+    word.
     """
 
     exchanges: tuple[Exchange, ...]

@@ -140,7 +140,7 @@ class ShortTermMemory:
         Does not raise if the disk fails: an exchange that can't be stored is queued, and storing is
         retried in the next turn.
         """
-        self._highest = max(self._highest, turn.turn)  # forgetting must not free a turn's number
+        self._highest = max(self._highest, turn.turn)  # no number is used twice
         self.conversation.append_user(turn.turn, turn.user, started)
         exchange = self.conversation.complete(turn.turn, turn.assistant, turn.interrupted)
         if self._unrecorded is not None:

@@ -22,7 +22,7 @@ from assistant.settings import Settings
 from models.interfaces import Generation, Lane, LanguageModel, Message
 
 LONGEST_SUMMARY = 200
-"""Maximum number of tokens of a summary; eighty words in most languages."""
+"""Maximum number of tokens of a summary. This is eighty words in most languages."""
 SHORTEST_SUMMARY = 48
 TIMEOUT_S = 180.0
 """Seconds after which a summary is abandoned, so that a hanging model can't block later
@@ -157,8 +157,8 @@ class Summarizer:
 
 
 def _cleaned(text: str) -> str:
-    """Return the text of the summary on one line, without thinking, label, repeated sentences
-    (small models fall into loops) and an incomplete last sentence."""
+    """Clean up the model's summary. Join its lines, and remove thinking, a label, repeated
+    sentences (small models fall into loops) and an incomplete last sentence."""
     plain = _LABEL.sub("", " ".join(_THINKING.sub(" ", text).split()))
     first: dict[str, Sentence] = {}
     for each in sentences(plain):

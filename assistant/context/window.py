@@ -43,8 +43,8 @@ UNKNOWN_YET = "…"
 SHORTENED = "That was too long to read in full; I used its beginning and its end."
 
 Importance = Callable[[Sequence[Exchange]], Mapping[str, float]]
-"""Returns the importance of each exchange, in [0, 1], by its id. Unknown exchanges are missing. It
-must be fast, because it runs on the event loop (once in dozens of turns)."""
+"""Returns the importance of each exchange, in [0, 1], by its id. The result omits unknown
+exchanges. It must be fast, because it runs on the event loop (once in dozens of turns)."""
 
 
 def no_importance(_: Sequence[Exchange]) -> Mapping[str, float]:
@@ -132,8 +132,8 @@ class ContextWindow:
         self._left: set[str] = set()
         """Ids of the exchanges that have left the window. They don't return to it."""
         self._kept = ("", frozenset[str]())
-        """The id of a summary, and of the important exchanges that stay visible though it covers
-        them."""
+        """A summary's id, and the ids of important exchanges that it covers but that stay
+        visible."""
         self._costs: dict[tuple[str, ...], int] = {}
         self._cuts: dict[str, tuple[int, int] | None] = {}
         self._heads: dict[tuple[str, str], int] = {}
@@ -336,7 +336,7 @@ class ContextWindow:
         return cost
 
     def _memory_budget(self, reads_per_s: float | None) -> MemoryBudget:
-        """Return a budget of at most a quarter of the window, so that most of it is left for
+        """Return a budget of at most a quarter of the window; the rest is left for the
         conversation."""
         most = min(self._memory.max_tokens, self._room // 4)
         if reads_per_s is None:

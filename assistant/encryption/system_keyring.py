@@ -1,6 +1,6 @@
 """Stores secrets in the operating system's keyring: macOS Keychain, Secret Service, KWallet or
-Windows Credential Locker. For each home that uses the keyring, it has an entry under the id of the
-home's key."""
+Windows Credential Locker. Each home that uses the keyring has an entry, under the id of the home's
+key."""
 
 import logging
 from typing import TYPE_CHECKING
@@ -86,8 +86,8 @@ def write(key_id: str, secret: str) -> None:
 
 
 def remove(key_id: str) -> None:
-    """Delete the entry for a key, if it exists. A failure is only logged, because nothing uses the
-    secret any more."""
+    """Delete the entry for a key, if it exists. A failure is only logged, because the remaining
+    secret is useless without the key file."""
     keyring = find_keyring()
     if keyring is None:
         return

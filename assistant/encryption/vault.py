@@ -72,8 +72,8 @@ def open_vault(
             is created, the caller must show `recovery` to the user.
 
     Raises:
-        StoreLocked: the data is encrypted and the key is missing or wrong, or the settings ask for
-            encryption and the data is plain. Nothing was changed.
+        StoreLocked: the key of encrypted data is missing or wrong, or the data is plain although
+            the settings ask for encryption. Nothing was changed.
         StoreInUse: the home is being converted.
         StoreError: an interrupted conversion can't be completed.
     """
@@ -90,7 +90,7 @@ def open_vault(
     if create and not home.key_file.exists() and not has_data(home) and _wanted(mode):
         return _create(home, mode, ask)
     lock = HomeLock(home, alone=False)
-    if conversion.is_unfinished(home):  # another process has just started one, and was killed
+    if conversion.is_unfinished(home):  # another process was killed meanwhile
         lock.release()
         return open_vault(home, settings, ask, create=create)
     with ExitStack() as on_failure:

@@ -63,7 +63,7 @@ class ActivityMonitor:
                 self._voice = True
                 self._unconfirmed = NEVER
                 self._restart()
-            case TurnHeard() | SpeechIgnored():  # the two ends of an utterance
+            case TurnHeard() | SpeechIgnored():  # either event ends an utterance
                 self._voice = False
                 self._restart()
 

@@ -12,7 +12,7 @@ FILLED = 1_000
 """Number of subjects of a kind to queue in advance, beyond those already queued."""
 IN_A_ROW = 5
 """Number of consecutive failed batches after which a kind is paused. So many failures are probably
-the model's fault, so no subject should be marked as failed for good because of them."""
+caused by the model, so no subject should be marked as failed for good."""
 BACKOFF_S = 60.0
 LONGEST_REST_S = 3_600.0
 
@@ -105,7 +105,7 @@ class Backlog:
         ]
         if not await self._take(jobs) and self._made:
             self._made = False
-            self.changed()  # what was done may be input for other kinds
+            self.changed()  # finished work may be input for other kinds
             await self._take(jobs)
         await self._count()
         return (self._jobs[self.taken.kind], self.taken) if self.taken is not None else None
@@ -132,8 +132,8 @@ class Backlog:
         return given_up
 
     def rest(self, kind: str) -> None:
-        """Pause a kind because its store fails. This counts as no failure of a subject. Does not
-        raise."""
+        """Pause a kind because its store fails. This is not counted as a failure of any subject.
+        Does not raise."""
         self._one_more(kind, least=IN_A_ROW)
 
     async def release(self) -> None:

@@ -106,10 +106,10 @@ class Scheduler:
         """A batch that did not stop after its cancellation. No other batch starts until it has
         ended."""
         self._not_before = self._queue_retry_at = float("-inf")
-        """On the clock: when to look again for work, and when to try the queue again."""
+        """Times on the clock: when to look for work again, and when to try the queue again."""
         self._backoff_s = self._queue_backoff_s = 0.0
         self.trouble: StoreError | None = None
-        """The store error because of which work is suspended; None if there is none."""
+        """The store error that has suspended work; None if there is none."""
         self._troubled: str | None = None
         """The kind of job whose store failed; None if the queue failed."""
         self._pause_count = 0
@@ -226,7 +226,7 @@ class Scheduler:
 
     async def _one_batch(self, kind: str | None, *, forced: bool) -> tuple[BatchOutcome, int]:
         """Run one batch. Return its outcome and the number of completed subjects."""
-        async with self._one_by_one:  # whoever waited here must not count the previous batch
+        async with self._one_by_one:  # count no other call's batch
             before = self.backlog.finished
             outcome = await self._supervised(kind, forced=forced)
             return outcome, self.backlog.finished - before
@@ -250,7 +250,7 @@ class Scheduler:
                 self._abandon(task)
         if not task.done():
             return BatchOutcome.INTERRUPTED
-        # If nobody cancelled the task, it waited for something that was: the job's own mistake.
+        # If nobody requested a stop, the job awaited something cancelled, which is its own error.
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
         if error is None:
             return task.result()
@@ -311,8 +311,8 @@ class Scheduler:
         return BatchOutcome.DONE
 
     async def _failed(self, error: BaseException) -> BatchOutcome:
-        """Record a failed batch. If its failure can't be stored in the queue now, it is stored
-        before the next batch."""
+        """Record a failed batch. If the queue can't store the failure now, it is stored before the
+        next batch."""
         name, batch = type(error).__name__, self.backlog.taken if self._inside else None
         if isinstance(error, StoreError):
             return self._broken(error, batch.kind if batch is not None else None)

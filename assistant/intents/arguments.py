@@ -12,8 +12,8 @@ from assistant.intents.command_text import CommandText, Word
 
 
 def _named(said: CommandText, words: tuple[Word, ...]) -> bool:
-    """Return whether the words name something, after words that clearly refer to memories. Only a
-    pronoun or a second sentence is rejected."""
+    """Return whether the words can be a name if they follow words that clearly refer to memories.
+    Pronouns, unclear phrases and a second sentence are rejected."""
     lists, first = said.language.subjects, words[0].plain
     if first in lists["unnamed_first"] or (len(words) == 1 and first in lists["pronouns"]):
         return False
@@ -22,8 +22,8 @@ def _named(said: CommandText, words: tuple[Word, ...]) -> bool:
 
 
 def _subject(said: CommandText, words: tuple[Word, ...]) -> bool:
-    """Return whether the words name something, after words such as "forget about" that can refer to
-    anything. A sentence is rejected."""
+    """Return whether the words can be a name if they follow words such as "forget about", which can
+    refer to anything. Any kind of sentence is rejected."""
     doing = words[0].plain.endswith("ing") and said.text[words[0].start].islower()
     sentence = any(word.plain in said.language.subjects["not_named"] for word in words)
     return not doing and not sentence and _one_name(said, words)

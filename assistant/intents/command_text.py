@@ -18,7 +18,7 @@ from assistant.intents.grammar import CommandLanguage, bare, line
 
 
 def normalised(text: str) -> str:
-    """Return the text in lower case, without punctuation and repeated spaces. Commands are matched
+    """Return the text in lower case, without punctuation or repeated spaces. Commands are matched
     in this form."""
     return " ".join(re.sub(r"[^\w\s']", " ", text.lower().replace("’", "'")).split())
 
@@ -157,7 +157,8 @@ class CommandText:
         return "".join(parts)
 
     def readings(self, words: tuple[Word, ...]) -> Iterator[CommandReading]:
-        """Yield the result of every step of removing the words around a command, shortest first."""
+        """Yield the remaining words after every step of removing words around a command, shortest
+        first."""
         fronts = list(self._fronts(CommandReading(words, polite=False)))
         for front in reversed(fronts):
             yield from reversed(list(self._tails(front)))

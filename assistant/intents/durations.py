@@ -53,7 +53,7 @@ class Durations:
 
     def minutes(self, said: str) -> int | None:
         """Return the duration in whole minutes, rounded up. Return None if `said` is not a
-        duration.
+        duration, or is longer than `LONGEST`.
 
         "A few" and "several" count as five. "Five or ten" counts as ten.
         """

@@ -122,8 +122,8 @@ class CommandLanguage:
     """Other words that mean "undo" right after the assistant has offered to undo."""
     comment_before: re.Pattern[str]
     comment_after: re.Pattern[str]
-    """Beginnings of sentences that explain why something should be forgotten. Such a sentence comes
-    before or after the command."""
+    """Beginnings of sentences that explain why something should be forgotten. They come after the
+    command; those of `comment_before` come before it."""
     subjects: Mapping[str, frozenset[str]]
     """Lists of words that decide whether words can name something, by the name of the list."""
     durations: Durations

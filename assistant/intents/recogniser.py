@@ -68,9 +68,9 @@ def _recognised(said: CommandText, words: tuple[Word, ...]) -> Command | None:
 
 
 def _of_two_sentences(said: CommandText) -> Command | None:
-    """Return the command of an utterance with two sentences. Either both are commands, of which the
-    last counts ("Unsay that. I mean, forget it"), or one is the reason for the other: "That was
-    meant for my sister, forget that"."""
+    """Return the command of an utterance with two sentences. If both are commands, the last one
+    counts ("Unsay that. I mean, forget it"). Otherwise, one must be the reason for the other: "That
+    was meant for my sister, forget that"."""
     if len(said.words) > TWICE_WORDS:
         return None
     for at in range(len(said.words) - 1, 0, -1):

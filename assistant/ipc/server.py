@@ -1,14 +1,14 @@
 """The server through which other processes of the same user reach a running assistant.
 
-Only the assistant has its memories open, so other processes must ask it. A request is one JSON
-object on a line, the answer one or more. The connection is a Unix socket in a folder that only its
-owner can enter. On Windows, which has no such sockets, it is a loopback port, with a secret in a
-file that only its owner can read.
+Only the assistant has its memories open, so other processes must send requests to it. A request is
+a line with one JSON object. The answer has one or more such lines. The connection is a Unix socket
+in a folder that only its owner can enter. Windows lacks such sockets: there, it is a loopback port,
+with a secret in a file that only its owner can read.
 
-`door/address` in the home holds the address, and identifies the folder that it is in. So if the
-home is copied while an assistant runs, the address in the copy is invalid and doesn't lead to the
-original. A socket's path is limited to about 100 bytes; if the home's path is longer, the socket is
-in a temporary folder of its own.
+The file `door/address` in the home contains the address, and the identity of the folder `door`. So
+if the home is copied while an assistant runs, the address in the copy is recognised as invalid. A
+socket's path is limited to about 100 bytes. If the home's path is longer, the socket is put in a
+temporary folder of its own.
 """
 
 import asyncio

@@ -17,8 +17,9 @@ ALL = "all"
 
 class CompactionJob:
     """Merges new memories into the large word index, and compacts the store after many small
-    writes. The job has no output. Its only subject is "missing" whenever maintenance is needed. It
-    runs first because other jobs are slower before it, and create more work for it."""
+    writes. The job has no output: `missing` returns its only subject whenever maintenance is
+    needed. It runs first, because other jobs are faster afterwards. They also create new work for
+    it."""
 
     kind = "tidy"
     priority = 10

@@ -179,7 +179,7 @@ class ConsolidationJob(ModelJob[str, Decisions]):
         "both". Add that decision to `made`."""
         for older in near:
             if not await asyncio.to_thread(self._derived.readable, older.sources):
-                continue  # a merge based on these could not be undone
+                continue  # a merge with this memory could not be undone
             verdict = by_rules(older, newer, self._lexicon)
             if verdict == "both" and (may := allowed(older, newer, self._lexicon)) is not None:
                 self.asked += 1

@@ -17,8 +17,8 @@ OUTDATED = "outdated"
 
 class EmbeddingJob:
     """Encodes memories that lack a vector, newest first. Afterwards, deletes the vectors of
-    encoders that are no longer used. A subject is the number of a part: the next memories that lack
-    a vector when the part is processed. Memory ids can't be subjects, because the id of an imported
+    encoders that are no longer used. A subject is a number that stands for the next `IN_A_PART`
+    memories without a vector. Memory ids are not used as subjects, because the id of an imported
     memory may contain user text."""
 
     kind = "embed"

@@ -1,6 +1,6 @@
 """Measures the speed of language models on this machine while the assistant is idle.
 
-By the result, the profile `default` chooses its model. The speed during turns would be misleading:
+The profile `default` chooses its model by the result. The speed during turns would be misleading:
 the recogniser, the voice and other programs then compete for the processor.
 """
 
