@@ -58,8 +58,8 @@ async def build_memory_commands(
     dialogue: Dialogue,
     window: ShortTermMemory,
 ) -> MemoryCommands:
-    """Create the spoken memory commands of a running assistant. Also hide again everything that an
-    earlier session began to forget."""
+    """Create the spoken memory commands of a running assistant. Also resume the deletions that an
+    earlier session began, so that the affected data is hidden again."""
     forgetting = memory.attend(dialogue, dialogue.quiet)
     await load_forgetting(forgetting, bus)
     commands = MemoryCommands(

@@ -23,8 +23,8 @@ def profile_encoder(settings: Settings) -> QueryEncoder:
 def open_home_memory(
     home: Home, settings: Settings, key: MasterKey | None, emit: Callable[[Event], None]
 ) -> MemoryService:
-    """Open a home's memory with the configured encoder. Takes the arguments of `open_memory`.
-    Blocking."""
+    """Open a home's memory with the configured encoder. Blocking. `open_memory` explains the
+    arguments and the errors."""
     return open_memory(home, settings, key, lambda: profile_encoder(settings), emit)
 
 

@@ -27,8 +27,8 @@ class CommandKind(StrEnum):
     UNDO = "undo"
     """Restore what was just forgotten."""
     KNOW = "know"
-    """Say what is remembered about something. The same words may be a question to the model, e.g.
-    about Rome. So if nothing is remembered, the model answers the turn."""
+    """Say what is remembered about something. "What do you know about Rome?" may also be a general
+    question. So if nothing is remembered, the model answers the turn."""
     OFF_RECORD = "off_record"
     ON_RECORD = "on_record"
 

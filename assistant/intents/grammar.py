@@ -105,7 +105,8 @@ class CommandLanguage:
     tail: re.Pattern[str]
     asking_tail: re.Pattern[str]
     requests: Mapping[str, re.Pattern[str]]
-    """Verb form (`plain`, `doing` or `did`) → the beginnings of requests that this form follows."""
+    """Verb form (`plain`, `doing` or `did`) → the pattern of the requests after which a verb has
+    this form, e.g. "would you mind" for `doing`."""
     forms: Mapping[str, str]
     """Other verb forms → the plain verb."""
     idioms: tuple[Pattern, ...]
