@@ -1,4 +1,5 @@
-"""The assistant itself, headless. User interfaces are in `ui`, neural models in `models`."""
+"""The assistant without a user interface. User interfaces are in `ui`, neural models in
+`models`."""
 
 from assistant.telemetry import switch_off
 

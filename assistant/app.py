@@ -1,7 +1,8 @@
-"""The composition root: settings in, running assistant out.
+"""Builds a running assistant from the settings.
 
-The only place that builds concrete parts. User interfaces open an assistant with `open_assistant`,
-watch its event bus, and call its methods to do what the user wants.
+This is the only module that chooses and connects concrete classes. A user interface opens an
+assistant with `open_assistant`, subscribes to its event bus, and calls its methods on behalf of the
+user.
 """
 
 import asyncio
@@ -42,7 +43,7 @@ PAUSE_BETWEEN_FILES_S = 0.3
 
 
 class Assistant:
-    """A running assistant: everything a user interface may ask of it."""
+    """A running assistant, with every operation that a user interface needs."""
 
     def __init__(
         self,
@@ -65,27 +66,28 @@ class Assistant:
 
     @property
     def hears(self) -> bool:
-        """Whether there is a microphone, or recordings in its place."""
+        """Whether the assistant has a microphone, or recordings to play instead."""
         return self._loop.hears
 
     async def say(self, text: str) -> None:
-        """Start a turn with typed words."""
+        """Start a turn with text that the user typed."""
         self._turn_over.clear()
         self._bus.emit(UserSensed())
         await self._loop.say(text)
 
     async def answered(self) -> None:
-        """Wait until the last turn is answered and the model's cache holds it."""
+        """Wait until the last turn has been answered and the model's KV cache contains it."""
         await self._turn_over.wait()
         await self._dialogue.quiet()
         await self.read_up()
 
     async def read_up(self) -> None:
-        """Wait until the model's cache holds the conversation so far."""
+        """Wait until the model's KV cache contains the conversation so far."""
         await self._dialogue.cache.warmed()
 
     async def recordings_ended(self) -> None:
-        """Play all recordings, each after the previous one was answered; return after the last."""
+        """Play all recordings in place of a microphone, each after the previous one has been
+        answered. Return after the last answer. Without recordings, return at once."""
         microphone = self._recordings
         if microphone is None:
             return
@@ -106,11 +108,11 @@ class Assistant:
             microphone.next()
 
     async def command(self, name: str) -> None:
-        """Run one of: mute, unmute, talk, stop, sleep, wake, off-record, on-record, record.
+        """Run a command: mute, unmute, talk, stop, sleep, wake, off-record, on-record or record.
 
-        While the microphone is muted, nothing that is said becomes a turn or is stored. `talk`
-        (push-to-talk) opens the microphone; if it is open already, `talk` closes it and answers
-        what was said. `record` starts a recording, or stops the one in progress.
+        While the microphone is muted, speech starts no turn and is not stored. `talk`
+        (push-to-talk) opens the microphone. If the microphone is already open, `talk` closes it and
+        answers what the user said. `record` starts a recording, or stops the recording in progress.
 
         Raises:
             StoreError: the recording can't be written.
@@ -163,13 +165,14 @@ class Assistant:
 async def open_assistant(
     home: Home, settings: Settings, plan: SessionPlan, bus: EventBus, vault: Vault
 ) -> AsyncIterator[Assistant]:
-    """A listening assistant; leaving the block closes it and ends all its processes.
+    """Open an assistant and start listening. Leaving the block closes the assistant and ends its
+    processes.
 
     Args:
-        vault: the home's vault; closed with the assistant.
+        vault: the home's vault; it is closed together with the assistant.
 
     Raises:
-        AssistantError: something it needs is missing or broken.
+        AssistantError: a model, a device or the home's data is missing or can't be used.
     """
     bus.emit(PhaseChanged(Phase.STARTING))
     home.create()
@@ -179,7 +182,7 @@ async def open_assistant(
         recorder = Recorder(bus)
         stack.push_async_callback(recorder.stop)
         recordings = FileMicrophone(plan.recordings) if plan.recordings else None
-        loops: list[VoiceLoop] = []  # the loop, once there is one
+        loops: list[VoiceLoop] = []  # contains the voice loop once it exists
         sound = await open_audio(settings, plan, bus, recordings, partial(_on_sound, loops))
         hears = sound.microphone is not None
         detectors = asyncio.create_task(asyncio.to_thread(load_detectors))

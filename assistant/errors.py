@@ -1,11 +1,11 @@
-"""Every failure that a user may see.
+"""All errors that a user may see.
 
     AssistantError
     ├── SettingsError          a setting is unknown or out of range
     ├── ModelError
     │   ├── ModelMissing       not in the cache
     │   ├── ModelCorrupt       size or SHA-256 differs from the catalogue
-    │   ├── ModelUnavailable   no source could serve it
+    │   ├── ModelUnavailable   no source could provide it
     │   ├── ModelTooLarge      needs more memory than the machine has
     │   └── ModelFailed        crashed, refused, timed out, or its endpoint is down
     ├── AudioError
@@ -18,13 +18,13 @@
         ├── StoreDamaged       its files have been altered or truncated
         └── StoreLocked        encrypted, and the key is missing or wrong
 
-`str(error)` is one clear sentence for the user. `mend`, if set, is the command or the step that
-fixes the problem. The command line prints both once and exits with `exit_code`.
+`str(error)` is one clear sentence for the user. `mend`, if set, is a command or step that fixes the
+problem. The command line prints both once and exits with `exit_code`.
 """
 
 
 class AssistantError(Exception):
-    """Base of the tree. `exit_code` is the process's exit status when the error ends it."""
+    """Base class of all errors. `exit_code` is the process's exit status when the error ends it."""
 
     exit_code = 1
 

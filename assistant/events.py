@@ -1,7 +1,8 @@
-"""The events. They report everything that happens, and are all that a user interface ever sees.
+"""The events that report what happens in the assistant. A user interface learns of everything
+through events.
 
-Events are frozen and carry plain values, so that they can be folded, recorded and replayed.
-Times are milliseconds counted from the end of the user's speech unless a name says otherwise.
+Events are immutable and contain plain values, so that they can be reduced to a state, recorded and
+replayed. Times are milliseconds since the end of the user's speech unless a name says otherwise.
 """
 
 import logging
@@ -25,7 +26,7 @@ class Phase(StrEnum):
     MUTED = "muted"
     PAUSED = "paused"
     STOPPED = "stopped"
-    """The assistant's process has ended; it can be started again."""
+    """The assistant's process has ended. It can be started again."""
 
 
 class Severity(StrEnum):
@@ -36,7 +37,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Base of all events."""
+    """Base class of all events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class PhaseChanged(Event):
 
 @dataclass(frozen=True, slots=True)
 class Notice(Event):
-    """One sentence for the user: a device came back, a model was restarted, a limit was reached."""
+    """One sentence for the user, e.g. that a device is back or a model was restarted."""
 
     text: str
     severity: Severity = Severity.INFO
@@ -55,7 +56,8 @@ class Notice(Event):
 
 @dataclass(frozen=True, slots=True)
 class Loading(Event):
-    """A model is being loaded, or has been (`done`). `role` as in `ModelsReady`."""
+    """A model is being loaded or, if `done`, has been loaded. `role` has the values of
+    `ModelsReady`."""
 
     role: str
     name: str
@@ -64,14 +66,15 @@ class Loading(Event):
 
 @dataclass(frozen=True, slots=True)
 class ModelsReady(Event):
-    """All models are loaded. `names` by role: stt, llm, tts, encoder."""
+    """All models are loaded. `names` maps each role (stt, llm, tts, encoder) to the model's
+    name."""
 
     names: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class SoundReady(Event):
-    """The names of the microphone and the loudspeaker in use; None if there is none."""
+    """The names of the microphone and the loudspeaker in use; None for a missing device."""
 
     microphone: str | None
     loudspeaker: str | None
@@ -86,17 +89,19 @@ class TurnStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class UserSensed(Event):
-    """Somebody is speaking (to whomever) or typing. Not recorded.
+    """Somebody is speaking, perhaps to another person, or typing. This event is not recorded.
 
-    Work that nobody is waiting for stops on this event. `sure` is False until the voice has lasted
-    long enough to be certain."""
+    Background work stops on this event. `sure` is False until the voice has lasted long enough to
+    be certain.
+    """
 
     sure: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class IdleWork(Event):
-    """The kind of idle job now running (None when it has stopped), and how many are waiting."""
+    """An idle job has started or stopped. `kind` is the running job's kind, or None if it has
+    stopped. `waiting` is the number of subjects that wait for processing."""
 
     kind: str | None
     waiting: int
@@ -110,7 +115,8 @@ class PartialTranscript(Event):
 
 @dataclass(frozen=True, slots=True)
 class SpeechIgnored(Event):
-    """Sound that did not become a turn, and why: noise, backchannel, echo, asleep, muted, ..."""
+    """Sound that did not become a turn. `reason` says why, e.g. noise, backchannel, echo, asleep or
+    muted."""
 
     reason: str
     text: str = ""
@@ -118,14 +124,15 @@ class SpeechIgnored(Event):
 
 @dataclass(frozen=True, slots=True)
 class Remarked(Event):
-    """A remark of the assistant's own, such as "Good night."; not a turn, and no model wrote it."""
+    """A fixed remark of the assistant, such as "Good night.". It is not a turn, and no model wrote
+    it."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class TurnHeard(Event):
-    """The turn has ended, and these are its words."""
+    """The user has finished speaking or typing. `text` contains the words of the turn."""
 
     turn: int
     text: str
@@ -133,11 +140,12 @@ class TurnHeard(Event):
 
 @dataclass(frozen=True, slots=True)
 class MemoryUsed:
-    """A memory that was recalled for a turn, and why; or one that is always in the prompt.
+    """A memory that was recalled for a turn, or that every prompt contains.
 
-    `said` is the time in UTC. `superseded_by` is the id of the memory that now holds instead.
-    `parts` are the named terms that add up to the score. `words` are the words that the memory
-    shares with the turn. If not `near`, it is too unlike the turn to be worth its tokens.
+    `said` is a time in UTC. `superseded_by` is the id of the newer memory that replaces this one.
+    `parts` are the named terms whose sum is the score. `words` are the words that the memory shares
+    with the turn. If `near` is False, the memory is too dissimilar to the turn to be worth its
+    tokens.
     """
 
     id: str
@@ -154,33 +162,36 @@ class MemoryUsed:
 
 @dataclass(frozen=True, slots=True)
 class MemoriesRead(Event):
-    """Long-term memory is ready to be searched. `count` excludes memories being forgotten."""
+    """Long-term memory can now be searched. `count` excludes memories that are being forgotten."""
 
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class MemoriesCounted(Event):
-    """The number of memories has changed. `count` excludes memories being forgotten."""
+    """The number of memories has changed. `count` excludes memories that are being forgotten."""
 
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileChanged(Event):
-    """The notes about the user in every prompt have changed; there are now `count` of them."""
+    """The notes about the user that every prompt contains have changed. `count` is their new
+    number."""
 
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class Recalled(Event):
-    """The memories recalled for a turn, best first. `TurnEnded` has those that fit in the prompt.
+    """The memories recalled for a turn, best first. `TurnEnded` has those that fitted into the
+    prompt.
 
-    `missed`: the question's embedding missed the deadline. The search used the question's words
-    and, if there was one, the embedding of what had been heard shortly before; it found nothing if
-    even that took too long. `stand_in`: only the fast encoder was in time, not the stronger one.
-    `brief`: there was only time to rank by words and meaning."""
+    `missed`: the embedding of the question was not ready by the deadline. The search then used the
+    question's words and the embedding of the words heard shortly before, if there was one. If even
+    that took too long, nothing was found. `stand_in`: only the fast encoder was ready in time, not
+    the stronger one. `brief`: memories were ranked only by words and meaning, for lack of time.
+    """
 
     turn: int
     memories: tuple[MemoryUsed, ...]
@@ -201,8 +212,8 @@ class PromptSection:
 
 @dataclass(frozen=True, slots=True)
 class PromptBuilt(Event):
-    """The prompt of a turn. `left_out` lists memories that were recalled but not included: each id
-    with the reason in words."""
+    """The prompt of a turn was built. `left_out` lists the recalled memories that the prompt does
+    not contain, each as its id and the reason in words."""
 
     turn: int
     sections: tuple[PromptSection, ...]
@@ -212,7 +223,8 @@ class PromptBuilt(Event):
 
 @dataclass(frozen=True, slots=True)
 class AnswerText(Event):
-    """A piece of the answer as it is written; may be ahead of the spoken answer."""
+    """A piece of the answer, as the model writes it. The written answer may be ahead of the spoken
+    one."""
 
     turn: int
     text: str
@@ -220,7 +232,7 @@ class AnswerText(Event):
 
 @dataclass(frozen=True, slots=True)
 class AnswerHeard(Event):
-    """The words of the answer that have reached the loudspeaker so far, all of them."""
+    """All words of the answer that have reached the loudspeaker so far."""
 
     turn: int
     text: str
@@ -228,11 +240,12 @@ class AnswerHeard(Event):
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Milliseconds from the end of the user's speech; None if the turn had no such step.
+    """Milliseconds from the end of the user's speech to each step; None for a step that the turn
+    lacks.
 
-    `turn_decided`: the turn is over; `transcript`: its words are known; `recall`: memories have
-    been recalled; `first_token` and `first_audio` of the answer (the first sample given to the
-    device).
+    `turn_decided`: the turn is known to be over. `transcript`: its words are known. `recall`:
+    memories have been recalled. `first_token`: the model has written the answer's first token.
+    `first_audio`: the answer's first sample was passed to the audio device.
     """
 
     turn_decided: float | None = None
@@ -244,12 +257,12 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded(Event):
-    """A turn is over: answered, interrupted or abandoned.
+    """A turn is over, because it was answered, interrupted or abandoned.
 
-    `assistant` holds only the words that were heard. `read_tokens` counts what the model had to
-    read between the end of the turn and its first token. `tokens_per_s` is how fast it then wrote;
-    None if the answer was too short to measure that. `exchange` is the id under which the turn is
-    stored and forgotten.
+    `assistant` contains only the words that were heard. `read_tokens` is the number of tokens that
+    the model had to read between the end of the turn and its first token. `tokens_per_s` is the
+    speed at which it then wrote; None if the answer was too short to measure the speed. `exchange`
+    is the id under which the turn is stored and can be forgotten.
     """
 
     turn: int
@@ -266,7 +279,7 @@ class TurnEnded(Event):
 
 @dataclass(frozen=True, slots=True)
 class ForgettingBegan(Event):
-    """These exchanges and memories (by id) are hidden now and will be purged at `due` (UTC)."""
+    """Exchanges and memories (listed by id) are now hidden and will be purged at `due` (UTC)."""
 
     id: str
     exchanges: tuple[str, ...]
@@ -276,15 +289,15 @@ class ForgettingBegan(Event):
 
 @dataclass(frozen=True, slots=True)
 class ForgettingUndone(Event):
-    """The user undid the forgetting in time; everything is back."""
+    """The user undid the forgetting in time. All exchanges and memories are restored."""
 
     id: str
 
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """One store's share of the check after a purge: how many files, versions and bytes were
-    searched for what was forgotten, and where something was `found`. Holds no words."""
+    """The result of searching one store for remains of forgotten data: the number of files,
+    versions and bytes searched, and the places where data was `found`. Contains no user text."""
 
     name: str
     files: int = 0
@@ -295,9 +308,12 @@ class Searched:
 
 @dataclass(frozen=True, slots=True)
 class ForgettingDone(Event):
-    """The purge has deleted what was forgotten. `files` and `bytes` count what was searched for
-    it; if `clean`, nothing was found. `searched` gives the same for each store; `unprovable` are
-    sentences on places that could not be searched."""
+    """The forgotten data has been purged, and the stores have been searched for remains of it.
+
+    `files` and `bytes` count what was searched. `clean` is True if no remains were found.
+    `searched` has the results for each store. `unprovable` contains sentences about places that
+    could not be searched.
+    """
 
     id: str
     files: int = 0
@@ -309,21 +325,23 @@ class ForgettingDone(Event):
 
 @dataclass(frozen=True, slots=True)
 class RecordChanged(Event):
-    """The session went off or back on the record. Off the record, nothing said is stored."""
+    """The session went off or back on the record. Off the record, nothing that is said is
+    stored."""
 
     off: bool
 
 
 @dataclass(frozen=True, slots=True)
 class RecordingChanged(Event):
-    """The conversation's events are written to `path` from now on; None when recording stops."""
+    """A recording of the conversation's events to `path` has started. If `path` is None, recording
+    has stopped."""
 
     path: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class MicrophoneLevel(Event):
-    """Root mean square of the latest block of sound, in dBFS."""
+    """Root mean square of the latest block of microphone audio, in dBFS."""
 
     dbfs: float
 
@@ -338,16 +356,17 @@ Listener = Callable[[Event], None]
 
 @dataclass(slots=True)
 class EventBus:
-    """Hands each event to every listener, in order, on the caller's thread.
+    """Passes each event to all listeners, in order, on the thread of the caller.
 
-    Everything that emits runs on the assistant's event loop. A listener must be quick and must not
-    raise; one that raises is dropped, and a `Notice` reports it to the others.
+    All calls of `emit` must come from the assistant's event loop. A listener must be quick and must
+    not raise. A listener that raises is removed, and the other listeners receive a `Notice` about
+    it.
     """
 
     listeners: list[Listener] = field(default_factory=list)
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Add a listener. Returns the function that removes it."""
+        """Add a listener. Return a function that removes it."""
         self.listeners.append(listener)
 
         def unsubscribe() -> None:

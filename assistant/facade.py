@@ -1,12 +1,12 @@
-"""Façades: a package lists the names that others may use, and imports each one on first use.
+"""Lets a package export names whose modules are imported only on first use.
 
     if TYPE_CHECKING:
         from assistant.memory.service import MemoryService, open_memory
     else:
         __getattr__ = exports(__name__)
 
-Importing all of `assistant.memory` takes half a second; a command that only needs one small
-function from it should not have to wait that long.
+Importing all of `assistant.memory` takes half a second. A command that needs only one small
+function from the package should not have to wait that long.
 """
 
 import ast
@@ -18,10 +18,11 @@ from pathlib import Path
 
 
 def exports(package: str) -> Callable[[str], object]:
-    """`__getattr__` for a package: resolves the names that it imports for type checkers.
+    """Return a `__getattr__` function for a package. The function imports a name from the module
+    that the package's `TYPE_CHECKING` block gives for it.
 
     Raises:
-        AttributeError: the package has no such name.
+        AttributeError: the package does not export the name. The returned function raises it.
     """
 
     @cache

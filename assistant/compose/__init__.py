@@ -1,4 +1,4 @@
-"""Builds the concrete parts of a running assistant from its settings."""
+"""Creates the parts of a running assistant according to the settings."""
 
 from typing import TYPE_CHECKING
 

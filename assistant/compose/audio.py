@@ -1,4 +1,5 @@
-"""Opens the audio devices that a session's plan names, or as many of them as the machine has."""
+"""Opens the audio devices of a session. If the machine lacks a device, the session does without
+it."""
 
 import asyncio
 from collections.abc import Callable
@@ -37,7 +38,7 @@ def load_detectors() -> tuple[VoiceDetector, EndOfTurn]:
 
 
 Find = Callable[[str | None], Device]
-"""Finds a device by name; raises AudioError."""
+"""Finds a device by name, or the default device for None. Raises AudioError if there is none."""
 
 
 async def open_audio(
@@ -47,10 +48,10 @@ async def open_audio(
     recordings: FileMicrophone | None,
     on_works: Callable[[bool], None],
 ) -> AudioIO:
-    """Open the devices or files that the plan needs.
+    """Open the audio devices or files that the plan requires.
 
     Args:
-        on_works: called with False when the devices are lost, with True when they are back.
+        on_works: called with False when the devices are lost, and with True when they are back.
 
     Raises:
         AudioError: a device named in the settings is missing.
@@ -67,7 +68,8 @@ async def open_audio(
 async def _live(
     settings: Settings, plan: SessionPlan, bus: EventBus, on_works: Callable[[bool], None]
 ) -> AudioIO:
-    """Open the machine's own devices; do without missing ones, and report them."""
+    """Open the machine's microphone and loudspeaker. Report a missing device and continue without
+    it."""
 
     def on_state(sentence: str, ok: bool) -> None:
         on_works(ok)

@@ -1,4 +1,4 @@
-"""Builds a session's conversation, its short-term memory and its spoken commands."""
+"""Creates a session's conversation, its short-term memory and its spoken memory commands."""
 
 import asyncio
 from datetime import timedelta
@@ -17,7 +17,7 @@ from models.interfaces import LanguageModel
 async def open_conversation(
     memory: MemoryService | None, settings: Settings, bus: EventBus
 ) -> Conversation:
-    """Continue the last session's conversation, if it is recent; otherwise start a new one."""
+    """Return the user's last conversation if it is recent, otherwise a new conversation."""
     user, resumed = settings.general.user, None
     if memory is None:
         return Conversation.begin(user)
@@ -36,7 +36,8 @@ def short_term_memory(
     memory: MemoryService | None,
     bus: EventBus,
 ) -> ShortTermMemory:
-    """The session's short-term memory. Without `memory`, the conversation is not stored."""
+    """Create the session's short-term memory. If `memory` is None, the conversation is not
+    stored."""
     if memory is None:
         return ShortTermMemory(conversation, llm, settings, None, bus.emit)
     return ShortTermMemory(
@@ -57,8 +58,8 @@ async def build_memory_commands(
     dialogue: Dialogue,
     window: ShortTermMemory,
 ) -> MemoryCommands:
-    """The spoken memory commands of a running assistant. Everything that an earlier session began
-    to forget is hidden from now on."""
+    """Create the spoken memory commands of a running assistant. Also resume the deletions that an
+    earlier session began, so that the affected data is hidden again."""
     forgetting = memory.attend(dialogue, dialogue.quiet)
     await load_forgetting(forgetting, bus)
     commands = MemoryCommands(
@@ -73,7 +74,7 @@ async def build_memory_commands(
 
 
 async def load_forgetting(forgetting: ForgettingExecutor, bus: EventBus) -> None:
-    """Resume forgetting what an earlier session began to forget."""
+    """Resume the deletions that an earlier session began but did not complete."""
     try:
         await forgetting.load()
     except StoreError as error:

@@ -1,4 +1,4 @@
-"""Builds the concrete models behind the interfaces, by profile and settings."""
+"""Creates the models that the profile and the settings name."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -26,17 +26,17 @@ from models.selection import (
 from models.unused_memory import release_freed
 
 QUERY_THREADS = 2
-"""Maximum number of threads that encode a question. More don't encode a dozen tokens faster. If
-other work is running, even a second thread, which has to be woken, slows it down; on two cores,
-only one is used."""
+"""Maximum number of threads that encode a question. More threads don't encode a dozen tokens
+faster. On a busy machine even a second thread costs time, because it has to be woken. On two cores
+only one thread is used."""
 QUERY_TOKENS = 32
-"""Maximum number of tokens of a question that are encoded. Only the end of a longer one is encoded:
-the time that encoding takes grows with the length, and recall has 10 ms."""
+"""Maximum number of tokens of a question that are encoded. Of a longer question, only the end is
+encoded: encoding time grows with length, and recall must finish within 10 ms."""
 
 
 def chooses_model(settings: Settings) -> bool:
-    """Whether this program chooses the language model: it does with the profile `default`, unless
-    the settings name a model or a server."""
+    """Return whether this program chooses the language model itself. This is so with the profile
+    `default`, unless the settings name a model or a server."""
     llm = settings.llm
     named = llm.model is not None or llm.endpoint is not None or llm.engine == "openai"
     return settings.general.profile == "default" and not named
@@ -45,10 +45,10 @@ def chooses_model(settings: Settings) -> bool:
 async def load_models(
     home: Home, settings: Settings, bus: EventBus, *, hears: bool, speaks: bool
 ) -> ModelSet:
-    """Build the models that a session needs, and load them in parallel.
+    """Create the models that a session needs, and load them in parallel.
 
     Args:
-        hears: whether to load the speech recogniser, which a typed session doesn't need.
+        hears: whether to load the speech recogniser. A session with typed input doesn't need it.
         speaks: whether to load the voice.
 
     Raises:
@@ -93,8 +93,8 @@ async def load_models(
 def build_background_model(
     home: Home, settings: Settings, on_restart: Callable[[str], None]
 ) -> LanguageModel:
-    """The language model of the settings, for idle work without a session; `load` it before use.
-    Blocking.
+    """Create the language model of the settings for idle work while no assistant runs. The caller
+    must `load` it before use. Blocking.
 
     Args:
         on_restart: called from a thread when the model's process has been restarted.
@@ -107,8 +107,8 @@ def build_background_model(
 
 
 def open_benchmark(home: Home, settings: Settings) -> Benchmark | None:
-    """The benchmark of the model whose speed decides which one is chosen; None if this program
-    does not choose the model. Blocking."""
+    """Return the benchmark whose result decides which language model is chosen. Return None if this
+    program does not choose the model. Blocking."""
     if not chooses_model(settings):
         return None
     return Benchmark(
@@ -126,17 +126,18 @@ async def _load(bus: EventBus, role: str, name: str, load: Callable[[], Awaitabl
 
 
 def build_query_encoder(selection: ModelSelection, wanted: str | None = None) -> QueryEncoder:
-    """The profile's sentence encoder; if it has two, the fast one backed by the stronger one.
-    `load` it before use. Blocking.
+    """Create the profile's sentence encoder. If the profile has two encoders, create the fast one,
+    with the stronger one behind it. The caller must `load` the encoder before use. Blocking.
 
     Memories are encoded in full precision, on one thread. Questions are encoded with quantised
-    weights, on the threads that the language model leaves free while it is not writing.
+    weights, on threads that the language model does not use at that moment.
 
     Args:
-        wanted: a single encoder to use instead of the profile's.
+        wanted: the name of a single encoder to use instead of the profile's encoders.
 
     Raises:
-        ModelMissing, ModelCorrupt: the fast encoder has to be pulled; the stronger one is optional.
+        ModelMissing: the fast encoder is not on this machine. The stronger one is optional.
+        ModelCorrupt: the fast encoder is damaged.
         SettingsError: `wanted` is not an encoder.
     """
     from models.encoder import EncoderProcess, OnnxEncoder
@@ -166,7 +167,8 @@ def _for_queries(selection: ModelSelection, folder: Path) -> SentenceEncoder:
 
 
 async def _announce_choice(selection: ModelSelection, settings: Settings, bus: EventBus) -> None:
-    """Report which language model was chosen, if the choice changed since it was last reported."""
+    """Notify the user which language model was chosen, if the choice has changed since the last
+    notice."""
     if not chooses_model(settings):
         return
     if await asyncio.to_thread(selection.choice.is_news, selection.hardware, selection.notes):

@@ -1,4 +1,4 @@
-"""Builds the jobs of idle work and their scheduler, with or without a running assistant."""
+"""Creates the idle jobs and their scheduler, for a running assistant or for a command."""
 
 import asyncio
 import logging
@@ -44,10 +44,10 @@ class JobResources:
     """The resources that one user's idle jobs need.
 
     Args:
-        memory: None if nothing is remembered beyond the conversation.
-        llm: None if no model is loaded.
-        measured: the benchmark of the language models' speed, used to choose one; None if the
-            settings name the model.
+        memory: the user's long-term memory; None if it is switched off.
+        llm: None if no language model is available.
+        measured: the speed benchmark by which the language model is chosen; None if the settings
+            name the model.
     """
 
     settings: Settings
@@ -58,7 +58,8 @@ class JobResources:
 
 
 def build_jobs(parts: JobResources) -> list[Job]:
-    """All jobs that the settings ask for and that are possible. Add new kinds of job here."""
+    """Create all jobs that the settings enable and whose resources are available. Add new kinds of
+    job here."""
     settings, memory, llm = parts.settings.idle, parts.memory, parts.llm
     jobs: list[Job] = []
     if memory is not None:
@@ -92,11 +93,12 @@ def build_jobs(parts: JobResources) -> list[Job]:
 def start_idle_jobs(
     parts: JobResources, bus: EventBus, stack: AsyncExitStack, *first: Callable[[], Awaitable[None]]
 ) -> Callable[[Request], Iterator[Row]]:
-    """Start idle work, if the settings ask for it. Returns the handler of requests about it, which
-    is to be called in the request server's thread.
+    """Start idle work, if the settings enable it. Return the function that answers requests about
+    idle work. It must be called in the request server's thread.
 
     Args:
-        first: each waits for other work of the model between utterances, which precedes idle work.
+        first: functions that wait for more urgent background work of the language model. Idle work
+            starts after they return.
     """
 
     async def settled() -> None:
@@ -122,7 +124,7 @@ def start_idle_jobs(
 
 @contextmanager
 def open_idle_admin(home: Home, settings: Settings, vault: Vault) -> Iterator[IdleAdmin]:
-    """Manage the idle work of a home in which no assistant runs. Blocking.
+    """Open the idle work of a home in which no assistant runs, to inspect or control it. Blocking.
 
     Args:
         vault: the home's vault; stays open.
@@ -138,13 +140,14 @@ def open_idle_admin(home: Home, settings: Settings, vault: Vault) -> Iterator[Id
 async def open_idle_scheduler(
     home: Home, settings: Settings, vault: Vault, emit: Callable[[Event], None]
 ) -> AsyncIterator[Scheduler]:
-    """The scheduler of a home in which no assistant runs.
+    """Open the scheduler of a home in which no assistant runs.
 
     Args:
         vault: the home's vault; stays open.
 
     Raises:
-        StoreError: the home can't be opened. StoreInUse: another process has the memories open.
+        StoreError: the home can't be opened.
+        StoreInUse: another process has the memories open.
         ModelError: there is no encoder.
     """
     async with AsyncExitStack() as stack:

@@ -1,5 +1,5 @@
-"""Opens a home's memories with the encoder of its settings, and builds the tool that changes the
-home's key."""
+"""Opens a home's memories with the configured encoder. Also creates the object that changes the
+home's encryption key."""
 
 import logging
 from collections.abc import Callable
@@ -16,28 +16,30 @@ logger = logging.getLogger(__name__)
 
 
 def profile_encoder(settings: Settings) -> QueryEncoder:
-    """The encoder of the settings. Raises ModelMissing if it was not pulled."""
+    """Create the configured sentence encoder. Raises ModelMissing if it is not on this machine."""
     return build_query_encoder(select_models(settings), settings.memory.encoder)
 
 
 def open_home_memory(
     home: Home, settings: Settings, key: MasterKey | None, emit: Callable[[Event], None]
 ) -> MemoryService:
-    """Open a home's memory with the encoder of its settings. Blocking; see `open_memory`."""
+    """Open a home's memory with the configured encoder. Blocking. `open_memory` explains the
+    arguments and the errors."""
     return open_memory(home, settings, key, lambda: profile_encoder(settings), emit)
 
 
 def open_command_memory(
     home: Home, settings: Settings, vault: Vault, tell: Callable[[Notice], None]
 ) -> MemoryService:
-    """Open the memories for a command, when no assistant has them open. Blocking.
+    """Open a home's memory for a command, while no assistant has it open. Blocking.
 
     Args:
         vault: the home's vault; stays open.
-        tell: called with notices about a damaged store and purges.
+        tell: called with notices about a damaged store or about purges.
 
     Raises:
-        StoreError: the memories can't be opened. StoreInUse: another process has them open.
+        StoreError: the memories can't be opened.
+        StoreInUse: another process has the memories open.
     """
 
     def emit(event: Event) -> None:
@@ -48,7 +50,7 @@ def open_command_memory(
 
 
 def log_notice(event: Event) -> None:
-    """Log a notice when there is no user to show it to."""
+    """Log an event if it is a notice. For use where no user is present to read it."""
     if isinstance(event, Notice):
         logger.warning("%s", event.text)
 

@@ -1,4 +1,4 @@
-"""A session's memories: read, purged and made available to commands while the conversation runs."""
+"""Opens a session's memory, purges forgotten data and lets other processes access the memory."""
 
 import asyncio
 import gc
@@ -23,17 +23,18 @@ logger = logging.getLogger(__name__)
 
 TRANSCRIPT_WAIT_S = 20.0
 """Seconds to wait for a program that has locked the transcript. If it is still locked after that,
-this session is not stored."""
+the session is not stored."""
 
 RequestHandler = Callable[[Request], Iterator[Row]]
-"""Carries out a request, in one of the server's threads. May raise AssistantError."""
+"""Carries out a request and yields the rows of the answer. Called in one of the server's threads.
+May raise AssistantError."""
 
 
 async def open_session_memory(
     home: Home, settings: Settings, bus: EventBus, key: MasterKey | None, stack: AsyncExitStack
 ) -> MemoryService | None:
-    """Open the memory without reading the store yet. Returns None if the transcript can't be read:
-    the conversation goes on, but is not stored."""
+    """Open the memory, but don't read its store yet. Return None if the transcript can't be opened.
+    The conversation then goes on without being stored."""
     emit = _from_any_thread(bus)
     try:
         memory = await asyncio.to_thread(_opened, home, settings, key, emit)
@@ -49,8 +50,8 @@ async def open_session_memory(
 def _opened(
     home: Home, settings: Settings, key: MasterKey | None, emit: Callable[[Event], None]
 ) -> MemoryService:
-    """Open the memory, waiting for a program that has locked the transcript, such as a backup.
-    Raises StoreError."""
+    """Open the memory. If another program, such as a backup, has locked the transcript, wait for
+    it. Raises StoreError."""
     until, reported = time.monotonic() + TRANSCRIPT_WAIT_S, False
     while True:
         try:
@@ -72,11 +73,13 @@ def start_session_memory(
     bus: EventBus,
     stack: AsyncExitStack,
 ) -> None:
-    """Read the memories, purge what is due, then accept commands. Runs in the background, so that
-    the conversation does not wait for the import of LanceDB.
+    """Start a background task that reads the memories, purges deletions whose grace period is over,
+    and then accepts requests from other processes. It runs in the background because importing
+    LanceDB takes long.
 
     Args:
-        handlers: the handlers of requests that are not about memories, by the requests' `act`.
+        handlers: for each `act` of a request that is not about memories, the function that carries
+            it out.
     """
 
     def follow(event: Event) -> None:
@@ -87,7 +90,8 @@ def start_session_memory(
         return handlers.get(str(request.get("act")), memory.answer)(request)
 
     async def forget_when_due() -> None:
-        """Purge whatever becomes due; what was due at the start has been purged already."""
+        """Purge deletions as their grace period ends. Deletions already due at the start have been
+        purged by then."""
         await load_forgetting(forgetting, bus)
         await forgetting.run()
 
@@ -117,7 +121,8 @@ def start_session_memory(
 
 
 def _from_any_thread(bus: EventBus) -> Callable[[Event], None]:
-    """Like `bus.emit`, which only the event loop's thread may call, but for any thread."""
+    """Return a function that emits an event on `bus` from any thread. `bus.emit` itself may only be
+    called on the event loop's thread."""
     loop, here = asyncio.get_running_loop(), threading.get_ident()
 
     def emit(event: Event) -> None:

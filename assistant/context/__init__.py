@@ -1,4 +1,4 @@
-"""What the language model sees: the conversation, its window, its summary and the prompt."""
+"""Determines what the language model sees: conversation, summary, memories and instructions."""
 
 from typing import TYPE_CHECKING
 

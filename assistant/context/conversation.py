@@ -1,7 +1,8 @@
-"""The conversation so far: who said what, and the summary of its older part.
+"""The conversation so far, and the summary of its older part.
 
-Exchanges are immutable: a change replaces one with another, so those handed out never change.
-Exchanges that a summary covers stay here verbatim, and are visible again if the summary is dropped.
+Exchanges are immutable. An update replaces an exchange with a new object, so that exchanges
+returned earlier never change. The exchanges that a summary covers stay in the conversation word for
+word. If the summary is dropped, they are visible again.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,10 +13,10 @@ from uuid import uuid4
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What the user said, and what was heard of the answer.
+    """One turn of the conversation: the user's words and the assistant's answer.
 
-    `assistant_text` holds only the words that reached the loudspeaker; it is empty if the answer
-    was interrupted before its first word. Times are UTC; `ended` is None while the answer is in
+    `assistant_text` contains only the words that reached the loudspeaker. It is empty if the answer
+    was interrupted before its first word. Times are UTC. `ended` is None while the answer is in
     progress.
     """
 
@@ -40,8 +41,8 @@ class Exchange:
 class Summary:
     """A short version of the conversation's older part.
 
-    `covers` holds the ids of all exchanges that it was written from, directly or through earlier
-    summaries. Forgetting any of them drops the summary.
+    `covers` contains the ids of all exchanges that the text is based on, directly or through
+    earlier summaries. If any of these exchanges is forgotten, the summary is dropped.
     """
 
     id: str
@@ -55,7 +56,7 @@ def new_id() -> str:
 
 
 class Conversation:
-    """One user's conversation. Not thread-safe: it belongs to the event loop."""
+    """One user's conversation. Not thread-safe: use it on the event loop only."""
 
     def __init__(
         self,
@@ -94,11 +95,13 @@ class Conversation:
 
     @property
     def last_turn(self) -> int:
-        """0 before the first turn. Continues after a restart, so that turn numbers stay unique."""
+        """The number of the last turn, or 0 before the first turn. Numbering continues after a
+        restart, so that turn numbers stay unique."""
         return max((exchange.turn for exchange in self._exchanges), default=0)
 
     def append_user(self, turn: int, text: str, started: datetime | None = None) -> Exchange:
-        """Add what the user said; the exchange stays open until `complete`."""
+        """Add a new exchange with the user's words. The exchange stays open until `complete` is
+        called."""
         exchange = Exchange(new_id(), turn, text, started or datetime.now(UTC))
         self._exchanges.append(exchange)
         return exchange
@@ -129,11 +132,10 @@ class Conversation:
         raise LookupError(f"turn {turn} is not open")
 
     def apply(self, summary: Summary) -> bool:
-        """Replace the exchanges that `summary` covers with it, all at once.
+        """Replace the exchanges that `summary` covers with `summary`, all at once.
 
-        Returns False and changes nothing if one of these exchanges is gone or still open, or if
-        `summary` does not cover everything that the current summary covers: then it is outdated and
-        must be rewritten.
+        Return False and change nothing if `summary` is outdated: one of its exchanges was removed
+        or is still open, or it does not cover everything that the current summary covers.
         """
         complete = {exchange.id for exchange in self._exchanges if not exchange.open}
         before = set(self._summary.covers) if self._summary is not None else set()
@@ -144,9 +146,10 @@ class Conversation:
         return True
 
     def hide(self, ids: Iterable[str]) -> frozenset[str]:
-        """Remove exchanges at once, and the summary too if it covers one of them.
+        """Remove exchanges from the conversation. Return the ids that were found.
 
-        The other exchanges that it covered become visible again. Returns the ids that were found.
+        If the summary covers one of the removed exchanges, drop the summary too. The other
+        exchanges that the summary covered become visible again.
         """
         wanted = frozenset(ids)
         gone = frozenset(exchange.id for exchange in self._exchanges if exchange.id in wanted)

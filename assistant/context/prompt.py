@@ -1,8 +1,8 @@
-"""The parts of a prompt that are not conversation: persona, profile, summary, date.
+"""The parts of a prompt besides the conversation: persona, profile, summary and date.
 
-The system prompt never changes while the assistant runs. What changes from turn to turn (date,
-memories, state) is a block of bracketed lines in the newest user message, above the user's words;
-it never enters the history.
+The system prompt stays the same from turn to turn. Parts that change each turn (date, memories,
+state) form a block of bracketed lines above the user's words in the newest message. This block is
+not stored in the history.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,19 +26,20 @@ LANGUAGES = (
     "ru Russian, sk Slovak, sl Slovenian, sr Serbian, sv Swedish, sw Swahili, te Telugu, th Thai, "
     "tr Turkish, uk Ukrainian, vi Vietnamese, zh Chinese"
 )
-"""ISO 639-1 codes of the languages that voices speak, with names that a language model knows."""
+"""ISO 639-1 codes of the languages of the available voices, each followed by the name that a
+language model knows."""
 
 SUMMARY_OPENING = "Earlier in this conversation: "
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What the model sees in one turn.
+    """The messages that the model receives in one turn.
 
-    `stable_messages` are the first of `messages`: system prompt, summary and history, the same
-    bytes from turn to turn. The tokens of `sections` add up to exactly `tokens`: those of the chat
-    template (role marks) count with the section they open or close, except that those opening the
-    answer count with the system prompt.
+    `stable_messages` are the first of `messages`: system prompt, summary and history. They are the
+    same from turn to turn. The tokens of `sections` add up to exactly `tokens`. Role marks of the
+    chat template are counted with the section that they open or close. Only the marks that open the
+    answer are counted with the system prompt.
     """
 
     messages: tuple[Message, ...]
@@ -47,9 +48,9 @@ class Prompt:
     tokens: int
     budget: int
     memories: MemoryBlock
-    """Which memories the prompt contains, and why others were left out."""
+    """The memories that the prompt contains, and the reasons why others were left out."""
     notice: Notice | None = None
-    """Something to tell the user: the newest message was shortened."""
+    """A message to the user if the newest message had to be shortened."""
 
 
 def load_prompt(name: str) -> str:
@@ -58,7 +59,8 @@ def load_prompt(name: str) -> str:
 
 
 def language_name(code: str) -> str:
-    """A language in words: `de` is German; `auto` means whichever the user speaks."""
+    """Return the English name of a language, e.g. "German" for `de`. For `auto`, return "the user's
+    language"."""
     if code == "auto":
         return "the user's language"
     names = dict(pair.split() for pair in LANGUAGES.split(", "))
@@ -66,7 +68,7 @@ def language_name(code: str) -> str:
 
 
 def system_prompt(persona: Persona) -> str:
-    """The built-in persona, followed by the user's own instructions."""
+    """Return the built-in instructions for the persona, followed by the user's own instructions."""
     template = Template(load_prompt("system"))
     built_in = template.safe_substitute(name=persona.name, language=language_name(persona.language))
     own = persona.instructions.strip()
@@ -74,18 +76,19 @@ def system_prompt(persona: Persona) -> str:
 
 
 def summary_text(summary: str) -> str:
-    """A summary, as it appears at the end of the system message."""
+    """Return a summary in the form in which it ends the system message."""
     return f"\n\n{SUMMARY_OPENING}{summary}"
 
 
 class ProfilePart:
-    """The part of the system prompt, at its end, that is always shown about the user. When it
-    changes, the model must re-read everything; this is rare, and happens while nobody waits.
+    """The end of the system prompt, with memories about the user that every prompt contains. When
+    they change, the model must re-read the whole prompt. This is rare, and happens while nobody is
+    waiting.
 
     Args:
         memories: returns the memories, as the same object until they change.
         count: counts the tokens of a text.
-        most: maximum number of tokens of the part.
+        most: maximum number of tokens of this part.
     """
 
     def __init__(
@@ -98,7 +101,7 @@ class ProfilePart:
         self._text = ""
 
     def text(self) -> str:
-        """The text to append to the system prompt; empty if there are no memories."""
+        """Return the text to append to the system prompt; empty if there are no memories."""
         memories = self._memories()
         if memories != self._read:
             block = profile_block(memories, self._count, self._most)
@@ -106,16 +109,16 @@ class ProfilePart:
         return self._text
 
     def memories(self) -> list[str]:
-        """The texts of the memories that it contains in full."""
+        """Return the texts of the memories that `text` contains in full."""
         text = self.text()
         return [memory.text for memory in self._read if sanitised(memory.text) in text]
 
 
 def date_line(now: datetime) -> str:
-    """Date and time in words, on one short line: about 20 tokens, since most vocabularies have one
-    token per digit.
+    """Return a short line with the date and time in words. It takes about 20 tokens, because most
+    vocabularies have one token per digit.
 
-    It is a sentence in round brackets because small models repeat a bare date in square brackets at
+    The line is a sentence in round brackets. Small models repeat a bare date in square brackets at
     the beginning of their answer.
     """
     weekday, month = WEEKDAYS[now.weekday()], MONTHS[now.month - 1]
@@ -123,5 +126,5 @@ def date_line(now: datetime) -> str:
 
 
 def joined(*parts: str) -> str:
-    """The non-empty parts, one per line."""
+    """Return the non-empty parts, one per line."""
     return "\n".join(part for part in parts if part)

@@ -1,7 +1,7 @@
-"""Decides from the user's words, using only rules, what the prompt for them needs.
+"""Decides by rules which optional parts the prompt needs for the user's words.
 
-The rules only know English. In other languages, a cue that matters more than a few tokens is
-assumed to be present.
+The rules only support English. In other languages, `dated` and `asks` are always true, because a
+missing date or memory does more harm than a few extra tokens.
 """
 
 import re
@@ -35,15 +35,15 @@ _LOOKS_BACK = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class QuestionCues:
-    """The user's newest words, and what they mean for the rest of the prompt.
+    """What the user's newest words require of the rest of the prompt.
 
-    `dated`: the answer may depend on the date. Otherwise the date is left out: small models repeat
-    a date that nobody asked for, and every token delays the answer's first word. `asks`: the words
-    may ask about something remembered. `exact`: the words ask for a date or a length of time, so
-    every memory is shown with its date, older ones with the exact day. `past`: the words look back,
-    so superseded memories are shown too, after all others. Otherwise superseded memories are left
-    out, because small models answer from an old memory as soon as it resembles the question,
-    however it is marked.
+    `dated`: the answer may depend on the date. Otherwise the prompt has no date: small models
+    repeat a date that nobody asked for, and every token delays the answer. `asks`: the words may
+    ask about something remembered. `exact`: the words ask for a date or a length of time. Every
+    memory is then shown with its date, and older memories with the exact day. `past`: the words are
+    about the past. Superseded memories are then included, after all others. Otherwise they are left
+    out, because small models answer from any memory that resembles the question, even one marked as
+    outdated.
     """
 
     words: str = ""
@@ -54,7 +54,8 @@ class QuestionCues:
 
     @classmethod
     def of(cls, words: str, language: str) -> "QuestionCues":
-        """
+        """Find the cues in the user's words.
+
         Args:
             language: an ISO 639-1 code, as in the settings.
         """

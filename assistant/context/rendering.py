@@ -1,7 +1,7 @@
-"""Turns exchanges into the messages of a chat template.
+"""Converts exchanges to the messages of a chat template.
 
-Some model families' templates reject two consecutive messages with the same role. So if nothing was
-heard of an answer, the user's words are joined with the user's next words.
+The templates of some model families reject two consecutive messages with the same role. So if no
+word of an answer was heard, the user's words are joined with the user's next words.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,14 +12,16 @@ from models.interfaces import Message
 
 CUT_MARK = " […] "
 LONGEST_TOKEN = 8
-"""Assumed maximum number of characters per token; ordinary text averages fewer."""
+"""Assumed maximum number of characters per token. Ordinary text has fewer on average."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Exchanges that are rendered together, and so stay in the window or leave it together.
+    """Consecutive exchanges that are rendered as one pair of messages, and so leave the window
+    together.
 
-    Only the last exchange has an answer of which something was heard.
+    Only the last exchange has an answer; the other answers were interrupted before their first
+    word.
     """
 
     exchanges: tuple[Exchange, ...]
@@ -29,7 +31,8 @@ class Group:
         return tuple(exchange.id for exchange in self.exchanges)
 
     def messages(self, wording: Callable[[Exchange], str]) -> tuple[Message, ...]:
-        """
+        """Return the user message and the assistant message of the group.
+
         Args:
             wording: returns the user's words of an exchange, as the model may see them.
         """
@@ -38,9 +41,11 @@ class Group:
 
 
 def group_exchanges(exchanges: Sequence[Exchange]) -> tuple[list[Group], tuple[Exchange, ...]]:
-    """The answered groups, oldest first, and the unanswered exchanges after them.
+    """Group exchanges so that each group ends with an answer. Return the groups, oldest first, and
+    the unanswered exchanges after the last answer.
 
-    The latter get no message of their own: their words open the next user message.
+    The unanswered exchanges get no message of their own. Their words are put at the start of the
+    next user message.
     """
     groups: list[Group] = []
     pending: list[Exchange] = []
@@ -53,7 +58,8 @@ def group_exchanges(exchanges: Sequence[Exchange]) -> tuple[list[Group], tuple[E
 
 
 def largest(most: int, fits: Callable[[int], bool]) -> int:
-    """The largest size up to `most` that fits, found by bisection; 0 if none does."""
+    """Return the largest size up to `most` that fits, found by bisection. Return 0 if no size
+    fits."""
     low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2
@@ -65,10 +71,12 @@ def largest(most: int, fits: Callable[[int], bool]) -> int:
 
 
 def shortened(text: str, limit: int, count: Callable[[str], int]) -> tuple[int, int] | None:
-    """Where to cut `text` so that its beginning and end together fit into `limit` tokens.
+    """Determine where to cut `text` so that its beginning and its end together have at most `limit`
+    tokens.
 
-    Returns the number of characters kept at the beginning and at the end; None if it fits as it is.
-    Cuts fall between words where possible. The results may be stored, as they contain no words.
+    Return the number of characters to keep at the beginning and at the end, or None if `text` needs
+    no cut. Cuts fall between words where possible. The result contains no user text, so it may be
+    stored.
     """
     if len(text.encode("utf-8", "replace")) <= limit:  # no token is shorter than a byte
         return None
@@ -82,13 +90,17 @@ def shortened(text: str, limit: int, count: Callable[[str], int]) -> tuple[int, 
 
 
 def cut(text: str, kept: tuple[int, int]) -> str:
-    """`text` without its middle."""
+    """Return the beginning and the end of `text`, with a mark in place of its middle.
+
+    Args:
+        kept: the number of characters to keep at the beginning and at the end.
+    """
     head, tail = kept
     return f"{text[:head]}{CUT_MARK}{text[len(text) - tail :]}".strip()
 
 
 def _between_words(text: str, size: int) -> tuple[int, int]:
-    """Move each cut outwards to the nearest space, unless that halves the text it keeps."""
+    """Move each cut outwards to the nearest space, unless that would halve the text on its side."""
     head = text.rfind(" ", 0, size + 1)
     tail = text.find(" ", max(0, len(text) - size - 1))
     after = len(text) - tail - 1

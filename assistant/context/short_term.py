@@ -1,15 +1,16 @@
-"""Short-term memory: the running conversation, the part that the model sees, and its storage.
+"""Short-term memory: the running conversation, the part of it that the model sees, and its storage.
 
-The voice loop asks for one prompt per turn, and calls `keep` once at its end:
+The voice loop requests one prompt per turn, and calls `keep` once when the turn has ended:
 
     prompt(words)            when a turn starts; no side effects, so words may still be uncertain
-    read_ahead(words, text)  once the answer is written: what to read into the cache meanwhile
-    keep(turn)               once the turn is over: updates history, summary, window and disk
+    read_ahead(words, text)  once the answer is written: messages for the model's cache
+    keep(turn)               when the turn has ended: updates history, summary, window and disk
     summarize_if_due()       between turns, in the background
-    read_ahead()             between turns: what to read into the cache
+    read_ahead()             between turns: messages for the model's cache
     pause()                  when speech begins; `summarize_if_due()` again if it was only noise
 
-A finished summary takes effect only in `keep`, when the prefix has to be re-read anyway.
+A finished summary takes effect only in `keep`, when the model has to re-read the prompt's beginning
+anyway.
 """
 
 import asyncio
@@ -28,12 +29,12 @@ from assistant.settings import Settings
 from models.interfaces import LanguageModel, Message
 
 SUMMARY_DELAY_S = 1.0
-"""Seconds between a turn and the start of a summary: the cache is warmed first, and the user may
-speak again."""
+"""Seconds between the end of a turn and the start of a summary. In that time the model's cache is
+updated, and the user may speak again."""
 
 
 class Store(Protocol):
-    """Stores exchanges. Its calls block, and may raise `StoreError`."""
+    """Stores exchanges and summaries. Both methods block, and may raise `StoreError`."""
 
     def store(
         self,
@@ -48,7 +49,7 @@ class Store(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """A complete exchange waiting to be stored."""
+    """A complete exchange that waits to be stored."""
 
     exchange: Exchange
     latency: Latency
@@ -56,14 +57,14 @@ class _Kept:
 
 
 class ShortTermMemory:
-    """One session's conversation. `conversation` holds the exchanges; the window decides which of
-    them the model sees; the summarizer shortens older ones.
+    """The conversation of one session. `conversation` contains all exchanges, a window selects
+    those that the model sees, and a summarizer shortens the older ones.
 
     Args:
         llm: must be loaded.
         store: if None, the conversation is held only in RAM.
-        emit: gets a `Notice` when storing starts to fail, and when it works again.
-        profile: returns the memories that are always shown about the user.
+        emit: receives a `Notice` when storing begins to fail, and when it works again.
+        profile: returns the memories that every prompt contains.
         importance: rates exchanges.
         now: returns the local wall time.
     """
@@ -86,27 +87,30 @@ class ShortTermMemory:
         self._emit = emit
         self._unsaved: list[_Kept | Summary] = []
         self._hidden: dict[str, _Kept] = {}
-        """Exchanges forgotten before they were stored; stored only if the user undoes that."""
+        """Exchanges that were forgotten before they were stored. If the user undoes the forgetting,
+        they are stored."""
         self._saving = asyncio.Lock()
         self._failing = False
         self._summary_task: asyncio.Task[None] | None = None
         self._highest = 0
         self._unrecorded: list[str] | None = None
-        """Ids of exchanges said off the record; None while on the record."""
+        """Ids of the exchanges said off the record; None while the session is on the record."""
         self._finished: Summary | None = None
 
     @property
     def turns(self) -> int:
-        """The last turn's number; continues after a restart within the same conversation."""
+        """The number of the last turn. Numbering continues after a restart within the same
+        conversation."""
         return max(self._highest, self.conversation.last_turn)
 
     def shown(self) -> frozenset[str]:
-        """Ids of the exchanges that the next prompt will contain verbatim."""
+        """Return the ids of the exchanges that the next prompt will contain word for word."""
         return self._window.shown(self.conversation)
 
     def read_ahead(self, user_text: str = "", answer: str = "") -> tuple[Message, ...]:
-        """The next prompt up to the user's words. Words and answer of an exchange may be passed
-        while the answer is still being spoken; the answer is included in full."""
+        """Return the next prompt up to the user's words. While an answer is still being spoken,
+        pass the user's words and the answer. The returned messages then include this answer in
+        full."""
         return self._window.read_ahead(self.conversation, user_text, answer)
 
     def prompt(
@@ -116,7 +120,7 @@ class ShortTermMemory:
         state: str | None = None,
         reads_per_s: float | None = None,
     ) -> Prompt:
-        """The prompt for the next turn. Does not change the conversation.
+        """Build the prompt for the next turn. Does not change the conversation.
 
         Args:
             memories: best first.
@@ -131,13 +135,12 @@ class ShortTermMemory:
         )
 
     async def keep(self, turn: TurnEnded, started: datetime) -> str:
-        """Add a finished turn to the history, at once, and store it before returning. Returns the
-        exchange's id.
+        """Add a finished turn to the history, then store it. Return the id of its exchange.
 
-        Never raises because of the disk: an exchange that can't be stored is queued until the next
-        turn.
+        Does not raise if the disk fails: an exchange that can't be stored is queued, and storing is
+        retried in the next turn.
         """
-        self._highest = max(self._highest, turn.turn)  # forgetting must not free a turn's number
+        self._highest = max(self._highest, turn.turn)  # no number is used twice
         self.conversation.append_user(turn.turn, turn.user, started)
         exchange = self.conversation.complete(turn.turn, turn.assistant, turn.interrupted)
         if self._unrecorded is not None:
@@ -151,14 +154,15 @@ class ShortTermMemory:
         return exchange.id
 
     def pause(self) -> None:
-        """The user is speaking: stop background work at once. The text that the model has read for
-        it stays in the model's background cache."""
+        """Stop background work at once, because the user is speaking. The text that the model has
+        already read for this work stays in its background cache."""
         task, self._summary_task = self._summary_task, None
         if task is not None:
             task.cancel()
 
     def summarize_if_due(self) -> None:
-        """It is quiet: start a summary if one is due and none is running. Idempotent."""
+        """Start a summary if one is due and none is running. Call this while nobody is speaking.
+        Idempotent."""
         if self._unrecorded is not None:  # a summary would outlast what was said off the record
             return
         if self._finished is not None or not self._summarizer.due(self.conversation):
@@ -167,15 +171,16 @@ class ShortTermMemory:
             self._summary_task = asyncio.create_task(self._summarize())
 
     async def summarized(self) -> None:
-        """Wait for the running summary, if any."""
+        """Wait for the summary in progress, if any."""
         if self._summary_task is not None:
             await asyncio.wait({self._summary_task})
 
     def hide(self, ids: Collection[str]) -> frozenset[str]:
-        """Remove exchanges from history, summary and prompt at once, but not from the store.
+        """Remove exchanges from history, summary and prompt at once, but not from the store. Return
+        the ids that were found.
 
-        Any summary in progress is stopped. The caller must then read `read_ahead()` into the
-        model's cache to remove the words from it.
+        A summary in progress is stopped. The caller must then read `read_ahead()` into the model's
+        cache, to remove the words from the cache.
         """
         gone = self.conversation.hide(ids)
         wanted = frozenset(ids)
@@ -195,10 +200,10 @@ class ShortTermMemory:
         return gone
 
     def unhide(self, ids: Collection[str], exchanges: Sequence[Exchange]) -> list[Exchange]:
-        """Undo `hide`. Returns the exchanges that the store does not have yet.
+        """Undo `hide`. Return the exchanges that the store does not contain yet.
 
         Args:
-            exchanges: the exchanges of this conversation that the store has.
+            exchanges: the exchanges of this conversation that the store contains.
         """
         unsaved = [self._hidden.pop(key) for key in ids if key in self._hidden]
         self._unsaved += unsaved
@@ -213,25 +218,26 @@ class ShortTermMemory:
         return self._unrecorded is not None
 
     def go_off_record(self) -> None:
-        """From now on, answer what is said, but hold it only in the running conversation.
-        Idempotent."""
+        """Go off the record: from now on, answer the user, but hold new exchanges only in the
+        running conversation. Idempotent."""
         if self._unrecorded is None:
             self._unrecorded = []
             self.pause()
 
     def go_on_record(self) -> None:
-        """Remove what was said off the record from the conversation. Idempotent."""
+        """Go back on the record, and remove what was said off the record from the conversation.
+        Idempotent."""
         unrecorded, self._unrecorded = self._unrecorded, None
         if unrecorded:
             self.hide(unrecorded)
 
     def purged(self, ids: Collection[str]) -> None:
-        """Drop hidden exchanges, so that they can't be brought back any more."""
+        """Delete hidden exchanges for good, so that `unhide` can't restore them."""
         for key in ids:
             self._hidden.pop(key, None)
 
     async def close(self) -> None:
-        """End background work and store what is still queued."""
+        """End background work and store the exchanges that are still queued."""
         task = self._summary_task
         self.pause()
         if task is not None:
@@ -272,7 +278,7 @@ class ShortTermMemory:
             store.store(self.conversation, item.exchange, item.latency, item.memories)
 
     def _tell(self, notice: Notice, *, failing: bool) -> None:
-        """Emit the notice only when the state changes."""
+        """Emit the notice only if storing begins to fail, or begins to work again."""
         if failing is not self._failing:
             self._failing = failing
             self._emit(notice)

@@ -1,9 +1,9 @@
 """Summarizes the older part of the conversation in the background.
 
-A summary is due when the conversation has many messages, or many tokens, that no summary covers. It
-is written in the background lane from a copy of the words, and takes effect only through
-`Conversation.apply`. `run` may be cancelled at any time and called again later. Each try
-only adds text to the end of what the previous one sent, so the model does not re-read anything.
+A summary is due when many messages or many tokens are not covered by a summary. It is written in
+the background lane from a copy of the words, and takes effect only through `Conversation.apply`.
+`run` may be cancelled at any time and called again later. Each new request begins with the text of
+the previous one, so the model does not have to re-read that text.
 """
 
 import asyncio
@@ -22,12 +22,13 @@ from assistant.settings import Settings
 from models.interfaces import Generation, Lane, LanguageModel, Message
 
 LONGEST_SUMMARY = 200
-"""Maximum number of tokens; eighty words in most languages."""
+"""Maximum number of tokens of a summary. This is eighty words in most languages."""
 SHORTEST_SUMMARY = 48
 TIMEOUT_S = 180.0
-"""Seconds per summary: a model that hangs must not block this work for ever."""
+"""Seconds after which a summary is abandoned, so that a hanging model can't block later
+summaries."""
 RETRY_AFTER = 4
-"""Exchanges between a failure and the next try."""
+"""Number of exchanges between a failed summary and the next attempt."""
 
 _THINKING = re.compile(r"<think>.*?(</think>|$)", re.DOTALL)
 _ENDED = re.compile(rf"[{MARKS}][\"'”’)]*$")
@@ -38,7 +39,7 @@ class Summarizer:
     """Decides when a summary is due, and writes it.
 
     Args:
-        notify: gets a `Notice` when a summary fails.
+        notify: receives a `Notice` when a summary fails.
     """
 
     def __init__(
@@ -58,10 +59,11 @@ class Summarizer:
         self._not_before = 0
         most = min(settings.context.max_context_tokens, window.budget)
         self.trigger_tokens = most - 2 * window.reserve
-        """Less than the window's limit, so that the words are summarized before they leave it."""
+        """Number of tokens above which a summary is due. It is below the window's limit, so that
+        exchanges are summarized before they leave the window."""
 
     def due(self, conversation: Conversation) -> bool:
-        """Whether a summary is due and there is something to summarize."""
+        """Return whether a summary is due and there are exchanges to summarize."""
         if len(conversation.exchanges) < self._not_before or not self._covered(conversation):
             return False
         messages = sum(exchange.message_count for exchange in conversation.uncovered)
@@ -71,10 +73,10 @@ class Summarizer:
         )
 
     async def run(self, conversation: Conversation) -> Summary | None:
-        """Summarize all but the last messages. Does not change `conversation`.
+        """Summarize all messages except the last few. Does not change `conversation`.
 
-        Returns None after a failure, which is reported to `notify`; the next try is some exchanges
-        later. Cancelling stops the model at once.
+        Return None after a failure. The failure is reported to `notify`, and some exchanges later a
+        summary is due again. Cancelling stops the model at once.
         """
         covered = self._covered(conversation)
         if not covered:
@@ -99,8 +101,8 @@ class Summarizer:
     # -- what is summarized ---------------------------------------------------------------------
 
     def _covered(self, conversation: Conversation) -> tuple[Exchange, ...]:
-        """The oldest exchanges that no summary covers, except for the last messages; as many as fit
-        into one request. The rest becomes due afterwards."""
+        """Return the exchanges to summarize now: the oldest exchanges that no summary covers, as
+        many as fit into one request. The last few messages are excluded."""
         exchanges = list(conversation.uncovered)
         kept = 0
         while exchanges and kept < self._settings.keep_last_messages:
@@ -118,8 +120,8 @@ class Summarizer:
         return tuple(fitting)
 
     def _longest(self, conversation: Conversation, covered: Sequence[Exchange]) -> int:
-        """Tokens that the summary may take if the prompt that contains it is to stay below the
-        target."""
+        """Return the maximum number of tokens of the summary, such that the rest of the prompt
+        stays below the target size."""
         ids = {exchange.id for exchange in covered}
         rest = [each for each in conversation.uncovered if each.id not in ids]
         remaining = self._window.head_tokens(summary_text("")) + self._window.tokens_of(rest)
@@ -155,8 +157,8 @@ class Summarizer:
 
 
 def _cleaned(text: str) -> str:
-    """The summary's own words on one line: no thinking, no label, no repeated sentences (small
-    models fall into loops), no incomplete last sentence."""
+    """Clean up the model's summary. Join its lines, and remove thinking, a label, repeated
+    sentences (small models fall into loops) and an incomplete last sentence."""
     plain = _LABEL.sub("", " ".join(_THINKING.sub(" ", text).split()))
     first: dict[str, Sentence] = {}
     for each in sentences(plain):

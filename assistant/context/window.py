@@ -1,14 +1,13 @@
-"""Decides how much of the conversation the model sees, in exact tokens; builds each turn's prompt.
+"""Selects the exchanges that the model sees, counted in exact tokens, and builds each turn's
+prompt.
 
     [system prompt + profile + summary] [history …] | [date, memories, state + newest message]
      stable: the same bytes each turn                | new each turn
 
-The window moves in large steps: when it is full, the older half leaves at once. So the bytes before
-the bar stay the same for many turns, and the model's KV cache remains valid. `settle` moves the
-window between turns, shortly before it is full; `build` does so only if a turn wouldn't fit.
-
-Important exchanges leave last, and stay when a summary replaces those around them. They are chosen
-only at these two moments, when the model has to re-read what follows anyway.
+When the window is full, the older half leaves at once. So the bytes before the bar stay the same
+for many turns, and the model's KV cache remains valid. `settle` moves the window between turns,
+shortly before it is full. `build` moves it only if a turn wouldn't fit otherwise. Important
+exchanges leave last, and stay when a summary replaces the exchanges around them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -33,23 +32,23 @@ from assistant.settings import Settings
 from models.interfaces import LanguageModel, Message
 
 MARGIN = 64
-"""Tokens left free in the model's window, as templates may take a few more than counted."""
+"""Number of tokens left free in the model's window. Templates may take a few more than counted."""
 SMALLEST_ROOM = 64
-"""Minimum number of tokens besides the system prompt; with fewer, no conversation is possible."""
+"""Minimum number of tokens besides the system prompt. With fewer, no conversation is possible."""
 LARGEST_RESERVE = 1024
-"""Maximum number of tokens kept free between turns for the next message and its memories."""
+"""Maximum number of tokens left free between turns for the next message and its memories."""
 MIN_IMPORTANCE = 0.6
-"""Importance, in [0, 1], below which exchanges leave the window by age."""
+"""Minimum importance, in [0, 1], of an exchange that stays in the window longer than others."""
 UNKNOWN_YET = "…"
 SHORTENED = "That was too long to read in full; I used its beginning and its end."
 
 Importance = Callable[[Sequence[Exchange]], Mapping[str, float]]
-"""Returns how much each exchange matters, in [0, 1], by id; unknown ones are missing. It must be
-fast: it runs on the event loop, once in dozens of turns."""
+"""Returns the importance of each exchange, in [0, 1], by its id. The result omits unknown
+exchanges. It must be fast, because it runs on the event loop (once in dozens of turns)."""
 
 
 def no_importance(_: Sequence[Exchange]) -> Mapping[str, float]:
-    """Rates nothing as more important than the rest."""
+    """Return no ratings, so that all exchanges are equally important."""
     return {}
 
 
@@ -66,7 +65,7 @@ class _Shown:
 
     @property
     def size(self) -> int:
-        """Number of exchanges."""
+        """The number of exchanges."""
         return sum(len(group.exchanges) for group in self.groups) + len(self.pending)
 
 
@@ -88,13 +87,12 @@ class _Newest:
 
 
 class ContextWindow:
-    """Builds prompts. Stores only the ids, token counts and cuts of exchanges, and the profile's
-    current text.
+    """Builds prompts. Stores only ids, token counts and cuts of exchanges, and the profile's text.
 
     Args:
         llm: counts tokens; must be loaded.
         now: returns the local wall time, for the date line.
-        profile: returns the memories always shown about the user; the same tuple until they change.
+        profile: returns the memories in every prompt, as the same tuple until they change.
         importance: rates exchanges for `context.keep_important_tokens`.
 
     Raises:
@@ -132,9 +130,10 @@ class ContextWindow:
             )
         self._important_room = min(settings.context.keep_important_tokens, self.reserve // 2)
         self._left: set[str] = set()
-        """Ids of the exchanges that have left the window; they don't come back."""
+        """Ids of the exchanges that have left the window. They don't return to it."""
         self._kept = ("", frozenset[str]())
-        """A summary's id, and the important exchanges that stay in view though it covers them."""
+        """A summary's id, and the ids of important exchanges that it covers but that stay
+        visible."""
         self._costs: dict[tuple[str, ...], int] = {}
         self._cuts: dict[str, tuple[int, int] | None] = {}
         self._heads: dict[tuple[str, str], int] = {}
@@ -150,8 +149,8 @@ class ContextWindow:
         state: str | None = None,
         reads_per_s: float | None = None,
     ) -> Prompt:
-        """The prompt for a turn. Does not change the conversation, so it may be built for words
-        that are still uncertain.
+        """Build the prompt for a turn. Does not change the conversation, so the words may be
+        uncertain.
 
         Args:
             memories: best first; `Prompt.memories` has those that fitted.
@@ -179,7 +178,8 @@ class ContextWindow:
         return self._prompt(conversation.summary, shown, newest, notice)
 
     def settle(self, conversation: Conversation) -> bool:
-        """Make room between turns if the next might not fit. Returns whether the window moved."""
+        """Make room between turns if the next turn might not fit. Return whether the window
+        moved."""
         self._prune(conversation)
         shown = self._shown(conversation)
         head = self._head(conversation.summary)
@@ -192,13 +192,12 @@ class ContextWindow:
     def read_ahead(
         self, conversation: Conversation, user_text: str = "", answer: str = ""
     ) -> tuple[Message, ...]:
-        """What can be read into the model's cache before the next turn's words are known: the next
-        prompt with a placeholder for the user's words. It ends in a user message, because some
-        engines would continue a final assistant message.
+        """Return the next prompt with a placeholder for the user's words, to read into the model's
+        cache before these words are known. The last message is a user message, because some engines
+        would continue a final assistant message.
 
         Args:
-            user_text, answer: an exchange in progress (its answer is written, but not yet heard to
-                the end) that the next prompt will probably contain.
+            user_text, answer: an exchange whose answer is written, but still being spoken.
         """
         shown = self._shown(conversation)
         parts = [message for group in shown.groups for message in group.messages(self.wording)]
@@ -211,25 +210,26 @@ class ContextWindow:
         return (self._head_message(conversation.summary), *parts, last)
 
     def unsummarized_tokens(self, conversation: Conversation) -> int:
-        """Tokens of a prompt with the summary and everything that it does not cover, without the
-        newest message. Decides whether to summarize."""
+        """Count the tokens of a prompt with the summary and all exchanges that it does not cover,
+        but without the newest message."""
         return self._head(conversation.summary) + self.tokens_of(conversation.uncovered)
 
     def head_tokens(self, summary: str) -> int:
-        """Tokens of the system message including `summary`."""
+        """Count the tokens of the system message including `summary`."""
         text = self._system + self._profile.text() + summary
         return self._llm.count_messages([Message("system", text)])
 
     def tokens_of(self, exchanges: Sequence[Exchange]) -> int:
-        """Tokens that these exchanges take in the history."""
+        """Count the tokens of these exchanges in the history."""
         return self._history_cost(_Shown(*group_exchanges(exchanges)))
 
     def shown(self, conversation: Conversation) -> frozenset[str]:
-        """Ids of the exchanges that the next prompt will contain verbatim."""
+        """Return the ids of the exchanges that the next prompt will contain word for word."""
         return frozenset(exchange.id for exchange in self._in_view(conversation))
 
     def wording(self, exchange: Exchange) -> str:
-        """The user's words of `exchange` as the model may see them: shortened if very long."""
+        """Return the user's words of `exchange` as the model may see them; very long ones are
+        cut."""
         text = exchange.user_text.strip()
         if exchange.id not in self._cuts:
             self._cuts[exchange.id] = shortened(text, self._room // 4, self._llm.count)
@@ -242,8 +242,8 @@ class ContextWindow:
         return _Shown(*group_exchanges(self._in_view(conversation)))
 
     def _in_view(self, conversation: Conversation) -> list[Exchange]:
-        """The exchanges that no summary covers, plus the important ones that a summary covers, in
-        order, without those that have left the window."""
+        """Return the exchanges in the window, in order: those that no summary covers and important
+        ones that one covers, without those that have left the window."""
         summary = conversation.summary
         covered = frozenset(summary.covers) if summary is not None else frozenset[str]()
         left = self._left
@@ -255,7 +255,8 @@ class ContextWindow:
         return [exchange for exchange in conversation.exchanges if exchange.id not in hidden]
 
     def _important(self, groups: Sequence[Group]) -> list[Group]:
-        """The most important groups that fit; of equally important ones, the newer first."""
+        """Return the most important groups that fit; newer ones first if equally important. Called
+        only when the model has to re-read the history anyway."""
         room = self._important_room
         if not room:
             return []
@@ -280,7 +281,7 @@ class ContextWindow:
 
     def _halved(self, head: int, shown: _Shown, room: int) -> _Shown:
         """Remove the oldest groups until the history takes half of its room and everything fits
-        into `room`; remove important groups only when no others are left."""
+        into `room`. Remove important groups only after all others."""
         limit = min((head + self.budget) // 2, room)
         keep = max(1, self._max_turns // 2) if self._too_many(shown) and self._max_turns else None
         groups, pending = list(shown.groups), shown.pending
@@ -298,7 +299,7 @@ class ContextWindow:
         return rest
 
     def _prune(self, conversation: Conversation) -> None:
-        """Drop what is stored about exchanges and summaries that no longer exist."""
+        """Delete cached data about exchanges and summaries that no longer exist."""
         ids = {exchange.id for exchange in conversation.exchanges}
         self._left &= ids
         self._cuts = {key: kept for key, kept in self._cuts.items() if key in ids}
@@ -318,7 +319,7 @@ class ContextWindow:
         return self._heads[key]
 
     def _cost(self, *messages: Message) -> int:
-        """Tokens that `messages` add to a prompt, including their role marks."""
+        """Count the tokens that `messages` add to a prompt, including their role marks."""
         system = Message("system", self._system)
         return self._llm.count_messages([system, *messages]) - self._base
 
@@ -335,7 +336,8 @@ class ContextWindow:
         return cost
 
     def _memory_budget(self, reads_per_s: float | None) -> MemoryBudget:
-        """At most a quarter of the window, so that memories never crowd out the conversation."""
+        """Return a budget of at most a quarter of the window; the rest is left for the
+        conversation."""
         most = min(self._memory.max_tokens, self._room // 4)
         if reads_per_s is None:
             return MemoryBudget(most, most)

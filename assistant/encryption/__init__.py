@@ -1,4 +1,4 @@
-"""Keys, and the files encrypted with them."""
+"""Encryption keys, and access to the files encrypted with them."""
 
 from typing import TYPE_CHECKING
 

@@ -1,9 +1,9 @@
 """Converts a home from plain to encrypted or back, atomically, even if the process is killed.
 
-A copy is written to a separate folder and compared with the original. Renaming that folder commits
-the conversion. If the process is killed before that, the next process that uses the home deletes
-the leftovers; if after it, the next process goes on moving the new files into place, however often
-that is interrupted.
+The data is copied to a separate folder, and the copy is compared with the original. Renaming that
+folder commits the conversion. If the process is killed before the rename, the next process that
+opens the home deletes the copy. If it is killed after the rename, the next process continues to
+move the new files into place. This too may be interrupted any number of times.
 """
 
 import json
@@ -23,37 +23,43 @@ PLAN = "plan.json"
 
 
 class HomeStores(Protocol):
-    """The operations on a home's stores that concern their key."""
+    """The operations on a home's stores that a change of the key requires."""
 
     @property
     def outside(self) -> bool:
         """Whether the memories are stored outside the home."""
 
     def check_convertible(self) -> None:
-        """Raises StoreError if something has to be repaired first."""
+        """Raise StoreError if something has to be repaired before a conversion."""
 
     def check_key(self, key: MasterKey) -> None:
-        """Raises StoreLocked if the memories belong to another key; StoreError if they can't be
-        read."""
+        """Raise StoreLocked if the memories are encrypted with another key, and StoreError if they
+        can't be read."""
 
     def copy(
         self, fresh: Home, old: MasterKey | None, new: MasterKey | None, tell: Callable[[str], None]
     ) -> int:
-        """Write everything to another home under another key, and compare the two. Returns the
-        number of memories whose ids stay unencrypted, or that refer to such ids. Raises StoreError,
-        OSError and sqlite3.Error."""
+        """Copy all data to the home `fresh`, encrypted with `new`, and compare the copy with the
+        original.
+
+        Returns:
+            The number of memories whose ids, or references to such ids, stay unencrypted.
+
+        Raises:
+            StoreError, OSError, sqlite3.Error: the data can't be copied, or the copy differs.
+        """
 
     def damaged(self) -> Sequence[Path]:
-        """Files that were set aside because they could not be read completely."""
+        """Return the files that were set aside because they could not be read completely."""
 
 
 def is_unfinished(home: Home) -> bool:
-    """Whether a conversion was started but not completed."""
+    """Return whether a conversion was started but not completed."""
     return (home.root / UNFINISHED).exists() or is_committed(home)
 
 
 def is_committed(home: Home) -> bool:
-    """Whether a conversion is past the point where it can be rolled back."""
+    """Return whether a conversion in progress can no longer be rolled back."""
     return (home.root / FINISHED).exists()
 
 
@@ -65,15 +71,15 @@ def convert(
     locked: KeyFile | None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Rewrite everything under another key. The caller holds the home's exclusive lock, and no
-    conversion is pending.
+    """Convert all data of the home from the key `old` to the key `new`. A key of None means plain
+    data. The caller must hold the home's exclusive lock, and no conversion may be unfinished.
 
     Args:
         locked: the key file for `new`.
         tell: called with messages about the progress.
 
     Raises:
-        StoreError: something can't be read or written, or the copy differs; nothing was changed.
+        StoreError: the data can't be read or written, or the copy differs. Nothing was changed.
     """
     stores.check_convertible()
     fresh = Home(home.root / UNFINISHED)
@@ -100,7 +106,8 @@ def convert(
 
 
 def finish_or_roll_back(home: Home) -> None:
-    """Complete a conversion or roll it back. The caller holds the home's exclusive lock.
+    """Complete an unfinished conversion if it was committed, otherwise roll it back. The caller
+    must hold the home's exclusive lock.
 
     Raises:
         StoreError: the folder can't be written.
@@ -121,8 +128,8 @@ def finish_or_roll_back(home: Home) -> None:
 
 
 def _swap(home: Home, fresh: Home) -> None:
-    """Move the new files into place. The process may be killed between any two steps; a second run
-    skips those that are done."""
+    """Move the new files into place. The process may be killed between any two steps. A second run
+    then skips the completed steps."""
     flush_to_disk([home.root])
     encrypted = bool(json.loads((fresh.root / PLAN).read_text("utf-8"))["encrypted"])
     if fresh.transcript.exists():

@@ -1,8 +1,8 @@
-"""The lock that prevents a home from being converted while it is in use.
+"""A lock that prevents the conversion of a home while the home is in use.
 
 Many processes may use a home at once, but a conversion needs an exclusive lock. The operating
-system releases the lock no matter how the process ends. On Windows, which lacks such locks, only
-the memories are protected, by a lock of their own.
+system releases the lock however the process ends. Windows has no such locks: there, only the
+memories are protected, by a separate lock.
 """
 
 import os
@@ -16,10 +16,11 @@ NAME = ".in-use"
 
 
 class HomeLock:
-    """A lock held from construction to `release`: exclusive if `alone`, otherwise shared."""
+    """A lock that is held from construction until `release`. It is exclusive if `alone`, otherwise
+    shared."""
 
     def __init__(self, home: Home, *, alone: bool) -> None:
-        """Take the lock.
+        """Acquire the lock.
 
         Raises:
             StoreInUse: another process holds a conflicting lock.

@@ -1,12 +1,12 @@
-"""The master key of a home, and the file that holds it encrypted.
+"""The master key of a home, and the file that stores it encrypted.
 
-A home has one 256-bit master key. Written out for its owner, it is the recovery key: text on paper
-that opens the stores if the key file is lost or damaged, or on another machine that shares them.
-The keys that encrypt data are derived from the master key by HKDF-SHA256, one for each purpose.
+A home has one 256-bit master key. The recovery key is the same key as text that the user writes
+down. It opens the stores if the key file is lost or damaged, or on a second machine that shares the
+stores. Keys that encrypt data are derived from the master key by HKDF-SHA256, one for each purpose.
 
-The key file holds the master key, encrypted with AES-256-GCM. The key of this encryption is either
-a random one in the operating system's keyring, or a passphrase stretched by Argon2id (RFC 9106,
-second recommendation).
+The key file contains the master key, encrypted with AES-256-GCM. The encrypting key comes either
+from a random secret in the operating system's keyring, or from a passphrase that Argon2id stretches
+(RFC 9106, second recommendation).
 """
 
 import base64
@@ -27,10 +27,10 @@ SALT_BYTES = 16
 VERSION = 1
 ARGON2 = {"iterations": 3, "lanes": 4, "memory_kib": 1 << 16}
 MOST_ARGON2 = {"iterations": 100, "lanes": 64, "memory_kib": 1 << 21}
-"""Maximum values accepted from a key file, which may be damaged."""
+"""Maximum values accepted from a key file. A damaged file could contain any values."""
 CHECK_BYTES = 3
 GROUP = 4
-"""Characters between two dashes of a recovery key."""
+"""Number of characters between two dashes of a recovery key."""
 
 KeyProtection = Literal["keyring", "passphrase"]
 
@@ -45,11 +45,12 @@ class MasterKey:
 
     @property
     def id(self) -> str:
-        """Identifies the key without revealing it; stored in the key file and in the table."""
+        """An identifier that does not reveal the key. It is stored in the key file and in the
+        memories' table."""
         return self.derive("id", 8).hex()
 
     def derive(self, purpose: str, size: int = BYTES) -> bytes:
-        """Derive a subkey."""
+        """Derive a key of `size` bytes for one purpose."""
         from cryptography.hazmat.primitives.hashes import SHA256
         from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
@@ -57,7 +58,8 @@ class MasterKey:
         return HKDF(SHA256(), size, salt=None, info=info).derive(self.secret)
 
     def recovery(self) -> str:
-        """The recovery key: base32 in groups, with a checksum at the end."""
+        """Return the recovery key: the master key and a checksum in base32, divided into groups by
+        dashes."""
         text = base64.b32encode(self.secret + _checksum(self.secret)).decode().rstrip("=")
         return "-".join(text[at : at + GROUP] for at in range(0, len(text), GROUP))
 
@@ -84,14 +86,15 @@ class MasterKey:
 
 @dataclass(frozen=True, slots=True)
 class KeyFile:
-    """An encrypted master key: its id, what protects it, and what decrypting needs."""
+    """An encrypted master key, with its id, the kind of protection and the parameters for
+    decryption."""
 
     id: str
     by: KeyProtection
     nonce: bytes
     sealed: bytes
     salt: bytes = b""
-    """Salt of the passphrase; empty with the keyring."""
+    """Salt of the passphrase; empty if the keyring protects the key."""
     argon2: tuple[int, int, int] = (0, 0, 0)
     """Iterations, lanes and KiB of memory."""
 
@@ -135,10 +138,10 @@ class KeyFile:
 
     @classmethod
     def read(cls, path: Path) -> "KeyFile | None":
-        """Read the key file; None if there is none.
+        """Read the key file. Return None if the file does not exist.
 
         Raises:
-            StoreLocked: the file is damaged, or from a newer version.
+            StoreLocked: the file is damaged, or was written by a newer version.
             StoreError: the file can't be read.
         """
         try:
@@ -166,7 +169,7 @@ class KeyFile:
         """Write the key file atomically and flush it to disk.
 
         Raises:
-            StoreError: the file can't be written; the old one is still there.
+            StoreError: the file can't be written. A previous file is unchanged.
         """
         try:
             with replacing(path) as file:
@@ -191,7 +194,8 @@ class KeyFile:
         return AESGCM(kdf.derive(secret.encode("utf-8", "replace")))
 
     def _bound(self) -> bytes:
-        """Data authenticated with the key, so that nobody can swap it unnoticed."""
+        """Return the data that is authenticated together with the key, so that changes to it are
+        detected."""
         return json.dumps([VERSION, self.id, self.by, self.salt.hex(), *self.argon2]).encode()
 
     def _refused(self) -> StoreLocked:

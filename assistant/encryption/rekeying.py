@@ -1,6 +1,6 @@
-"""Changes a home's key: encrypting, decrypting, and replacing a lost or forgotten secret.
+"""Encrypts or decrypts a home, and replaces a lost or forgotten secret.
 
-Each operation locks the home exclusively and, if it fails, leaves it unchanged.
+Each operation locks the home exclusively. If an operation fails, it leaves the home unchanged.
 """
 
 from collections.abc import Callable, Iterator
@@ -29,8 +29,12 @@ Notify = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class EncryptionStatus:
-    """`keyring` is the name of the system's keyring, None if there is none. `state` is "damaged" if
-    the key file is damaged, and "missing" if files are encrypted but there is no key file."""
+    """Whether and how a home is encrypted.
+
+    `state` is "damaged" if the key file is damaged, and "missing" if files are encrypted but the
+    key file is missing. `keyring` is the name of the system's keyring, or None if the system has
+    none.
+    """
 
     state: Literal["encrypted", "plain", "empty", "damaged", "missing"]
     by: KeyProtection | None
@@ -39,7 +43,7 @@ class EncryptionStatus:
 
 
 def encryption_status(home: Home) -> EncryptionStatus:
-    """Inspect the home without opening it."""
+    """Return the encryption status of a home, without opening the home."""
     keyring = system_keyring.find_keyring()
     name = keyring.name if keyring is not None else None
     try:
@@ -54,7 +58,7 @@ def encryption_status(home: Home) -> EncryptionStatus:
 
 
 class Rekeying:
-    """Changes the key of one home.
+    """Changes the encryption of one home.
 
     Args:
         stores: the home's stores.
@@ -72,17 +76,18 @@ class Rekeying:
         show: Callable[[str], None],
         tell: Notify,
     ) -> MasterKey:
-        """Encrypt a home under a new key.
+        """Encrypt a home with a new key.
 
         Args:
-            by: what protects the key. If None, what `encryption.mode` says; if that leaves it open,
-                the keyring if there is one, otherwise a passphrase.
-            show: called with the recovery key before anything depends on it.
+            by: what protects the key. If None, the setting `encryption.mode` decides. If that
+                leaves both open, the keyring is used if there is one, otherwise a passphrase.
+            show: called with the recovery key before any data is encrypted.
             tell: called with the progress, and at the end with the files that stay unencrypted.
 
         Raises:
-            SettingsError: the home is already encrypted, or its memories are stored elsewhere.
-            StoreError: encrypting failed; nothing was changed, and the recovery key that was shown
+            SettingsError: the home is already encrypted, or its memories are stored outside the
+                home.
+            StoreError: encrypting failed. Nothing was changed, and the recovery key that was shown
                 is void.
         """
         self._refuse_outside()
@@ -112,8 +117,8 @@ class Rekeying:
         """Decrypt a home.
 
         Raises:
-            SettingsError: the home is not encrypted, or its memories are stored elsewhere.
-            StoreError: decrypting failed; nothing was changed.
+            SettingsError: the home is not encrypted, or its memories are stored outside the home.
+            StoreError: decrypting failed. Nothing was changed.
         """
         self._refuse_outside()
         with _alone(self._home):
@@ -124,12 +129,12 @@ class Rekeying:
                 system_keyring.remove(locked.id)
 
     def change_passphrase(self, ask: AskSecret) -> None:
-        """Set a new passphrase, in place of the old one or of the keyring. The recovery key stays
-        the same.
+        """Protect the key with a new passphrase, in place of the old passphrase or of the keyring.
+        The recovery key stays the same.
 
         Raises:
             SettingsError: the home is not encrypted.
-            StoreError: the passphrase can't be changed; nothing was changed.
+            StoreError: the passphrase can't be changed. Nothing was changed.
         """
         with _alone(self._home):
             locked = _locked(self._home)
@@ -139,16 +144,16 @@ class Rekeying:
                 system_keyring.remove(locked.id)
 
     def recover(self, by: KeyProtection | None, ask: AskSecret) -> KeyProtection:
-        """Create a new key file from the recovery key, either after losing the keyring, the
-        passphrase or the key file, or on a second machine that shares the memories. In the second
-        case, that machine's transcript is then encrypted with the key.
+        """Create a new key file from the recovery key. This is needed if the keyring, the
+        passphrase or the key file is lost, or on a second machine that shares the memories. On a
+        second machine, the plain transcript is also encrypted with the key.
 
         Returns:
             What protects the new key file.
 
         Raises:
             SettingsError: the home is not encrypted.
-            StoreError: the key belongs to other data, or recovery failed; nothing was changed.
+            StoreError: the key belongs to other data, or recovery failed. Nothing was changed.
         """
         home = self._home
         with _alone(home):
@@ -178,7 +183,8 @@ class Rekeying:
         return fresh.by
 
     def _refuse_outside(self) -> None:
-        """Raises SettingsError if the memories are outside the home, as others may use them."""
+        """Raise SettingsError if the memories are stored outside the home, where other homes may
+        use them."""
         if self._stores.outside:
             raise SettingsError(
                 f"The memories are stored in {self._settings.memory.store}, outside the data"
@@ -215,7 +221,8 @@ def _by(settings: Settings) -> KeyProtection:
 
 
 def _recovery_key(ask: AskSecret) -> MasterKey:
-    """Raises StoreError if there is nobody to ask, and StoreLocked if the key is mistyped."""
+    """Ask for the recovery key. Raises StoreError if nobody can be asked, and StoreLocked if the
+    key is mistyped."""
     typed = ask("recovery key")
     if typed is None:
         raise StoreError(

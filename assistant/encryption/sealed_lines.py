@@ -1,4 +1,4 @@
-"""Encrypts a recording line by line."""
+"""Encrypts and decrypts recordings, line by line."""
 
 import base64
 import binascii
@@ -18,9 +18,9 @@ class LineCipher:
         """Prepare for one recording.
 
         Args:
-            recording: the recording's id; binds the lines to it, so that they can't be swapped with
-                those of another recording.
-            key: None if the lines are not encrypted.
+            recording: the recording's id. Lines are bound to it, so that lines of another recording
+                can't be inserted.
+            key: the home's key; None if the lines are not encrypted.
         """
         self._place = recording.encode()
         self._cipher = None
@@ -38,7 +38,7 @@ class LineCipher:
         return base64.b64encode(nonce + sealed).decode()
 
     def open(self, line: bytes) -> dict[str, Any] | None:
-        """Decrypt a line; None if it is damaged."""
+        """Decrypt and parse a line. Return None if the line is damaged."""
         from cryptography.exceptions import InvalidTag
 
         try:

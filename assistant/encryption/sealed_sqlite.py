@@ -1,8 +1,9 @@
-"""Opens the transcript's file: with SQLite if it is plain, with SQLCipher if there is a key.
+"""Opens the transcript's database: with SQLite if it is plain, with SQLCipher if there is a key.
 
-SQLCipher encrypts every page of the file and of its log with AES-256 and an HMAC. It is given the
-key itself, so that opening needs no key stretching. Since the key is random, the salt can be a
-constant. It is at the start of the file and distinguishes an encrypted file from a damaged one.
+SQLCipher encrypts every page of the database and of its log with AES-256 and an HMAC. It is given
+the raw key, so opening needs no key stretching. Because the key is random, the salt may be a
+constant. The salt is at the start of the file. It distinguishes an encrypted file from a damaged
+one.
 """
 
 import sqlite3
@@ -15,20 +16,21 @@ from assistant.errors import StoreLocked
 
 PLAIN_HEADER = b"SQLite format 3\0"
 SEALED_HEADER = b"assistant sealed"
-"""16 bytes, as SQLCipher's salt must be."""
+"""The first 16 bytes of an encrypted file. SQLCipher requires a salt of this length."""
 BUSY_S = 2.0
 """Seconds to wait for another process that is writing."""
 SORTS_IN_RAM = "PRAGMA temp_store = MEMORY"
-"""Otherwise SQLite would write the rows that it sorts to unencrypted files in /var/tmp."""
+"""Keeps temporary data in RAM. Otherwise SQLite would write rows that it sorts to unencrypted files
+in /var/tmp."""
 
 
 def connect_sqlite(path: Path, key: MasterKey | None, busy_s: float) -> sqlite3.Connection:
-    """An open connection in autocommit mode; any thread may use it, one at a time. The transcript's
-    contents are written only to its own file and that file's log.
+    """Open a connection in autocommit mode. Any thread may use it, but only one at a time. The
+    transcript's contents are written only to its own file and that file's log.
 
     Raises:
         StoreLocked: the key is wrong, an encrypted file has no key, or a plain file has one.
-        One of `sqlite_failures`, or OSError.
+        One of `sqlite_failures`, OSError: the file can't be opened.
     """
     header = header_of(path)
     if key is None and header == SEALED_HEADER:
@@ -63,12 +65,14 @@ def connect_sqlite(path: Path, key: MasterKey | None, busy_s: float) -> sqlite3.
 
 
 def key_literal(key: MasterKey | None) -> str:
-    """A raw key and its salt as an SQL literal for SQLCipher; `''` if `key` is None."""
+    """Return the raw key and its salt as an SQL literal for SQLCipher. Return `''` if `key` is
+    None."""
     return "''" if key is None else f"\"x'{(key.derive('transcript') + SEALED_HEADER).hex()}'\""
 
 
 def header_of(path: Path) -> bytes:
-    """The file's first bytes; empty if it is missing or empty. Raises OSError."""
+    """Return the file's first 16 bytes. Return no bytes if the file is missing or empty. Raises
+    OSError."""
     try:
         with path.open("rb") as file:
             return file.read(len(PLAIN_HEADER))
@@ -77,7 +81,8 @@ def header_of(path: Path) -> bytes:
 
 
 def sqlite_failures() -> tuple[type[Exception], ...]:
-    """The exceptions of SQLite and SQLCipher; the latter is only loaded if there is a key."""
+    """Return the exceptions that SQLite and SQLCipher raise. SQLCipher is included only if it has
+    been loaded, which requires a key."""
     module: Any = sys.modules.get("sqlcipher3.dbapi2")
     return (sqlite3.Error,) if module is None else (sqlite3.Error, module.Error)
 

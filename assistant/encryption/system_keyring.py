@@ -1,5 +1,6 @@
-"""The operating system's keyring: macOS Keychain, Secret Service, KWallet, Windows Credential
-Locker. It contains an entry for each home that uses it, under the id of the home's key."""
+"""Stores secrets in the operating system's keyring: macOS Keychain, Secret Service, KWallet or
+Windows Credential Locker. Each home that uses the keyring has an entry, under the id of the home's
+key."""
 
 import logging
 from typing import TYPE_CHECKING
@@ -13,13 +14,13 @@ logger = logging.getLogger(__name__)
 
 SERVICE = "local-voice-assistant"
 LEAST_PRIORITY = 1
-"""Minimum priority of a backend that the user did not choose; `keyring` advises against lower ones,
-such as a plain-text file."""
+"""Minimum priority of a backend that is used without the user's choice. The library `keyring`
+advises against backends with a lower priority, such as a plain-text file."""
 
 
 def find_keyring() -> "KeyringBackend | None":
-    """The keyring that the user chose (by PYTHON_KEYRING_BACKEND or `keyring`'s configuration
-    file), otherwise the best one of this system; None if there is none."""
+    """Return the keyring that the user chose by PYTHON_KEYRING_BACKEND or in the configuration file
+    of `keyring`. Without a choice, return this system's best keyring, or None if it has none."""
     from keyring import backend, core
     from keyring.backends import chainer, fail, null
 
@@ -37,7 +38,7 @@ def find_keyring() -> "KeyringBackend | None":
 
 
 def entry(key_id: str) -> str:
-    """The secret stored for a key.
+    """Return the secret stored for a key.
 
     Raises:
         StoreLocked: there is no keyring, it is locked, or it has no entry for this key.
@@ -85,7 +86,8 @@ def write(key_id: str, secret: str) -> None:
 
 
 def remove(key_id: str) -> None:
-    """Delete the entry, if it exists. If that fails, the secret left behind is of no use."""
+    """Delete the entry for a key, if it exists. A failure is only logged, because the remaining
+    secret is useless without the key file."""
     keyring = find_keyring()
     if keyring is None:
         return

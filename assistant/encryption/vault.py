@@ -1,7 +1,7 @@
-"""Opens a home: finds its key, and holds its lock.
+"""Opens a home: finds its encryption key, and locks the home against conversion.
 
-A home is encrypted if it has a key file; the settings decide about new homes. Every process that
-opens the stores of a home must first open its vault, and keep it open as long as it uses them.
+A home is encrypted if it has a key file. The settings only decide about new homes. Every process
+that opens a home's stores must first open the home's vault, and close the vault after the stores.
 """
 
 import logging
@@ -35,7 +35,7 @@ LEAST_PASSPHRASE = 8
 
 SecretKind = Literal["passphrase", "new passphrase", "recovery key"]
 AskSecret = Callable[[SecretKind], str | None]
-"""Asks the user for a secret; returns None if there is nobody to ask."""
+"""Asks the user for a secret. Returns None if nobody can be asked."""
 
 
 def ask_nobody(_: SecretKind) -> None:
@@ -44,12 +44,12 @@ def ask_nobody(_: SecretKind) -> None:
 
 @dataclass(slots=True)
 class Vault:
-    """An open home.
+    """The key and the lock of an open home.
 
     Args:
         key: None if the home is not encrypted.
-        recovery: the recovery key if the key was just created; must be shown once.
-        told: a message to the user if the home differs from the settings.
+        recovery: the recovery key of a key that was just created. It must be shown once.
+        told: a message to the user if the home could not be encrypted as the settings ask.
     """
 
     key: MasterKey | None
@@ -58,22 +58,22 @@ class Vault:
     told: str | None = None
 
     def close(self) -> None:
-        """Call after closing the stores. Idempotent."""
+        """Release the lock. Call this after closing the stores. Idempotent."""
         self.lock.release()
 
 
 def open_vault(
     home: Home, settings: Settings, ask: AskSecret = ask_nobody, *, create: bool = False
 ) -> Vault:
-    """Open a home and get its key, if it is encrypted. Blocking.
+    """Lock a home and get its key, if the home is encrypted. Blocking.
 
     Args:
-        create: create a key for a new home if the settings ask for encryption; then `recovery` must
-            be shown.
+        create: whether to create a key for a new home if the settings ask for encryption. If a key
+            is created, the caller must show `recovery` to the user.
 
     Raises:
-        StoreLocked: the data is encrypted, and the key is missing or wrong; or the settings ask for
-            encryption, and the data is plain. Nothing was touched.
+        StoreLocked: the key of encrypted data is missing or wrong, or the data is plain although
+            the settings ask for encryption. Nothing was changed.
         StoreInUse: the home is being converted.
         StoreError: an interrupted conversion can't be completed.
     """
@@ -90,7 +90,7 @@ def open_vault(
     if create and not home.key_file.exists() and not has_data(home) and _wanted(mode):
         return _create(home, mode, ask)
     lock = HomeLock(home, alone=False)
-    if conversion.is_unfinished(home):  # another process has just started one, and was killed
+    if conversion.is_unfinished(home):  # another process was killed meanwhile
         lock.release()
         return open_vault(home, settings, ask, create=create)
     with ExitStack() as on_failure:
@@ -112,18 +112,19 @@ def has_data(home: Home) -> bool:
 
 
 def unlock_key(locked: KeyFile, ask: AskSecret) -> MasterKey:
-    """Raises StoreLocked if the secret is missing or wrong."""
+    """Decrypt the key of a key file. Raises StoreLocked if the secret is missing or wrong."""
     if locked.by == "keyring":
         return locked.unlock(system_keyring.entry(locked.id))
     return locked.unlock(_secret("passphrase", ask, PASSPHRASE_VARIABLE))
 
 
 def lock_key(key: MasterKey, by: KeyProtection, ask: AskSecret, *, anew: bool = False) -> KeyFile:
-    """Create a key file for the key; with the keyring, also write its entry.
+    """Encrypt the key for a key file. If the keyring protects the key, also write the keyring's
+    entry.
 
     Args:
-        anew: whether the passphrase is replaced: then the environment variable with the old one is
-            ignored.
+        anew: whether a passphrase is being replaced. If so, the environment variable with the old
+            passphrase is ignored.
 
     Raises:
         StoreLocked: there is no keyring or no passphrase.
@@ -137,8 +138,8 @@ def lock_key(key: MasterKey, by: KeyProtection, ask: AskSecret, *, anew: bool = 
 
 
 def check_transcript(home: Home, key: MasterKey) -> None:
-    """Raises StoreLocked if the transcript is encrypted with another key, or not at all. Damage is
-    reported later, when the transcript is opened for use."""
+    """Raise StoreLocked if the transcript is plain, or encrypted with another key. Damage is only
+    logged here. It is reported when the transcript is opened for use."""
     if not header_of(home.transcript):
         return
     try:
@@ -155,8 +156,8 @@ def _wanted(mode: str) -> bool:
 
 
 def _create(home: Home, mode: str, ask: AskSecret) -> Vault:
-    """Create a key for a new home. If the keyring fails in the mode `auto`, leave the home plain
-    and report it."""
+    """Create a key for a new home. If the keyring fails and the mode is `auto`, leave the home
+    plain and tell the user so."""
     lock = HomeLock(home, alone=True)
     with ExitStack() as on_failure:
         on_failure.callback(lock.release)
@@ -175,7 +176,7 @@ def _create(home: Home, mode: str, ask: AskSecret) -> Vault:
 
 
 def _check_plain(home: Home, mode: str) -> None:
-    """Raises StoreLocked if a home without a key file should have one."""
+    """Raise StoreLocked if the home has no key file but should have one."""
     if header_of(home.transcript) == SEALED_HEADER:
         raise StoreLocked(
             f"The data in {home.root} is encrypted, but its key file is missing;"
@@ -191,7 +192,8 @@ def _check_plain(home: Home, mode: str) -> None:
 
 
 def _secret(question: SecretKind, ask: AskSecret, *variables: str) -> str:
-    """Raises StoreLocked if none of these variables is set and there is nobody to ask."""
+    """Get a secret from the first of `variables` that is set, or else by asking. Raises StoreLocked
+    if nobody can be asked."""
     given = next(filter(None, map(os.environ.get, variables)), None) or ask(question)
     if given is None:
         raise StoreLocked(

@@ -1,4 +1,5 @@
-"""Background work between utterances: when it may run, in which order, and what happens to it."""
+"""Background work between utterances: when it may run, which jobs there are, and how they are
+queued."""
 
 from typing import TYPE_CHECKING
 

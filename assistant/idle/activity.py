@@ -1,4 +1,5 @@
-"""Determines from events whether it is quiet: nobody speaks or types, no answer is in progress."""
+"""Determines from events whether it is quiet, i.e. nobody speaks or types and no answer is in
+progress."""
 
 import asyncio
 import time
@@ -16,18 +17,21 @@ from assistant.events import (
 
 QUIET = frozenset({Phase.LISTENING, Phase.ASLEEP, Phase.MUTED, Phase.PAUSED})
 UNCONFIRMED_SPEECH_S = 5.0
-"""Seconds after a possible voice until it is quiet again if that was only a door or a key press."""
+"""Seconds to wait after a sound that may be a voice. If no voice is confirmed, it was e.g. a door
+or a key press, and it counts as quiet again."""
 LONGEST_S = 600.0
-"""Seconds after which a voice counts as over though no end was reported; twice the longest turn."""
+"""Seconds after which a voice counts as ended even if no event reported its end. This is twice the
+longest turn."""
 NEVER = float("-inf")
 
 
 class ActivityMonitor:
-    """Tracks whether it is quiet. Belongs to the event loop; subscribe `watch` to the event bus.
+    """Tracks whether it is quiet. Use it on the event loop, with `watch` subscribed to the event
+    bus.
 
     Args:
-        phase: the current phase; always `LISTENING` in a process that nobody talks to.
-        clock: monotonic seconds, the same clock as the event loop's.
+        phase: the current phase; `LISTENING` in a process without a conversation.
+        clock: monotonic seconds, on the same clock as the event loop.
     """
 
     def __init__(
@@ -37,14 +41,14 @@ class ActivityMonitor:
         self._phase = phase
         self._since = clock()
         self._unconfirmed = NEVER
-        """When a possible voice that was not confirmed was last sensed."""
+        """Time of the last sound that may be a voice but was not confirmed."""
         self._voice = False
         self._changed = asyncio.Event()
         self._listeners: list[Callable[[], None]] = []
 
     def on_sign(self, act: Callable[[], None]) -> None:
-        """Register `act`, which is called during the event that is the first sign of a person, and
-        on each change of phase. It must be quick and must not raise."""
+        """Register the function `act`. It is called on the first sign of a person and on each
+        change of phase, while the event is being handled. It must be quick and must not raise."""
         self._listeners.append(act)
 
     def watch(self, event: Event) -> None:
@@ -59,7 +63,7 @@ class ActivityMonitor:
                 self._voice = True
                 self._unconfirmed = NEVER
                 self._restart()
-            case TurnHeard() | SpeechIgnored():  # the two ends of an utterance
+            case TurnHeard() | SpeechIgnored():  # either event ends an utterance
                 self._voice = False
                 self._restart()
 
@@ -72,8 +76,8 @@ class ActivityMonitor:
         """Wait until it has been quiet for `seconds`.
 
         Args:
-            after: returns a time on the clock; quiet before that time does not count. Called again
-                whenever something happens.
+            after: returns a time on the clock. Quiet before that time does not count. The function
+                is called again after each event.
         """
         while (left := self._left(seconds, after())) is None or left > 0:
             self._changed.clear()
@@ -84,11 +88,13 @@ class ActivityMonitor:
                 continue
 
     def look_again(self) -> None:
-        """Wake `lasting`: something that it depends on has changed."""
+        """Make `lasting` recalculate its waiting time, because the result of its `after` has
+        changed."""
         self._changed.set()
 
     def _left(self, seconds: float, after: float = NEVER) -> float | None:
-        """Seconds until it has been quiet long enough; None if only an event can make it so."""
+        """Return the seconds until it has been quiet long enough, or None if the phase must change
+        first."""
         if self._phase not in QUIET:
             return None
         since = self._since + (LONGEST_S if self._voice else 0.0)

@@ -1,4 +1,4 @@
-"""The kinds of idle work, and which job runs next."""
+"""Selects the next batch of idle work, and records the outcome of each batch."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -11,26 +11,27 @@ from assistant.memory import AT_ONCE, Batch, JobQueue
 FILLED = 1_000
 """Number of subjects of a kind to queue in advance, beyond those already queued."""
 IN_A_ROW = 5
-"""Number of batches of a kind that fail in succession before the kind is paused: then its model is
-at fault, and no subject should be given up because of that."""
+"""Number of consecutive failed batches after which a kind is paused. So many failures are probably
+caused by the model, so no subject should be marked as failed for good."""
 BACKOFF_S = 60.0
 LONGEST_REST_S = 3_600.0
 
 
 @dataclass(slots=True)
 class _Failing:
-    """A kind's failures since its last success; `until` (on the clock) is when its rest ends."""
+    """The failed batches of a kind since its last success. The kind is paused until `until`, a time
+    on the clock."""
 
     batches: int = 0
     until: float = float("-inf")
 
 
 class Backlog:
-    """Chooses and tracks batches. Belongs to the event loop; the queue is called in threads. All
-    methods except the properties may raise StoreError.
+    """Selects batches and records their outcomes. Use it on the event loop; it calls the queue in
+    threads. All methods except the properties, `changed` and `rest` may raise StoreError.
 
     Args:
-        limit: subjects per batch.
+        limit: maximum number of subjects per batch.
         now: wall time, UTC.
         clock: monotonic seconds.
     """
@@ -44,11 +45,11 @@ class Backlog:
         clock: Callable[[], float],
     ) -> None:
         self.waiting = 0
-        """How many subjects were waiting, when last counted."""
+        """Number of subjects that were waiting when the queue was last counted."""
         self.finished = 0
-        """Subjects done in this process."""
+        """Number of subjects completed in this process."""
         self.taken: Batch | None = None
-        """The batch in progress, until its outcome is in the queue."""
+        """The batch in progress, until its outcome is stored in the queue."""
         self._jobs = {job.kind: job for job in sorted(jobs, key=lambda job: job.priority)}
         self._queue = queue
         self._limit = limit
@@ -56,31 +57,31 @@ class Backlog:
         self._clock = clock
         self._begun = False
         self._in_order = True
-        """Whether every job that the queue marks as running really is."""
+        """Whether every job that the queue marks as running is really running."""
         self._made = False
-        """Whether a batch was done since all kinds were last asked for missing subjects."""
+        """Whether a batch was completed since all kinds were last asked for missing subjects."""
         self._complete: set[str] = set()
-        """Kinds of which all missing subjects are queued."""
+        """Kinds whose missing subjects are all queued."""
         self._failing: dict[str, _Failing] = {}
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """In order of priority."""
+        """The kinds of work, by priority."""
         return tuple(self._jobs)
 
     @property
     def resting(self) -> frozenset[str]:
-        """Kinds that are paused because they kept failing."""
+        """The kinds that are paused because they kept failing."""
         now = self._clock()
         return frozenset(kind for kind, each in self._failing.items() if each.until > now)
 
     def changed(self) -> None:
-        """Report that there may be more missing subjects than known."""
+        """Report that more subjects may be missing than the queue contains."""
         self._complete.clear()
 
     async def begin(self) -> None:
-        """Put the queue in order. Called once at the start, and after a batch whose outcome is not
-        in the queue."""
+        """Correct the state of the queue. Call this before each batch: the first call recovers from
+        the end of the last process, and later calls requeue a batch whose outcome is not stored."""
         if not self._begun:
             await asyncio.to_thread(self._queue.recover, self._now())
             await asyncio.to_thread(self._queue.keep_only, self.kinds)
@@ -90,11 +91,11 @@ class Backlog:
         await self.release()
 
     async def next(self, kind: str | None, *, light: bool) -> tuple[Job, Batch] | None:
-        """Take the next batch; None if nothing is due.
+        """Take the next batch from the queue. Return None if no work is due.
 
         Args:
-            kind: take only this kind; if None, any.
-            light: take only light work.
+            kind: the kind of batch to take; None for any kind.
+            light: whether to take only light work.
         """
         resting = self.resting
         jobs = [
@@ -104,7 +105,7 @@ class Backlog:
         ]
         if not await self._take(jobs) and self._made:
             self._made = False
-            self.changed()  # what was done may be input for other kinds
+            self.changed()  # finished work may be input for other kinds
             await self._take(jobs)
         await self._count()
         return (self._jobs[self.taken.kind], self.taken) if self.taken is not None else None
@@ -118,7 +119,8 @@ class Backlog:
         self.waiting = max(0, self.waiting - len(batch.subjects))
 
     async def failed(self, batch: Batch, error: str) -> int:
-        """Record a failed batch; returns how many of its subjects are given up.
+        """Record a failed batch. Return the number of its subjects that are now marked as failed
+        for good.
 
         Args:
             error: the name of the exception's class.
@@ -130,7 +132,8 @@ class Backlog:
         return given_up
 
     def rest(self, kind: str) -> None:
-        """Pause a kind because its store fails, without blaming any subject. Does not raise."""
+        """Pause a kind because its store fails. This is not counted as a failure of any subject.
+        Does not raise."""
         self._one_more(kind, least=IN_A_ROW)
 
     async def release(self) -> None:
@@ -141,22 +144,22 @@ class Backlog:
             self._in_order = True
 
     async def retry(self, kind: str | None) -> int:
-        """Requeue subjects that were given up, and resume paused kinds; returns how many were
-        requeued."""
+        """Requeue subjects that are marked as failed for good, and resume paused kinds. Return the
+        number of requeued subjects."""
         self._failing = {each: at for each, at in self._failing.items() if kind not in (None, each)}
         return await asyncio.to_thread(self._queue.retry, kind)
 
     # -- internals ------------------------------------------------------------------------------
 
     def _one_more(self, kind: str, least: int = 0) -> None:
-        """Count a failure; pause the kind if there are too many."""
+        """Count a failure of a kind, and pause the kind if it has failed too often."""
         failing = self._failing.setdefault(kind, _Failing())
         failing.batches = max(failing.batches + 1, least)
         if (over := failing.batches - IN_A_ROW) >= 0:
             failing.until = self._clock() + min(BACKOFF_S * 2 ** min(over, 10), LONGEST_REST_S)
 
     async def _take(self, jobs: Sequence[Job]) -> bool:
-        """Take the next batch; returns whether there is one."""
+        """Take the next batch of these jobs from the queue. Return whether there is one."""
         for job in jobs:
             if job.kind not in self._complete:
                 await self._fill(job)
@@ -167,7 +170,7 @@ class Backlog:
         return self.taken is not None
 
     async def _fill(self, job: Job) -> None:
-        """Queue missing subjects once fewer are left than a batch holds."""
+        """Queue missing subjects of a job when the queue has fewer than a batch needs."""
         known, fresh = await asyncio.to_thread(self._queue.known, job.kind)
         if fresh >= self._limit:
             return
@@ -180,5 +183,6 @@ class Backlog:
             self._complete.add(job.kind)
 
     async def _count(self) -> None:
+        """Update the number of waiting subjects."""
         counts = await asyncio.to_thread(self._queue.counts)
         self.waiting = sum(each.count for each in counts if each.state != "dead")

@@ -1,49 +1,52 @@
-"""The interface of a kind of idle work."""
+"""The interface of an idle job."""
 
 from collections.abc import Sequence
 from typing import Protocol
 
 
 class Job(Protocol):
-    """Between utterances, derives something (descriptions, facts, …) from exchanges or
-    conversations.
+    """Derives data, such as facts or descriptions, from exchanges or conversations between
+    utterances.
 
-    Its output names its sources and can be rebuilt. Its table refers to the exchange with
-    `ON DELETE CASCADE`, so that forgetting deletes the output too, and the transcript refuses a
-    result that comes too late.
+    The output names its sources and can be rebuilt from them. Its table refers to the exchange with
+    `ON DELETE CASCADE`. Forgetting an exchange thus deletes the output too, and the transcript
+    rejects output whose exchange has been deleted meanwhile.
     """
 
     @property
     def kind(self) -> str:
-        """One word: its name in the queue and in `assistant idle status`."""
+        """The name of the job, one word. It is used in the queue and in `assistant idle status`."""
         ...
 
     @property
     def priority(self) -> int:
-        """The lowest runs first."""
+        """The order of jobs: the one with the lowest number runs first."""
         ...
 
     @property
     def light(self) -> bool:
-        """Whether it needs little processor time, and so may run on battery."""
+        """Whether the job needs little processor time, so that it may run on battery."""
         ...
 
     @property
     def recurs(self) -> bool:
-        """Whether other work keeps making it necessary: then `missing` is called before each batch,
-        and must take no time."""
+        """Whether other work keeps creating new subjects. If so, `missing` is called before each
+        batch and must return at once."""
         ...
 
     @property
     def version(self) -> int:
-        """The version of its prompt and rules. Subjects with output of another version are
-        `missing` again."""
+        """The version of the job's prompt and rules. Subjects with output of another version count
+        as `missing` again."""
         ...
 
     async def missing(self, limit: int) -> Sequence[str]:
-        """The first subjects that lack its output, in the order in which to process them: ids of
-        exchanges or conversations, no words. This call has no side effects and is quick, since
-        it is made whenever the queue runs dry. It can refill a lost queue, so nothing is lost.
+        """Return the first subjects that lack output of this job, in the order in which to process
+        them.
+
+        Subjects are ids of exchanges or conversations, without user text. The method has no side
+        effects. It must be quick, because it is called whenever the queue is nearly empty. Thanks
+        to this method, no work is lost if the queue is lost.
 
         Raises:
             StoreError: the missing subjects can't be determined.
@@ -51,15 +54,17 @@ class Job(Protocol):
         ...
 
     async def run(self, subjects: Sequence[str]) -> None:
-        """Create the output for these subjects, in order, committing each in one transaction.
+        """Create the output of these subjects, in order. Commit the output of each subject in one
+        transaction.
 
-        It may be cancelled at any `await`, for example because somebody speaks; then it is called
-        again with the same subjects. So it must skip those that already have their output, are not
-        in the transcript or are hidden (`Transcript.conversation` omits hidden ones). A thread that
-        it started runs on after a cancellation, so each call in a thread may take at most 20 ms.
+        The call may be cancelled at any `await`, e.g. because somebody speaks. It is then repeated
+        with the same subjects. So it must skip subjects that already have output, and subjects that
+        are hidden or not in the transcript (`Transcript.conversation` omits hidden ones). A thread
+        keeps running after a cancellation, so each call in a thread may take at most 20 ms.
 
         Raises:
-            ModelError: a subject can't be processed now; each is retried by itself, a few times.
-            StoreError: a store failed; no subject is to blame.
+            ModelError: a subject can't be processed now. Each subject is then retried alone, a few
+                times.
+            StoreError: a store failed. This is not counted as a failure of a subject.
         """
         ...

@@ -1,4 +1,5 @@
-"""Decides from the battery and the load of other programs how much idle work may be done now."""
+"""Decides how much idle work may run now, from the battery and the processor load of other
+programs."""
 
 import asyncio
 import logging
@@ -12,12 +13,12 @@ from assistant.settings import Idle
 logger = logging.getLogger(__name__)
 
 MEASURED_S = 0.5
-"""Seconds for which the processor's load is measured. The load average is not suitable: it includes
-this program's own work of the last minute."""
+"""Seconds for which the processor load is measured. The system's load average is not used, because
+it includes this program's own work of the last minute."""
 
 
 class WorkAllowed(IntEnum):
-    """How much work is allowed; a greater value allows more."""
+    """How much work is allowed. Greater values allow more."""
 
     NOTHING = 0
     LIGHT = 1
@@ -25,13 +26,14 @@ class WorkAllowed(IntEnum):
 
 
 class LoadPolicy:
-    """Applies the user's limits."""
+    """Applies the user's limits for battery and processor load."""
 
     def __init__(self, settings: Idle) -> None:
         self._settings = settings
 
     async def allowed(self) -> WorkAllowed:
-        """The work allowed now. Takes half a second, during which this program should be idle."""
+        """Measure the load, and return how much work is allowed. This takes half a second, during
+        which this program should be idle."""
         on_battery, max_load = self._settings.on_battery, self._settings.max_load
         if on_battery != "all" and await asyncio.to_thread(runs_on_battery):
             return WorkAllowed.LIGHT if on_battery == "light" else WorkAllowed.NOTHING
@@ -41,7 +43,7 @@ class LoadPolicy:
 
 
 async def _load() -> float:
-    """The share of all cores in use; 0 if unknown."""
+    """Return the fraction of all cores in use, in [0, 1]; 0 if unknown."""
     before = await asyncio.to_thread(processor_seconds)
     await asyncio.sleep(MEASURED_S)
     after = await asyncio.to_thread(processor_seconds)
@@ -51,7 +53,7 @@ async def _load() -> float:
 
 
 def runs_on_battery() -> bool:
-    """False if there is no battery, or its state is unknown."""
+    """Return whether the machine runs on battery; False if it has none, or the state is unknown."""
     try:
         battery = psutil.sensors_battery()
     except (OSError, AttributeError, NotImplementedError) as error:  # not supported everywhere
@@ -61,8 +63,8 @@ def runs_on_battery() -> bool:
 
 
 def processor_seconds() -> tuple[float, float] | None:
-    """Seconds that all cores together have been idle, and have run, since the machine started; None
-    if unknown."""
+    """Return the idle and the total processor time since the machine started, in seconds summed
+    over all cores. Return None if it is unknown."""
     try:
         times: Any = psutil.cpu_times()
     except (OSError, NotImplementedError) as error:

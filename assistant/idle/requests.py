@@ -1,12 +1,13 @@
-"""JSON requests about idle work, and the rows they are answered with.
+"""JSON requests about idle work, and the rows with which they are answered.
 
-{"act": "idle", "do": "status"}           → "idle": the work waiting, running and given up; then
-                                            "given-up" rows, newest first
+{"act": "idle", "do": "status"}           → "idle": counts of subjects by kind, and the job that
+                                            is running; then a "given-up" row for each subject
+                                            marked as failed for good, newest first
 {"act": "idle", "do": "pause"}, "resume"  → "idle"
-{"act": "idle", "do": "retry"}            → "retried", with a count; "kind": only this kind
+{"act": "idle", "do": "retry"}            → "retried", with a count. "kind": only this kind
 {"act": "idle", "do": "run"}              → "begun"; the work runs in the background. "kind": only
-                                            this kind; "until_empty": true runs until nothing is
-                                            due, otherwise one batch
+                                            this kind. "until_empty": true to run until no work
+                                            is due; otherwise one batch is run
 """
 
 import asyncio
@@ -30,7 +31,8 @@ class IdleAdmin:
     """Answers requests about idle work.
 
     Args:
-        scheduler: a running assistant's scheduler; then this must be created on its event loop.
+        scheduler: the scheduler of a running assistant. If given, create this object on its event
+            loop.
         user: the user for whom the scheduler works.
     """
 
@@ -42,12 +44,14 @@ class IdleAdmin:
         self._user = user
         self._loop = asyncio.get_running_loop() if scheduler is not None else None
         self._asked: asyncio.Task[None] | None = None
-        """The last requested run, how much it did, and why it ended early, if it did."""
+        """The last requested run. `_done` and `_failed` say how many subjects it has processed, and
+        which error ended it."""
         self._done = 0
         self._failed: StoreError | None = None
 
     def carry_out(self, request: Request) -> Iterator[Row]:
-        """Carry out `request` and yield the rows of its answer. Blocks; not for the event loop.
+        """Carry out `request` and yield the rows of the answer. Blocks, so don't call it on the
+        event loop.
 
         Raises:
             SettingsError: the request is invalid.
@@ -104,7 +108,7 @@ class IdleAdmin:
                 )
 
     async def close(self) -> None:
-        """End the requested run and the scheduler. Idempotent."""
+        """Stop the requested run and the scheduler. Idempotent."""
         if self._asked is not None and not self._asked.done():  # it may be waiting for quiet
             self._asked.cancel()
             await asyncio.wait({self._asked})
@@ -114,12 +118,13 @@ class IdleAdmin:
     # -- internals ------------------------------------------------------------------------------
 
     def _call(self, work: Coroutine[Any, Any, Result]) -> Result:
-        """Run `work` on the assistant's loop; raises what it raises."""
+        """Run the coroutine on the assistant's event loop, and return its result. Raises what it
+        raises."""
         assert self._loop is not None
         return run_on_loop(self._loop, work)
 
     async def _begin(self, scheduler: Scheduler, kind: str | None, until_empty: bool) -> None:
-        """Start a run. Raises StoreError if one is in progress."""
+        """Start a run in the background. Raises StoreError if a run is in progress."""
         if self._asked is not None and not self._asked.done():
             raise StoreError(
                 "Idle work is already running.", mend="assistant idle status shows its progress."
@@ -167,7 +172,7 @@ class IdleAdmin:
 
 
 def _check_kind(kind: str | None, queue: JobQueue, scheduler: Scheduler | None) -> None:
-    """Raises SettingsError if there is no such kind of work."""
+    """Raise SettingsError if `kind` is not a kind of idle work."""
     kinds = {each.kind for each in queue.counts()}
     if scheduler is not None:
         kinds |= set(scheduler.backlog.kinds)

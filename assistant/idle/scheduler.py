@@ -1,9 +1,11 @@
-"""Runs idle work: one batch after another while it is quiet, none once somebody speaks or types.
+"""Runs idle work, one batch after another, while it is quiet. Stops as soon as somebody speaks or
+types.
 
     quiet for `idle.every_s`  →  does the load allow it?  →  what is due?  →  one batch  →  repeat
 
-A batch is a task of its own. It is cancelled during the event that reports a voice, even in the
-middle of a model's answer. The results that it has committed are kept; the rest is done again.
+Each batch is a task. The task is cancelled as soon as an event reports a voice, even in the middle
+of a model's answer. Results that the batch has committed are kept. Its other subjects are processed
+again later.
 """
 
 import asyncio
@@ -34,35 +36,38 @@ from assistant.settings import Idle
 logger = logging.getLogger(__name__)
 
 LONGEST_PAUSE_S = 600.0
-"""Maximum number of seconds between two checks whether something is due, if nothing happens."""
+"""Maximum number of seconds between two checks for due work, if no event occurs."""
 CANCEL_TIMEOUT_S = 5.0
-"""Seconds after which cancelled work is abandoned: a model may not notice the cancellation."""
+"""Seconds after which cancelled work is abandoned, because a model may not notice the
+cancellation."""
 LATE_S = 0.05
-"""Seconds; work that takes longer to stop is logged."""
+"""Seconds above which the time that work takes to stop is logged."""
 
 
 class BatchOutcome(Enum):
     DONE = auto()
     FAILED = auto()
-    """The job failed; it is tried again later."""
+    """The job failed. It is tried again later."""
     INTERRUPTED = auto()
-    """Somebody speaks or types, or something is being forgotten."""
+    """Somebody speaks or types, or data is being forgotten."""
     NOTHING = auto()
-    """Nothing is due."""
+    """No work is due."""
     HELD = auto()
-    """Held back by the user, the battery or other programs."""
+    """The user, the battery or other programs don't allow work now."""
     BROKEN = auto()
     """A store failed."""
 
 
 class Scheduler:
-    """Schedules one user's jobs. Belongs to the event loop; subscribe `watch` to the event bus.
+    """Runs one user's idle jobs. Use it on the event loop, with `watch` subscribed to the event
+    bus.
 
     Args:
-        emit: gets an `IdleWork` event when a job starts or ends, and a `Notice` when a store fails.
-        settled: waits until other users of the model's background lane are done, if there are any.
+        emit: receives an `IdleWork` event when a job starts or ends, and a `Notice` when a store
+            fails.
+        settled: waits until other work on the model's background lane is done.
         now: wall time, UTC.
-        subject_s: maximum number of seconds per subject; a batch that takes longer has failed.
+        subject_s: maximum number of seconds per subject. A batch that takes longer has failed.
     """
 
     def __init__(
@@ -93,19 +98,20 @@ class Scheduler:
         self._task: asyncio.Task[BatchOutcome] | None = None
         self._batch: Batch | None = None
         self._inside = False
-        """Whether the job itself is running, or has failed."""
+        """Whether the batch is in the job's own code, or that code has failed."""
         self._stopped: float | None = None
-        """When the running batch was told to stop."""
+        """The time when the running batch was cancelled; None if it was not."""
         self._stop_requested = asyncio.Event()
         self._abandoned: asyncio.Task[BatchOutcome] | None = None
-        """A batch that did not stop; nothing starts until it has ended."""
+        """A batch that did not stop after its cancellation. No other batch starts until it has
+        ended."""
         self._not_before = self._queue_retry_at = float("-inf")
-        """On the clock: when to look again for work, and when to try the queue again."""
+        """Times on the clock: when to look for work again, and when to try the queue again."""
         self._backoff_s = self._queue_backoff_s = 0.0
         self.trouble: StoreError | None = None
-        """The store error that suspends work; None if there is none."""
+        """The store error that has suspended work; None if there is none."""
         self._troubled: str | None = None
-        """The kind of job whose store failed; None if it was the queue."""
+        """The kind of job whose store failed; None if the queue failed."""
         self._pause_count = 0
         self._given_up_reported = False
         quiet.on_sign(self._stop)
@@ -113,7 +119,7 @@ class Scheduler:
     # -- running --------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Run until cancelled."""
+        """Run idle work until cancelled."""
         while True:
             await self._quiet.lasting(
                 self._settings.every_s, lambda: max(self._not_before, self._queue_retry_at)
@@ -133,13 +139,14 @@ class Scheduler:
         most: int | None = None,
         tell: Callable[[int], None] = lambda _: None,
     ) -> int:
-        """Run batch after batch regardless of battery, load and `pause`, but never while somebody
-        speaks. Returns how many subjects were done. Subjects that fail are left for later.
+        """Run batches until no work is due, regardless of battery, load and `pause`, but never
+        while somebody speaks. Subjects that fail are left for later. Return the number of completed
+        subjects.
 
         Args:
-            kind: only this kind.
+            kind: the kind of work to run; None for all.
             most: maximum number of batches.
-            tell: called after each batch with the number of subjects done so far.
+            tell: called after each batch with the number of subjects completed so far.
 
         Raises:
             StoreError: the queue can't be read or written, or a job's own store fails.
@@ -160,7 +167,7 @@ class Scheduler:
         return done
 
     async def pause(self) -> None:
-        """Run nothing until `resume`, not even after a restart. Raises StoreError."""
+        """Stop idle work until `resume` is called, even across restarts. Raises StoreError."""
         await asyncio.to_thread(self.queue.pause, self._now())
         self._pause_count += 1
         self._stop()
@@ -171,13 +178,14 @@ class Scheduler:
         self.look_again()
 
     async def retry(self, kind: str | None = None) -> int:
-        """Requeue the subjects that were given up; returns how many. Raises StoreError."""
+        """Requeue the subjects that are marked as failed for good. Return the number of requeued
+        subjects. Raises StoreError."""
         revived = await self.backlog.retry(kind)
         self.look_again()
         return revived
 
     def look_again(self) -> None:
-        """Check again soon: something may be due."""
+        """Check for due work again soon, because there may be some now."""
         self._backoff_s, self._not_before = 0.0, float("-inf")
         self.backlog.changed()
         self._quiet.look_again()
@@ -192,12 +200,12 @@ class Scheduler:
 
     @property
     def running(self) -> str | None:
-        """The kind of job that is running."""
+        """The kind of the running job; None if no job is running."""
         return self._batch.kind if self._batch is not None else None
 
     async def close(self) -> None:
-        """Stop, after `run` was cancelled, and requeue the subjects in progress. Idempotent; does
-        not raise."""
+        """Stop the running batch and requeue its subjects. Cancel `run` before this call.
+        Idempotent. Does not raise."""
         self._pause_count += 1
         self._stop()
         async with self._one_by_one:
@@ -209,15 +217,16 @@ class Scheduler:
     # -- one batch ------------------------------------------------------------------------------
 
     def _stop(self) -> None:
-        """Cancel the batch at once; only once, so as not to interrupt its cleanup."""
+        """Cancel the running batch at once. Further calls do nothing, so as not to interrupt its
+        cleanup."""
         if self._task is not None and self._stopped is None:
             self._stopped = self._quiet.clock()
             self._stop_requested.set()
             self._task.cancel()
 
     async def _one_batch(self, kind: str | None, *, forced: bool) -> tuple[BatchOutcome, int]:
-        """Run one batch. Also returns how many subjects were done."""
-        async with self._one_by_one:  # whoever waited here must not count the previous batch
+        """Run one batch. Return its outcome and the number of completed subjects."""
+        async with self._one_by_one:  # count no other call's batch
             before = self.backlog.finished
             outcome = await self._supervised(kind, forced=forced)
             return outcome, self.backlog.finished - before
@@ -241,14 +250,14 @@ class Scheduler:
                 self._abandon(task)
         if not task.done():
             return BatchOutcome.INTERRUPTED
-        # If nobody cancelled the task, it waited for something that was: the job's own mistake.
+        # If nobody requested a stop, the job awaited something cancelled, which is its own error.
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
         if error is None:
             return task.result()
         return BatchOutcome.INTERRUPTED if stopped else await self._failed(error)
 
     async def _ended(self, task: "asyncio.Task[BatchOutcome]") -> None:
-        """Wait until the task has ended or was told to stop."""
+        """Wait until the task has ended or a stop is requested."""
         stop = asyncio.create_task(self._stop_requested.wait())
         try:
             await asyncio.wait({task, stop}, return_when=asyncio.FIRST_COMPLETED)
@@ -264,7 +273,7 @@ class Scheduler:
         self._emit(Notice(text, Severity.WARNING))
 
     def _record_end(self) -> bool:
-        """Record the batch's end; returns whether it was told to stop."""
+        """Record the end of the batch. Return whether it was cancelled."""
         stopped, batch = self._stopped, self._batch
         self._task = self._batch = self._stopped = None
         if batch is not None:
@@ -276,7 +285,7 @@ class Scheduler:
         return stopped is not None
 
     async def _work(self, kind: str | None, *, forced: bool) -> BatchOutcome:
-        """The part that may be interrupted: choose a batch and run it."""
+        """Select a batch and run it. This is the part that may be cancelled."""
         await self.backlog.begin()
         allowed = WorkAllowed.ALL
         if not forced:
@@ -302,7 +311,8 @@ class Scheduler:
         return BatchOutcome.DONE
 
     async def _failed(self, error: BaseException) -> BatchOutcome:
-        """Record a failure. If the queue can't store it now, that is done before the next batch."""
+        """Record a failed batch. If the queue can't store the failure now, it is stored before the
+        next batch."""
         name, batch = type(error).__name__, self.backlog.taken if self._inside else None
         if isinstance(error, StoreError):
             return self._broken(error, batch.kind if batch is not None else None)
@@ -324,7 +334,7 @@ class Scheduler:
         """Suspend work because of a store error.
 
         Args:
-            kind: the kind of the job whose store failed; None if it was the queue.
+            kind: the kind of the job whose store failed; None if the queue failed.
         """
         if kind is not None:
             self.backlog.rest(kind)
@@ -340,7 +350,8 @@ class Scheduler:
         return BatchOutcome.BROKEN
 
     def _works_again(self, kind: str | None) -> None:
-        """Report that the queue works again or, if `kind` is given, that job's store."""
+        """Report that a store works again: that of the jobs of `kind`, or the queue if `kind` is
+        None."""
         self._queue_backoff_s, self._queue_retry_at = 0.0, float("-inf")
         if self.trouble is not None and self._troubled == kind:
             self.trouble = None

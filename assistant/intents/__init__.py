@@ -1,4 +1,4 @@
-"""Commands to the assistant itself: recognising them, their arguments, and confirmation."""
+"""Recognises spoken commands to the assistant, their arguments, and the user's confirmation."""
 
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,8 @@
-"""Decides whether the words in a command's slot can name something.
+"""Decides whether words of the user can be the argument of a command, i.e. name something.
 
-After "forget everything about", nearly anything can be a name. After "forget about", only words
-that are surely not a sentence can: people also say "forget about" of dinner, or of their hopes.
+After "forget everything about", nearly any words can be a name. After "forget about", only words
+that clearly are no sentence can be one, because people also use "forget about" for other things,
+e.g. for their dinner or their hopes.
 """
 
 import re
@@ -11,7 +12,8 @@ from assistant.intents.command_text import CommandText, Word
 
 
 def _named(said: CommandText, words: tuple[Word, ...]) -> bool:
-    """After words that are surely about memories, accept all but a second sentence."""
+    """Return whether the words can be a name if they follow words that clearly refer to memories.
+    Pronouns, unclear phrases and a second sentence are rejected."""
     lists, first = said.language.subjects, words[0].plain
     if first in lists["unnamed_first"] or (len(words) == 1 and first in lists["pronouns"]):
         return False
@@ -20,14 +22,16 @@ def _named(said: CommandText, words: tuple[Word, ...]) -> bool:
 
 
 def _subject(said: CommandText, words: tuple[Word, ...]) -> bool:
-    """After words that can be about many things ("forget about"), accept only a name."""
+    """Return whether the words can be a name if they follow words such as "forget about", which can
+    refer to anything. Any kind of sentence is rejected."""
     doing = words[0].plain.endswith("ing") and said.text[words[0].start].islower()
     sentence = any(word.plain in said.language.subjects["not_named"] for word in words)
     return not doing and not sentence and _one_name(said, words)
 
 
 def _own(said: CommandText, words: tuple[Word, ...]) -> bool:
-    """Something belonging to the user or somebody else: "my address", "Sarah's birthday"."""
+    """Return whether the words name something that belongs to a person: "my address", "Sarah's
+    birthday"."""
     whose = words[0].plain in said.language.subjects["own"] or any(
         re.search("['’]s$", said.text[word.start : word.end]) for word in words[:-1]
     )
@@ -35,12 +39,14 @@ def _own(said: CommandText, words: tuple[Word, ...]) -> bool:
 
 
 def _own_thing(said: CommandText, words: tuple[Word, ...]) -> bool:
-    """Something belonging to the user, with or without more words about it."""
+    """Return whether the words begin with something that belongs to the user. More words may
+    follow."""
     return words[0].plain in said.language.subjects["own"] and _named(said, words)
 
 
 def _clause(said: CommandText, words: tuple[Word, ...]) -> bool:
-    """Something the user said, as a sentence: "I'm seeing a therapist", "Tom is ill"."""
+    """Return whether the words are a statement of the user: "I'm seeing a therapist", "Tom is
+    ill"."""
     first = words[0]
     begins = first.plain in said.language.subjects["clause_first"]
     begins = begins or said.text[first.start].isupper()
@@ -48,7 +54,8 @@ def _clause(said: CommandText, words: tuple[Word, ...]) -> bool:
 
 
 def _asking(said: CommandText, words: tuple[Word, ...]) -> bool:
-    """Something the user said, as an indirect question: "where I live", "how old my son is"."""
+    """Return whether the words are an indirect question about the user: "where I live", "how old my
+    son is"."""
     lists = said.language.subjects
     begins = words[0].plain in lists["asking"]
     of_the_user = any(word.plain in lists["asked_of"] for word in words[1:3])
@@ -58,7 +65,7 @@ def _asking(said: CommandText, words: tuple[Word, ...]) -> bool:
 
 
 def _detail(said: CommandText, words: tuple[Word, ...]) -> bool:
-    """Something of the user's that can only be a piece of information: "my brother's phone
+    """Return whether the words name a piece of information about a person: "my brother's phone
     number"."""
     return words[-1].plain in said.language.subjects["details"] and _own(said, words)
 
@@ -72,12 +79,12 @@ ARGUMENT_CHECKS: Mapping[str, Callable[[CommandText, tuple[Word, ...]], bool]] =
     "asking": _asking,
     "detail": _detail,
 }
-"""For each slot, the function that decides whether some words of an utterance can fill it."""
+"""Slot of a command → the function that decides whether words of an utterance can fill the slot."""
 
 
 def _one_name(said: CommandText, words: tuple[Word, ...]) -> bool:
-    """Whether these words are a single name: no pauses except in "Dr. Who" or "Ann, Ben and Carla",
-    and only names after "and" ("the cat", not "try again")."""
+    """Return whether the words are a single name. Pauses are only allowed as in "Dr. Who" or "Ann,
+    Ben and Carla". After "and", another name must follow ("the cat", not "try again")."""
     lists = said.language.subjects
     ands = [at for at, word in enumerate(words) if word.plain in lists["ands"]]
     for at, word in enumerate(words[:-1]):

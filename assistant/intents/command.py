@@ -5,19 +5,19 @@ from enum import StrEnum
 
 
 class CommandKind(StrEnum):
-    """What the user wants. The values are the names of the kinds in `data/commands`."""
+    """What the user wants. The values are the names of the commands in `data/commands`."""
 
     STOP = "stop"
-    """Stop talking; nothing is answered."""
+    """Stop talking. The command itself is not answered."""
     REPEAT = "repeat"
     """Repeat the last answer."""
     SLEEP = "sleep"
-    """Ignore everything until woken."""
+    """Ignore all speech except the command to wake up."""
     WAKE = "wake"
     FORGET_THAT = "forget_that"
-    """Forget what was just said, or the answer just given."""
+    """Forget the user's last words, or the last answer."""
     FORGET_SPAN = "forget_span"
-    """Forget the last `minutes`."""
+    """Forget what was said in the last `minutes`."""
     FORGET_TODAY = "forget_today"
     FORGET_CONVERSATION = "forget_conversation"
     """Forget the running conversation."""
@@ -27,8 +27,8 @@ class CommandKind(StrEnum):
     UNDO = "undo"
     """Restore what was just forgotten."""
     KNOW = "know"
-    """Say what is remembered about something. Asked about Rome, the same words are a question for
-    the model, so if nothing is remembered, the turn is passed on to it."""
+    """Say what is remembered about something. "What do you know about Rome?" may also be a general
+    question. So if nothing is remembered, the model answers the turn."""
     OFF_RECORD = "off_record"
     ON_RECORD = "on_record"
 
@@ -38,7 +38,7 @@ class Command:
     """A spoken command.
 
     `about` is set for FORGET_ABOUT, in the user's words ("my dog", "Anna"), and for KNOW, where
-    None means the user; `minutes` is set for FORGET_SPAN.
+    None means the user. `minutes` is set for FORGET_SPAN.
     """
 
     kind: CommandKind

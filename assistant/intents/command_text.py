@@ -1,9 +1,9 @@
-"""Normalises an utterance to words that commands can be matched against.
+"""Normalises an utterance to words that can be matched against commands.
 
-First the words are read: lower case, without hesitations and stutter, with usual recognition errors
-corrected. Then `readings` removes, piece by piece, words that merely lead up to a command, follow
-it, make it polite or name the assistant. It yields every stage, because only matching shows which
-words belong to the command itself.
+The words are first converted to lower case, hesitations and repetitions are removed, and common
+recognition errors are corrected. Then `readings` removes, piece by piece, words around a command:
+an introduction, an addition, a polite phrase or the assistant's name. It yields the result of every
+step, because only matching shows which words belong to the command.
 """
 
 import re
@@ -18,16 +18,17 @@ from assistant.intents.grammar import CommandLanguage, bare, line
 
 
 def normalised(text: str) -> str:
-    """Lower case, without punctuation and double spaces: the form in which commands are matched."""
+    """Return the text in lower case, without punctuation or repeated spaces. Commands are matched
+    in this form."""
     return " ".join(re.sub(r"[^\w\s']", " ", text.lower().replace("’", "'")).split())
 
 
 MOST_WORDS = 24
-"""Maximum number of words of a command; longer utterances are talk, and not examined further."""
+"""Maximum number of words of a command. Longer utterances are not examined."""
 LONGEST_HEARD = 3
 """Maximum number of consecutive words that a recogniser may have written in place of others."""
 LONGEST_STUTTER = 4
-"""Maximum number of words repeated at once, by mistake or for emphasis."""
+"""Maximum number of words in a phrase whose immediate repetition is removed."""
 LEAST_MISSPELT = 6
 """Minimum number of letters of a word in which one wrong letter is tolerated."""
 LEAST_NAME = 3
@@ -39,23 +40,25 @@ _PAUSE = re.compile(r"[,.;:!?…—–]| -")
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One word. `place` is its index in the utterance, `start` and `end` its character range."""
+    """One word of an utterance. `place` is its index in the utterance. `start` and `end` are its
+    range of characters."""
 
     plain: str
     place: int
     start: int
     end: int
     pause: str = ""
-    """The mark of punctuation after it, if any."""
+    """The punctuation mark after the word, if any."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandReading:
-    """A candidate for the command, with the words around it removed."""
+    """The words of an utterance that may be a command, after the words around them were removed."""
 
     words: tuple[Word, ...]
     polite: bool
-    """Whether it was phrased as a request, so that a question mark doesn't make it a question."""
+    """Whether the command was phrased as a request, so that a question mark doesn't make it a
+    question."""
 
     @property
     def line(self) -> str:
@@ -63,7 +66,7 @@ class CommandReading:
 
 
 class CommandText:
-    """An utterance, read in one language. `names` are the assistant's names."""
+    """An utterance in one language. `names` are the assistant's names."""
 
     def __init__(self, text: str, language: CommandLanguage, names: tuple[str, ...] = ()) -> None:
         self.text = text
@@ -78,7 +81,7 @@ class CommandText:
         self.words = () if too_long else tuple(self._without_stutter(self._corrected(spoken)))
 
     def _corrected(self, spoken: list[Word]) -> list[Word]:
-        """Record pauses, drop hesitations, correct recognition errors."""
+        """Record pauses, remove hesitations and correct recognition errors."""
         ends = [*(word.start for word in spoken[1:]), len(self.text)]
         noted = [
             replace(word, pause=_mark(self.text[word.end : end]))
@@ -112,7 +115,8 @@ class CommandText:
         return made
 
     def _without_stutter(self, words: list[Word]) -> list[Word]:
-        """Drop repetitions: one of "forget that, forget that", the first two of "un, un, undo"."""
+        """Remove repetitions, e.g. one of "forget that, forget that" and the first two of "un, un,
+        undo"."""
         made: list[Word] = []
         for word in words:
             made.append(word)
@@ -125,7 +129,7 @@ class CommandText:
         return made
 
     def _begins_anew(self, word: Word) -> bool:
-        """Whether a repetition of the word begins another sentence."""
+        """Return whether a repetition of the word begins another sentence."""
         return bool(word.pause) and word.plain in self.language.pointers
 
     def _spelled(self, word: Word) -> Word:
@@ -138,12 +142,12 @@ class CommandText:
         return replace(word, plain=best[0]) if best is not None and same_start else word
 
     def unaddressed(self) -> tuple[Word, ...]:
-        """The words without the assistant's name at either end."""
+        """Return the words without the assistant's name at the beginning and at the end."""
         words = self.words[self._name_first(self.words) :]
         return words[: len(words) - self._name_last(words)]
 
     def named(self, words: tuple[Word, ...]) -> str:
-        """These words as spoken, without hesitations between them."""
+        """Return these words as they were spoken, without hesitations between them."""
         parts = [self.text[words[0].start : words[0].end]]
         for before, word in pairwise(words):
             if word.place != before.place:
@@ -153,7 +157,8 @@ class CommandText:
         return "".join(parts)
 
     def readings(self, words: tuple[Word, ...]) -> Iterator[CommandReading]:
-        """Every stage of removing the words around the command, shortest first."""
+        """Yield the remaining words after every step of removing words around a command, shortest
+        first."""
         fronts = list(self._fronts(CommandReading(words, polite=False)))
         for front in reversed(fronts):
             yield from reversed(list(self._tails(front)))
@@ -194,7 +199,8 @@ class CommandText:
                 return
 
     def _request(self, text: str) -> tuple[str, re.Match[str] | None]:
-        """The longest request at the beginning, and the verb form that it requires."""
+        """Return the longest polite request at the beginning, e.g. "would you mind", with the verb
+        form that follows it."""
         best: tuple[str, re.Match[str] | None] = ("", None)
         for form, pattern in self.language.requests.items():
             found = pattern.match(text)
@@ -203,7 +209,7 @@ class CommandText:
         return best
 
     def _plain_verbs(self, words: tuple[Word, ...], form: str) -> tuple[Word, ...]:
-        """Put verbs in the form that commands use: "would you mind forgetting" → "forget"."""
+        """Convert verbs to the form that commands use: "would you mind forgetting" → "forget"."""
         if form == "plain":
             return words
         forms = self.language.forms
@@ -213,15 +219,15 @@ class CommandText:
         )
 
     def _name_first(self, words: tuple[Word, ...]) -> int:
-        """The number of words at the beginning that form one of the assistant's names."""
+        """Return the number of words at the beginning that form one of the assistant's names."""
         for name in self._names:
             if len(words) > len(name) and all(map(_same_name, words, name)):
                 return len(name)
         return 0
 
     def _name_last(self, words: tuple[Word, ...]) -> int:
-        """The number of words at the end that form one of the assistant's names. A misheard name
-        counts there only after a pause."""
+        """Return the number of words at the end that form one of the assistant's names. A misheard
+        name only counts if a pause precedes it."""
         for name in self._names:
             if len(words) > len(name):
                 last, before = words[-len(name) :], words[-len(name) - 1]
@@ -241,7 +247,8 @@ def _count(expression: str) -> int:
 
 
 def _same_name(word: Word, name: str) -> bool:
-    """One letter may be wrong or extra, but none missing: "Aida", but not "ad", for "Ada"."""
+    """Return whether the word is the name. One letter may be wrong or added, but none may be
+    missing: for "Ada", "Aida" is accepted and "ad" is not."""
     if word.plain == name:
         return True
     longer = len(word.plain) >= len(name) >= LEAST_NAME

@@ -1,4 +1,4 @@
-"""Converts durations in words to minutes: "ten minutes", "an hour and a half", "quarter of an
+"""Converts spoken durations to minutes: "ten minutes", "an hour and a half", "quarter of an
 hour"."""
 
 import math
@@ -10,27 +10,27 @@ from typing import Any
 from assistant.language.numbers import one_of
 
 SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}
-"""Length of each unit; the language's data has the words for it."""
+"""Number of seconds of each unit. The language's data contains the words for the units."""
 LONGEST = 525_600
-"""Maximum number of minutes: those of a year. Anything longer must have been misheard."""
+"""Maximum number of minutes: one year. A longer duration was probably misheard."""
 
 
 @dataclass(frozen=True, slots=True)
 class Durations:
-    """How durations are expressed in one language."""
+    """The words and patterns for durations in one language."""
 
     shapes: tuple[tuple[re.Pattern[str], float], ...]
-    """Each pattern, with the count assumed if none is spoken."""
+    """Each pattern, with the count that is assumed if no count is spoken."""
     numbers: Mapping[str, int]
     fractions: Mapping[str, float]
     units: Mapping[str, int]
 
     @classmethod
     def of(cls, data: Mapping[str, Any], numbers: Mapping[str, int]) -> "Durations":
-        """Compile the patterns.
+        """Compile the patterns of a language.
 
         Args:
-            numbers: number words; `data` adds the words that recognisers tend to write for them.
+            numbers: number words. `data` adds words that recognisers tend to write instead of them.
         """
         heard = {word: int(n) for n, text in data["numbers"].items() for word in _split(text)}
         numbers = {**numbers, **heard}
@@ -52,9 +52,10 @@ class Durations:
         return cls(compiled, numbers, fractions, units)
 
     def minutes(self, said: str) -> int | None:
-        """Whole minutes, rounded up and at least one; None if `said` is not a duration.
+        """Return the duration in whole minutes, rounded up. Return None if `said` is not a
+        duration, or is longer than `LONGEST`.
 
-        "A few" and "several" are five. "Five or ten" is the longer one.
+        "A few" and "several" count as five. "Five or ten" counts as ten.
         """
         for shape, uncounted in self.shapes:
             found = shape.fullmatch(said)
@@ -72,7 +73,7 @@ class Durations:
         return minutes if 1 <= minutes <= LONGEST else None
 
     def _number(self, said: str) -> float | None:
-        """`ten`, `10`, `1.5`, `forty five`."""
+        """Convert a number such as `ten`, `10`, `1.5` or `forty five`."""
         if said[0].isdigit():
             return float(said.replace(",", "."))
         if said in self.numbers:

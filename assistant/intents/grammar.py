@@ -1,8 +1,8 @@
-"""The notation for spoken commands, and the data with which a language's commands are parsed.
+"""Compiles the notation for spoken commands, and loads the command data of a language.
 
-The languages are files in `data/commands`; their first lines explain the notation. Patterns become
-regular expressions over words that each end in a space, so that an optional word takes its space
-with it.
+Each language has a file in `data/commands`, whose first lines explain the notation. Patterns are
+compiled to regular expressions. In the matched text each word ends with a space, so that an
+optional word includes its space.
 """
 
 import re
@@ -18,32 +18,33 @@ from assistant.language.numbers import cardinals, scales
 from data import located
 
 LONGEST_NAME = 10
-"""Maximum number of words that name one thing; durations have fewer."""
+"""Maximum number of words that name one thing. Durations have fewer."""
 LONGEST_OBJECT = 24
-"""Maximum number of words in the object of forgetting: "everything that I told you about ..."."""
+"""Maximum number of words that describe what to forget: "everything that I told you about ..."."""
 OBJECTS = frozenset({"object", "memory"})
-"""Slots that hold an object of forgetting."""
+"""Slots whose words describe what to forget."""
 _TOKEN = re.compile(r"<\w+>|\{\w+\}|[\[\]()|?*]|[\w']+")
 _BRACKETS = {"[": "(?:", "]": ")?", "(": "(?:", ")": ")", "|": "|", "*": "*"}
 
 
 class GrammarError(ValueError):
-    """A pattern can't be parsed: a mistake in the language's data, found while that is written."""
+    """A pattern can't be parsed. This is a mistake in the language's data, not in the user's
+    input."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One way to say a command."""
+    """One way to phrase a command."""
 
     regex: re.Pattern[str]
     asked: bool
-    """Whether it may be phrased as a question."""
+    """Whether the command may be phrased as a question."""
     slot: str
-    """The kind of thing that the user can name in it; empty if there is none."""
+    """The name of the slot for the argument that the user names; empty if there is none."""
 
 
 class Notation:
-    """Compiles patterns to regular expressions, with parts that patterns share."""
+    """Compiles patterns to regular expressions. Patterns can refer to shared parts by name."""
 
     def __init__(self, parts: Mapping[str, str]) -> None:
         self._parts = parts
@@ -61,11 +62,12 @@ class Notation:
         return Pattern(regex, text.rstrip().endswith("?"), next(iter(regex.groupindex), ""))
 
     def any_of(self, text: str) -> str:
-        """The expression for a list; it tries the longest entries first."""
+        """Return a regular expression for any entry of the list. It tries the longest entries
+        first."""
         return "(?:" + "|".join(map(self.expression, longest_first(text))) + ")"
 
     def expression(self, text: str, within: tuple[str, ...] = ()) -> str:
-        """The regular expression, not yet compiled."""
+        """Return the text of the regular expression for a pattern."""
         return "".join(self._element(token, within) for token in _TOKEN.findall(text))
 
     def _element(self, token: str, within: tuple[str, ...]) -> str:
@@ -86,40 +88,45 @@ class Notation:
 
 @dataclass(frozen=True, slots=True)
 class CommandLanguage:
-    """The data of one language; its expressions match words that each end in a space."""
+    """The data of one language. In the text that its expressions match, each word ends with a
+    space."""
 
     hesitations: frozenset[str]
     heard: Mapping[tuple[str, ...], tuple[str, ...]]
-    """What a recogniser tends to write → the words that were spoken."""
+    """Words that a recogniser tends to write → the words that were spoken."""
     pointers: frozenset[str]
     please: frozenset[str]
     heard_of_requests: Mapping[tuple[str, ...], tuple[str, ...]]
-    """What a recogniser tends to write for the first word of a request → the word spoken."""
+    """Word that a recogniser tends to write at the start of a request → the word that was
+    spoken."""
     spelled: tuple[str, ...]
     not_misspelled: frozenset[str]
     lead: re.Pattern[str]
     tail: re.Pattern[str]
     asking_tail: re.Pattern[str]
     requests: Mapping[str, re.Pattern[str]]
-    """How a request begins, by the form of the verb that follows: `plain`, `doing` or `did`."""
+    """Verb form (`plain`, `doing` or `did`) → the pattern of the requests after which a verb has
+    this form, e.g. "would you mind" for `doing`."""
     forms: Mapping[str, str]
     """Other verb forms → the plain verb."""
     idioms: tuple[Pattern, ...]
     frames: tuple[Pattern, ...]
-    """Ways to ask that an object be forgotten."""
+    """Ways to ask that something be forgotten, with a slot for it."""
     objects: tuple[tuple[str, Pattern], ...]
-    """What can be forgotten, with the kind of command."""
+    """Descriptions of what to forget, each after the kind of its command."""
     pointed: tuple[tuple[str, Pattern], ...]
-    """Objects that only point at something said ("that"); they don't fit into every frame."""
+    """Descriptions of what to forget that only point at it ("that"). They don't fit into every
+    frame."""
     commands: tuple[tuple[str, Pattern], ...]
-    """All other commands, with their kind, in the order in which they are tried."""
+    """All other commands, each after its kind, in the order in which they are tried."""
     undo: frozenset[str]
     """Other words that mean "undo" right after the assistant has offered to undo."""
     comment_before: re.Pattern[str]
     comment_after: re.Pattern[str]
-    """Beginnings of sentences that explain why something should be forgotten."""
+    """Beginnings of sentences that explain why something should be forgotten. They come after the
+    command; those of `comment_before` come before it."""
     subjects: Mapping[str, frozenset[str]]
-    """Lists of words that decide what can be named, by their names in the data."""
+    """Lists of words that decide whether words can name something, by the name of the list."""
     durations: Durations
     yes: re.Pattern[str]
     no: re.Pattern[str]
@@ -128,7 +135,8 @@ class CommandLanguage:
 
 @cache
 def language(code: str) -> CommandLanguage:
-    """Load and compile `data/commands/CODE.toml`, once: it takes some tens of milliseconds.
+    """Load and compile `data/commands/CODE.toml`. The result is cached, because this takes some
+    tens of milliseconds.
 
     Raises:
         FileNotFoundError: this language has no commands.
@@ -193,7 +201,7 @@ def _replacements(entries: Mapping[str, str]) -> dict[tuple[str, ...], tuple[str
 
 
 def listed(text: str) -> list[str]:
-    """The entries of a list; inside brackets, `|` does not separate entries."""
+    """Split a list into its entries. A `|` inside brackets does not separate entries."""
     entries, depth, entry = [], 0, ""
     for sign in chain(text, "\n"):
         depth += (sign in "([") - (sign in ")]")
@@ -206,7 +214,8 @@ def listed(text: str) -> list[str]:
 
 
 def longest_first(text: str) -> list[str]:
-    """A list's entries in the order in which to try them: "throw away" before "throw"."""
+    """Return a list's entries in the order in which to try them, e.g. "throw away" before
+    "throw"."""
     return sorted(listed(text), key=lambda entry: len(entry.split()), reverse=True)
 
 
@@ -215,10 +224,11 @@ def words(text: str) -> frozenset[str]:
 
 
 def bare(text: str) -> str:
-    """The form in which words are compared: without apostrophes, which recognisers often omit."""
+    """Return the text in lower case and without apostrophes, which recognisers often omit. Words
+    are compared in this form."""
     return text.replace("’", "'").replace("'", "").lower()
 
 
 def line(of: Iterable[str]) -> str:
-    """Words in the form that the expressions need: each with a space after it."""
+    """Join words, each followed by a space, as the expressions require."""
     return "".join(f"{word} " for word in of)

@@ -1,9 +1,8 @@
-"""Recognises spoken commands, what they are about, and answers of yes or no, without a language
-model.
+"""Recognises spoken commands, their arguments, and answers of yes or no, without a language model.
 
-Pure functions on the words heard; commands are carried out elsewhere. The words come from
-`command_text`, the patterns from `grammar` and `data/commands`; this module finds the pattern that
-fits.
+The functions are pure: commands are carried out elsewhere. This module finds the pattern that
+matches an utterance. The words of the utterance come from `command_text`, and the patterns from
+`grammar` and `data/commands`.
 """
 
 import re
@@ -15,30 +14,32 @@ from assistant.intents.command_text import CommandReading, CommandText, Word, no
 from assistant.intents.grammar import Pattern, bare, language, line
 
 TWICE_WORDS = 14
-"""Maximum number of words of an utterance with two commands."""
+"""Maximum number of words of an utterance with two sentences."""
 ENGLISH = "en"
 
 
 def recognise(text: str, names: tuple[str, ...] = ()) -> Command | None:
-    """The command that all of `text` forms; None if it is anything else.
+    """Return the command that `text` expresses, or None if `text` is anything else.
 
-    `names` are the assistant's name and wake phrase, which may be at either end. A sentence that
-    goes on ("forget that, I meant ...") or is about others ("she forgot that") is not a command.
+    `names` are the assistant's name and wake phrase, which may be at the beginning or the end. The
+    command must be the whole utterance: "forget that, I meant ..." is no command, and neither is
+    "she forgot that".
     """
     said = CommandText(text, language(ENGLISH), names)
     return _recognised(said, said.words) or _of_two_sentences(said)
 
 
 def sounds_like_undo(text: str) -> bool:
-    """Whether `text` is a typical mishearing of "undo". Meant for the turn after forgetting, when
-    "undo" is the most likely thing to say."""
+    """Return whether `text` is a typical mishearing of "undo". Use this only in the turn after
+    something was forgotten, when the user is most likely to say "undo"."""
     return bare(normalised(text)).removesuffix(" please") in language(ENGLISH).undo
 
 
 def yes_or_no(text: str, names: tuple[str, ...] = ()) -> bool | None:
-    """Whether `text` says yes or no to a question that the assistant has just asked.
+    """Return whether `text` answers yes or no to a question that the assistant has just asked.
 
-    None if it says neither, says both, or asks back: then nothing was agreed to.
+    Return None if `text` contains neither, contains both, or is itself a question. The user has
+    then agreed to nothing.
     """
     spoken = language(ENGLISH)
     said = CommandText(text, spoken, names)
@@ -67,8 +68,9 @@ def _recognised(said: CommandText, words: tuple[Word, ...]) -> Command | None:
 
 
 def _of_two_sentences(said: CommandText) -> Command | None:
-    """Two commands, the last of which counts ("Unsay that. I mean, forget it"), or a command to
-    forget and a reason: "That was meant for my sister, forget that"."""
+    """Return the command of an utterance with two sentences. If both are commands, the last one
+    counts ("Unsay that. I mean, forget it"). Otherwise, one must be the reason for the other: "That
+    was meant for my sister, forget that"."""
     if len(said.words) > TWICE_WORDS:
         return None
     for at in range(len(said.words) - 1, 0, -1):
@@ -93,14 +95,14 @@ def _comments(said: CommandText, words: tuple[Word, ...], begins: re.Pattern[str
 
 
 def _forgets_that(said: CommandText, command: Command, words: tuple[Word, ...]) -> bool:
-    """Whether the command forgets more than "it": after a sentence, "forget it" may just mean
-    giving up."""
+    """Return whether the command asks to forget what was said, in more definite words than "forget
+    it". Next to another sentence, "forget it" may just mean giving up."""
     unnamed = said.language.subjects["unnamed_first"]
     return command.kind is CommandKind.FORGET_THAT and words[-1].plain not in unnamed
 
 
 def _fitting(said: CommandText, reading: CommandReading) -> Command | None:
-    """The first command that a reading matches."""
+    """Return the first command that the words of the reading match."""
     spoken, asked = said.language, said.is_question and not reading.polite
     for frame in () if asked else spoken.frames:
         found = frame.regex.fullmatch(reading.line)
@@ -116,7 +118,8 @@ def _fitting(said: CommandText, reading: CommandReading) -> Command | None:
 def _first(
     said: CommandText, words: tuple[Word, ...], patterns: Iterable[tuple[str, Pattern]]
 ) -> Command | None:
-    """The command of the first pattern that fits all these words, and whose slot is valid."""
+    """Return the command of the first pattern that matches all these words and accepts the words in
+    its slot."""
     text = line(word.plain for word in words)
     for kind, pattern in patterns:
         found = pattern.regex.fullmatch(text)
@@ -134,12 +137,13 @@ def _first(
 
 
 def _breaks_off(before: tuple[Word, ...], named: Word) -> bool:
-    """Whether there is a pause, and no hesitation, right before the words that name something."""
+    """Return whether there is a pause, without a hesitation, right before the words that name
+    something."""
     return bool(before and before[-1].pause and named.place == before[-1].place + 1)
 
 
 def _held(found: re.Match[str], pattern: Pattern, words: tuple[Word, ...]) -> tuple[Word, ...]:
-    """The words in the pattern's slot."""
+    """Return the words in the pattern's slot."""
     first, last = (found.string[:edge].count(" ") for edge in found.span(pattern.slot))
     return words[first:last]
 
@@ -147,7 +151,7 @@ def _held(found: re.Match[str], pattern: Pattern, words: tuple[Word, ...]) -> tu
 def _filled(
     said: CommandText, kind: CommandKind, pattern: Pattern, words: tuple[Word, ...]
 ) -> Command | None:
-    """The command with what the user named; None if that can't be a name."""
+    """Return the command with its argument, or None if these words can't be its argument."""
     if pattern.slot == "time":
         minutes = said.language.durations.minutes(" ".join(word.plain for word in words))
         return Command(kind, minutes=minutes) if minutes is not None else None

@@ -1,4 +1,4 @@
-"""How other processes of the same user talk to a running assistant."""
+"""Connects other processes of the same user to a running assistant."""
 
 from typing import TYPE_CHECKING
 

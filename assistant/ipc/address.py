@@ -1,4 +1,4 @@
-"""The address file, which says how to reach a running assistant."""
+"""Reads and writes the file with the address of a running assistant."""
 
 import json
 import os
@@ -17,8 +17,8 @@ UNIX = hasattr(socket, "AF_UNIX")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Either the path of a socket, or a port on this machine and its secret. `folder` is the device
-    and inode of the folder with the address file."""
+    """The path of a Unix socket, or a port on this machine and the secret that requests must
+    contain. `folder` is the device and inode of the folder that contains the address file."""
 
     path: str | None = None
     port: int = 0
@@ -27,13 +27,14 @@ class Address:
 
 
 def write_address(file: Path, address: Address) -> None:
-    """Write the file atomically, never readable by others."""
+    """Write the address file atomically, so that other users can't read it."""
     with replacing(file) as out:
         out.write(json.dumps(asdict(address)).encode())
 
 
 def read_address(file: Path) -> Address | None:
-    """The address; None if it is missing, can't be trusted, or belongs to another home."""
+    """Read the address file. Return None if the file is missing, can't be trusted, or was copied
+    from another home."""
     try:
         address = Address(**json.loads(file.read_text(encoding="utf-8")))
         if tuple(address.folder) != folder_identity(file.parent):
@@ -46,14 +47,15 @@ def read_address(file: Path) -> Address | None:
 
 
 def folder_identity(folder: Path) -> tuple[int, int]:
-    """Device and inode: they differ for every other folder, including a copy."""
+    """Return the device and inode of a folder. Every other folder has different ones, even a
+    copy."""
     found = folder.stat()
     return found.st_dev, found.st_ino
 
 
 def _ours(folder: Path) -> bool:
-    """Whether only this user could put a socket in `folder`: a temporary folder that was deleted
-    may since have been recreated by somebody else."""
+    """Return whether only this user can create a socket in `folder`. If a temporary folder was
+    deleted, another user may have created a new one with its name."""
     try:
         found = folder.lstat()
     except OSError:
@@ -63,7 +65,7 @@ def _ours(folder: Path) -> bool:
 
 
 def clear_stale_address(folder: Path) -> None:
-    """Remove the files that a killed assistant left behind."""
+    """Remove the address file and the sockets of an assistant that was killed."""
     left = read_address(folder / "address")
     if left is not None and left.path is not None:
         parent = Path(left.path).parent

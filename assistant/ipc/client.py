@@ -11,18 +11,19 @@ from assistant.errors import AssistantError, StoreError
 from assistant.ipc.address import Address, read_address
 
 Request = Mapping[str, Any]
-"""A request; its `act` names the action requested."""
+"""A request. Its `act` names the requested action."""
 Row = dict[str, Any]
-"""One JSON object of an answer, of a recording or of a child process's output."""
+"""A JSON object: one row of an answer, a recording or the output of a child process."""
 
 LISTED = 20
-"""Number of rows in a list if the request does not give one."""
+"""Maximum number of rows in a list, unless the request gives another number."""
 PATIENCE_S = 10.0
-"""Seconds to wait for a request to arrive, and for each piece of the answer to be received."""
+"""Seconds to wait until a request has arrived, and until each piece of an answer has been
+received."""
 
 
 class RemoteError(AssistantError):
-    """An error that the assistant in another process reported."""
+    """An error that an assistant in another process has reported."""
 
     def __init__(self, message: str, mend: str | None, exit_code: int) -> None:
         super().__init__(message, mend=mend)
@@ -30,11 +31,12 @@ class RemoteError(AssistantError):
 
 
 def send_request(folder: Path, request: Request) -> Iterator[Row] | None:
-    """The answer of the assistant that runs in this home; None if none runs there.
+    """Send a request to the assistant that runs in this home, and return the rows of its answer.
+    Return None if no assistant runs there.
 
     Raises:
-        RemoteError: the assistant's error, as it would have been raised here.
-        StoreError: the assistant ended or stopped responding before it had answered completely.
+        RemoteError: the assistant reported an error.
+        StoreError: the assistant ended or stopped responding before its answer was complete.
     """
     address = read_address(folder / "address")
     connection = connect(address) if address is not None else None
@@ -62,7 +64,7 @@ def _answer(connection: socket.socket, request: Request) -> Iterator[Row]:
 
 
 def connect(address: Address) -> socket.socket | None:
-    """A connection; None if nobody is listening."""
+    """Open a connection. Return None if no process is listening."""
     family = socket.AF_UNIX if address.path is not None else socket.AF_INET
     connection = socket.socket(family, socket.SOCK_STREAM)
     try:

@@ -24,7 +24,7 @@ def event_from_json(row: Row) -> Event:
     """Convert JSON to an event.
 
     Raises:
-        StoreError: the JSON is not an event, or not one that this version knows.
+        StoreError: the JSON is not an event that this version can read.
     """
     fields = dict(row)
     name = fields.pop("type", "")
@@ -39,5 +39,5 @@ def event_from_json(row: Row) -> Event:
 
 @cache
 def _adapters() -> dict[str, TypeAdapter[Event]]:
-    """The converters of the events, by event name."""
+    """Return the converter of each event class, by the name of the class."""
     return {kind.__name__: TypeAdapter(kind) for kind in Event.__subclasses__()}

@@ -1,14 +1,14 @@
 """The server through which other processes of the same user reach a running assistant.
 
-Only the assistant has its memories open, so other processes must ask it. A request is one JSON
-object on a line, the answer one or more. The connection is a Unix socket in a folder that only its
-owner can enter. On Windows, which has no such sockets, it is a loopback port, with a secret in a
-file that only its owner can read.
+Only the assistant has its memories open, so other processes must send requests to it. A request is
+a line with one JSON object. The answer has one or more such lines. The connection is a Unix socket
+in a folder that only its owner can enter. Windows lacks such sockets: there, it is a loopback port,
+with a secret in a file that only its owner can read.
 
-`door/address` in the home holds the address, and identifies the folder that it is in. So if the
-home is copied while an assistant runs, the address in the copy is invalid and doesn't lead to the
-original. A socket's path is limited to about 100 bytes; if the home's path is longer, the socket is
-in a temporary folder of its own.
+The file `door/address` in the home contains the address, and the identity of the folder `door`. So
+if the home is copied while an assistant runs, the address in the copy is recognised as invalid. A
+socket's path is limited to about 100 bytes. If the home's path is longer, the socket is put in a
+temporary folder of its own.
 """
 
 import asyncio
@@ -45,17 +45,20 @@ logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 LONGEST_PATH = 100
-"""Maximum number of bytes of a socket's path; systems allow 104 or 108, including a final zero."""
+"""Maximum number of bytes of a socket's path. Systems allow 104 or 108, including a final zero
+byte."""
 LONGEST_REQUEST = 1 << 30
-"""Maximum number of bytes of a request; an import is one line."""
+"""Maximum number of bytes of a request. The data of an import is sent as one line."""
 
 
 class RequestServer:
-    """Listens from construction to `close`. Requests are answered one after another.
+    """Listens for requests from construction until `close`. Requests are answered one after
+    another.
 
     Args:
-        folder: made readable only by its owner; no other server may be running there.
-        answer: answers a request, in one of the server's threads. May raise AssistantError.
+        folder: the folder for the address and the socket. It is made accessible only to its owner.
+            No other server may be running there.
+        answer: carries out a request, in one of the server's threads. May raise AssistantError.
         unix: whether to use a Unix socket instead of a port.
 
     Raises:
@@ -182,9 +185,9 @@ class RequestServer:
 
 
 def run_on_loop(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, Result]) -> Result:
-    """Run `work` on a running assistant's loop, wait for it in a request's thread, and return its
-    result. Blocking; not for the loop's own thread. Raises what `work` raises, and StoreError if
-    the loop has ended or ends meanwhile."""
+    """Run the coroutine `work` on the event loop of a running assistant, and return its result.
+    Blocks until then, so call it from another thread. Raises the exceptions of `work`, and
+    StoreError if the loop ends before the result is available."""
     ending = StoreError("The assistant is shutting down.", mend="Try again in a moment.")
     try:
         future = asyncio.run_coroutine_threadsafe(work, loop)

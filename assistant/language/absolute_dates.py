@@ -1,5 +1,5 @@
 """Replaces relative days with dates, so that a statement stays true: "tomorrow" becomes "on Friday
-10 April 2026". English only."""
+10 April 2026". Supports English only."""
 
 import re
 from collections.abc import Callable
@@ -17,13 +17,17 @@ _HABIT = re.compile(
     re.IGNORECASE,
 )
 _MANY = "\0"
-"""Marks a weekday that means every such day, so that it is not replaced."""
+"""Marks a weekday that means every such day ("on Mondays"), so that it is not replaced."""
 
 How = Callable[[date, re.Match[str]], str]
 
 
 def with_absolute_dates(text: str, said: date) -> str | None:
-    """`text` with its days as dates; None if it still contains words that depend on the day.
+    """Replace relative days in `text` with dates. Return None if the result still contains words
+    whose meaning depends on the day.
+
+    Args:
+        said: the local date on which the text was said.
 
     >>> with_absolute_dates("My exam is tomorrow", date(2026, 4, 9))
     'My exam is on Friday 10 April 2026'
@@ -36,7 +40,7 @@ def with_absolute_dates(text: str, said: date) -> str | None:
 
 @cache
 def past_tense() -> re.Pattern[str]:
-    """Matches verbs in the past tense: the user is talking about the past."""
+    """Return a pattern that matches verbs in the past tense."""
     verbs = one_of(language_data("en")["verbs"]["past"].split())
     return re.compile(
         rf"\b(?:{verbs}|(?!need|feed|bleed|speed|breed)[a-z]{{2,}}ed)\b", re.IGNORECASE
@@ -55,7 +59,7 @@ def _on(days: int, said: date, _: re.Match[str]) -> str:
 
 
 def _far(sign: int, said: date, match: re.Match[str]) -> str:
-    """ "in three weeks", "two days ago"."""
+    """Convert a distance from the current day, such as "in three weeks" or "two days ago"."""
     number = number_of(match["count"])
     count = sign * (1 if number is None else number)
     unit = match["unit"].lower()
@@ -73,7 +77,8 @@ def _month(said: date, count: int) -> str:
 
 
 def _weekday(said: date, match: re.Match[str]) -> str:
-    """The last or the next such day. Today's weekday is ambiguous, and is left as it is."""
+    """Convert a weekday to the date of the last or the next such day. If today is that weekday, the
+    word is ambiguous and is not replaced."""
     way = (match["way"] or "").lower()
     wanted = [name.lower() for name in WEEKDAYS].index(match["weekday"].lower())
     past = way == "last" or (way != "next" and past_tense().search(match.string) is not None)
@@ -96,7 +101,8 @@ def _span(said: date, match: re.Match[str]) -> str:
 
 
 def _of_month(said: date, match: re.Match[str]) -> str:
-    """ "on the third": of this month, or of the nearest month that has this day."""
+    """Convert e.g. "on the third" to a date in this month, or in the nearest month that has this
+    day."""
     number = number_of(match["nth"]) or 0
     past = past_tense().search(match.string) is not None
     for step in range(3):
@@ -120,7 +126,8 @@ def _count() -> str:
 
 @cache
 def _left() -> re.Pattern[str]:
-    """Matches words whose meaning depends on the day they are said."""
+    """Return a pattern that matches words whose meaning depends on the day on which they are
+    said."""
     return re.compile(
         r"\b(?:today|tonight|tomorrow|yesterday|this (?:morning|afternoon|evening|week|month|year"
         r"|time|coming|spring|summer|autumn|winter|weekend)|(?:next|last) (?!name\b|time\b)\w+|ago"

@@ -1,4 +1,5 @@
-"""Days and their names; ranges of days: weeks, months, seasons (northern hemisphere), holidays."""
+"""Names of days and months, and ranges of days such as weeks, seasons (northern hemisphere) and
+holidays."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,16 +10,17 @@ MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
-"""Not from `strftime`, whose names depend on the process's locale."""
+"""English names of the months. `strftime` is not used, because its names depend on the process's
+locale."""
 PART_OF_DAY = r"(?: (?:morning|afternoon|evening|night|lunchtime))?"
-"""A regular expression for the part of the day that may follow a day."""
+"""A regular expression for the part of the day that may follow the name of a day."""
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
-"""The first of each season's three months."""
+"""The number of the month in which each season begins. A season lasts three months."""
 
 
 def local_day(when: datetime) -> date:
-    """The date in the local time zone, as in the user's "today". If converting to that zone would
-    overflow, the date as stored."""
+    """Return the date of `when` in the local time zone, as the user understands "today". If the
+    conversion would overflow, return the date in the time zone of `when`."""
     try:
         return when.astimezone().date()
     except (OverflowError, ValueError):
@@ -26,7 +28,8 @@ def local_day(when: datetime) -> date:
 
 
 def day_words(when: datetime) -> str:
-    """A day as a user may ask for it: "Monday 8 May 2023". Added to a memory's searchable text."""
+    """Return a date in the words in which a user may ask for it: "Monday 8 May 2023". They are
+    added to a memory's searchable text."""
     day = local_day(when)
     return f"{day:%A} {day.day} {day:%B %Y}"
 
@@ -48,11 +51,11 @@ class Span:
 
 
 Yearly = Callable[[int], Span]
-"""Returns the span of a yearly event in a given year."""
+"""Returns the days of a yearly event in a given year."""
 
 
 def one_day(day: date, spare: int = 0) -> Span:
-    """A day, plus `spare` days before and after it."""
+    """Return a day, plus `spare` days before and after it."""
     return Span(day - timedelta(days=spare), day + timedelta(days=spare))
 
 
@@ -62,8 +65,8 @@ def week_of(day: date) -> Span:
 
 
 def months(year: int, month: int, count: int = 1) -> Span:
-    """`count` months from `month`, which may be below 1 or above 12: it then counts into the
-    neighbouring years."""
+    """Return `count` months from `month` of `year`. `month` may be below 1 or above 12; it then
+    denotes a month of an earlier or a later year."""
     first, after = (divmod(year * 12 + month - 1 + step, 12) for step in (0, count))
     end = date(after[0], after[1] + 1, 1) - timedelta(days=1)
     return Span(date(first[0], first[1] + 1, 1), end)
@@ -74,7 +77,8 @@ def years(year: int) -> Span:
 
 
 def part_of(span: Span, part: str) -> Span:
-    """The `start`, `middle` or `end` of a span: a third of it."""
+    """Return the first third of a span for `start`, the middle third for `middle`, otherwise the
+    last third."""
     third = timedelta(days=span.days // 3)
     if part == "start":
         return Span(span.first, span.first + third)
@@ -84,14 +88,14 @@ def part_of(span: Span, part: str) -> Span:
 
 
 def nearest(yearly: Yearly, today: date, *, ahead: bool) -> list[Span]:
-    """The last occurrence that has begun and, if `ahead`, the next one."""
+    """Return the latest occurrence that has begun. If `ahead`, also return the next one."""
     spans = [yearly(today.year + step) for step in range(-2, 3)]
     begun = [each for each in spans if each.first <= today]
     return begun[-1:] + ([each for each in spans if each.first > today][:1] if ahead else [])
 
 
 def _easter(year: int) -> Span:
-    """Good Friday to Easter Monday (Western), by the anonymous Gregorian algorithm."""
+    """Return Good Friday to Easter Monday (Western), by the anonymous Gregorian algorithm."""
     a, (b, c) = year % 19, divmod(year, 100)
     h = (19 * a + b - b // 4 - (b - (b + 8) // 25 + 1) // 3 + 15) % 30
     i = (32 + 2 * (b % 4) + 2 * (c // 4) - h - c % 4) % 7
@@ -119,14 +123,15 @@ FEASTS: dict[str, Yearly] = {
 
 
 def relative_date(said: datetime, now: datetime, *, exact: bool = False) -> str:
-    """When something was said, seen from `now`, in the calendar of `now`'s time zone: "yesterday",
-    "last Tuesday", "3 weeks ago", "in March 2025".
+    """Describe when something was said, relative to `now`: "yesterday", "last Tuesday", "3 weeks
+    ago", "in March 2025". Days are counted in the time zone of `now`.
 
-    Empty for a time in the future, as one of two clocks must be wrong. A month without a year is
-    the latest month of that name; the year is added where that could mislead.
+    Return an empty text if the time is in the future, because one of two clocks must be wrong. A
+    month without a year is the latest month of that name. The year is added where it would
+    otherwise be unclear.
 
     Args:
-        exact: name the day instead of counting weeks or naming only the month.
+        exact: whether to give the date instead of a number of weeks or only the month.
     """
     local = said.astimezone(now.tzinfo)
     days = (now.date() - local.date()).days

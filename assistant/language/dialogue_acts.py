@@ -1,4 +1,4 @@
-"""Classifies a user's turn: a question, a courtesy, a lasting instruction, or a statement."""
+"""Classifies a user's turn as a question, a courtesy, a lasting instruction or a statement."""
 
 import re
 
@@ -38,12 +38,12 @@ WISHED = re.compile(
     r"(?!.*\b(?:that|this|it|now|today)\b))",
     re.IGNORECASE,
 )
-"""A lasting instruction about how to answer: "always answer in one sentence"."""
+"""Matches a lasting instruction about how to answer: "always answer in one sentence"."""
 
 
 def is_question(text: str) -> bool:
-    """Whether a turn ends with a question, or consists of little else. In English, questions are
-    recognised even without the question mark, which some recognisers omit."""
+    """Return whether a turn ends with a question or consists almost only of questions. English
+    questions are recognised even without a question mark, because some recognisers omit it."""
     every = [each.text for each in sentences(text.replace("’", "'"))]
     if not every:
         return False
@@ -59,6 +59,6 @@ def _question(sentence: str) -> bool:
 
 
 def is_courtesy(text: str) -> bool:
-    """Whether a turn is a mere courtesy, which has no topic: "Thanks.", "OK, great."."""
+    """Return whether a turn is only a courtesy without a topic: "Thanks.", "OK, great."."""
     few = len(text.split()) <= LONGEST_COURTESY and not is_question(text)
     return few and words_of("words", "courtesy").issuperset(content_words(text))

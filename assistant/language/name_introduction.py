@@ -1,9 +1,9 @@
-"""Recognises how people introduce themselves: "My name is Anna"."""
+"""Recognises how users introduce themselves: "My name is Anna"."""
 
 import re
 
 NAME, ADDRESS = "name", "address"
-"""The name that somebody has, and the name by which they want to be addressed."""
+"""The name that the user has, and the name by which the user wants to be addressed."""
 
 _WORD = r"[A-ZÀ-ÖØ-Þ][\w'’-]{1,19}"
 _TOLD = rf"(?P<name>{_WORD}(?: {_WORD}){{0,2}})"
@@ -12,8 +12,8 @@ _BEFORE = (
     r"(?:(?i:hi|hello|hey|well|so|oh|okay|ok|yes|no|and|sorry|by the way|actually|please|just|note|"
     r"nice to meet you|remember)(?:,? (?:there|that|[A-Z]\w+))?,? ){0,2}"
 )
-"""Only a greeting or the like may come before an introduction: "she says my name is Anna" is not
-about the user."""
+"""The words that may precede an introduction, e.g. a greeting. After other words, the name may be
+that of somebody else: "she says my name is Anna"."""
 _END = r"(?=\s*(?:$|[.!;]|,? (?:please|thanks|and|but|by the way|from now on|instead|now)\b))"
 _PATTERNS = {
     NAME: re.compile(rf"{_BEFORE}(?i:my name is|my name's) {_TOLD}{_END}"),
@@ -33,7 +33,8 @@ _NO_NAME = re.compile(
 
 
 def name_told(text: str) -> dict[str, str]:
-    """The names that the user gives for themselves: `NAME` or `ADDRESS` → a name.
+    """Return the names by which the user introduces themselves in `text`, under the keys `NAME` and
+    `ADDRESS`.
 
     >>> name_told("Hi, my name is Anna, and I live in Lisbon.")
     {'name': 'Anna'}

@@ -1,4 +1,4 @@
-"""Keeps the memory fast, so that no turn has to wait for maintenance."""
+"""Maintains the memory between turns, so that recall stays fast."""
 
 import math
 import time
@@ -7,18 +7,19 @@ from collections.abc import Callable, Sequence
 from assistant.memory import UserMemory
 
 FOLDED = 250
-"""Number of new memories, scanned one by one in each recall, above which they are merged into the
-index. Merging takes 0.1 s for 100,000 memories; during a conversation it happens only at a
-thousand."""
+"""Number of new memories above which they are merged into the index. Until then, each recall scans
+them one by one. Merging takes 0.1 s for 100,000 memories. During a conversation, memories are
+merged only above a thousand."""
 IN_VAIN_S = 300.0
-"""Seconds before another try at maintenance that had no effect."""
+"""Seconds between a maintenance run without effect and the next attempt."""
 ALL = "all"
 
 
 class CompactionJob:
-    """Merges new memories into the large word index, and compacts the store's many small writes. It
-    has no output of its own: it is "missing" whenever maintenance is needed. It runs first because
-    other work is slower until it has run, and adds to its work."""
+    """Merges new memories into the large word index, and compacts the store after many small
+    writes. The job has no output: `missing` returns its only subject whenever maintenance is
+    needed. It runs first, because other jobs are faster afterwards. They also create new work for
+    it."""
 
     kind = "tidy"
     priority = 10
@@ -30,7 +31,7 @@ class CompactionJob:
         self._memory = memory
         self._clock = clock
         self._again = -math.inf
-        """Earliest time of the next try, if the last one had no effect."""
+        """Earliest time of the next run, if the last one had no effect."""
 
     async def missing(self, limit: int) -> Sequence[str]:
         wanted = self._memory.untidy(FOLDED) and self._clock() >= self._again

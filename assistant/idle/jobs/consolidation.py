@@ -1,9 +1,10 @@
-"""Merges or supersedes memories about the same thing that duplicate detection left undecided: the
-user said something again in looser words, or something changed without a word that says so.
+"""Merges or supersedes pairs of memories about the same thing that duplicate detection left
+undecided. In such pairs, the user said something again in other words, or something changed
+although no word says so.
 
-Rules first decide which verdict the words allow; only then is a model asked to confirm it, in one
-word. The effect is the same as that of duplicate detection, and is undone in the same way
-(`assistant memory split`).
+Rules first determine the verdict that the words allow. Then a model is asked to confirm this
+verdict in one word. The effect is the same as that of duplicate detection, and can be undone in the
+same way (`assistant memory split`).
 """
 
 import asyncio
@@ -31,7 +32,7 @@ from assistant.memory.curation import (
 )
 
 CONSOLIDATED = "consolidate"
-"""The kind of output: an exchange's decisions, as lists of two memory ids and a verdict."""
+"""Kind of the output: the decisions about an exchange, as lists of two memory ids and a verdict."""
 VERDICTS = ("same", "changed", "both")
 Verdict = Literal["same", "changed", "both"]
 SCHEMA: Mapping[str, Any] = {
@@ -41,9 +42,9 @@ SCHEMA: Mapping[str, Any] = {
     "additionalProperties": False,
 }
 TOKENS = 16
-"""Maximum number of tokens of the answer."""
+"""Maximum number of tokens of the model's answer."""
 NEAR = 16
-"""Number of nearest memories with which each memory is compared."""
+"""Maximum number of similar memories with which each memory is compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,8 @@ class Decided:
 
 @dataclass(slots=True)
 class Decisions:
-    """The decisions about an exchange's memories, and the exchanges whose words were compared."""
+    """The decisions about an exchange's memories, and the ids of the exchanges whose words were
+    compared."""
 
     decided: list[Decided]
     read: set[str]
@@ -65,7 +67,8 @@ class Decisions:
 
 
 def allowed(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> Verdict | None:
-    """The only verdict besides "both" that the words allow; None if no model needs to be asked."""
+    """Return the verdict that the words allow besides "both". Return None if there is no such
+    verdict, so that no model needs to be asked."""
     if not comparable(older, newer):
         return None
     if may_be_same(older, newer, lexicon):
@@ -74,7 +77,7 @@ def allowed(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> Verdict | No
 
 
 def by_rules(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> Verdict:
-    """The verdict without a model: the usual rules, applied to less similar memories too."""
+    """Return the verdict of the rules for duplicates, applied to less similar memories too."""
     if not comparable(older, newer):
         return "both"
     decision = reconcile.reconcile(newer, [(older, 1.0)], lexicon, NEAREST)
@@ -101,7 +104,7 @@ def proposed(answered: object) -> Verdict:
 
 
 def prompt() -> FewShotPrompt:
-    """The prompt that ships with the project."""
+    """Load the prompt that ships with the project."""
     return shipped("consolidate", _example)
 
 
@@ -118,9 +121,10 @@ class ConsolidationJob(ModelJob[str, Decisions]):
     schema = SCHEMA
     max_tokens = TOKENS
     rules = 0
-    """The job never runs without a model, so its versions count from one."""
+    """Version of the rules. The job never runs without a model, so its versions can start at
+    one."""
     asked = 0
-    """Pairs that the model was asked about in this process."""
+    """Number of pairs that the model was asked about in this process."""
 
     def prompt(self) -> FewShotPrompt:
         return prompt()
@@ -145,7 +149,8 @@ class ConsolidationJob(ModelJob[str, Decisions]):
     # -- internals ------------------------------------------------------------------------------
 
     def _pairs(self, exchange: str) -> list[tuple[Memory, list[Memory]]]:
-        """The exchange's memories, each with older ones about the same thing, nearest first.
+        """Return each memory of the exchange with the older memories about the same thing, nearest
+        first.
 
         Raises:
             ModelFailed: a memory has no vector yet.
@@ -170,10 +175,11 @@ class ConsolidationJob(ModelJob[str, Decisions]):
         return pairs
 
     async def _decide(self, newer: Memory, near: Sequence[Memory], made: Decisions) -> None:
-        """Decide about `newer` and the first of `near` that gets a verdict other than "both"."""
+        """Decide about `newer` and each memory of `near`, until a pair gets a verdict other than
+        "both". Add that decision to `made`."""
         for older in near:
             if not await asyncio.to_thread(self._derived.readable, older.sources):
-                continue  # a merge based on these could not be undone
+                continue  # a merge with this memory could not be undone
             verdict = by_rules(older, newer, self._lexicon)
             if verdict == "both" and (may := allowed(older, newer, self._lexicon)) is not None:
                 self.asked += 1
@@ -193,8 +199,9 @@ class ConsolidationJob(ModelJob[str, Decisions]):
                 self._supersede(each.older, each.newer)
 
     def _merge(self, older: Memory, newer: Memory) -> None:
-        """Merge, then delete the new memory: after any interruption, it still exists or its sources
-        are among the older memory's."""
+        """Merge the newer memory into the older one, then delete the newer one. If this is
+        interrupted, either the newer memory still exists or the older one already includes its
+        sources."""
         [now] = self._memory.change([older.id], lambda old: _told_again(old, newer)) or [older]
         if set(newer.sources) <= set(now.sources):
             self._memory.delete([newer])
@@ -217,7 +224,7 @@ def _told_again(old: Memory, new: Memory) -> Memory:
 
 
 def _is_of(key: str, exchange: str) -> bool:
-    """Whether an id belongs to a turn of the exchange, or to one of its facts."""
+    """Return whether the id belongs to a turn of the exchange, or to a fact from the exchange."""
     fact = exchange_of(key)
     return fact[0] == exchange if fact is not None else key.startswith(f"{exchange}-")
 

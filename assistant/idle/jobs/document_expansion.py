@@ -1,8 +1,8 @@
-"""Rephrases what the user said as a description and as questions, only for the index.
+"""Rephrases what the user said as a description and as questions, which only the search index uses.
 
-Each exchange is described in its context: the model sees it with the few lines before it, and all
-exchanges that it sees are sources of the output. The output is checked against them, since small
-models make things up; text that passes is only searched, never shown.
+The model describes an exchange in its context: it also sees the few lines before. All exchanges
+that it sees are sources of the output. Because small models make things up, the output is checked
+against these exchanges. Even text that passes the check is only searched, never shown.
 """
 
 import asyncio
@@ -23,18 +23,18 @@ from assistant.memory.curation import DerivedOutput, document_expansion, fingerp
 from models.interfaces import LanguageModel
 
 USER, ASSISTANT = "User", "Assistant"
-"""Speakers, at the start of each line."""
+"""Names of the speakers, at the start of each line."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpansionInput:
-    """An exchange with the lines that the model is shown."""
+    """An exchange, with the lines that the model is shown."""
 
     exchange: Exchange
     before: tuple[SpokenLine, ...]
     new: SpokenLine
     sources: tuple[str, ...]
-    """The exchanges whose words are shown, this one first."""
+    """Ids of the exchanges whose words are shown, starting with this exchange."""
 
 
 class DocumentExpansionJob(ModelJob[ExpansionInput, document_expansion.Expansion]):
@@ -117,7 +117,8 @@ class DocumentExpansionJob(ModelJob[ExpansionInput, document_expansion.Expansion
         return expansion_prompt.grounded(made, (*seen.before, seen.new), on, self._lexicon)
 
     def _made_before(self, exchange: str, key: str) -> Made | None:
-        """The stored output of the same model for the same words, if any."""
+        """Return the stored output of the same model for the same question, or None if there is
+        none."""
         content = self._derived.of(self.kind, [exchange]).get(exchange)
         if content is None or content["key"] != key:
             return None
@@ -128,7 +129,8 @@ class DocumentExpansionJob(ModelJob[ExpansionInput, document_expansion.Expansion
         return Made(about, stored.questions if QUESTIONS in self._parts else ())
 
     def _key(self, asked: str) -> str:
-        """Identifies a question to a model. It does not depend on which parts are wanted, since
-        each part's output is the same with and without the other part."""
+        """Return a hash of the model's name and the question. The hash is the same whether
+        descriptions, questions or both are wanted, because a description does not depend on whether
+        questions are written too."""
         parts = [self.model, self.rules, expansion_prompt.PROMPT_VERSION, asked]
         return sha256(json.dumps(parts).encode()).hexdigest()

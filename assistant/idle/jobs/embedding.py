@@ -1,4 +1,5 @@
-"""Adds the stronger encoder's vectors to memories; until then recall uses the fast encoder's."""
+"""Encodes memories with the stronger encoder. Until then, recall uses the fast encoder's
+vectors."""
 
 from collections.abc import Sequence
 from math import ceil
@@ -6,18 +7,19 @@ from math import ceil
 from assistant.memory import UserMemory
 
 IN_A_PART = 64
-"""Number of memories per subject: some seconds of work on one core."""
+"""Number of memories per subject. Encoding them takes some seconds on one core."""
 AT_ONCE = 8
-"""Number of memories per write."""
+"""Number of memories per write to the store."""
 FEW = 32
 """Maximum number of memories that may be encoded on battery."""
 OUTDATED = "outdated"
 
 
 class EmbeddingJob:
-    """Encodes memories that lack a vector, newest first; then drops the vectors of encoders no
-    longer in use. The subjects are numbers of parts, not memory ids, since an imported memory's id
-    may contain somebody's words. A part stands for whichever memories come next when it is run."""
+    """Encodes memories that lack a vector, newest first. Afterwards, deletes the vectors of
+    encoders that are no longer used. A subject is a number that stands for the next `IN_A_PART`
+    memories without a vector. Memory ids are not used as subjects, because the id of an imported
+    memory may contain user text."""
 
     kind = "embed"
     priority = 20

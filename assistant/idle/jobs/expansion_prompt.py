@@ -1,8 +1,8 @@
-"""The prompt that makes a model describe a line of a conversation and write questions that the line
-answers, and the parsing of the model's answer. Pure.
+"""Builds the prompt for describing a line of a conversation and for writing questions that the line
+answers. Also parses the model's answer. All functions are pure.
 
-One call gives the description, the questions or both, since reading the lines costs a model as much
-as writing the answer.
+One call of the model returns the description, the questions or both, because reading the lines
+costs as much time as writing the answer.
 """
 
 import json
@@ -32,13 +32,14 @@ PARTS: Mapping[str, Mapping[str, Any]] = {
 }
 PROMPTS = {ABOUT: "describe", QUESTIONS: "expand"}
 TOKENS = {ABOUT: 80, QUESTIONS: 100}
-"""Maximum number of tokens of each part of the answer, if it uses all the characters allowed."""
+"""Maximum number of tokens of each part of the answer, if it uses all characters that are
+allowed."""
 PROMPT_VERSION = 1
 """Version of the prompt files."""
 SHOWN_BEFORE = 2
 """Number of lines shown before a line that refers back to them. Other lines are shown without
-context: small models mix it up with the new line, and reading it costs as much as writing a
-description."""
+context, because small models confuse the context with the new line, and reading it costs as much
+time as writing a description."""
 LEANS = re.compile(
     r"\b(?:he|she|it|they|him|her|his|hers|its|them|theirs?|there|that|this|those|these|ones?|"
     r"same|too|both)\b",
@@ -47,7 +48,7 @@ LEANS = re.compile(
 LONGEST_BEFORE, LONGEST_NEW = 240, 600
 """Maximum number of characters of an earlier line, and of the new line."""
 LEAST_STATED = 4
-"""Minimum number of words outside of questions for a description to make sense."""
+"""Minimum number of words outside of questions for a line to be described."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,33 +64,33 @@ class SpokenLine:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The model's answer."""
+    """The parsed answer of the model."""
 
     about: str = ""
     questions: tuple[str, ...] = ()
 
 
 def tells(text: str) -> bool:
-    """Whether the text contains anything to describe."""
+    """Return whether the text contains enough statements to be described."""
     return stated(text) >= LEAST_STATED
 
 
 def needs_context(text: str) -> bool:
-    """Whether only the lines before the text make clear who or what is meant."""
+    """Return whether the text refers to earlier lines, e.g. with a pronoun."""
     return LEANS.search(text) is not None
 
 
 def shown(before: Sequence[SpokenLine], new: SpokenLine) -> Sequence[SpokenLine]:
-    """The lines to show before a new one.
+    """Return the lines to show before the line `new`.
 
     Args:
-        before: all lines of the conversation before the new one.
+        before: all lines of the conversation before `new`.
     """
     return before[-SHOWN_BEFORE:] if needs_context(new.text) else ()
 
 
 def question(before: Sequence[SpokenLine], new: SpokenLine) -> str:
-    """The question to the model.
+    """Return the question to the model.
 
     Args:
         before: the lines to show.
@@ -115,7 +116,7 @@ def tokens(wanted: Sequence[str] = EVERYTHING) -> int:
 
 
 def prompt(wanted: Sequence[str] = EVERYTHING) -> FewShotPrompt:
-    """The prompt that ships with the project."""
+    """Load the prompt that ships with the project."""
     parts = [load_prompt(PROMPTS[part]) for part in wanted]
     shown = [_example(each, wanted) for each in examples("describe")]
     return FewShotPrompt("\n".join([load_prompt("describe_frame"), *parts]), shown)
@@ -141,7 +142,7 @@ def made(answered: object) -> Made:
 
 
 def grounded(made: Made, said: Sequence[SpokenLine], on: date, lexicon: TextAnalyzer) -> Made:
-    """Remove everything that the lines don't support."""
+    """Remove everything that the spoken lines don't support."""
     sources = [f"{line.speaker} {line.text}" for line in said]
     about = without_unsupported(made.about, sources, on, lexicon)
     kept = (without_unsupported(each, sources, on, lexicon) for each in made.questions)
@@ -149,5 +150,5 @@ def grounded(made: Made, said: Sequence[SpokenLine], on: date, lexicon: TextAnal
 
 
 def texts(made: Made) -> list[str]:
-    """The texts that get a vector, in order: the description, if any, then the questions."""
+    """Return the texts to encode: the description, if any, then the questions."""
     return [*([made.about] if made.about else []), *made.questions]

@@ -1,8 +1,9 @@
 """Extracts facts, preferences, events and profile facts from what the user said.
 
-Rules find the statements, put them in the third person and check that the words support them; a
-model, if used at all, only judges which are worth remembering. So nothing can be made up, and a bad
-judge only keeps a few memories too many or too few. The assistant's words are never read.
+Rules find the statements, put them in the third person and check that the user's words support
+them. A model, if one is used, only judges which statements are worth remembering. So nothing can be
+made up. A poor judgement only causes a few memories too many or too few. The assistant's words are
+never read.
 """
 
 import asyncio
@@ -40,14 +41,15 @@ from assistant.memory.curation import (
 )
 
 IMPORTANCE_BY_WORTH = {"no": None, "some": 0.5, "much": 0.8}
-"""The model's possible answers, and the importance that each gives a fact; None drops the fact."""
+"""Possible answers of the model → the importance of the fact. None means that the fact is
+dropped."""
 BY_RULE = {
     MemoryKind.PROFILE: 0.8,
     MemoryKind.PREFERENCE: 0.6,
     MemoryKind.FACT: 0.6,
     MemoryKind.EVENT: 0.5,
 }
-"""Importance by kind, if no model is asked."""
+"""Importance by kind of fact, if no model is asked."""
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {"worth": {"enum": list(IMPORTANCE_BY_WORTH)}},
@@ -55,13 +57,13 @@ SCHEMA: Mapping[str, Any] = {
     "additionalProperties": False,
 }
 TOKENS = 16
-"""Maximum number of tokens of the answer."""
+"""Maximum number of tokens of the model's answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Facts that may be remembered, and how many were dropped because the words don't support
-    them."""
+    """Facts that may be remembered, and the number of statements dropped because the user's words
+    don't support them."""
 
     kept: tuple[Fact, ...] = ()
     unsupported: int = 0
@@ -71,10 +73,10 @@ class Candidates:
 
 
 def candidates(said: str, started: datetime, lexicon: TextAnalyzer) -> Candidates:
-    """The facts in what was said.
+    """Extract the facts from the user's words.
 
     Args:
-        started: when it was said; dates are in this machine's time zone.
+        started: when the words were said; dates are in this machine's time zone.
     """
     on = started.astimezone().date()
     found: dict[str, Fact] = {}
@@ -97,7 +99,8 @@ def question(said: str, text: str) -> str:
 
 
 def judged(fact: Fact, answered: object) -> Fact | None:
-    """The fact with the importance that the model gives it; None if it is not worth remembering.
+    """Return the fact with the importance that the model gave it, or None if it is not worth
+    remembering.
 
     Raises:
         ModelFailed: the answer has another form.
@@ -110,7 +113,7 @@ def judged(fact: Fact, answered: object) -> Fact | None:
 
 
 def prompt() -> FewShotPrompt:
-    """The prompt that ships with the project."""
+    """Load the prompt that ships with the project."""
     return shipped("extract", _example)
 
 
@@ -122,15 +125,15 @@ def _example(raw: Mapping[str, str]) -> tuple[str, str]:
 
 
 class FactExtractionJob(ModelJob[tuple[str, Exchange], list[Fact]]):
-    """Extracts facts by rules; a model, if there is one, judges them. Its sources are exchanges,
-    each with the id of its conversation."""
+    """Extracts facts by rules. If there is a model, it judges them. The job's sources are
+    exchanges, each with the id of its conversation."""
 
     kind = EXTRACTED
     priority = 40
     schema = SCHEMA
     max_tokens = TOKENS
     unsupported = 0
-    """Statements dropped in this process because the words don't support them."""
+    """Number of statements dropped in this process because the user's words don't support them."""
 
     def prompt(self) -> FewShotPrompt:
         return prompt()
@@ -168,9 +171,9 @@ class FactExtractionJob(ModelJob[tuple[str, Exchange], list[Fact]]):
     # -- internals ------------------------------------------------------------------------------
 
     def _corrected(self, exchange: str) -> bool:
-        """Whether the user has deleted or changed some of the exchange's facts, or its words or
-        facts have expired. The facts then stay as they are; otherwise deleted ones would come back
-        in other words."""
+        """Return whether the exchange's facts must stay as they are: the user has deleted or
+        changed some, or the words or facts have expired. Otherwise, deleted facts would be
+        extracted again."""
         earlier = fact_rows.read(self._transcript, self._user, [exchange]).get(exchange, [])
         expired = self._transcript.expired(self._user, self._now())
         if None not in earlier and expired.isdisjoint(
@@ -181,19 +184,19 @@ class FactExtractionJob(ModelJob[tuple[str, Exchange], list[Fact]]):
         return True
 
     def _before(self, exchange: str) -> dict[str, Memory]:
-        """The exchange's facts now in memory, by id."""
+        """Return the exchange's facts that are in memory, by id."""
         resting = self._memory.index.outlines([exchange])
         ids = [each for each in resting if (of := exchange_of(each)) and of[0] == exchange]
         return {each.id: each for each in self._memory.table.get(self._user, ids)} if ids else {}
 
 
 def _fact_ids(exchange: str) -> list[str]:
-    """All ids that the exchange's facts may have."""
+    """Return all ids that facts from the exchange may have."""
     return [fact_id(exchange, number) for number in range(statements.MOST)]
 
 
 def _marked(new: Memory, before: Memory | None) -> Memory:
-    """Copy the marks of the fact that this one replaces."""
+    """Return the fact `new` with the marks of the fact that it replaces."""
     if before is None:
         return new
     # If the text is new, other exchanges don't support it, so their sources are not copied.

@@ -1,9 +1,9 @@
-"""Updates the importance of memories by how they are used; `memory/curation/importance.py` has the
-rules.
+"""Updates the importance of memories according to their use, by the rules in
+`memory/curation/importance.py`.
 
-Each value that the job gives is recorded beside the exchange (ids and numbers, no words), so that
-it can be distinguished from a value set by hand. It is recorded before the memory is changed: if
-the process is killed in between, the job runs again, with the same result.
+Each value that the job sets is recorded with the exchange (ids and numbers, no user text). The
+record distinguishes it from a value that the user set. The value is recorded before the memory is
+changed. If the process is killed in between, the job runs again with the same result.
 """
 
 import asyncio
@@ -25,13 +25,13 @@ from assistant.memory.curation import (
 AGAIN = timedelta(hours=1)
 """Time between two passes over all memories."""
 AT_ONCE = 200
-"""Number of exchanges checked per call, which takes five milliseconds."""
+"""Number of exchanges checked per call. A call takes five milliseconds."""
 TOLERANCE = 0.01
-"""Smaller differences are rounding in the store."""
+"""Minimum change of importance. Smaller differences are rounding errors of the store."""
 
 
 class ImportanceJob:
-    """Updates one user's memories.
+    """Updates the importance of one user's memories.
 
     Args:
         now: wall time, UTC.
@@ -57,7 +57,8 @@ class ImportanceJob:
         self._left: list[str] = []
         """Exchanges still to be checked in this pass."""
         self._due: list[str] = []
-        """Exchanges found but not yet returned; they survive a cancellation."""
+        """Exchanges that were found but not yet returned. They are kept here in case `missing` is
+        cancelled."""
         self._next: datetime | None = None
 
     async def missing(self, limit: int) -> Sequence[str]:
@@ -81,11 +82,12 @@ class ImportanceJob:
     # -- internals ------------------------------------------------------------------------------
 
     def _unbalanced(self, exchanges: Collection[str]) -> list[str]:
-        """The exchanges with a memory whose importance has changed."""
+        """Return the exchanges that have a memory with changed importance."""
         return [exchange for exchange, given in self._weighed(exchanges).items() if given]
 
     def _weighed(self, exchanges: Collection[str]) -> dict[str, dict[str, ImportanceRecord]]:
-        """For each exchange, the ids of memories whose importance changed, with the new values."""
+        """Return, for each exchange, the memories whose importance has changed, by id, with the new
+        values."""
         now, before = self._now(), self._before(exchanges)
         found: dict[str, dict[str, ImportanceRecord]] = {each: {} for each in exchanges}
         for memory in self._memory.index.outlines(exchanges).values():
@@ -108,7 +110,7 @@ class ImportanceJob:
         }
 
     def _note(self, exchanges: Sequence[str]) -> dict[str, float]:
-        """Record the new values; returns those that could be recorded, by memory id."""
+        """Record the new values. Return the values that were recorded, by memory id."""
         given: dict[str, float] = {}
         for exchange, news in self._weighed(exchanges).items():
             if not news:

@@ -1,15 +1,15 @@
-"""The base of all jobs that ask the language model.
+"""The base class of idle jobs that ask the language model.
 
-For each subject, one after another:
+A job processes its subjects one by one, each in these steps:
 
-    read    load it; None if there is nothing to do
+    read    load the subject; None if there is nothing to do
     make    ask the model and check its answer
-    read    again, and skip the subject if it was forgotten or corrected meanwhile
+    read    load again, and skip the subject if it was forgotten or corrected meanwhile
     keep    first change the memories, then record that the subject is done
 
-A job adds its `prompt`, its `schema` and these three steps; `fact_extraction.py` is an example. It
-may be cancelled at any `await`, and then starts the subject again. So `keep` must be idempotent:
-the record at its end is what marks the subject as done.
+A job defines its `prompt`, its `schema` and these three methods; `fact_extraction.py` is an
+example. A job may be cancelled at any `await`, and then starts the subject again. So `keep` must be
+idempotent. It must make the record last, because the record marks the subject as done.
 """
 
 import asyncio
@@ -33,10 +33,11 @@ def utc_now() -> datetime:
 
 
 class ModelJob(ABC, Generic[Source, Made]):
-    """A job for one user's memories. English only; with other languages it does nothing.
+    """An idle job for one user's memories. It supports only English, and is not created for other
+    languages.
 
     Args:
-        llm: if None, the job is limited to what rules can do.
+        llm: if None, the job only uses rules.
         now: wall time, UTC.
     """
 
@@ -48,7 +49,7 @@ class ModelJob(ABC, Generic[Source, Made]):
     """Maximum number of tokens of the model's answer."""
     recurs = False
     rules = 1
-    """The version of the job's rules and prompt."""
+    """Version of the job's rules and prompt."""
 
     def __init__(
         self,
@@ -66,19 +67,20 @@ class ModelJob(ABC, Generic[Source, Made]):
         self._lexicon = TextAnalyzer("en")
         self._now = now
         self.version = 2 * self.rules + (llm is not None)
-        """Differs with and without a model."""
+        """Version of the job's output. It differs with and without a model."""
 
     # -- to be implemented by a job -------------------------------------------------------------
 
     @abstractmethod
     def prompt(self) -> FewShotPrompt:
-        """The prompt before every question; always the same."""
+        """Return the instructions and examples that precede every question; always the same
+        ones."""
 
     @abstractmethod
     def read(self, subject: str) -> Source | None:
-        """Load the words from which the subject's output is derived, without hidden parts; None if
-        there is nothing to derive, or the output exists already. Returns an equal value as long as
-        nothing has changed. Blocks."""
+        """Load the words from which the subject's output is derived, without hidden parts. Return
+        None if there is nothing to derive, or if the output exists already. Repeated calls return
+        equal values until the words change. Blocks."""
 
     @abstractmethod
     async def make(self, source: Source) -> Made:
@@ -106,7 +108,8 @@ class ModelJob(ABC, Generic[Source, Made]):
         return await asyncio.to_thread(self.lacking, limit)
 
     def lacking(self, limit: int) -> Sequence[str]:
-        """The exchanges without output; a job with other subjects overrides this. Blocks."""
+        """Return the exchanges that have no output. A job with other subjects overrides this.
+        Blocks."""
         return self._derived.missing(self.kind, self.version, limit)
 
     async def run(self, subjects: Sequence[str]) -> None:
@@ -119,24 +122,26 @@ class ModelJob(ABC, Generic[Source, Made]):
                 await self.keep(source, made)
 
     async def ask(self, question: str) -> Any:
-        """The model's answer, in the form of `schema`. Raises ModelFailed."""
+        """Ask the model, and return its answer as parsed JSON in the form of `schema`. Raises
+        ModelFailed."""
         assert self._llm is not None
         return await ask_for_json(self._llm, self._prompt, question, self.schema, self.max_tokens)
 
     async def note(self, output: DerivedOutput, memories: Sequence[str] = ()) -> bool:
-        """Record the output. Returns False if some of its sources were forgotten meanwhile: then
-        nothing is recorded, and the memories with these ids are removed. Raises StoreError."""
+        """Record the output. Return False if some of its sources were forgotten meanwhile. In that
+        case nothing is recorded, and the memories with the ids `memories` are removed. Raises
+        StoreError."""
         if await asyncio.to_thread(self.noted, output, self.model):
             return True
         await asyncio.to_thread(self._take_back, memories)
         return False
 
     def noted(self, output: DerivedOutput, model: str) -> bool:
-        """Record the output; returns whether it was recorded. Blocks; raises StoreError."""
+        """Record the output. Return whether it was recorded. Blocks. Raises StoreError."""
         return self._derived.keep(self.kind, self.version, model, output, self._now())
 
     def _take_back(self, memories: Sequence[str]) -> None:
-        """Remove the memories completely, from the store's older versions too."""
+        """Remove the memories completely, including from older versions of the store."""
         made = self._memory.table.get(self._user, memories) if memories else []
         if made:
             self._memory.delete(made)

@@ -1,7 +1,7 @@
-"""Measures how fast the language model is on this machine, while nobody needs it.
+"""Measures the speed of language models on this machine while the assistant is idle.
 
-The profile `default` chooses its model by the result. The speed during turns can't be used instead:
-then the recogniser, the voice and the user's other programs compete for the processor.
+The profile `default` chooses its model by the result. The speed during turns would be misleading:
+the recogniser, the voice and other programs then compete for the processor.
 """
 
 import asyncio
@@ -16,12 +16,12 @@ AGAIN_S = 600.0
 """Seconds between two measurements, even if the first failed because the machine was too busy or
 the result could not be written."""
 LOOK_S = 300.0
-"""Seconds between two checks whether a measurement is due; each reads some files."""
+"""Seconds between two checks whether a measurement is due. Each check reads some files."""
 
 
 class SpeedBenchmarkJob:
-    """Runs measurements. Its subjects are the catalogue's model names. A measurement made while the
-    machine was busy is discarded.
+    """Measures models. The subjects are names of models in the catalogue. A measurement is
+    discarded if the machine was busy at the time.
 
     Args:
         clock: monotonic seconds.

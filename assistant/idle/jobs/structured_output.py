@@ -1,4 +1,4 @@
-"""Asks a language model for one JSON answer of a given form, on the background lane."""
+"""Asks a language model for a JSON answer that follows a schema, on the background lane."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -12,16 +12,17 @@ from assistant.errors import ModelFailed
 from models.interfaces import Generation, Lane, LanguageModel, Message
 
 MOST_PIECES = 4
-"""Maximum number of chunks per token: a server that ignores `max_tokens` might never stop."""
+"""Maximum number of chunks of an answer per allowed token. It stops a server that ignores
+`max_tokens`."""
 
 
 @dataclass(frozen=True, slots=True)
 class FewShotPrompt:
-    """The messages before every question: always the same bytes, so that the lane's KV cache holds
-    them from one question to the next.
+    """The messages before every question. They are always the same bytes, so they stay in the
+    lane's KV cache from one question to the next.
 
     Args:
-        examples: pairs of a question and its answer, as JSON text.
+        examples: pairs of a question and its answer; the answer is JSON text.
     """
 
     instructions: str
@@ -35,7 +36,7 @@ class FewShotPrompt:
 
 
 def shipped(name: str, example: Callable[[dict[str, Any]], tuple[str, str]]) -> FewShotPrompt:
-    """The prompt of that name that ships with the project.
+    """Load the prompt `name` that ships with the project.
 
     Args:
         example: converts an example to a question and its answer.
@@ -44,7 +45,7 @@ def shipped(name: str, example: Callable[[dict[str, Any]], tuple[str, str]]) -> 
 
 
 def examples(name: str) -> list[dict[str, Any]]:
-    """The examples that ship with the prompt of that name."""
+    """Load the examples of the prompt `name` that ships with the project."""
     lines = (files("data") / "prompts" / f"{name}_examples.jsonl").read_text("utf-8").splitlines()
     return [json.loads(line) for line in lines]
 
@@ -56,7 +57,8 @@ async def ask_for_json(
     schema: Mapping[str, Any],
     max_tokens: int,
 ) -> Any:
-    """The model's answer, parsed as JSON. Cancelling stops the model at once.
+    """Ask the model a question, and return its answer as parsed JSON. Cancelling stops the model at
+    once.
 
     Raises:
         ModelFailed: the model failed, or its answer was cut off or is not JSON.
@@ -81,8 +83,8 @@ def read(text: str) -> Any:
     """Parse a JSON answer.
 
     Raises:
-        ModelFailed: the answer is not JSON. The message doesn't quote it, as it may contain the
-            user's words.
+        ModelFailed: the answer is not JSON. The message does not quote the answer, which may
+            contain user text.
     """
     try:
         return json.loads(text)

@@ -1,9 +1,9 @@
-"""Summarises a stretch of conversation in a few sentences, from what the user said in it.
+"""Summarises a stretch of conversation in a few sentences, based on what the user said in it.
 
-Rules find the points and put them in the third person. A model, if used, shortens them, and each of
-its sentences is checked against the points that it cites: the sentence is dropped if it has a word,
-a name, a number or a `not` that these points lack. If no sentence is left, the rules' sentences are
-used. The assistant's words are never read.
+Rules extract the points and put them in the third person. A model, if one is used, shortens them.
+Each sentence of the model cites some points. It is dropped if it contains a word, a name, a number
+or a `not` that these points lack. If no sentence is left, the rules' sentences are used. The
+assistant's words are never read.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ from assistant.memory.curation import (
 from models.interfaces import LanguageModel
 
 OFFERED = 12
-"""Maximum number of points from which a model can choose."""
+"""Maximum number of points that are shown to the model."""
 SENTENCE: Mapping[str, Any] = {
     "type": "object",
     "properties": {
@@ -65,13 +65,13 @@ SCHEMA: Mapping[str, Any] = {
     "additionalProperties": False,
 }
 TOKENS = 320
-"""Maximum number of tokens of the answer."""
+"""Maximum number of tokens of the model's answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenSummary:
-    """A summary, empty if there is nothing to summarise, and how many sentences were dropped
-    because the words don't support them."""
+    """A summary, and the number of sentences dropped because the user's words don't support them.
+    The text is empty if there is nothing to summarise."""
 
     text: str
     unsupported: int = 0
@@ -81,7 +81,8 @@ class WrittenSummary:
 
 
 def offered(every: Sequence[SummarySentence]) -> list[SummarySentence]:
-    """The most informative statements, as shown to the model; questions are added afterwards."""
+    """Return the most informative statements, to be shown to the model. Questions are not
+    included."""
     return select_sentences([each for each in every if not each.asked], 2 * MOST_WORDS)[:OFFERED]
 
 
@@ -92,8 +93,8 @@ def question(shown: Sequence[SummarySentence]) -> str:
 def composed(
     every: Sequence[SummarySentence], answered: object, lexicon: TextAnalyzer
 ) -> WrittenSummary:
-    """The model's sentences that the words support, plus the user's questions; or the rules'
-    summary, if no sentence is left.
+    """Combine the model's sentences that the user's words support with the user's questions. If no
+    sentence is left, return the summary made by rules.
 
     Raises:
         ModelFailed: the answer has another form.
@@ -114,7 +115,7 @@ def composed(
 
 
 def prompt() -> FewShotPrompt:
-    """The prompt that ships with the project."""
+    """Load the prompt that ships with the project."""
     return shipped("summarise", _example)
 
 
@@ -146,10 +147,10 @@ class SpanSource:
 
 
 class SummarisationJob(ModelJob[SpanSource, WrittenSummary]):
-    """Summarises by rules; a model, if there is one, shortens the result.
+    """Summarises conversations by rules. If there is a model, it shortens the result.
 
     Args:
-        turns: number of turns per span.
+        turns: number of turns per summary.
     """
 
     kind = SUMMARISED
@@ -157,7 +158,7 @@ class SummarisationJob(ModelJob[SpanSource, WrittenSummary]):
     schema = SCHEMA
     max_tokens = TOKENS
     unsupported = 0
-    """Sentences dropped in this process because the words don't support them."""
+    """Number of sentences dropped in this process because the user's words don't support them."""
 
     def __init__(
         self,
@@ -220,6 +221,7 @@ class SummarisationJob(ModelJob[SpanSource, WrittenSummary]):
         return composed(every, await self.ask(question(shown)), self._lexicon)
 
     def _before(self, span: Span) -> list[Memory]:
-        """The summaries of the same words: an earlier one, and those of spans of other lengths."""
+        """Return the stored summaries of the same words: an earlier one, and those of overlapping
+        spans with other lengths."""
         others = self._spans.drop_overlapping(span)
         return self._memory.table.get(self._user, [span.subject, *others])
