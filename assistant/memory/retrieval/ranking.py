@@ -6,8 +6,8 @@ that contains most of the question's rare words gains a lot, and one of many mem
 one such word gains hardly anything. With the same weights, this finds repeated words by words, and
 paraphrases by meaning.
 
-A statement depends on its context. So each gets a share of the evidence of adjacent ones, most of
-it from the one just before, which is often the question it answers.
+The meaning of a turn depends on its context. So each turn gets a share of the evidence of adjacent
+turns, most of it from the turn just before, which is often the question it answers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,12 +47,12 @@ class Ranking:
     """Weight of a word that occurs in a memory's context, such as its date. A word in its text has
     weight 1."""
     words_before: float = 0.9
-    """Share of the words' part that a memory gets from the statement just before it."""
+    """Share of the words' part that a turn gets from the turn just before it."""
     words_near: float = 0.7
-    """Share of the words' part that a memory gets from the statement just after it, and from the
-    one two before it."""
+    """Share of the words' part that a turn gets from the turn just after it, and from the one two
+    before it."""
     meaning_near: float = 0.15
-    """Share of the amount by which the cosines of the adjacent statements exceed the average."""
+    """Share of the amount by which the cosines of the adjacent turns exceed the average."""
     times: float = 0.4
     """Bonus for a memory that was said at the time that the question names, or mentions that time
     (`time_index`)."""
@@ -62,14 +62,15 @@ class Ranking:
     """Bonus for a memory that names a person whom the question mentions by relation
     (`relation_index`)."""
     speaker: float = 0.3
-    """Bonus for a statement of the speaker whom the question is about."""
+    """Bonus for a turn of the speaker whom the question is about."""
     statement: float = 0.2
-    """Bonus for a long statement. Greetings, exclamations and questions say little."""
+    """Bonus for a turn that states something at length. Greetings, exclamations and questions say
+    little."""
     asked: float = 0.25
-    """Penalty if the user only asked a question. It contains no information, but resembles other
-    questions most."""
+    """Penalty for a turn in which the user only asked a question. Such a turn contains no
+    information, but resembles other questions most."""
     statement_words: float = 5.0
-    """Number of words outside of questions at which a memory gets half of the `statement` bonus."""
+    """Number of words outside of questions at which a turn gets half of the `statement` bonus."""
     importance: float = 0.1
     """Difference in score between importance 0 and importance 1."""
     confidence: float = 0.1
@@ -122,8 +123,7 @@ class Evidence:
 
 
 class Neighbours(NamedTuple):
-    """For each candidate, the positions of the statements just before and just after it, or
-    `NONE`."""
+    """For each candidate, the positions of the turns just before and just after it, or `NONE`."""
 
     before: Places
     after: Places
@@ -228,11 +228,11 @@ def _around(
     speakers: Sequence[str] | NDArray[np.object_],
     weights: Ranking,
 ) -> Values:
-    """Return the part of each score that comes from adjacent statements by other speakers.
+    """Return the part of each score that comes from adjacent turns by other speakers.
 
-    A statement by the same speaker doesn't count, as it may be about anything. Cosines count only
-    as far as they exceed the average: lower ones say nothing, and a memory without neighbours must
-    not rank lower for that reason.
+    An adjacent turn by the same speaker doesn't count, as it may be about anything. Cosines count
+    only as far as they exceed the average: lower ones say nothing, and a memory without neighbours
+    must not rank lower for that reason.
     """
     said = np.asarray(speakers, np.object_)
     before, after = (
@@ -266,9 +266,12 @@ def _faded(days: Values, weights: Ranking) -> Values:
 
 
 def _superseded(scores: Values, features: Features, weights: Ranking) -> Values:
-    """Return the scores such that a memory ranks above every candidate that it supersedes. E.g. a
-    user who asks where they live may use the words of an earlier address, so the new address must
-    be found as well."""
+    """Subtract the penalty from superseded memories, and rank each below the memory that supersedes
+    it.
+
+    The superseding memory gets at least the score of the superseded one. E.g. a user who asks where
+    they live may use the words of an earlier address, and still needs the new one.
+    """
     final: Values = np.where(features.superseded, scores - weights.superseded, scores)
     if features.successor is None:
         return final
