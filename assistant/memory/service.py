@@ -18,11 +18,7 @@ from assistant.memory.admin import MemoryAdmin
 from assistant.memory.admin_requests import handle_request
 from assistant.memory.curation.curator import CurationPolicy
 from assistant.memory.curation.importance import importance_of_exchanges
-from assistant.memory.forgetting.executor import (
-    ForgettingExecutor,
-    LiveConversation,
-    done,
-)
+from assistant.memory.forgetting.executor import ForgettingExecutor, LiveConversation, done
 from assistant.memory.forgetting.memory_access import MemoryAccess
 from assistant.memory.forgetting.purge import purge_due_at_start
 from assistant.memory.forgetting.receipts import Receipt
@@ -217,7 +213,7 @@ class MemoryService:
         return Resolver(self.transcript, self._memory_access(), self._lexicon())
 
     def forget_questions(self) -> None:
-        """Drop all cached vectors and results of questions asked in the session."""
+        """Drop the cached vectors of all questions asked in the session."""
         if self.session_user is not None:
             self.session_user.forget_questions()
 

@@ -52,7 +52,7 @@ CHECK_TOLERANCE = 1e-4
 
 
 class PlainRows:
-    """The codec of an unencrypted table. Every method returns its input unchanged."""
+    """The codec of an unencrypted table. Rows, ids and vectors are left unchanged."""
 
     key_id = ""
 
