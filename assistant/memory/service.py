@@ -168,7 +168,7 @@ class MemoryService:
         table = self.table
         for user in self.transcript.hiding() if table.refused is None else ():
             forgetting = self.admin(user).forgetting
-            if not forgetting.attended:  # sessions purge by themselves
+            if not forgetting.attended:  # a session purges on its own
                 forgetting.wait_for(forgetting.purge_due())
         return handle_request(self.admin(str(request.get("user", ""))), request)
 
@@ -303,7 +303,7 @@ class MemoryService:
         self, kind: type[BaseException] | None, error: object, at: TracebackType | None
     ) -> None:
         if isinstance(error, StoreDamaged) and self._table is not None:
-            self._table.distrust()  # whoever opens it next sets it aside and rebuilds it
+            self._table.distrust()  # the next start checks and rebuilds it
         self.close()
 
     # -- inside ---------------------------------------------------------------------------------
@@ -364,7 +364,7 @@ class MemoryService:
         return self.session_user.store.settled
 
     def _tell_purged(self, hidden: HiddenItems, receipt: Receipt) -> None:
-        """Notify the session's user that deletions were completed at startup."""
+        """Notify the session's user that something forgotten earlier has now been purged."""
         if hidden.user != self._user:
             return
         self._emit(
@@ -379,8 +379,8 @@ class MemoryService:
 def _forgotten_elsewhere(
     items: HiddenItems, live: LiveConversation, emit: Callable[[Event], None]
 ) -> None:
-    """Hide exchanges that were forgotten on another machine from the current conversation, and tell
-    the user."""
+    """Remove from the current conversation what was forgotten on another machine, and tell the
+    user."""
     live.hide(items)
     live.purged(items, clean=True)
     emit(ForgettingBegan(items.id, items.exchanges, (), items.due))

@@ -29,7 +29,8 @@ def to_json(memory: Memory) -> dict[str, Any]:
 
 
 def from_json(row: Mapping[str, Any]) -> Memory:
-    """Return the memory that `to_json` wrote. Fields with a default may be missing in the row.
+    """Return the memory that a row written by `to_json` describes. Fields with a default may be
+    missing.
 
     Raises:
         ValueError: a field is missing, unknown or of the wrong type.

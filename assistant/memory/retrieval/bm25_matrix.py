@@ -18,9 +18,12 @@ B = 0.75
 class Segment:
     """A sparse matrix in CSC format with one column per word, as in bm25s.
 
-    An entry is a posting, i.e. one word in one row. Its value is the BM25 term-frequency part f /
-    (f + K1 (1 - B + B length / average)), where f is the word's count in the row. The idf is
-    multiplied in when a query is scored.
+    An entry is a posting, i.e. one word in one row. Its value is the term-frequency part of BM25
+    for the word's count f in the row:
+
+        f / (f + K1 (1 - B + B length / average))
+
+    The idf is multiplied in when a query is scored.
     """
 
     columns: Mapping[str, int]
@@ -114,7 +117,7 @@ class Segment:
 
 
 def beyond(documents: NDArray[np.int32]) -> int:
-    """Return the length that an array needs if it is indexed by these row numbers."""
+    """Return the minimum length of an array that is indexed by these row numbers."""
     return int(documents.max(initial=-1)) + 1
 
 

@@ -138,8 +138,9 @@ class SearchTimings:
         return min(LEAST_S + MORE * (words + meaning + ranking), MOST * deadline_s)
 
     def least(self, deadline_s: float) -> float:
-        """Return how many seconds of the deadline to reserve for a reduced search: one with the
-        short ranking, or one by words only. At most `reserve`."""
+        """Return how many seconds of the deadline to reserve at least. They suffice for a search by
+        words and meaning with the short ranking, and for a search by words with the full ranking.
+        At most `reserve`."""
         words, meaning, ranking, brief = self._expected
         enough = words + max(meaning + brief, ranking)
         return min(LEAST_S + MORE * enough, self.reserve(deadline_s))
@@ -171,8 +172,9 @@ class _Step:
 
     @property
     def expected(self) -> float:
-        """Expected seconds. Once the step has been skipped often enough to be tried again, this is
-        the fastest recent duration, divided by four for each further search that skips the step."""
+        """Expected seconds of the step. Once the step has been skipped often enough to be tried
+        again, this is the fastest recent duration, divided by four for each further search that
+        skips the step."""
         waiting = self._left_out - self._tried_after
         return self._usual if waiting < 0 else min(self._took) * 0.25**waiting
 
@@ -184,7 +186,7 @@ class _Step:
         if self._left_out < self._tried_after:
             self._took.append(seconds)
             self._tried_after = max(TRIED_AFTER, self._tried_after // 2)
-        elif seconds < self._usual:  # one slow moment is over
+        elif seconds < self._usual:  # only one search was slow
             self._took.extend([seconds] * LAST)
             self._tried_after = TRIED_AFTER
         else:

@@ -27,7 +27,7 @@ from assistant.memory.transcript.rows import LOOKED_UP, derived, places
 from assistant.settings import Idle
 
 DESCRIBED = "describe"
-"""The kind under which the transcript stores expansions."""
+"""The kind of the transcript's rows that contain expansions."""
 STEPS = 127
 DESCRIBE_MEANING, EXPAND_MEANING = 0.2, 0.2
 DESCRIPTION, QUESTION = range(2)

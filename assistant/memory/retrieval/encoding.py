@@ -176,7 +176,7 @@ class QueryEncoder:
         if self._ahead is not None:
             text_ahead, job = self._ahead
             if text_ahead == query and job.running():
-                return job  # a job in progress ends sooner than a new one
+                return job  # the running job ends sooner than a new one
             job.cancel()
         cache = self._drafts if draft else self._query_cache
         if len(self._took) == RECENT and max(self._took) < at_once_s:

@@ -30,7 +30,7 @@ Evidence = NDArray[np.float32]
 """Evidence for each row, in [0, 1); shape (rows,)."""
 
 BULK = 1_000
-"""Number of rows from which rows that are added together go straight into the matrix."""
+"""Minimum number of rows in one `add` for which the rows go straight into the matrix."""
 
 
 class Evidences(NamedTuple):
@@ -212,7 +212,7 @@ class _Field:
         if not len(at):
             return
         found = segment.documents[at]
-        if len(found) == 1:  # as after each use of a memory
+        if len(found) == 1:  # this is usual: e.g. a memory was used
             postings = np.flatnonzero(segment.rows == found[0])
         else:
             gone = np.zeros(beyond(segment.documents), np.bool_)

@@ -41,7 +41,8 @@ POINTS_BACK = re.compile(
     re.IGNORECASE,
 )
 NAME = re.compile(r"\w\W+(?!I\b)[A-Z]\w")
-"""A capital within a sentence: somebody is named, and a pronoun may refer to them."""
+"""Matches a capitalised word within a sentence. It may be a name that a pronoun in the question
+refers to."""
 ROLES = frozenset({USER, ASSISTANT})
 
 

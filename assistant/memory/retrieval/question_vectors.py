@@ -123,9 +123,9 @@ class QuestionEncoder:
         question = read_question(text, self._speakers())
         left = max(0.0, due - time.monotonic())
         stronger = self._stronger()
-        # First, since it takes longest: it runs on another core while this thread encodes.
+        # The stronger encoder starts first, since it takes longest and runs on another core.
         better, in_vain = self._begun(stronger, question.meaning, left)
-        # Uses only the encoder's threads: on a busy machine each takes time to wake.
+        # If encoding is fast, this thread encodes: on a busy machine, threads wake slowly.
         vector = self._encoder.submit(question.meaning, draft=True, at_once_s=left / 2)
         await _done([vector] if better is None or in_vain else [vector, better], due, held=True)
         if _in_time(better) is None:
@@ -142,7 +142,7 @@ class QuestionEncoder:
             question = understood(question, topic)
             with_topic = _with(self._encoder, known, topic)
             known = known if with_topic is None else with_topic
-            # Without the previous exchange, it would find anything that refers back.
+            # Without the previous exchange, it would find anything that contains pronouns.
             found = _with(stronger, found, topic) if stronger is not None else None
         return EncodedQuestion(question, known, late, found, stand_in)
 
@@ -254,7 +254,7 @@ def result(vector: "Future[Vector]", *, wait: bool = False) -> Vector | None:
         wait: first wait until the job is done.
     """
     if wait:
-        futures.wait([vector])  # here, not on the thread that the voice's recall needs
+        futures.wait([vector])  # blocks this thread, not the one that recall needs
     if not vector.done():
         vector.cancel()
         logger.warning("the query's vector came too late")

@@ -84,8 +84,8 @@ class Ranking:
     """Maximum number of uses that count. Otherwise frequent memories would become ever more
     frequent."""
     feedback: float = 0.05
-    """Bonus for each time the user rated the memory as rightly recalled, and penalty for each wrong
-    recall."""
+    """Bonus for each time the user rated the memory as rightly recalled. A rating as wrongly
+    recalled subtracts the same amount."""
     most_feedback: int = 4
     """Maximum number of ratings that count, in either direction."""
     pinned: float = 0.05
@@ -194,7 +194,7 @@ def _by_words(evidence: Values, weights: Ranking) -> Values:
     """Return the words' part of each score. It shrinks with the number of memories that match as
     well: a word that is rare in general says little if many of these memories contain it."""
     words = np.zeros(len(evidence))
-    matching = np.flatnonzero(evidence > 0)  # a fifth of them; powers are slow
+    matching = np.flatnonzero(evidence > 0)  # usually a fifth; powers are slow
     some = evidence[matching]
     as_good = len(some) - np.searchsorted(np.sort(some), some)
     common = 1 + weights.words_common * np.log(as_good)
@@ -239,7 +239,7 @@ def _around(
         np.where(said[places] == said, NONE, places)
         for places in (neighbours.before, neighbours.after)
     )
-    # The position `NONE` reads the last entry.
+    # Indexing with `NONE` (-1) reads the last entry, which is added here.
     before_each = np.append(before, NONE)
     words = np.append(words, 0.0)
     above = np.append(np.maximum(0.0, cosine - mean_cosine(cosine)), 0.0)
@@ -301,7 +301,7 @@ def diversify(scores: Values, vectors: VectorsAt | None, k: int, weights: Rankin
     """
     if vectors is None or not weights.redundancy or len(scores) <= 1:
         return np.argsort(-scores, kind="stable")[:k]
-    # A candidate that is below the k-th by more than the greatest penalty can't come up.
+    # A candidate below the k-th by more than the greatest penalty is never chosen.
     kth = -min(k, len(scores))
     near = np.flatnonzero(scores >= np.partition(scores, kth)[kth] - weights.redundancy)
     pool = near[np.argsort(-scores[near], kind="stable")][: max(k, COMPARED)]
@@ -318,8 +318,8 @@ def diversify(scores: Values, vectors: VectorsAt | None, k: int, weights: Rankin
 
 
 def _repeats(cosines: NDArray[np.float32], weights: Ranking) -> Values:
-    """Return the penalty of each pair for its similarity; 0 for candidates without a vector (NaN
-    cosine)."""
+    """Return for each pair of candidates the penalty for their similarity; 0 if the cosine is NaN
+    because a vector is missing."""
     alike = (cosines - weights.alike) / (1 - weights.alike)
     return np.asarray(weights.redundancy * np.fmin(np.fmax(alike, 0.0), 1.0), np.float64)
 

@@ -155,8 +155,9 @@ def _said_in(columns: RowMetadata, asked: RecapQuestion) -> Rows:
 def _placed(
     columns: RowMetadata, asked: RecapQuestion, exclude: Collection[str], now: datetime
 ) -> RecapQuestion:
-    """Set the time of a question about "the last conversation": the newest day with memories that
-    the prompt doesn't already contain."""
+    """Set the time of a question that asks about "the last conversation". That time is the newest
+    day with memories that the prompt doesn't already contain. Other questions are returned
+    unchanged."""
     if not asked.latest or asked.since is not None:
         return asked
     rows = columns.living()[-MOST:]

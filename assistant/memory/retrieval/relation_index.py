@@ -18,7 +18,7 @@ READ = 2_000
 MOST_NAMES = 8
 """Maximum number of names that a question is expanded with."""
 LOOKED_AT = 32
-"""Maximum number of names per question for which the check `allowed` is made."""
+"""Maximum number of names per question that are checked by `allowed`."""
 
 PERSONS = words_of("words", "persons")
 """Words for persons that a name may directly follow, e.g. "sister". After any other word, such as

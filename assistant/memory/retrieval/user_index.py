@@ -120,7 +120,7 @@ class UserIndex:
                 self._columns.add(memories)
                 given += map(_words_of, memories)
         finally:
-            # All at once: merging each large piece would take longer.
+            # All batches together: one merge is faster than one merge per batch.
             self._lexical.add([text for text, _ in given], [context for _, context in given])
             self.profile = self._columns.profile()
 

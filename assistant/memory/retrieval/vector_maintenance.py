@@ -1,6 +1,5 @@
-"""Keeps the vectors of one user's memories up to date. New memories get vectors of the fast encoder
-at once. Those of the stronger encoder are computed while nobody speaks. Tiers are reassigned
-periodically.
+"""Keeps the vectors of one user's memories up to date. The fast encoder's vectors are computed
+first, those of the stronger encoder while nobody speaks. Tiers are reassigned periodically.
 
 Unless stated otherwise, everything runs on the writer thread.
 """
@@ -69,7 +68,7 @@ class QuickVectors:
         while most is None or encoded < most:
             with self._taking_in:
                 ids, texts = index.without_vectors(at_once)
-            if not ids or ids == before:  # the encoder can't encode these
+            if not ids or ids == before:  # done, or these can't be encoded
                 self._done(index)
                 return True
             before = ids

@@ -39,7 +39,8 @@ _EVERYWHERE = (
         "Make its folder writable, or choose another with --home DIR.",
     ),
 )
-"""A pattern of LanceDB's message, the message that replaces it, and what the user can do."""
+"""Each entry has a pattern of LanceDB's message, the message that replaces it, and advice for the
+user."""
 _IN_AN_OBJECT_STORE = (
     (
         re.compile(r"NoSuchBucket|ContainerNotFound"),
@@ -115,6 +116,6 @@ def _sentence(words: str, uri: str) -> StoreError:
             return StoreError(sentence.format(uri=uri), mend=mend)
     if _DAMAGED.search(words):
         return damaged(uri)
-    # Any further text names places in the library's source.
+    # The rest of the message names source files of the library.
     reason = discreet(words).split(", /")[0].splitlines()[0] if words else "no reason given"
     return StoreError(f"The memory store {uri} failed: {reason[:200].rstrip('.')}.")

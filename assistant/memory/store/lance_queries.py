@@ -15,15 +15,19 @@ IDS_AT_ONCE = 10_000
 """Maximum number of ids in one query's condition."""
 SAID = [
     {"column_name": "created", "ascending": True, "nulls_first": False},
-    {"column_name": "speaker", "ascending": False, "nulls_first": False},  # "user", "assistant"
+    {
+        "column_name": "speaker",
+        "ascending": False,
+        "nulls_first": False,
+    },  # user first
     {"column_name": "id", "ascending": True, "nulls_first": False},
 ]
 """Sort order of rows: the order in which they were said."""
 
 
 def condition(user_id: str, ids: Sequence[str] | None = None) -> "Expr":
-    """Return a condition that selects a user's rows, or those with these ids. It is an expression
-    object, so no text is inserted into a query string."""
+    """Return a condition that selects a user's rows, or only those with these ids. It is an
+    expression object, so no text is inserted into a query string."""
     from lancedb.expr import col, lit
 
     found = col("user_id") == lit(user_id)
@@ -76,5 +80,5 @@ def merge(table: Table, rows: "pa.Table", *, insert: bool = False) -> None:
     """
     merging = table.merge_insert(list(KEY)).when_matched_update_all()
     merging = merging.when_not_matched_insert_all() if insert else merging
-    # LanceDB calls a missing vector a bad one.
+    # LanceDB counts a missing vector as a bad one; store it as null.
     merging.execute(rows, on_bad_vectors="null")

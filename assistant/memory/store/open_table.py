@@ -18,7 +18,7 @@ NAME = "memories"
 
 
 def _tellings(table: Table) -> None:
-    # The time when a memory was last said again, and the mark that it must not be merged.
+    # `refreshed`: when a memory was last said again. `separate`: it must not be merged.
     missing = lance_schema.SINCE_2 - set(table.schema.names)
     if "refreshed" in missing:
         table.add_columns(lance_schema.schema().field("refreshed"))

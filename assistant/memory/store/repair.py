@@ -170,7 +170,7 @@ def _child(place: StoreLocation, how: str) -> "subprocess.Popen[bytes]":
         stderr=subprocess.DEVNULL,
     )
     assert child.stdin is not None
-    with suppress(BrokenPipeError), child.stdin as pipe:  # it may have died already
+    with suppress(BrokenPipeError), child.stdin as pipe:  # the child may have exited
         pipe.write(place.key.secret if place.key is not None else b"")
     return child
 

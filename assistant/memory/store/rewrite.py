@@ -116,11 +116,11 @@ def drop_old(table: Table, uri: str) -> None:
     folder = table_folder(uri)
     if folder is not None:
         flush_to_disk([*folder.rglob("*"), folder])
-        for path in list(folder.rglob(f"{UNFINISHED}*")):  # LanceDB leaves these alone
+        for path in list(folder.rglob(f"{UNFINISHED}*")):  # LanceDB doesn't delete these
             path.unlink()
     table.optimize(cleanup_older_than=TINY, delete_unverified=True)
     if folder is not None and len(table.list_versions()) > 1:
-        # After a clock was set back, LanceDB takes old versions for new: delete their manifests.
+        # If a clock was set back, LanceDB takes old versions for new. Delete their manifests.
         newest = folder / "_versions" / f"{2**64 - 1 - int(table.version):020}.manifest"
         for path in newest.parent.glob("*.manifest") if newest.exists() else ():
             if path != newest:

@@ -125,7 +125,7 @@ class EncryptedRows(PlainRows):
         return rows
 
     def named(self, memories: Sequence[Memory]) -> list[Memory]:
-        """Return the memories with ids of foreign origin replaced by hashes."""
+        """Return the memories with hashes in place of ids that this program did not create."""
         return [renamed(each, partial(self._name, each.user_id)) for each in memories]
 
     def _name(self, user_id: str, key: str) -> str:

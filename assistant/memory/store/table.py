@@ -31,7 +31,7 @@ from assistant.memory.store.write_priority import yield_to_speech
 from assistant.memory.store.writer_lock import OnlyReading, SharedLock, WriterLock
 
 PATIENCE_S = 2.0
-"""Seconds to wait for a moment without readers and writers."""
+"""Maximum number of seconds to wait for a moment in which nobody reads or writes."""
 
 
 class MemoryTable:

@@ -94,7 +94,7 @@ class TombstoneTable:
     def kept_rows(
         self, memories: Sequence[Memory], vectors: Mapping[str, Vectors] | None
     ) -> tuple[Sequence[Memory], Mapping[str, Vectors]]:
-        """Return the memories that may be written, and their rows of the vectors by encoder."""
+        """Return the memories that may be written, and the vectors of these memories by encoder."""
         every = vectors or {}
         if not self._known:
             return memories, every

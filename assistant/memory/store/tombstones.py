@@ -60,8 +60,8 @@ class Tombstones:
 
 
 def to_mark(exchanges: Collection[str], gone: Iterable[Memory]) -> tuple[set[str], set[str]]:
-    """Return the marks of the exchanges, and the marks of those memories that don't count as
-    forgotten because of the exchanges alone."""
+    """Return the marks of the exchanges, and the marks of the memories. Memories that count as
+    forgotten because of these exchanges get no mark of their own."""
     said = frozenset(map(mark_of, exchanges))
     follow = Tombstones(said)
     return set(said), {mark_of(memory.id) for memory in gone if not follow.covers(memory)}

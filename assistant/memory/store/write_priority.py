@@ -38,8 +38,8 @@ def low_priority() -> Iterator[None]:
 
 
 def yield_to_speech() -> None:
-    """Pause low-priority work while someone is speaking. Call this between two of its operations.
-    Elsewhere, it returns at once."""
+    """Pause low-priority work while someone is speaking. Call this between two operations of such
+    work. In other threads, this returns at once."""
     writing: WriterThread | None = getattr(_running, "writing", None)
     if writing is not None:
         writing.wait()
@@ -51,7 +51,7 @@ class WriterThread(ThreadPoolExecutor):
     def __init__(self, name: str) -> None:
         super().__init__(1, thread_name_prefix=name)
         self.somebody: Callable[[], bool] = lambda: False
-        """Returns whether someone may be speaking. Called in this thread."""
+        """Returns whether someone may be speaking. It is called in the writer thread."""
         self._wanted = 0
         self._changed = threading.Condition()
 
@@ -81,8 +81,8 @@ class WriterThread(ThreadPoolExecutor):
         super().shutdown(wait, cancel_futures=cancel_futures)
 
     def wait(self) -> None:
-        """Wait until nobody is speaking, or until high-priority work is queued. Call this in this
-        thread."""
+        """Wait until nobody is speaking, or until high-priority work is queued. Call this only in
+        the writer thread itself."""
         with self._changed:
             while not self._wanted and self.somebody():
                 self._changed.wait(LOOKS_EVERY_S)

@@ -63,7 +63,7 @@ class WriteQueue:
 
     @property
     def settled(self) -> bool:
-        """Whether all memories are in the store, so that the queue is empty."""
+        """Whether the store can be written and contains all memories."""
         return self.writes and not self._unwritten
 
     def why(self) -> StoreError:
@@ -145,7 +145,7 @@ class WriteQueue:
             waiting = list(self._unwritten.values())
         if not waiting:
             return
-        # A failed write may have reached the store all the same.
+        # A write that raised an error may still have reached the store.
         merging, self._may_be_there = self._may_be_there, True
 
         def act(table: MemoryTable) -> None:

@@ -163,7 +163,7 @@ class Lease:
         """Raise StoreInUse if another writer took over. If the lease has expired, renew it; this
         raises LanceDB's own errors if the store can't be reached."""
         monotonic, wall = self._valid_until
-        # Suspending the machine stops one clock; the other can be set back.
+        # `monotonic` may stop while the machine is suspended; the wall clock can be set back.
         if time.monotonic() >= monotonic or time.time() >= wall:
             self._renew()
 

@@ -264,7 +264,7 @@ class Recordings:
 
     def _readable(self, path: Path) -> Recording | None:
         """Return the recording; None if the file is not a recording or is encrypted with another
-        key."""
+        key. Such a file is searched like any other file of the home."""
         try:
             return self.read(path)
         except (StoreLocked, NotARecording):

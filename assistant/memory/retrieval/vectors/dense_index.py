@@ -1,5 +1,5 @@
-"""The vectors of one user's memories. All memories have vectors of the fast encoder; some also have
-vectors of a stronger encoder, which are added over time.
+"""The vectors of one user's memories. Each memory has a vector of the fast encoder, and may also
+have one of a stronger encoder. Stronger vectors are added over time.
 
 Once half of the memories have a stronger vector, questions use the stronger encoder. Memories with
 only a fast vector are then found by that vector, and its cosine is rescaled. If a memory has both

@@ -115,7 +115,7 @@ def packed(vectors: Vectors) -> QuantizedRows:
     scales = np.abs(vectors).max(axis=1, initial=0) / np.float32(127)
     divisors = np.where(scales > 0, scales, np.float32(1))[:, np.newaxis]
     rounded = np.rint(vectors / divisors)
-    # The scale that brings the rounded values closest to the originals.
+    # Choose the scale with which the rounded values are closest to the originals.
     squares = np.maximum(np.einsum("ij,ij->i", rounded, rounded), 1)
     scales = np.asarray(np.einsum("ij,ij->i", vectors, rounded) / squares, np.float32)
     codes = rounded.astype(np.int8)
