@@ -15,11 +15,8 @@ IDS_AT_ONCE = 10_000
 """Maximum number of ids in one query's condition."""
 SAID = [
     {"column_name": "created", "ascending": True, "nulls_first": False},
-    {
-        "column_name": "speaker",
-        "ascending": False,
-        "nulls_first": False,
-    },  # user first
+    # Descending, so that "user" comes before "assistant".
+    {"column_name": "speaker", "ascending": False, "nulls_first": False},
     {"column_name": "id", "ascending": True, "nulls_first": False},
 ]
 """Sort order of rows: the order in which they were said."""
