@@ -1,4 +1,5 @@
-"""Reads a recorded conversation for display, without items that are being forgotten."""
+"""Reads a recorded conversation for display, without the exchanges that the user has asked to
+forget."""
 
 from contextlib import closing
 from dataclasses import replace
@@ -12,13 +13,13 @@ from assistant.paths import Home
 
 
 def read_recording(home: Home, path: Path, key: MasterKey | None) -> Recording:
-    """A recording without exchanges that are hidden but not yet purged.
+    """Read a recording, leaving out exchanges that are hidden but not yet purged.
 
     Args:
-        key: the home's key; not needed for an unencrypted file.
+        key: the home's key; not needed for an unencrypted recording.
 
     Raises:
-        StoreError: it can't be read.
+        StoreError: the recording or the transcript can't be read.
     """
     recording = Recordings(home.recordings, key).read(path)
     # Encrypted homes only contain encrypted recordings.

@@ -1,4 +1,4 @@
-"""The memory of one home: the only module that builds and connects the parts of memory."""
+"""The memory of one home. Only this module builds and connects the parts of memory."""
 
 import asyncio
 import logging
@@ -18,11 +18,7 @@ from assistant.memory.admin import MemoryAdmin
 from assistant.memory.admin_requests import handle_request
 from assistant.memory.curation.curator import CurationPolicy
 from assistant.memory.curation.importance import importance_of_exchanges
-from assistant.memory.forgetting.executor import (
-    ForgettingExecutor,
-    LiveConversation,
-    done,
-)
+from assistant.memory.forgetting.executor import ForgettingExecutor, LiveConversation, done
 from assistant.memory.forgetting.memory_access import MemoryAccess
 from assistant.memory.forgetting.purge import purge_due_at_start
 from assistant.memory.forgetting.receipts import Receipt
@@ -46,7 +42,7 @@ from assistant.settings import Settings
 logger = logging.getLogger(__name__)
 
 BuildEncoder = Callable[[], QueryEncoder]
-"""Builds an encoder without loading it; may raise ModelError."""
+"""Builds an encoder without loading it. May raise ModelError."""
 
 
 def open_memory(
@@ -56,16 +52,16 @@ def open_memory(
     build_encoder: BuildEncoder,
     emit: Callable[[Event], None],
 ) -> "MemoryService":
-    """Open the transcript; the store is opened at its first use. Blocking.
+    """Open the transcript. The store is opened when it is first used. Blocking.
 
     Args:
         key: the key of an encrypted home.
         build_encoder: called once for each user whose memories need an encoder.
-        emit: receives events the user should see; any thread may call it.
+        emit: receives events for the user interface; may be called by any thread.
 
     Raises:
         StoreError: the transcript can't be opened. StoreBusy: another program is using it.
-        SettingsError: `memory.store` is invalid.
+        SettingsError: the setting `memory.store` is invalid.
     """
     location = store_location(home, settings, key)
     transcript = Transcript.open(home.transcript, key)
@@ -75,9 +71,9 @@ def open_memory(
 class MemoryService:
     """One transcript and one store, for any number of users.
 
-    A session calls `prepare` and `start`, and then keeps the store open through the memories of
-    its own user. Commands run without a session: the store is opened at its first use, and due
-    deletions are purged before anything is read.
+    A session calls `prepare` and `start`; its user's memory then keeps the store open. For a
+    command without a session, the store is opened when it is first used. Deletions whose grace
+    period is over are then purged before anything is read.
 
     Never call a method marked as blocking on the event loop, or from two threads at a time.
     """
@@ -92,7 +88,7 @@ class MemoryService:
     ) -> None:
         self.transcript = transcript
         self.session_user: UserMemory | None = None
-        """The long-term memory of the session's user; None without a session, or when nothing is
+        """The long-term memory of the session's user; None without a session, or if nothing is
         remembered beyond the conversation."""
         self.session_forgetting: ForgettingExecutor | None = None
         self._location = location
@@ -112,8 +108,8 @@ class MemoryService:
         """The open table.
 
         Raises:
-            StoreError: it can't be opened, or is still loading. StoreInUse: another process is
-                using it.
+            StoreError: the table can't be opened, or is still loading. StoreInUse: another process
+                is using it.
         """
         if self.session_user is not None:
             table = self.session_user.table
@@ -125,7 +121,8 @@ class MemoryService:
         return self._table
 
     def user(self, user: str) -> UserMemory:
-        """A user's long-term memory, loaded. Raises StoreError and ModelError."""
+        """Return a user's long-term memory, loaded. Raises StoreError if the store can't be read,
+        and ModelError if the encoder can't be loaded."""
         if self.session_user is not None and user == self._user:
             return self.session_user
         table = self.table
@@ -142,7 +139,8 @@ class MemoryService:
         return self._users[user]
 
     def admin(self, user: str) -> MemoryAdmin:
-        """The operations that a user interface offers on a user's memories. Raises StoreError."""
+        """Return the operations on a user's memories that a user interface offers. Raises
+        StoreError if the store can't be opened."""
         table = self.table
         if user not in self._admins:
             own = self.session_user is not None and user == self._user
@@ -161,7 +159,8 @@ class MemoryService:
         return self._admins[user]
 
     def answer(self, request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """Carry out a request about the memories of the user it names, and of nobody else.
+        """Carry out a request about the memories of the user that it names. No other user's are
+        touched.
 
         Raises:
             AssistantError: see `admin_requests.handle_request`; at once or while iterating.
@@ -169,15 +168,15 @@ class MemoryService:
         table = self.table
         for user in self.transcript.hiding() if table.refused is None else ():
             forgetting = self.admin(user).forgetting
-            if not forgetting.attended:  # sessions purge by themselves
+            if not forgetting.attended:  # a session purges on its own
                 forgetting.wait_for(forgetting.purge_due())
         return handle_request(self.admin(str(request.get("user", ""))), request)
 
     # -- for a session --------------------------------------------------------------------------
 
     def prepare(self) -> None:
-        """Build the long-term memory of the session's user if the settings enable it and an
-        encoder is available; reads nothing yet. Blocking."""
+        """Build the long-term memory of the session's user if the settings enable it and there is
+        an encoder. Reads nothing yet. Blocking."""
         if not self._settings.memory.enabled:
             return
         try:
@@ -192,7 +191,7 @@ class MemoryService:
     def attend(
         self, live: LiveConversation, quiet: Callable[[], Awaitable[None]]
     ) -> ForgettingExecutor:
-        """The session's executor for forgetting; call it on the session's event loop.
+        """Create the session's executor for forgetting. Call this on the session's event loop.
 
         Args:
             quiet: waits until nobody speaks.
@@ -210,16 +209,17 @@ class MemoryService:
         return self.session_forgetting
 
     def session_resolver(self) -> Resolver:
-        """Resolves the session's requests to forget."""
+        """Return the object that finds what the session's requests to forget refer to."""
         return Resolver(self.transcript, self._memory_access(), self._lexicon())
 
     def forget_questions(self) -> None:
-        """Drop everything cached about questions asked in the session."""
+        """Drop the cached vectors of all questions asked in the session."""
         if self.session_user is not None:
             self.session_user.forget_questions()
 
     async def start(self, live: LiveConversation) -> None:
-        """Read the memories and purge due deletions; until then, recall finds nothing."""
+        """Load the memories and purge deletions whose grace period is over. Until this is done,
+        recall finds nothing."""
         if self.session_user is None:
             return
         loop = asyncio.get_running_loop()
@@ -239,7 +239,8 @@ class MemoryService:
     def turn_recall(
         self, shown: Callable[[], Collection[str]], exchanges: Callable[[], Sequence[Exchange]]
     ) -> TurnRecall | None:
-        """Recall for the voice loop; see `TurnRecall`. None if nothing is remembered."""
+        """Return the recall for the voice loop (see `TurnRecall`); None if nothing is
+        remembered."""
         memory = self.session_user
         if memory is None:
             return None
@@ -250,30 +251,31 @@ class MemoryService:
         return recall
 
     def watch(self, event: Event) -> None:
-        """Receives every event on the session's event bus."""
+        """Pass on an event of the session's event bus. Call this for every event."""
         for watch in self._watchers:
             watch(event)
 
     @property
     def exchange_store(self) -> Archive | Transcript:
-        """Where the session stores its exchanges: the transcript, and long-term memory if any."""
+        """Where the session stores its exchanges: the transcript and, if there is one, long-term
+        memory."""
         memory = self.session_user
         return Archive(self.transcript, memory) if memory is not None else self.transcript
 
     @property
     def exchange_importance(self) -> Importance:
-        """Rates exchanges by the memories derived from them."""
+        """Rates the importance of exchanges by the memories derived from them."""
         memory = self.session_user
         if memory is None:
             return no_importance
         return partial(importance_of_exchanges, index=lambda: memory.index)
 
     def profile(self) -> tuple[MemoryUsed, ...]:
-        """The notes that are always in the prompt; the same tuple until one of them changes."""
+        """Return the notes that are in every prompt; the same tuple until one of them changes."""
         return self.session_user.profile() if self.session_user is not None else ()
 
     async def expire(self, running: str) -> None:
-        """Delete old conversations as the settings say, until cancelled.
+        """Until cancelled, delete conversations older than the settings allow.
 
         Args:
             running: the id of the current conversation, which is not deleted.
@@ -286,7 +288,7 @@ class MemoryService:
     # -- the end --------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Idempotent; blocking."""
+        """Close the transcript and the store. May be called repeatedly. Blocking."""
         with ExitStack() as stack:
             stack.callback(self.transcript.close)
             if self._table is not None:
@@ -301,7 +303,7 @@ class MemoryService:
         self, kind: type[BaseException] | None, error: object, at: TracebackType | None
     ) -> None:
         if isinstance(error, StoreDamaged) and self._table is not None:
-            self._table.distrust()  # whoever opens it next sets it aside and rebuilds it
+            self._table.distrust()  # the next start checks and rebuilds it
         self.close()
 
     # -- inside ---------------------------------------------------------------------------------
@@ -343,26 +345,26 @@ class MemoryService:
         return table
 
     def _let_go(self) -> None:
-        """Close the other users' memories, whose table has been replaced."""
+        """Close the memories of users without a session, because their table has been replaced."""
         users, self._users, self._admins = self._users, {}, {}
         for memory in users.values():
             memory.shut_down()
 
     def _earlier_memories(self) -> Callable[[], MemoryTable] | None:
-        """A function that opens the store that earlier sessions left; None if there is none."""
+        """Return a function that opens the store of earlier sessions; None if there is no store."""
         folder = self._location.folder
         if folder is not None and not folder.exists():
             return None
         return partial(open_store, self._location, _log)
 
     def _stored(self) -> bool:
-        """Whether all memories are in the store, so that their sources may be deleted."""
+        """Return whether all memories are in the store, so that their sources may be deleted."""
         if self.session_user is None:
             return not self._settings.memory.enabled
         return self.session_user.store.settled
 
     def _tell_purged(self, hidden: HiddenItems, receipt: Receipt) -> None:
-        """Notify the session's user of a purge that was due."""
+        """Notify the session's user that something forgotten earlier has now been purged."""
         if hidden.user != self._user:
             return
         self._emit(
@@ -377,7 +379,8 @@ class MemoryService:
 def _forgotten_elsewhere(
     items: HiddenItems, live: LiveConversation, emit: Callable[[Event], None]
 ) -> None:
-    """Hide exchanges forgotten on another machine; some may be in the running conversation."""
+    """Remove from the current conversation what was forgotten on another machine, and tell the
+    user."""
     live.hide(items)
     live.purged(items, clean=True)
     emit(ForgettingBegan(items.id, items.exchanges, (), items.due))
@@ -387,7 +390,7 @@ def _forgotten_elsewhere(
 
 
 def _keep_open(table: MemoryTable) -> None:
-    """The service closes the table, since others use it too."""
+    """Used instead of `MemoryTable.close`, because the service closes the table itself."""
     del table
 
 

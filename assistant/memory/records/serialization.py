@@ -1,4 +1,4 @@
-"""Memories as JSON, for exports and imports."""
+"""Converts memories to and from JSON, for exports and imports."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, fields
@@ -15,11 +15,12 @@ NUMBERS = frozenset({"importance", "confidence"})
 COUNTS = frozenset({"uses", "feedback"})
 FLAGS = frozenset({"pinned", "never_recall", "separate"})
 NEEDED = ("id", "user_id", "kind", "text", "created")
-"""Fields without a default."""
+"""Fields that an imported row must have, because they have no default."""
 
 
 def to_json(memory: Memory) -> dict[str, Any]:
-    """A memory as JSON-compatible values; times to the microsecond."""
+    """Return a memory's fields as JSON-compatible values. Times are ISO texts in UTC with
+    microseconds."""
     plain = asdict(memory)
     for name in TIMES:
         if plain[name] is not None:
@@ -28,7 +29,8 @@ def to_json(memory: Memory) -> dict[str, Any]:
 
 
 def from_json(row: Mapping[str, Any]) -> Memory:
-    """The reverse of `to_json`; fields with a default may be left out.
+    """Return the memory that a row written by `to_json` describes. Fields with a default may be
+    missing.
 
     Raises:
         ValueError: a field is missing, unknown or of the wrong type.

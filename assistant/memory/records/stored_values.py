@@ -1,4 +1,4 @@
-"""How times and texts are represented in the stores."""
+"""Converts times and texts to the form in which the stores keep them."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -6,7 +6,11 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def microseconds(moment: datetime) -> int:
-    """Microseconds since 1970, UTC. Raises ValueError if the time has no zone."""
+    """Return a time as microseconds since 1970 in UTC.
+
+    Raises:
+        ValueError: the time has no time zone.
+    """
     if moment.tzinfo is None:
         raise ValueError(f"the time {moment} has no zone")
     return (moment - _EPOCH) // timedelta(microseconds=1)
@@ -17,5 +21,6 @@ def time_of(microseconds: int) -> datetime:
 
 
 def storable(text: str) -> str:
-    """The text as valid UTF-8: broken terminals send lone surrogates, which have no UTF-8 form."""
+    """Return the text as valid UTF-8. Lone surrogates, which a broken terminal may send, become
+    question marks."""
     return text.encode("utf-8", "replace").decode("utf-8")

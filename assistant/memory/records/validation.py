@@ -10,21 +10,22 @@ from assistant.memory.records import serialization
 from assistant.memory.records.memory import Memory
 
 LONGEST_TEXT = 10_000
-"""Maximum number of characters of a memory written by hand, and of a search text."""
+"""Maximum number of characters of a memory that the user writes by hand, and of a search text."""
 MOST = 2**31 - 1
-"""Largest count in an imported row, so that counting on never overflows the table's type."""
+"""Largest count accepted in an imported row. Increasing the count later then can't overflow the
+64-bit column."""
 FIRST_YEAR, LAST_YEAR = 2, 9998
-"""Years accepted in the times of an imported row: beyond them, some time zones can't represent a
-moment."""
+"""First and last year accepted in the times of an imported row. Times outside this range can't be
+converted to every time zone."""
 HALF = re.compile("[\ud800-\udfff]")
 """Matches a lone surrogate, which has no UTF-8 form."""
 
 
 def validated_text(text: str) -> str:
-    """The text as it is stored.
+    """Return the text without surrounding whitespace, as it is stored.
 
     Raises:
-        SettingsError: the text is empty, too long, or invalid.
+        SettingsError: the text is empty, too long, or contains a NUL character.
     """
     text = text.strip()
     if not text:
@@ -40,10 +41,11 @@ def validated_text(text: str) -> str:
 
 
 def memory_from_import(row: object, number: int, user_id: str) -> Memory:
-    """A memory from an exported row.
+    """Convert an exported row to a memory.
 
     Raises:
-        SettingsError: the row isn't a memory of this user; the message has the line number.
+        SettingsError: the row isn't a valid memory of this user. The message contains the line
+            number.
     """
     try:
         if not isinstance(row, Mapping):
@@ -67,7 +69,7 @@ def memory_from_import(row: object, number: int, user_id: str) -> Memory:
 
 
 def _check_letters(row: Mapping[str, Any]) -> None:
-    """Raises ValueError if a text, an id or a field's name can't be encoded as UTF-8."""
+    """Raise ValueError if a text, an id or a field's name can't be encoded as UTF-8."""
     for name, value in row.items():
         if HALF.search(name):
             raise ValueError("a field's name contains an invalid character")
@@ -77,7 +79,7 @@ def _check_letters(row: Mapping[str, Any]) -> None:
 
 
 def _check_values(memory: Memory) -> None:
-    """Raises ValueError if a number or a time is out of range."""
+    """Raise ValueError if a number or a time is out of range."""
     for name in sorted(serialization.NUMBERS):
         if not 0.0 <= getattr(memory, name) <= 1.0:
             raise ValueError(f"the field `{name}` is not between 0 and 1")

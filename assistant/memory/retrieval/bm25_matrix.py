@@ -1,4 +1,5 @@
-"""The main part of a full-text index: a sparse matrix of BM25 weights, which can be merged."""
+"""A sparse matrix of BM25 weights, which holds most rows of a full-text index. Two matrices can be
+merged."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,33 +9,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 K1 = 1.5
-"""How much a repeated word counts."""
+"""BM25's k1: the higher, the more a repeated word counts."""
 B = 0.75
-"""How much long texts are penalised."""
+"""BM25's b: how strongly long texts are penalised, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Documents as a sparse matrix with one column per word (CSC), as in bm25s.
+    """A sparse matrix in CSC format with one column per word, as in bm25s.
 
-    An entry is a posting: a word in a row, with the contribution of its frequency f,
-    f / (f + K1 (1 - B + B length / average)). The query adds the idf.
+    An entry is a posting, i.e. one word in one row. Its value is the term-frequency part of BM25
+    for the word's count f in the row:
+
+        f / (f + K1 (1 - B + B length / average))
+
+    The idf is multiplied in when a query is scored.
     """
 
     columns: Mapping[str, int]
     starts: NDArray[np.int64]
-    """Where each column's postings begin, and where the last one's end; shape (columns + 1,)."""
+    """Where each column's postings begin, followed by the end of the last column; shape (columns +
+    1,)."""
     rows: NDArray[np.int32]
     parts: NDArray[np.float32]
     documents: NDArray[np.int32]
-    """The rows that the segment contains."""
+    """The numbers of the rows that the segment contains."""
     lengths: NDArray[np.int32]
-    """The number of words in each of these rows, without stop words."""
+    """The number of words in each of these rows, not counting stop words."""
 
     @classmethod
     def build(cls, documents: Mapping[int, Sequence[str]]) -> "Segment":
-        """Build a segment from the words of each row. bm25s would build the same, but array
-        arithmetic takes a fifth of the time, which matters at a start with many memories."""
+        """Build a segment from the words of each row.
+
+        bm25s would give the same result. These array operations take a fifth of its time, which
+        shortens startup with many memories.
+        """
         if not any(documents.values()):
             documents = {}  # texts without a single word have no average length
         columns: dict[str, int] = {}
@@ -60,23 +69,23 @@ class Segment:
         )
 
     def of_words(self) -> NDArray[np.int64]:
-        """The column of each posting."""
+        """Return the column of each posting."""
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
     def counts(self) -> NDArray[np.float64]:
-        """The term frequency of each posting, computed from its part; exact, as it is an
-        integer."""
+        """Return the term frequency of each posting. It is computed back from the stored value and
+        rounded to an integer, so it is exact."""
         norms = _norms(self.documents, self.lengths)[self.rows]
         parts = self.parts.astype(np.float64)
         counts: NDArray[np.float64] = np.rint(parts * norms / (1 - parts))
         return counts
 
     def merged(self, dead: Iterable[int], other: "Segment") -> "Segment":
-        """This segment without its `dead` rows, merged with `other`: the same as if it were built
-        from all of their words.
+        """Return a segment with this segment's rows except the `dead` ones, and all rows of
+        `other`. The result equals a segment built from the words of all these rows.
 
-        Array arithmetic is ten times as fast as counting all words again, and most of it leaves
-        the interpreter to other threads.
+        Merging arrays is ten times as fast as counting all words again, and most of it runs without
+        the interpreter lock.
         """
         gone = np.zeros(beyond(self.documents), np.bool_)
         gone[list(dead)] = True
@@ -108,12 +117,12 @@ class Segment:
 
 
 def beyond(documents: NDArray[np.int32]) -> int:
-    """The length of an array with an entry for each of these rows."""
+    """Return the minimum length of an array that is indexed by these row numbers."""
     return int(documents.max(initial=-1)) + 1
 
 
 def _norms(documents: NDArray[np.int32], lengths: NDArray[np.int32]) -> NDArray[np.float64]:
-    """K1 (1 - B + B length / average) by row; 0 for rows not in `documents`."""
+    """Return K1 (1 - B + B length / average) for each row number; 0 for rows not in `documents`."""
     norms = np.zeros(beyond(documents))
     if len(documents):
         norms[documents] = K1 * (1 - B + B * lengths / lengths.mean())

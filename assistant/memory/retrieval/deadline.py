@@ -1,4 +1,5 @@
-"""Measures how long searches take, and decides whether there is time for the next step."""
+"""Measures how long the steps of a search take, and decides whether there is time for the next
+step."""
 
 import threading
 import time
@@ -8,8 +9,9 @@ from typing import NamedTuple
 
 
 class StepTimes(NamedTuple):
-    """Seconds taken by each step of a search: search by words, search by meaning, and full ranking.
-    `brief` is the short ranking used if there is no time for the full one."""
+    """Seconds taken by each step of a search: the search by words, the search by meaning, and the
+    full ranking. `brief` is the short ranking, which is used if there is no time for the full
+    one."""
 
     words: float = 0.0
     meaning: float = 0.0
@@ -19,29 +21,31 @@ class StepTimes(NamedTuple):
 
 NO_TIME = StepTimes()
 SHARES = StepTimes(0.1, 0.45, 0.45, 0.25)
-"""Initial estimate: each step's share of the time of a search among 100,000 memories."""
+"""Initial estimate of each step's share of a search's time, measured among 100,000 memories."""
 LAST = 8
-"""Number of recent timings kept per step."""
+"""Number of recent durations kept per step."""
 USUAL = 3 * LAST // 4 - 1
-"""Position, counted from the fastest, of the recent timing that predicts the next one: slower
-searches had to wait for the processor."""
+"""Index of the duration that predicts the next one, among the recent durations sorted from the
+fastest. Slower searches are ignored, because they had to wait for the processor."""
 TRIED_AFTER, TRIED_AT_LAST = 2, 256
-"""Number of searches in which a step is skipped for lack of time before it is tried anyway, as it
-may be fast again: initially, and at most. Doubled after each try that fails."""
+"""Initial and largest number of searches that skip a slow step before the step is tried again. The
+number doubles each time the step turns out to be still too slow."""
 LEAST_S = 0.0005
 """Seconds of a deadline reserved for the work after a search."""
 MORE = 1.25
 MOST = 0.6
-"""Largest share of a deadline for the search; the rest is for encoding the question."""
+"""Largest share of a deadline that is reserved for the search. The rest is for encoding the
+question."""
 
 
 class SearchDeadline:
-    """The time when a search must end. If another program takes the processor during the search,
-    the memories found so far are used. The first step starts when this is created.
+    """Tracks one search against the time when it must end. If the search gets too slow, e.g.
+    because another program uses the processor, the memories found so far are used. Timing of the
+    first step starts when this object is created.
 
     Args:
-        due: the time on `clock`.
-        expected: usual times of the steps; by default zero.
+        due: when the search must end, in seconds on `clock`.
+        expected: how long each step usually takes; default: zero.
     """
 
     def __init__(
@@ -51,11 +55,11 @@ class SearchDeadline:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.cut = False
-        """Whether the search was cut short."""
+        """Whether steps of the search were skipped for lack of time."""
         self.by_meaning = False
-        """Whether the search by meaning was done."""
+        """Whether the search by meaning was completed."""
         self.took: dict[str, float] = {}
-        """Seconds of the completed steps, by name."""
+        """Seconds that each completed step took, by the step's name."""
         self._due = due
         self._expected = expected
         self._clock = clock
@@ -63,16 +67,17 @@ class SearchDeadline:
 
     @property
     def too_late(self) -> bool:
-        """Whether there was only time for a search by words, or not even for that."""
+        """Whether the search by meaning was skipped for lack of time."""
         return self.cut and not self.by_meaning
 
     @property
     def brief(self) -> bool:
-        """Whether there was only time for the searches by words and meaning."""
+        """Whether only the full ranking was skipped for lack of time."""
         return self.cut and self.by_meaning
 
     def acquire(self, lock: threading.Lock) -> bool:
-        """Whether the lock was acquired in time; if not, the search is cut short."""
+        """Wait for the lock until the deadline; return whether it was acquired. If not, the search
+        counts as cut short."""
         left = max(0.0, self._due - self._clock())
         acquired = lock.acquire(timeout=min(left, threading.TIMEOUT_MAX))
         self.cut = not acquired
@@ -80,18 +85,19 @@ class SearchDeadline:
         return acquired
 
     def after_words(self, *, meaning: bool) -> bool:
-        """Whether there is time for the search by meaning.
+        """Record that the search by words is done; return whether there is time for the next step.
 
         Args:
-            meaning: whether there is a vector; if not, the question is whether there is time for
-                the ranking.
+            meaning: whether the question has a vector. The next step is then the search by meaning,
+                otherwise the full ranking.
         """
         self._done("words")
         expected = self._expected
         return self._allows(expected.meaning + expected.brief if meaning else expected.ranking)
 
     def after_meaning(self) -> bool:
-        """Whether there is time for the ranking."""
+        """Record that the search by meaning is done; return whether there is time for the full
+        ranking."""
         self._done("meaning")
         self.by_meaning = True
         return self._allows(self._expected.ranking)
@@ -112,7 +118,7 @@ class SearchDeadline:
 
 
 class SearchTimings:
-    """Predicts search times from the last searches.
+    """Predicts how long a search takes from the durations of the last searches.
 
     Args:
         first: assumed seconds of a search before any has been measured.
@@ -127,22 +133,25 @@ class SearchTimings:
         return StepTimes(**{name: step.expected for name, step in self._steps.items()})
 
     def reserve(self, deadline_s: float) -> float:
-        """Seconds of the deadline to reserve for a full search."""
+        """Return how many seconds of the deadline to reserve for a full search."""
         words, meaning, ranking, _ = self._expected
         return min(LEAST_S + MORE * (words + meaning + ranking), MOST * deadline_s)
 
     def least(self, deadline_s: float) -> float:
-        """Seconds to reserve for a brief search, or a full one by words; at most `reserve`."""
+        """Return how many seconds of the deadline to reserve at least. They suffice for a search by
+        words and meaning with the short ranking, and for a search by words with the full ranking.
+        At most `reserve`."""
         words, meaning, ranking, brief = self._expected
         enough = words + max(meaning + brief, ranking)
         return min(LEAST_S + MORE * enough, self.reserve(deadline_s))
 
     def limit(self, due: float) -> SearchDeadline:
-        """The deadline of a search that starts now and must be useful by `due`."""
+        """Return the deadline for a search that starts now and whose results are needed at
+        `due`."""
         return SearchDeadline(due - LEAST_S, self._expected, self._clock)
 
     def over(self, limit: SearchDeadline) -> None:
-        """Record the timings of the search that had this limit."""
+        """Record the durations of a finished search, taken from its deadline object."""
         limit.over()
         if not limit.took:
             return
@@ -154,7 +163,7 @@ class SearchTimings:
 
 
 class _Step:
-    """Predicts how long a step takes."""
+    """Predicts how long one step takes."""
 
     def __init__(self, first: float) -> None:
         self._took = deque([first] * LAST, maxlen=LAST)
@@ -163,8 +172,9 @@ class _Step:
 
     @property
     def expected(self) -> float:
-        """Seconds. If a skipped step should be tried again: the fastest recent time, divided by
-        four for each further search that skips it."""
+        """Expected seconds of the step. Once the step has been skipped often enough to be tried
+        again, this is the fastest recent duration, divided by four for each further search that
+        skips the step."""
         waiting = self._left_out - self._tried_after
         return self._usual if waiting < 0 else min(self._took) * 0.25**waiting
 
@@ -176,7 +186,7 @@ class _Step:
         if self._left_out < self._tried_after:
             self._took.append(seconds)
             self._tried_after = max(TRIED_AFTER, self._tried_after // 2)
-        elif seconds < self._usual:  # one slow moment is over
+        elif seconds < self._usual:  # only one search was slow
             self._took.extend([seconds] * LAST)
             self._tried_after = TRIED_AFTER
         else:
@@ -184,5 +194,5 @@ class _Step:
         self._left_out = 0
 
     def left_out(self) -> None:
-        """The step was skipped for lack of time, or because no vector was ready."""
+        """Record that the step was skipped, for lack of time or because no vector was ready."""
         self._left_out += 1

@@ -1,10 +1,10 @@
-"""Document expansion: idle work derives descriptions and questions from what was said, and the
-vectors of these texts make a memory easier to find.
+"""Document expansion: descriptions and questions derived from what was said, whose vectors make a
+memory easier to find. They are computed while the assistant is idle.
 
-A memory's cosine includes a share of the cosines of these vectors. (Taking the highest of all
-cosines would favour memories that match general questions.) The texts' words are neither searched
-nor shown. They are stored with their vectors, so that nothing has to be encoded at startup; the
-vectors have 8 bits per dimension, which is all that the index stores.
+A memory's cosine gets a share of the cosines of these vectors. (Taking the highest of all cosines
+would favour memories that match general questions.) The texts are never shown. They are stored
+together with their vectors, so that nothing has to be encoded at startup. The vectors are stored
+with 8 bits per dimension, which is also the precision of the index.
 """
 
 import base64
@@ -27,7 +27,7 @@ from assistant.memory.transcript.rows import LOOKED_UP, derived, places
 from assistant.settings import Idle
 
 DESCRIBED = "describe"
-"""The kind of these derived outputs in the transcript."""
+"""The kind of the transcript's rows that contain expansions."""
 STEPS = 127
 DESCRIBE_MEANING, EXPAND_MEANING = 0.2, 0.2
 DESCRIPTION, QUESTION = range(2)
@@ -35,11 +35,11 @@ DESCRIPTION, QUESTION = range(2)
 
 @dataclass(frozen=True, slots=True)
 class ExpansionWeights:
-    """Shares of a description's cosine and of the nearest question's in the cosine of their memory;
-    0 means that they don't count.
+    """Weights of the expansion's vectors in a memory's cosine: one for the description, one for the
+    nearest question. With weight 0 they don't count.
 
-    The words of these texts are not searched: the benefit would be less certain, and right answers
-    would lose places at the top.
+    The words of the expansion are not searched. The benefit would be less certain, and correct
+    results would drop out of the top places.
     """
 
     describe_meaning: float = 0.0
@@ -60,10 +60,10 @@ class ExpansionWeights:
 class Expansion:
     """The texts derived from one exchange, with their vectors.
 
-    `of` is the `fingerprint` of the words described. `vectors` are those of the description, if
-    there is one, and of each question, in this order; empty if unknown. `sources` are the
-    exchanges it is based on. `key` identifies its inputs and method; `parts` lists what the model
-    was asked for.
+    `of` is the `fingerprint` of the text that was expanded. `vectors` are the vector of the
+    description, if there is one, and then those of the questions; empty if unknown. `sources` are
+    the ids of the exchanges that the texts are based on. `key` identifies the inputs and the
+    method. `parts` lists what the model was asked for.
     """
 
     of: str
@@ -80,7 +80,8 @@ class Expansion:
 
 
 def fingerprint(text: str) -> str:
-    """A hash of a text, to recognise texts that were derived from an earlier version of it."""
+    """Return a hash of a text. It shows whether an expansion was derived from the current text or
+    an earlier one."""
     return sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
@@ -88,7 +89,7 @@ def fingerprint(text: str) -> str:
 
 
 def content_of(made: Expansion) -> dict[str, Any]:
-    """An expansion as JSON-compatible values, without its sources."""
+    """Return an expansion as JSON-compatible values, without its sources."""
     codes = np.rint(made.vectors * STEPS).astype(np.int8)
     return {
         "key": made.key,
@@ -102,7 +103,7 @@ def content_of(made: Expansion) -> dict[str, Any]:
 
 
 def expansion(content: Mapping[str, Any], sources: Sequence[str] = ()) -> Expansion:
-    """The reverse of `content_of`."""
+    """Return the expansion that `content_of` converted to JSON."""
     rows = [np.frombuffer(base64.b64decode(row), np.int8) for row in content["vectors"]]
     codes = np.array(rows, np.float32) if rows else np.zeros((0, 0), np.float32)
     return Expansion(
@@ -120,8 +121,8 @@ def expansion(content: Mapping[str, Any], sources: Sequence[str] = ()) -> Expans
 def expansions(
     transcript: Transcript, user: str, encoder: str, exchanges: Collection[str] | None = None
 ) -> dict[str, Expansion]:
-    """The expansions of these exchanges, or of all, by the ids of their memories; includes hidden
-    ones. Vectors of other encoders are left out.
+    """Return the expansions of these exchanges (default: of all) by the ids of the expanded
+    memories. Hidden exchanges are included. Vectors of other encoders are left out.
 
     Raises:
         StoreError: the transcript can't be read.
@@ -139,7 +140,8 @@ def expansions(
 
 
 def _sources(db: sqlite3.Connection, numbers: Sequence[int], user: str) -> dict[int, list[str]]:
-    """The sources of these outputs, looked up one by one if they are few, else by reading all."""
+    """Return the source exchanges of each of these expansions. Few are looked up by number; for
+    many, all of the user's rows are read."""
     found: dict[int, list[str]] = {number: [] for number in numbers}
     query = "SELECT derived, exchange FROM derived_source"
     if len(numbers) <= LOOKED_UP:
@@ -160,34 +162,35 @@ def _sources(db: sqlite3.Connection, numbers: Sequence[int], user: str) -> dict[
 
 @dataclass(frozen=True, slots=True)
 class _Expanded:
-    """The rows of the vectors of one memory's expansion, and the exchanges it is based on."""
+    """The expansion of one memory: the row numbers of its vectors in `DocumentExpansion`, and the
+    exchanges that the expansion is based on."""
 
     vectors: tuple[int, ...]
     sources: tuple[str, ...]
 
 
 class DocumentExpansion:
-    """The fast encoder's vectors of the texts derived from the rows of a user's index. Call its
-    methods only under that index's lock."""
+    """The fast encoder's vectors of all expansions of a user's index. Call its methods only while
+    holding that index's lock."""
 
     def __init__(self, dimensions: int, weights: ExpansionWeights) -> None:
         self._enabled = bool(weights)
         self._weights = (weights.describe_meaning, weights.expand_meaning)
         self._vectors = VectorIndex(dimensions)
         self._rows: list[int] = []
-        """The memory of each vector."""
+        """For each vector, the row of its memory."""
         self._kinds: list[int] = []
-        """The kind of each vector: `DESCRIPTION` or `QUESTION`."""
+        """For each vector, `DESCRIPTION` or `QUESTION`."""
         self._expanded: dict[int, _Expanded] = {}
-        """Expansions by memory."""
+        """Expansions by the row of their memory."""
         self._based_on: dict[str, set[int]] = {}
-        """The memories whose expansion is based on an exchange, by exchange."""
+        """For each exchange, the rows of the memories whose expansion is based on it."""
         self._hidden_exchanges: frozenset[str] = frozenset()
         self._hidden: set[int] = set()
-        """Memories whose expansion is based on hidden exchanges."""
+        """Rows of the memories whose expansion is based on a hidden exchange."""
 
     def __len__(self) -> int:
-        """Number of memories with an expansion."""
+        """Return the number of memories with an expansion."""
         return len(self._expanded)
 
     def put(self, expansions: Mapping[int, Expansion]) -> None:
@@ -219,7 +222,8 @@ class DocumentExpansion:
         self._hidden.difference_update(found)
 
     def hide(self, exchanges: Collection[str]) -> None:
-        """Ignore the expansions based on these exchanges, and no others."""
+        """Ignore exactly those expansions that are based on these exchanges. Exchanges given in an
+        earlier call are no longer hidden."""
         self._hidden_exchanges = frozenset(exchanges)
         self._find_hidden()
 
@@ -227,7 +231,8 @@ class DocumentExpansion:
         self.remove(list(self._hidden))
 
     def near(self, vector: Vector | None, count: int) -> Rows:
-        """Rows whose expansions are near in meaning."""
+        """Return the rows of memories whose expansions are near the vector in meaning. At most
+        `count` expansion vectors are considered."""
         if vector is None or not self._expanded or not self._enabled:
             return np.empty(0, np.int64)
         found, _ = self._vectors.search(vector, count)
@@ -237,8 +242,9 @@ class DocumentExpansion:
     def cosines(
         self, vector: Vector | None, rows: Rows, own: NDArray[np.float32]
     ) -> NDArray[np.float32]:
-        """The rows' cosines, with a share from the nearest description and question; NaN if a row
-        has no vector at all."""
+        """Return the rows' own cosines plus the shares of their nearest description and nearest
+        question. A row without a vector of its own gets the best cosine of its expansion; NaN if it
+        has no expansion either."""
         if vector is None or not self._expanded or not self._enabled:
             return own
         pairs = [
@@ -266,8 +272,11 @@ class DocumentExpansion:
 
 
 def _above_average(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Values minus their average; 0 for NaN. A question is more similar to questions than to what
-    was said, and a memory without questions must not rank lower for that reason."""
+    """Return the values minus their average; 0 where a value is NaN.
+
+    Questions resemble other questions more than they resemble statements. Without this, memories
+    that have no derived questions would rank lower for that reason alone.
+    """
     known = values[~np.isnan(values)]
     mean = known.mean() if len(known) else np.float32(0)
     return np.where(np.isnan(values), np.float32(0), values - mean)

@@ -1,12 +1,14 @@
-"""Encodes questions and memories, and caches their vectors.
+"""Encodes questions and memories as vectors, and caches the vectors.
 
-A query is encoded on its own thread, so that recall can continue without the vector at its
-deadline; a late vector is still cached for the next such question. On a busy machine, waking a
-thread takes longer than the encoding, so an encoder that was fast lately runs on the caller's
-thread. Documents are encoded on the caller's thread too, so that no query has to wait for them.
+A query is encoded on a separate thread, so that recall can continue without the vector at its
+deadline. A vector that comes too late is still cached, in case the question is asked again. On a
+busy machine, waking a thread takes longer than encoding. So if the last encodings were fast, the
+query is encoded on the caller's thread. Documents are always encoded on the caller's thread, so
+that no query has to wait for them.
 
-Words that may yet change, while the user still speaks, are *drafts*. Their vectors are cached
-separately, and dropped when the turn ends; encoding ahead has its own thread.
+While the user is still speaking, the words heard so far are *drafts*: they may still change.
+Vectors of drafts are cached separately, and dropped when the turn ends. Another thread encodes
+drafts ahead of time.
 """
 
 import statistics
@@ -29,18 +31,19 @@ DRAFTS_KEPT, QUERIES_KEPT, DOCUMENTS_KEPT = 4, 1_000, 500
 RECENT = LAST
 """Number of recent query encodings that predict how long the next one takes."""
 LONGEST_QUERY = LONGEST_READ
-"""Maximum number of characters: about two minutes of speech. Only the end of a longer text is used,
-since the question is there."""
+"""Maximum number of characters of a query that are encoded: about two minutes of speech. Only the
+end of a longer text is used, because the question is usually there."""
 LONGEST_DOCUMENT = LONGEST_TEXT
-"""Maximum number of characters, more than an encoder reads. Only the beginning of a longer text is
-used."""
+"""Maximum number of characters of a document that are encoded: more than any encoder reads. Only
+the beginning of a longer text is used."""
 
 
 class VectorCache:
-    """The `size` most recently used vectors, by text. Thread-safe; the vectors are read-only.
+    """Caches the `size` most recently used vectors by their text. Thread-safe; the vectors are
+    read-only.
 
-    A vector requested before something was forgotten is not added: it may encode the forgotten
-    words.
+    A vector is not added if something was forgotten after the vector was requested, because it may
+    be the vector of the forgotten words.
     """
 
     def __init__(self, size: int) -> None:
@@ -48,7 +51,8 @@ class VectorCache:
         self._vectors: OrderedDict[str, Vector] = OrderedDict()
         self._lock = threading.Lock()
         self.epoch = 0
-        """Remember it when requesting a vector, and pass it to `put`."""
+        """Number that changes when something is forgotten. Read it when you request a vector, and
+        pass it to `put`."""
 
     def get(self, text: str) -> Vector | None:
         with self._lock:
@@ -78,28 +82,30 @@ class VectorCache:
             self._vectors.clear()
 
     def newest(self) -> Vector | None:
-        """The most recently used vector."""
+        """Return the most recently used vector; None if the cache is empty."""
         with self._lock:
             return next(reversed(self._vectors.values()), None)
 
     def texts(self) -> list[str]:
-        """The cached texts, oldest first; forgetting searches them."""
+        """Return the cached texts, least recently used first. Forgetting searches them for the
+        forgotten words."""
         with self._lock:
             return list(self._vectors)
 
 
 class QueryEncoder:
-    """Encodes for recall, with caches.
+    """Encodes queries and documents for recall, and caches the vectors.
 
     Args:
         queries: encodes questions; fast.
-        documents: encodes memories into the same space; by default the same encoder.
-        stronger: an encoder that finds more but takes longer, with vectors of its own. The
-            encoder created here is fast and always available, and stands in for the stronger one.
-            Calls about drafts and forgetting are passed on to the stronger one.
-        rest: frees the memory used to encode documents, when no more will be encoded for a while.
+        documents: encodes memories into the same vector space; default: `queries`.
+        stronger: another encoder, which finds more but takes longer and has its own vector space.
+            Recall uses this object's vectors whenever those of `stronger` are not ready. Drafts and
+            forgetting are passed on to `stronger`.
+        rest: frees the memory that encoding documents uses. It is called when no more documents are
+            expected for a while.
 
-    `queries` and `documents` may be loaded already; otherwise `load` loads them. It doesn't load
+    `load` loads `queries` and `documents` unless they are loaded already. It doesn't load
     `stronger`.
     """
 
@@ -116,7 +122,7 @@ class QueryEncoder:
         self._both = (self,) if stronger is None else (self, stronger)
         self.rest = rest
         self.loaded = False
-        """Set by `load`."""
+        """Whether `load` has completed."""
         self._queries = queries
         self._documents = documents or queries
         self._query_cache = VectorCache(QUERIES_KEPT)
@@ -131,40 +137,46 @@ class QueryEncoder:
 
     @property
     def name(self) -> str:
-        """Name of the model; vectors of different models can't be compared."""
+        """The model's name. Vectors of different models can't be compared."""
         return self._documents.name
 
     @property
     def epoch(self) -> int:
-        """Changes whenever something was forgotten."""
+        """A number that changes whenever something is forgotten."""
         return self._query_cache.epoch
 
     @property
     def dimensions(self) -> int:
-        """Known after `load`."""
+        """Number of dimensions of the vectors; known after `load`."""
         return self._queries.dimensions
 
     def load(self) -> None:
-        """Blocking. Raises what the encoders' own `load` raises."""
+        """Load the models of both encoders. Blocking.
+
+        Raises:
+            ModelError: a model can't be loaded.
+        """
         self._queries.load()
         self._documents.load()
         self.loaded = True
 
     def submit(self, text: str, *, draft: bool = False, at_once_s: float = 0.0) -> "Future[Vector]":
-        """The unit vector of a query, shape (dimensions,); ready at once if cached.
+        """Encode a query; return a future of its unit vector, shape (dimensions,). The future is
+        done already if the vector is cached.
 
-        Cancel the future if nobody waits for it any more: if the job has not begun, it is dropped.
-        The future raises ModelFailed if the encoder fails.
+        Cancel the future if the vector is no longer needed; the job is then dropped unless it has
+        begun. The future raises ModelFailed if the encoder fails.
 
         Args:
-            draft: the words may yet change, until `settle`.
-            at_once_s: encode before returning if each of the last few took less than this.
+            draft: the words may still change before `settle` is called.
+            at_once_s: encode on the caller's thread if each of the last few encodings took less
+                than this many seconds.
         """
         query = query_key(text)
         if self._ahead is not None:
             text_ahead, job = self._ahead
             if text_ahead == query and job.running():
-                return job  # a job in progress ends sooner than a new one
+                return job  # the running job ends sooner than a new one
             job.cancel()
         cache = self._drafts if draft else self._query_cache
         if len(self._took) == RECENT and max(self._took) < at_once_s:
@@ -172,8 +184,8 @@ class QueryEncoder:
         return self._submit(self._thread, query, cache)
 
     def ahead(self, text: str) -> None:
-        """Encode a draft in the background, one at a time; it replaces a draft whose encoding has
-        not begun. `submit` and `encode_query` don't wait for it."""
+        """Encode a draft in the background. Only one draft is encoded at a time: a new one replaces
+        a draft whose encoding has not begun. `submit` and `encode_query` don't wait for drafts."""
         query = query_key(text)
         if self._ahead is None or self._ahead[0] != query:
             if self._ahead is not None:
@@ -185,8 +197,8 @@ class QueryEncoder:
             self.stronger.ahead(text)
 
     def expected_s(self, text: str) -> float:
-        """Expected seconds until a query's vector is ready, judging by the last ones; 0 if it is
-        cached or nothing is known."""
+        """Return the expected seconds until the query's vector is ready, estimated from the last
+        encodings. Return 0 if the vector is cached or there is no estimate."""
         query = query_key(text)
         took = list(self._took)
         if not took or self._known_query(query) is not None:
@@ -196,7 +208,8 @@ class QueryEncoder:
         return max(0.0, statistics.median(took) - since)
 
     def under_way(self, text: str) -> "Future[Vector] | None":
-        """The job that encodes this query ahead, if it has begun; any other is cancelled."""
+        """Return the running job that encodes this query ahead; None if there is none. A job that
+        has not begun or encodes another query is cancelled."""
         if self._ahead is None:
             return None
         query, job = self._ahead
@@ -206,8 +219,12 @@ class QueryEncoder:
         return None
 
     def settle(self, text: str | None = None) -> None:
-        """Call it when the words are final, or when there are none. Drops all drafts. If `text` was
-        a draft that has a vector, this vector is cached like any other query's."""
+        """Drop all drafts. Call this when the turn's words are final, or when there was no turn.
+
+        Args:
+            text: the final words. If a draft with the same words was encoded, its vector is cached
+                like that of any other query.
+        """
         epoch = self._query_cache.epoch
         if text is not None:
             query = query_key(text)
@@ -222,16 +239,25 @@ class QueryEncoder:
         return self._drafts.newest()
 
     def known(self, text: str) -> Vector | None:
-        """The cached vector of a document or a query; nothing is encoded."""
+        """Return the cached vector of a document or query with this text; None if it is not cached.
+        Nothing is encoded."""
         known = self._document_cache.get(document_key(text))
         return known if known is not None else self._query_cache.get(query_key(text))
 
     def encode_query(self, text: str) -> Vector:
-        """Like `submit`, but waits. Raises ModelFailed."""
+        """Encode a query, and wait for its vector.
+
+        Raises:
+            ModelFailed: the encoder fails.
+        """
         return self.submit(text).result()
 
     def encode_documents(self, texts: Sequence[str]) -> Vectors:
-        """Unit vectors, shape (len(texts), dimensions). Raises ModelFailed."""
+        """Return the unit vectors of documents, shape (len(texts), dimensions).
+
+        Raises:
+            ModelFailed: the encoder fails.
+        """
         epoch = self._document_cache.epoch
         keys = [document_key(text) for text in texts]
         known = {key: self._document_cache.get(key) for key in keys}
@@ -246,7 +272,7 @@ class QueryEncoder:
         return np.stack([vectors[key] for key in keys])
 
     def encode_apart(self, texts: Sequence[str]) -> Vectors:
-        """Like `encode_documents`, without caching."""
+        """Encode documents like `encode_documents`, but without reading or filling the cache."""
         return self._documents.encode([document_key(text) for text in texts])
 
     def _submit(
@@ -292,8 +318,8 @@ class QueryEncoder:
         self._drafts.clear()
 
     def forget(self, texts: Iterable[str]) -> None:
-        """Drop the cached vectors of these documents, and of all queries: comparing texts can't
-        show which queries asked about the forgotten words."""
+        """Drop the cached vectors of these documents, and those of all queries. Any query may have
+        asked about the forgotten words, and comparing texts would not show it."""
         gone = [document_key(text) for text in texts]
         if gone:
             self.forget_queries()
@@ -319,7 +345,7 @@ class QueryEncoder:
         ]
 
     def close(self) -> None:
-        """End the threads; pending work is dropped. Idempotent."""
+        """End the threads, dropping pending work. May be called repeatedly."""
         for each in self._both:
             each._thread.shutdown(wait=False, cancel_futures=True)
             each._thread_ahead.shutdown(wait=False, cancel_futures=True)
@@ -327,28 +353,31 @@ class QueryEncoder:
 
 
 def _seen(job: "Future[Vector]") -> None:
-    """Ignore a failure: it will happen again, and be reported, when the vector is needed."""
+    """Ignore the failure of an encoding ahead of time. It will happen again, and be reported, when
+    the vector is needed."""
     if not job.cancelled():
         job.exception()
 
 
 def query_key(text: str) -> str:
-    """The part of a query that is encoded."""
+    """Return the part of a query that is encoded. It is also the query's key in the cache."""
     return _plain(text[-LONGEST_QUERY:])
 
 
 def document_key(text: str) -> str:
-    """The part of a document that is encoded."""
+    """Return the part of a document that is encoded. It is also the document's key in the cache."""
     return _plain(text[:LONGEST_DOCUMENT])
 
 
 def _plain(text: str) -> str:
-    """The text without NUL, and without what UTF-8 can't encode."""
+    """Return the text with NUL characters as spaces, and with characters that UTF-8 can't encode as
+    question marks."""
     return text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8").strip()
 
 
 def _own(vector: Vector) -> Vector:
-    """A read-only copy of one row; the row itself would keep its whole batch in RAM."""
+    """Return a read-only copy of one row of a batch. The row itself would keep the whole batch in
+    RAM."""
     copy = vector.copy()
     copy.flags.writeable = False
     return copy

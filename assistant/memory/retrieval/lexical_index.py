@@ -1,14 +1,15 @@
 """Full-text search over one user's memories, in RAM.
 
-The score is *evidence*: BM25 (Lucene's variant, whose term-frequency part is below 1) divided by
-the sum of the query's idf. It is in [0, 1), whatever the query's length: near 1 if every word of
-the query is in a short text, small if only common words are. A word that is in no memory counts in
-the sum as the rarest of all: a query that consists mostly of such words is a paraphrase, about
-which this index has little to say.
+A row's score is called *evidence*. It is the row's BM25 score divided by the sum of the idfs of the
+query's words. (BM25 is Lucene's variant, whose term-frequency part is below 1.) So evidence is in
+[0, 1) for queries of any length. It is near 1 if a short text contains every word of the query, and
+small if the text contains only common words. A word that is in no memory has the highest idf in the
+sum. A query that consists mostly of such words is a paraphrase, for which this index should give
+low scores.
 
-A matrix can't be extended. So most rows are in a matrix, and the newest in plain dictionaries,
-where the next query finds them; all are weighted by the document frequencies of all rows. `merge`
-moves the new rows into a new matrix.
+Rows can't be appended to the matrix. So most rows are in a matrix, and the newest rows are in
+dictionaries, where the next query finds them. Both use the document frequencies of all rows.
+`merge` moves the new rows into a new matrix.
 """
 
 import math
@@ -26,23 +27,25 @@ from assistant.memory.retrieval.bm25_matrix import K1, B, Segment, beyond
 from assistant.memory.retrieval.vectors.kernels import COMPILED
 
 Evidence = NDArray[np.float32]
-"""Shape (rows,), in [0, 1)."""
+"""Evidence for each row, in [0, 1); shape (rows,)."""
 
 BULK = 1_000
-"""If at least this number of rows is added at once, they go straight into the matrix."""
+"""Minimum number of rows in one `add` for which the rows go straight into the matrix."""
 
 
 class Evidences(NamedTuple):
-    """How well each row matches by its text and by its context, for the caller to weight."""
+    """Evidence for each row from its text and from its context. The caller decides how to weight
+    the two."""
 
     own: Evidence
     context: Evidence
 
 
 class LexicalIndex:
-    """Texts and their contexts, as two fields of rows 0..n-1. Thread-safe.
+    """A full-text index of texts and their contexts, which are two fields of the rows 0..n-1.
+    Thread-safe.
 
-    Queries wait for a small change, but never for `merge` or a large `add`.
+    Queries may wait for a small change, but never for `merge` or a large `add`.
     """
 
     def __init__(self, lexicon: TextAnalyzer) -> None:
@@ -53,17 +56,17 @@ class LexicalIndex:
         self._merging = threading.Lock()
 
     def __len__(self) -> int:
-        """Number of rows, including removed ones."""
+        """Return the number of rows, including removed ones."""
         return self._rows
 
     @property
     def unmerged(self) -> int:
-        """New, changed and removed rows that `merge` would process."""
+        """Number of new, changed and removed rows that the next `merge` would process."""
         with self._lock:
             return max(len(field.fresh.documents) + len(field.dead) for field in self._fields)
 
     def add(self, texts: Sequence[str], contexts: Sequence[str]) -> None:
-        """Append rows; they can be found when this returns."""
+        """Append rows. Queries find the new rows as soon as this returns."""
         stems = [[self.lexicon.content(text) for text in field] for field in (texts, contexts)]
         if len(texts) >= BULK:
             self._merge(stems)
@@ -74,13 +77,13 @@ class LexicalIndex:
             self._rows += len(texts)
 
     def remove(self, rows: Collection[int]) -> None:
-        """From now on these rows score 0; `purge` deletes their words."""
+        """Give these rows a score of 0 from now on. Their words remain in RAM until `purge`."""
         with self._lock:
             for field in self._fields:
                 field.remove(rows)
 
     def replace(self, row: int, text: str, context: str) -> None:
-        """Replace the text and context of a row, even of a removed one."""
+        """Replace the text and context of a row. The row may have been removed before."""
         stems = (self.lexicon.content(text), self.lexicon.content(context))
         with self._lock:
             for field, document in zip(self._fields, stems, strict=True):
@@ -88,21 +91,21 @@ class LexicalIndex:
                 field.fresh.add([(row, document)])
 
     def score(self, query: str) -> Evidences:
-        """Evidence for every row; zeros if the query has only stop words."""
+        """Return the evidence for every row; zeros if the query contains only stop words."""
         stems = list(dict.fromkeys(self.lexicon.content(query)))
         with self._lock:
             return Evidences(*(field.score(stems, self._rows) for field in self._fields))
 
     def merge(self) -> None:
-        """Merge new rows into the matrix, and drop removed ones with their words.
+        """Merge new rows into the matrix, and delete removed rows with their words.
 
         Takes about 0.1 s for 100,000 rows; call it while nobody speaks.
         """
         self._merge([[], []])
 
     def purge(self) -> None:
-        """Merge until no word of a removed row is left anywhere, not even in the lexicon's
-        cache."""
+        """Merge until the index and the lexicon's cache contain no word of a removed row any
+        more."""
         while True:
             self.merge()
             self.lexicon.clear()
@@ -111,7 +114,12 @@ class LexicalIndex:
                     return
 
     def _merge(self, more: Sequence[Sequence[Sequence[str]]]) -> None:
-        """Merge, and append rows if `more` is not empty: the words of each row, by field."""
+        """Merge new rows into the matrix, and append the rows in `more`.
+
+        Args:
+            more: for each of the two fields, the words of each row to append; empty lists to append
+                none.
+        """
         with self._merging:
             with self._lock:
                 plans = [
@@ -126,14 +134,14 @@ class LexicalIndex:
 
 
 class _Fresh:
-    """The newest rows, in plain dictionaries."""
+    """The newest rows, stored in dictionaries."""
 
     def __init__(self) -> None:
         self.documents: dict[int, Sequence[str]] = {}
         self.postings: dict[str, dict[int, int]] = {}
         """Word → row → count."""
         self.length = 0
-        """Total number of words."""
+        """Total number of words in these rows."""
 
     def add(self, documents: Iterable[tuple[int, Sequence[str]]]) -> None:
         for row, words in documents:
@@ -156,7 +164,7 @@ class _Fresh:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A planned merge, to be carried out while searches continue."""
+    """The inputs of a merge. The merge itself can run while searches continue."""
 
     segment: Segment
     dead: frozenset[int]
@@ -172,21 +180,22 @@ class _Plan:
 
 
 class _Field:
-    """One field of every row. Rows in which it has no words don't count in its statistics."""
+    """One of the two fields of all rows. Rows in which the field has no words don't count in its
+    statistics."""
 
     def __init__(self) -> None:
         self.fresh = _Fresh()
         self._changed: set[int] = set()
-        """Rows removed or replaced since the last plan."""
+        """Rows removed or replaced since the last call of `plan`."""
         self._settle(Segment.build({}), ())
 
     def _settle(self, segment: Segment, dead: Iterable[int]) -> None:
         self.segment = segment
         self._frequencies = np.diff(segment.starts)
-        """Number of living rows with each column's word."""
+        """For each column's word, the number of rows that contain it, not counting removed rows."""
         self._length = int(segment.lengths.sum())
         self.dead: set[int] = set()
-        """Rows of the segment that no longer count."""
+        """Removed or replaced rows that are still in the segment."""
         self._bury(dead)
 
     def remove(self, rows: Collection[int]) -> None:
@@ -196,14 +205,14 @@ class _Field:
         self._bury(rows)
 
     def _bury(self, rows: Iterable[int]) -> None:
-        """Remove rows of the segment from scores and statistics."""
+        """Exclude rows of the segment from scores and statistics."""
         segment = self.segment
         wanted = np.array([row for row in set(rows) if row not in self.dead], np.int64)
         at = np.flatnonzero(np.isin(segment.documents, wanted))
         if not len(at):
             return
         found = segment.documents[at]
-        if len(found) == 1:  # as after each use of a memory
+        if len(found) == 1:  # this is usual: e.g. a memory was used
             postings = np.flatnonzero(segment.rows == found[0])
         else:
             gone = np.zeros(beyond(segment.documents), np.bool_)
@@ -237,7 +246,7 @@ class _Field:
         return len(self.segment.documents) - len(self.dead) + len(self.fresh.documents)
 
     def _weights(self, stems: Iterable[str]) -> dict[str, np.float32]:
-        """Each stem's share of the sum of idfs (Lucene's)."""
+        """Return each stem's share of the sum of the stems' idfs (Lucene's formula)."""
         total = self._documents()
         idf = {}
         for stem in stems:
@@ -262,13 +271,15 @@ class _Field:
         return scores
 
     def plan(self, more: Iterable[tuple[int, Sequence[str]]]) -> _Plan:
-        """Plan a merge of the new rows and of `more` rows, which can't be found yet."""
+        """Collect the inputs of a merge: the new rows, and the rows in `more`, which queries don't
+        find yet."""
         self._changed.clear()
         given = {row: words for row, words in more if words}
         return _Plan(self.segment, frozenset(self.dead), {**self.fresh.documents, **given})
 
     def adopt(self, plan: _Plan, segment: Segment) -> None:
-        """Adopt the result of a plan, without losing later changes."""
+        """Use the segment that a merge produced. Rows changed during the merge keep their newer
+        content."""
         for row in plan.documents:
             if row not in self._changed:
                 self.fresh.remove(row)

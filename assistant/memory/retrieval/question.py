@@ -1,10 +1,11 @@
-"""Analyses a question for the search: whose words it asks for, which words to match, and which text
-to encode.
+"""Analyses a question for the search: whose statements it asks for, which words to match, and which
+text to encode.
 
-Turns are in the first person. A question that names a speaker ("When did Maria join the choir?") is
-rewritten in that speaker's voice ("When did I join the choir?"): sentence vectors are dominated by
-names, and a speaker's name occurs mostly in other speakers' turns. For the same reason, the name is
-not searched for; it only determines whose turns are preferred.
+Statements are in the first person. A question that names a speaker ("When did Maria join the
+choir?") is therefore rewritten in that speaker's voice ("When did I join the choir?"). Otherwise
+the name would dominate the question's vector, and a speaker's name occurs mostly in what other
+speakers say. For the same reason the name is not matched as a word. It only decides whose
+statements get a bonus.
 """
 
 import re
@@ -16,9 +17,9 @@ from assistant.language.speakers import ASSISTANT, USER
 from assistant.language.time_expressions import without_times
 
 SHORTEST_NICKNAME = 3
-"""Minimum number of letters of a nickname. The beginning of a speaker's name, such as Mel for
-Melanie, means that speaker too; but not as the first word of a question, which is always
-capitalised."""
+"""Minimum number of letters of a nickname. The first letters of a speaker's name also mean that
+speaker, e.g. Mel for Melanie. The first word of a question is never taken for a nickname, because
+it is always capitalised."""
 FIRST_PERSON = re.compile(r"\b(i|my|me|mine|myself|we|our|us)\b", re.IGNORECASE)
 ASSISTANT_DID = re.compile(
     r"\b(did|had|have|were) you\b"
@@ -26,12 +27,13 @@ ASSISTANT_DID = re.compile(
     re.IGNORECASE,
 )
 BARE = 1
-"""Maximum number of content words of a question that means nothing by itself: "how many?", "what
-was the trick?"."""
+"""Maximum number of content words of a question that means nothing by itself, e.g. "how many?" or
+"what was the trick?"."""
 MOST_OF_ITS_OWN = 3
-"""Maximum number of content words of a question that may still refer to the previous one."""
+"""Maximum number of content words of a question that may still refer to the previous exchange."""
 LONGEST_EARLIER = 400
-"""Maximum number of characters, at the end of the user's previous words, that are searched for."""
+"""Maximum number of characters of the user's previous words that are searched for, counted from
+their end."""
 GOES_ON = re.compile(r"\W*(and|but|so|or|then|also|what about|how about)\b", re.IGNORECASE)
 POINTS_BACK = re.compile(
     r"\b(he|she|it|they|him|her|his|hers|its|them|theirs?|there|that|this|those|these|ones?|again|"
@@ -39,30 +41,31 @@ POINTS_BACK = re.compile(
     re.IGNORECASE,
 )
 NAME = re.compile(r"\w\W+(?!I\b)[A-Z]\w")
-"""A capital within a sentence: somebody is named, and a pronoun may refer to them."""
+"""Matches a capitalised word within a sentence. It may be a name that a pronoun in the question
+refers to."""
 ROLES = frozenset({USER, ASSISTANT})
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question in the forms in which it is searched for."""
+    """A question in the forms that the search needs."""
 
     text: str
     meaning: str
-    """For the encoder: in the voice of the speaker it names, and without words for times, which
-    would favour everything said about such times."""
+    """The text to encode. It is in the voice of the named speaker. Expressions of time are removed,
+    because they would favour everything said about such times."""
     words: str
-    """For the lexical index: without speakers' names."""
+    """The text for the lexical index, without speakers' names."""
     speaker: str | None
-    """The speaker whose turns it asks for, if it is about one speaker."""
+    """The speaker whose statements the question asks for; None unless it is exactly one."""
 
 
 def read_question(text: str, speakers: Iterable[str]) -> Question:
     """Analyse a question.
 
     Args:
-        speakers: the speakers of all memories; pronouns mean the user and the assistant, and names
-            mean others.
+        speakers: the speakers of all memories. Pronouns refer to the user and the assistant, names
+            to the others.
     """
     mentions = _mentions(text, [name for name in speakers if name and name not in ROLES])
     named = list(dict.fromkeys(mentions.values()))
@@ -83,7 +86,8 @@ def read_question(text: str, speakers: Iterable[str]) -> Question:
 
 
 def _mentions(text: str, names: list[str]) -> dict[str, str]:
-    """Words of the text that mean a speaker, in order, with the speaker's name."""
+    """Return the words of the text that refer to a speaker, in order, each with the speaker's
+    name."""
     found = {}
     for place, word in enumerate(WORD.findall(text)):
         meant = [name for name in names if word in name.split()]
@@ -96,13 +100,18 @@ def _mentions(text: str, names: list[str]) -> dict[str, str]:
 
 
 def _form(name: str, mentions: dict[str, str]) -> str:
-    """A pattern for every mention of this speaker in the text."""
+    """Return a pattern that matches every mention of this speaker in the text."""
     words = [re.escape(word) for word, meant in mentions.items() if meant == name]
     return rf"(?:{'|'.join(words)})"
 
 
 def _in_first_person(text: str, forms: list[str]) -> str:
-    """Replaces the first speaker named by "I", a second by "you", and both together by "we"."""
+    """Replace mentions of the first speaker by "I", of the second by "you", and of both together by
+    "we".
+
+    Args:
+        forms: patterns that match the mentions of each speaker.
+    """
     pronouns = [("my", "I"), ("your", "you")]
     if len(forms) > 1:
         both = rf"\b(?:{forms[0]} and {forms[1]}|{forms[1]} and {forms[0]})"
@@ -116,7 +125,8 @@ def _in_first_person(text: str, forms: list[str]) -> str:
 
 
 def _by_pronoun(text: str) -> str | None:
-    """The assistant if its own actions are asked for; the user if the question says "I"."""
+    """Return the assistant if the question asks what the assistant did; the user if it contains "I"
+    or the like; otherwise None."""
     if ASSISTANT_DID.search(text):
         return ASSISTANT
     return USER if FIRST_PERSON.search(text) else None
@@ -124,16 +134,18 @@ def _by_pronoun(text: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """An exchange before the question: the user's words and the answer."""
+    """An exchange before the question: the user's words and the assistant's answer."""
 
     said: str
     answered: str = ""
 
 
 def follows_up(text: str, content: Collection[str]) -> bool:
-    """Whether a question can only be understood from what was said before: "and when is it?". Knows
-    English pronouns; in other languages, a question with hardly any words of its own is a
-    follow-up.
+    """Return whether a question can only be understood together with the previous exchange, e.g.
+    "and when is it?".
+
+    English pronouns show this. In other languages, a question counts as a follow-up only if it has
+    hardly any content words.
 
     Args:
         content: the stems of `text` without stop words.
@@ -147,6 +159,7 @@ def follows_up(text: str, content: Collection[str]) -> bool:
 
 
 def understood(question: Question, earlier: Earlier) -> Question:
-    """A follow-up question that also searches for the user's previous words. Its `meaning` doesn't
-    change: `question_vectors` adds the vectors of the previous exchange to its vector."""
+    """Return a follow-up question with the user's previous words added to the words to match. Its
+    `meaning` doesn't change, because `question_vectors` combines its vector with those of the
+    previous exchange."""
     return replace(question, words=f"{earlier.said[-LONGEST_EARLIER:]} {question.words}")

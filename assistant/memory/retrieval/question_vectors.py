@@ -1,10 +1,10 @@
-"""Gets a question's vector before recall's deadline: encodes ahead while the user still speaks, has
-a stand-in at the deadline, and adds the vectors of the previous exchange if the question refers to
-it.
+"""Provides a question's vector before recall's deadline. It encodes words while the user is still
+speaking, and uses the vector of an earlier draft if the question's own vector is late. For a
+follow-up question, it adds the vectors of the previous exchange.
 
-Measured on 112 follow-up questions (`scripts/eval_followup.py`), on which the weights were chosen:
-recall@5 was 0.38 with the question alone and 0.81 with the earlier exchange. Questions that begin a
-new topic are not affected, since follow-ups are recognised by their words.
+The weights were chosen on 112 follow-up questions (`scripts/eval_followup.py`). On these, recall@5
+was 0.38 with the question alone and 0.81 with the previous exchange. Questions that begin a new
+topic are not affected, since follow-ups are recognised by their words.
 """
 
 import asyncio
@@ -32,30 +32,32 @@ from assistant.memory.retrieval.question import (
 logger = logging.getLogger(__name__)
 
 SAID_BEFORE = 0.7
-"""Weight of the vector of the user's previous words; that of the follow-up itself is 1."""
+"""Weight of the vector of the user's previous words. The follow-up's own vector has weight 1."""
 ANSWERED_BEFORE = 0.3
 """Weight of the vector of the previous answer."""
 
 MOST_EXPECTED = 0.8
 """Maximum share of the remaining time that the stronger encoder may be expected to take. If it is
-expected to take more, it is often late, and then only slows the search down."""
+expected to take more, it is often late, and nothing is gained by waiting for it."""
 
 HELD_S = 0.005
-"""Seconds to block the event loop for a vector that is almost ready. Being notified and woken takes
-half a millisecond, and during a turn nothing else is waiting."""
+"""Seconds to block the event loop for a vector that is almost ready. Waiting asynchronously would
+cost half a millisecond for the wake-up, and nothing else needs the event loop at that moment."""
 
 MISSES_REPORTED = 5
-"""Consecutive recalls without a vector after which the user is notified."""
+"""Number of consecutive recalls without a vector after which the user is notified."""
 FURTHEST = 3
-"""Maximum number of exchanges to go back when a follow-up follows a follow-up."""
+"""Maximum number of exchanges to go back if a follow-up refers to another follow-up."""
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedQuestion:
-    """A question ready for the search. Without any vector, only its words count. `late`: its own
-    vector was not ready in time, and `vector` may be that of words heard shortly before.
-    `stand_in`: its vector was ready, but not that of the stronger encoder, which was requested
-    too."""
+    """A question ready for the search. If it has no vector at all, the search only matches words.
+
+    `late`: the question's own vector was not ready in time. `vector` is then the vector of a draft,
+    i.e. of words heard shortly before, or None. `stand_in`: the stronger encoder was available, but
+    only the fast encoder's vector was ready.
+    """
 
     question: Question
     vector: Vector | None
@@ -69,12 +71,12 @@ class EncodedQuestion:
 
 
 class QuestionEncoder:
-    """Turns what the user says into a question for the index. Belongs to the event loop.
+    """Turns what the user says into a question for the index. Call it only on the event loop.
 
     Args:
         encoder: the fast encoder.
-        speakers: names of the speakers of all memories.
-        stronger: the stronger encoder while it is available.
+        speakers: returns the names of the speakers of all memories.
+        stronger: returns the stronger encoder; None while it is not available.
     """
 
     def __init__(
@@ -92,14 +94,17 @@ class QuestionEncoder:
         self._later: str | None = None
 
     def ahead(self, text: str) -> None:
-        """Encode the words so far while the user is still speaking. Returns at once."""
+        """Encode the words heard so far while the user is still speaking. Returns at once."""
         speakers = self._speakers()
         if speakers:
             self._encoder.ahead(read_question(text[-LONGEST_QUERY:], speakers).meaning)
 
     def over(self, text: str | None) -> None:
-        """Call it when the turn has ended with these words, or with None if there was no turn.
-        Vectors of other words are dropped."""
+        """Drop the vectors of drafts, and keep only the vector of the turn's final words.
+
+        Args:
+            text: the turn's final words; None if there was no turn.
+        """
         meaning = text and read_question(text[-LONGEST_QUERY:], self._speakers()).meaning
         if meaning != self._later:
             self._later = None
@@ -111,16 +116,16 @@ class QuestionEncoder:
         """Encode a question.
 
         Args:
-            due: when the answer is due, on the clock of `time.monotonic`.
+            due: when the vectors are needed, on the clock of `time.monotonic`.
             earlier: the previous exchanges, newest last.
-            last: when to stop waiting if there is no vector at all by `due`.
+            last: when to stop waiting if no vector is ready by `due`.
         """
         question = read_question(text, self._speakers())
         left = max(0.0, due - time.monotonic())
         stronger = self._stronger()
-        # First, since it takes longest: it runs on another core while this thread encodes.
+        # The stronger encoder starts first, since it takes longest and runs on another core.
         better, in_vain = self._begun(stronger, question.meaning, left)
-        # Uses only the encoder's threads: on a busy machine each takes time to wake.
+        # If encoding is fast, this thread encodes: on a busy machine, threads wake slowly.
         vector = self._encoder.submit(question.meaning, draft=True, at_once_s=left / 2)
         await _done([vector] if better is None or in_vain else [vector, better], due, held=True)
         if _in_time(better) is None:
@@ -137,15 +142,19 @@ class QuestionEncoder:
             question = understood(question, topic)
             with_topic = _with(self._encoder, known, topic)
             known = known if with_topic is None else with_topic
-            # Without the previous exchange, it would find anything that refers back.
+            # Without the previous exchange, it would find anything that contains pronouns.
             found = _with(stronger, found, topic) if stronger is not None else None
         return EncodedQuestion(question, known, late, found, stand_in)
 
     def _begun(
         self, stronger: QueryEncoder | None, meaning: str, left: float
     ) -> "tuple[Future[Vector] | None, bool]":
-        """Start the stronger encoder, replacing a job that has not begun. The flag is true if
-        waiting is useless; a job is then returned only if it is already running."""
+        """Start the stronger encoder, and cancel its previous job unless that one has begun.
+
+        Returns its job, and whether waiting for the job is useless because it would take too long.
+        In that case no job is started, and a job is returned only if one for the same words is
+        already running.
+        """
         if self._better is not None:
             self._better.cancel()
         self._better = self._later = None
@@ -157,9 +166,9 @@ class QuestionEncoder:
         return self._better, False
 
     def _begin_later(self, stronger: QueryEncoder, meaning: str) -> None:
-        """Encode after the search, which needs the processor now. This is useful because the same
-        words may be asked again, and because it shows how long encoding takes. Skipped if the words
-        were dropped, or something was forgotten."""
+        """Encode the question with the stronger encoder after the search, which needs the processor
+        first. The same words may be asked again, and the job shows how long encoding takes. It is
+        skipped if the words have been dropped or something has been forgotten by then."""
         self._later, epoch = meaning, stronger.epoch
 
         def begin() -> None:
@@ -172,8 +181,8 @@ class QuestionEncoder:
         return follows_up(text, self._lexicon.content(text))
 
     def _topic(self, earlier: Sequence[Earlier]) -> Earlier:
-        """The previous exchange; if the user's words in it were a follow-up too, the words that
-        they followed replace them."""
+        """Return the previous exchange. If the user's words in it were a follow-up too, they are
+        replaced by the latest words that were not a follow-up."""
         newest = earlier[-1]
         for each in reversed(earlier[-FURTHEST:]):
             if not self._follows_up(each.said[-LONGEST_QUERY:]):
@@ -182,7 +191,8 @@ class QuestionEncoder:
 
 
 def _with(encoder: QueryEncoder, vector: Vector | None, earlier: Earlier) -> Vector | None:
-    """Add the known vectors of the previous exchange; None if none is known."""
+    """Return a question's vector combined with the cached vectors of the previous exchange; None if
+    there is nothing to combine."""
     texts = ((earlier.said, SAID_BEFORE), (earlier.answered, ANSWERED_BEFORE))
     known = [(encoder.known(text), weight) for text, weight in texts if text]
     before = [np.float32(weight) * each for each, weight in known if each is not None]
@@ -193,16 +203,16 @@ def _with(encoder: QueryEncoder, vector: Vector | None, earlier: Earlier) -> Vec
 
 
 def _in_time(vector: "Future[Vector] | None") -> Vector | None:
-    """Like `result`, for the stronger encoder: if it is late, there is no warning, and the job is
-    not cancelled."""
+    """Return the stronger encoder's vector if it is ready. Unlike `result`, this neither logs a
+    warning nor cancels the job if it is late."""
     return None if vector is None or not vector.done() else result(vector)
 
 
 async def _done(vectors: "Sequence[Future[Vector]]", due: float, *, held: bool = False) -> None:
-    """Wait for all vectors, until `due` at most.
+    """Wait until all vectors are ready, or until `due`.
 
     Args:
-        held: if there is only one, first block the event loop for `HELD_S`.
+        held: if there is only one vector, first block the event loop for up to `HELD_S`.
     """
     if held and len(vectors) == 1 and not vectors[0].done():
         futures.wait(vectors, max(0.0, min(due - time.monotonic(), HELD_S)))
@@ -216,7 +226,8 @@ async def _done(vectors: "Sequence[Future[Vector]]", due: float, *, held: bool =
 
 
 class DeadlineMisses:
-    """Counts consecutive recalls that only matched words; notifies the user once if many do."""
+    """Counts consecutive recalls that only matched words. Notifies the user once when there are
+    many."""
 
     def __init__(self, emit: Callable[[Event], None]) -> None:
         self._emit = emit
@@ -238,9 +249,13 @@ class DeadlineMisses:
 
 
 def result(vector: "Future[Vector]", *, wait: bool = False) -> Vector | None:
-    """The vector if it is ready, or after waiting; otherwise the job is cancelled."""
+    """Return the vector if it is ready. Otherwise cancel its job and return None.
+
+    Args:
+        wait: first wait until the job is done.
+    """
     if wait:
-        futures.wait([vector])  # here, not on the thread that the voice's recall needs
+        futures.wait([vector])  # blocks this thread, not the one that recall needs
     if not vector.done():
         vector.cancel()
         logger.warning("the query's vector came too late")

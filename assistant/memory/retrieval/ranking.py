@@ -1,13 +1,13 @@
-"""Ranks memories for a question: from evidence to an order, as arithmetic on arrays.
+"""Ranks memories for a question by arithmetic on arrays.
 
-A memory's score is a sum, so that each part can be shown. The words' part grows faster than the
-evidence, and shrinks with the number of memories with as much evidence: a memory that contains most
-of the question's rare words gains a lot, and one of many that contain one such word hardly
-anything. So, with the same weights, conversations that repeat the question's words are found by
-words, and paraphrases by meaning.
+A memory's score is a sum, so that each part can be shown. The part for matching words grows faster
+than the evidence, and shrinks with the number of memories that have as much evidence. So a memory
+that contains most of the question's rare words gains a lot, and one of many memories that contain
+one such word gains hardly anything. With the same weights, this finds repeated words by words, and
+paraphrases by meaning.
 
-A turn is understood from the turns around it: it gets a share of their evidence, most from the turn
-just before, which is often the question it answers.
+The meaning of a turn depends on its context. So each turn gets a share of the evidence of adjacent
+turns, most of it from the turn just before, which is often the question it answers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,98 +21,109 @@ from assistant.language.speakers import USER
 from assistant.memory.records.arrays import NONE, Places, Values, VectorsAt, places
 
 COMPARED = 64
-"""Number of the best candidates whose vectors are compared with each other. If the scores of more
-candidates are so close together, it does not matter which of them come up."""
+"""Number of the best candidates that are compared with each other to find redundant ones. If more
+candidates have scores this close together, it does not matter which of them are chosen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The weights. That of a cosine is 1; a part that is equal for all memories changes nothing.
+    """The weights of the parts of a score, relative to the cosine's weight of 1. A part that is
+    equal for all memories changes nothing.
 
-    The weights of the evidence were tuned on two-person conversations and on paraphrased questions
-    for facts, together; halving or doubling them loses little. The others separate memories that
-    match about equally well.
+    The weights of the evidence were tuned on two-person conversations together with paraphrased
+    questions for facts; halving or doubling them loses little. The other weights decide between
+    memories that match about equally well.
     """
 
     words: float = 2.0
-    """For full evidence (1) by words that no other memory has."""
+    """Part of the score for full evidence (1) by words that no other memory contains."""
     words_power: float = 2.0
-    """The evidence is raised to this power: evidence of 0.5 gives a quarter of `words`."""
+    """Exponent of the evidence by words. With 2, evidence of 0.5 gives a quarter of `words`."""
     words_common: float = 2.0
-    """How much less the words' part counts if other memories match at least as well: it is divided
-    by 1 plus this times the logarithm of the number of such memories, including this one. Among
-    ten, a sixth of it is left."""
+    """How much less the words count if other memories match at least as well. Their part is divided
+    by 1 + `words_common` * ln(n) for n such memories, including this one: a sixth is left for n =
+    10."""
     context: float = 0.5
-    """Weight of a word in a memory's context, such as its date; one in its own text counts 1."""
+    """Weight of a word that occurs in a memory's context, such as its date. A word in its text has
+    weight 1."""
     words_before: float = 0.9
-    """Share of the words' part that a turn gets from the turn before it."""
+    """Share of the words' part that a turn gets from the turn just before it."""
     words_near: float = 0.7
-    """Share that it gets from the turn after it, and from the one two turns before it."""
+    """Share of the words' part that a turn gets from the turn just after it, and from the one two
+    before it."""
     meaning_near: float = 0.15
-    """Share of the amount by which the adjacent turns' cosines exceed the average."""
+    """Share of the amount by which the cosines of the adjacent turns exceed the average."""
     times: float = 0.4
-    """For a memory said in the time that the question names, or that mentions that time
+    """Bonus for a memory that was said at the time that the question names, or mentions that time
     (`time_index`)."""
     dated: float = 0.1
-    """For mentioning any day, if the question asks when."""
+    """Bonus for a memory that mentions any day, if the question asks when."""
     linked: float = 0.4
-    """For naming a person whom the question mentions by relation (`relation_index`)."""
+    """Bonus for a memory that names a person whom the question mentions by relation
+    (`relation_index`)."""
     speaker: float = 0.3
-    """For a turn of the speaker whom the question is about."""
+    """Bonus for a turn of the speaker whom the question is about."""
     statement: float = 0.2
-    """For a long turn that asks nothing; greetings, exclamations and questions say little."""
+    """Bonus for a turn that states something at length. Greetings, exclamations and questions say
+    little."""
     asked: float = 0.25
-    """Penalty for a mere question of the user: it says nothing, but resembles other questions
-    most."""
+    """Penalty for a turn in which the user only asked a question. Such a turn contains no
+    information, but resembles other questions most."""
     statement_words: float = 5.0
-    """Number of words outside of questions with which a turn gets half of `statement`."""
+    """Number of words outside of questions at which a turn gets half of the `statement` bonus."""
     importance: float = 0.1
-    """Difference between an unimportant memory and a most important one."""
+    """Difference in score between importance 0 and importance 1."""
     confidence: float = 0.1
-    """Difference between confidence 0 and confidence 1."""
+    """Difference in score between confidence 0 and confidence 1."""
     recency: float = 0.02
-    """For a memory said just now; halved every `recency_days`."""
+    """Bonus for a memory said just now. It halves every `recency_days`."""
     recency_days: float = 30.0
     use: float = 0.02
-    """For each doubling of the number of uses; fades like recency after the last use."""
+    """Bonus for each doubling of the number of uses. After the last use it fades like `recency`."""
     most_uses: int = 7
-    """More uses don't count: otherwise frequent memories would become ever more frequent."""
+    """Maximum number of uses that count. Otherwise frequent memories would become ever more
+    frequent."""
     feedback: float = 0.05
-    """For each rating as rightly recalled; as much is subtracted for a wrong one."""
+    """Bonus for each time the user rated the memory as rightly recalled. A rating as wrongly
+    recalled subtracts the same amount."""
     most_feedback: int = 4
-    """More ratings don't count, in either direction."""
+    """Maximum number of ratings that count, in either direction."""
     pinned: float = 0.05
     superseded: float = 0.1
-    """Penalty for a superseded memory; if its successor is found too, it ranks below that one."""
+    """Penalty for a superseded memory. If the memory that supersedes it is found too, the
+    superseded one always ranks below it."""
     redundancy: float = 0.15
-    """Penalty for being the same as a better result; less for being similar."""
+    """Penalty for a memory with the same meaning as a better result; proportionally less for a
+    similar one."""
     alike: float = 0.5
     """Minimum cosine at which two memories count as similar."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """How well each candidate matches: cosine, and evidence by words in [0, 1) (`LexicalIndex`).
+    """How well each candidate matches the question. `cosine` is its cosine with the question's
+    vector. `own` and `context` are its evidence from `LexicalIndex`, each in [0, 1).
 
-    All cosines are 0 if the question's vector was late. That of a memory without a vector
-    is NaN, which counts as the average cosine.
+    If the question's vector was late, all cosines are 0. A memory without a vector has cosine NaN,
+    which counts as the average cosine.
     """
 
     cosine: Values
     own: Values
     context: Values
     speaker: str | None = None
-    """Whom the question is about (`question.read_question`)."""
+    """The speaker whom the question is about (`question.read_question`)."""
     times: Values | None = None
-    """How close each memory is to the time that the question names, in [0, 1], if it names one."""
+    """How close each memory is to the time that the question names, in [0, 1]; None if it names
+    none."""
     dated: Values | None = None
-    """If the question asks when: 1 for a memory that mentions a day."""
+    """1 for a memory that mentions a day, else 0; None unless the question asks when."""
     linked: Values | None = None
-    """1 if a memory names a person whom the question mentions by relation."""
+    """1 for a memory that names a person whom the question mentions by relation, else 0."""
 
 
 class Neighbours(NamedTuple):
-    """Positions among the candidates of the turns just before and after each candidate."""
+    """For each candidate, the positions of the turns just before and just after it, or `NONE`."""
 
     before: Places
     after: Places
@@ -124,7 +135,7 @@ class Features:
 
     age_days: Values
     unused_days: Values
-    """Days since the last use; since creation if the memory was never used."""
+    """Days since the memory was last used, or since its creation if it was never used."""
     importance: Values
     confidence: Values
     uses: Values
@@ -135,22 +146,20 @@ class Features:
     statement: Values
     """Number of words that are not part of a question (`sentences.stated`)."""
     successor: Places | None = None
-    """Position of the candidate that supersedes it, or `NONE`."""
+    """Position of the candidate that supersedes this one, or `NONE`."""
     lift: Values | None = None
-    """Bonus in a recap (`recap`)."""
+    """Bonus of each row in a recap (`recap`)."""
 
 
 Parts = Mapping[str, Values]
-"""The parts of the scores by name; their sum is the score."""
+"""The parts of all scores by name. Their sum is the score."""
 
 
 def fuse(
     evidence: Evidence, neighbours: Neighbours, features: Features, weights: Ranking
 ) -> tuple[Values, Parts]:
-    """The scores of all candidates, and the parts they consist of.
-
-    The order of the candidates does not matter. Takes about 0.2 ms for 1,000 of them.
-    """
+    """Return the scores of all candidates, and the parts that add up to them. The order of the
+    candidates has no influence. Takes about 0.2 ms for 1,000 candidates."""
     cosine = _filled(evidence.cosine)
     words = _by_words(evidence.own + weights.context * evidence.context, weights)
     parts = {
@@ -182,10 +191,10 @@ def fuse(
 
 
 def _by_words(evidence: Values, weights: Ranking) -> Values:
-    """The words' part. A word of the question that many matches contain may be rare in general, and
-    still say little about which of these memories is meant."""
+    """Return the words' part of each score. It shrinks with the number of memories that match as
+    well: a word that is rare in general says little if many of these memories contain it."""
     words = np.zeros(len(evidence))
-    matching = np.flatnonzero(evidence > 0)  # a fifth of them; powers are slow
+    matching = np.flatnonzero(evidence > 0)  # usually a fifth; powers are slow
     some = evidence[matching]
     as_good = len(some) - np.searchsorted(np.sort(some), some)
     common = 1 + weights.words_common * np.log(as_good)
@@ -219,18 +228,18 @@ def _around(
     speakers: Sequence[str] | NDArray[np.object_],
     weights: Ranking,
 ) -> Values:
-    """The contribution of adjacent turns by another speaker: the turn that a memory answers, and
-    the one that answers it. A speaker's next unanswered turn may be about anything.
+    """Return the part of each score that comes from adjacent turns by other speakers.
 
-    Only the amount by which their cosines exceed the average counts: lower cosines say nothing, and
-    a memory without neighbours must not rank lower for that reason.
+    An adjacent turn by the same speaker doesn't count, as it may be about anything. Cosines count
+    only as far as they exceed the average: lower ones say nothing, and a memory without neighbours
+    must not rank lower for that reason.
     """
     said = np.asarray(speakers, np.object_)
     before, after = (
         np.where(said[places] == said, NONE, places)
         for places in (neighbours.before, neighbours.after)
     )
-    # The position `NONE` reads the last entry.
+    # Indexing with `NONE` (-1) reads the last entry, which is added here.
     before_each = np.append(before, NONE)
     words = np.append(words, 0.0)
     above = np.append(np.maximum(0.0, cosine - mean_cosine(cosine)), 0.0)
@@ -257,8 +266,12 @@ def _faded(days: Values, weights: Ranking) -> Values:
 
 
 def _superseded(scores: Values, features: Features, weights: Ranking) -> Values:
-    """A memory that superseded a match is a match too, and ranks above it: someone who asks where
-    they live may use the words of an earlier address."""
+    """Subtract the penalty from superseded memories, and rank each below the memory that supersedes
+    it.
+
+    The superseding memory gets at least the score of the superseded one. E.g. a user who asks where
+    they live may use the words of an earlier address, and still needs the new one.
+    """
     final: Values = np.where(features.superseded, scores - weights.superseded, scores)
     if features.successor is None:
         return final
@@ -279,15 +292,16 @@ def _superseded(scores: Values, features: Features, weights: Ranking) -> Values:
 
 
 def diversify(scores: Values, vectors: VectorsAt | None, k: int, weights: Ranking) -> Places:
-    """Positions of the k best, best first, each chosen by its score minus its similarity to those
-    chosen before (maximal marginal relevance). Among equals, the earlier position.
+    """Return the positions of the k best candidates, best first. Each is chosen by its score minus
+    its similarity to those already chosen (maximal marginal relevance). Of equal ones the first is
+    chosen.
 
     Args:
-        vectors: reads unit vectors at positions; NaN if missing. None: order by score only.
+        vectors: returns the unit vectors at positions, NaN if missing. None: order by score only.
     """
     if vectors is None or not weights.redundancy or len(scores) <= 1:
         return np.argsort(-scores, kind="stable")[:k]
-    # A candidate that is below the k-th by more than the greatest penalty can't come up.
+    # A candidate below the k-th by more than the greatest penalty is never chosen.
     kth = -min(k, len(scores))
     near = np.flatnonzero(scores >= np.partition(scores, kth)[kth] - weights.redundancy)
     pool = near[np.argsort(-scores[near], kind="stable")][: max(k, COMPARED)]
@@ -304,28 +318,30 @@ def diversify(scores: Values, vectors: VectorsAt | None, k: int, weights: Rankin
 
 
 def _repeats(cosines: NDArray[np.float32], weights: Ranking) -> Values:
-    """Penalties for similarity; 0 for candidates without a vector, whose cosines are NaN."""
+    """Return for each pair of candidates the penalty for their similarity; 0 if the cosine is NaN
+    because a vector is missing."""
     alike = (cosines - weights.alike) / (1 - weights.alike)
     return np.asarray(weights.redundancy * np.fmin(np.fmax(alike, 0.0), 1.0), np.float64)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The candidates to rank for a query; all arrays in the order of `rows`, which ascend."""
+    """The candidates to rank for a query. All arrays are in the order of `rows`, which is
+    ascending."""
 
     rows: Places
     evidence: Evidence
     before: Places
     after: Places
-    """The rows said just before and after in the same conversation, or `NONE`."""
+    """The rows said just before and after each candidate in the same conversation, or `NONE`."""
     features: Features
     vectors: VectorsAt | None = None
-    """Reads the vectors at positions, to find redundant ones."""
+    """Returns the vectors at positions; used to find redundant candidates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A result and its reasons: `parts` add up to the score; zeros are left out."""
+    """A result and its reasons: `parts` add up to the score, and parts of 0 are left out."""
 
     row: int
     score: float
@@ -333,7 +349,7 @@ class Ranked:
 
 
 def rank(candidates: Candidates, weights: Ranking, k: int) -> list[Ranked]:
-    """The k best, best first."""
+    """Return the k best candidates, best first."""
     features, rows = candidates.features, candidates.rows
     neighbours = Neighbours(*places(rows, np.stack([candidates.before, candidates.after])))
     scores, parts = fuse(candidates.evidence, neighbours, features, weights)
@@ -351,8 +367,8 @@ def _ranked(rows: Places, scores: Values, parts: Parts, best: Places) -> list[Ra
 def rank_in_brief(
     rows: Places, own: Values, cosine: Values, features: Features, weights: Ranking, k: int
 ) -> list[Ranked]:
-    """The k best by words and meaning, best first; among equals, the newer. Takes a third of the
-    time of `rank`.
+    """Return the k best candidates by words and meaning, best first; of equal ones the newer first.
+    Takes a third of the time of `rank`.
 
     Args:
         own, cosine: as in `Evidence`.

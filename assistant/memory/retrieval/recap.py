@@ -1,11 +1,10 @@
-"""Recaps answer questions that only ask what was said and don't name a topic, such as "what did we
-talk about last week?". They consist of summaries, and of the user's words of the named time; any
-other question gets no summaries, since the turns a summary is based on are the better answer.
-English only.
+"""Recaps answer questions that ask what was said without naming a topic, such as "what did we talk
+about last week?". English only.
 
-"What have I told you about the house?" gets no summaries either. As measured
-(`scripts/eval_summaries.py`), the turns about the house, found by words and meaning, say more
-about it in the same space than summaries, which are mostly about other things.
+A recap consists of summaries, and of what the user said at the named time. Other questions get no
+summaries, since the exchanges that a summary covers answer them better. This includes "What have I
+told you about the house?". As measured (`scripts/eval_summaries.py`), the exchanges about the house
+say more about it in the same space than summaries, which are mostly about other things.
 """
 
 import re
@@ -26,11 +25,11 @@ from assistant.memory.retrieval.ranking import Features
 from assistant.memory.retrieval.row_metadata import RowMetadata
 
 MOST = 200
-"""Maximum number of rows of a time that are considered, the newest ones."""
+"""Maximum number of rows of the named time that are considered; the newest ones are taken."""
 SUMMARY = 1.0
-"""Bonus of a summary in a recap, where nothing else distinguishes the rows."""
+"""Bonus of a summary in a recap."""
 NEAR = 0.5
-"""Bonus of a row that belongs to the named time, whatever its words."""
+"""Bonus of every row in a recap, whatever its words."""
 NEWER = 0.2
 """Bonus of the newest row over the oldest."""
 
@@ -43,8 +42,8 @@ _SPOKEN = re.compile(
     rf" (?:\w+ ){{0,2}}?{_SAID}(?: (?:to )?you| me)?(?: so far| lately| recently)?"
     r"(?P<rest> (?:about|on|regarding|of)\b.*|.*)$"
 )
-"""Matches "what did we say", "what have I told you" and the like; `rest` has the topic or the
-time."""
+"""Matches "what did we say", "what have I told you" and the like. The group `rest` contains the
+topic or the time."""
 _BROAD = re.compile(
     r"\b(?:sum(?:med|ming)? up|summar(?:y|i[sz]e|i[sz]ing)|recap|overview|run[ -]?down"
     r"|catch me up|bring me up to (?:date|speed)|run me through|go through everything"
@@ -64,7 +63,7 @@ _LATEST = re.compile(
 _DETAIL = re.compile(
     r"\b(?:is|are|was|were|is called|name|costs?|when|where|who|how (?:many|much|old|long|far))\b"
 )
-"""After "what did I say …", these ask for one particular thing."""
+"""Matches words after "what did I say …" that ask for one particular fact."""
 _NO_TOPIC = (
     "a about again all am an and any are at been being before bring can catch chat chatted"
     " chatting coming conversation conversations cover covered date day days did discuss"
@@ -80,8 +79,8 @@ _NO_TOPIC = (
 
 @dataclass(frozen=True, slots=True)
 class RecapQuestion:
-    """A question for a recap. `since` and `until` are days, both included; None if not named.
-    `latest`: it asks about the last conversation."""
+    """A question that a recap answers. `since` and `until` are the first and last day of the named
+    time; None if no time is named. `latest`: the question asks about the last conversation."""
 
     since: date | None = None
     until: date | None = None
@@ -90,13 +89,13 @@ class RecapQuestion:
 
 @cache
 def no_topic() -> frozenset[str]:
-    """Words of questions for a recap; any other word is a topic."""
+    """Return the words that may occur in a question for a recap. Any other word names a topic."""
     days = (name.lower() for name in (*WEEKDAYS, *MONTHS))
     return frozenset(_NO_TOPIC.split()).union(days, numbers())
 
 
 def parse_recap_question(text: str, today: date) -> RecapQuestion | None:
-    """The recap that a question asks for; None if it asks for something else.
+    """Return what recap a question asks for; None if it doesn't ask for a recap.
 
     >>> parse_recap_question("What did we talk about yesterday?", date(2026, 3, 10)).since
     datetime.date(2026, 3, 9)
@@ -116,11 +115,12 @@ def parse_recap_question(text: str, today: date) -> RecapQuestion | None:
 def rows_in_scope(
     columns: RowMetadata, rows: Rows, text: str, exclude: Collection[str], now: datetime
 ) -> tuple[Rows, bool]:
-    """The eligible rows to rank, ascending (`RowMetadata.eligible`), and whether they are for a
-    recap: the question asks for one, and there are rows for it.
+    """Return the rows to rank, ascending, and whether they are for a recap. Only rows that may be
+    recalled are included (`RowMetadata.eligible`).
 
     Args:
-        rows: the rows found by words and meaning.
+        rows: the rows found by words and meaning. They are used if the question doesn't ask for a
+            recap, or if there is nothing to recap.
     """
     summaries = np.fromiter(sorted(columns.summaries), np.int64, len(columns.summaries))
     if (asked := parse_recap_question(text, now.astimezone().date())) is not None:
@@ -135,7 +135,7 @@ def rows_in_scope(
 
 
 def with_recap_bonus(columns: RowMetadata, rows: Rows, features: Features) -> Features:
-    """Add the rows' bonuses in a recap."""
+    """Return the features with each row's bonus in a recap."""
     summary = np.array([row in columns.summaries for row in rows.tolist()], np.bool_)
     age = features.age_days
     newer = 1 - (age - age.min()) / max(1e-9, float(np.ptp(age)))
@@ -143,7 +143,7 @@ def with_recap_bonus(columns: RowMetadata, rows: Rows, features: Features) -> Fe
 
 
 def _said_in(columns: RowMetadata, asked: RecapQuestion) -> Rows:
-    """Rows that the user said at the requested time, and summaries of them."""
+    """Return the rows that the user said at the requested time."""
     if asked.since is None or asked.until is None:
         return np.empty(0, np.int64)
     start = datetime.combine(asked.since, time()).astimezone()
@@ -155,7 +155,9 @@ def _said_in(columns: RowMetadata, asked: RecapQuestion) -> Rows:
 def _placed(
     columns: RowMetadata, asked: RecapQuestion, exclude: Collection[str], now: datetime
 ) -> RecapQuestion:
-    """Resolve "the last conversation": the newest day that the prompt doesn't already contain."""
+    """Set the time of a question that asks about "the last conversation". That time is the newest
+    day with memories that the prompt doesn't already contain. Other questions are returned
+    unchanged."""
     if not asked.latest or asked.since is not None:
         return asked
     rows = columns.living()[-MOST:]

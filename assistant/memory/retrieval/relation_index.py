@@ -1,8 +1,8 @@
-"""Finds out who is who from texts such as "my sister Anna", "our dog is called Max", "Ruth is my
-oldest daughter". English, and capitalised names only.
+"""Finds persons and their relation to the speaker in texts such as "my sister Anna", "our dog is
+called Max", "Ruth is my oldest daughter". Only English texts and capitalised names are recognised.
 
-With this index, "my sister" finds memories about Anna. A relation may have several names: for a
-user with two sisters, it finds memories about both.
+With this index, a question about "my sister" also finds memories about Anna. A relation may have
+several names: for a user with two sisters, the question finds memories about both.
 """
 
 import re
@@ -14,14 +14,15 @@ from assistant.language.calendar import MONTHS, WEEKDAYS
 from assistant.language.word_lists import words_of
 
 READ = 2_000
-"""Number of characters searched, from the start of a text."""
+"""Number of characters of a text that are searched, from its start."""
 MOST_NAMES = 8
-"""Maximum number of names for one question."""
+"""Maximum number of names that a question is expanded with."""
 LOOKED_AT = 32
-"""Maximum number of names for which it is checked whether they are allowed."""
+"""Maximum number of names per question that are checked by `allowed`."""
 
 PERSONS = words_of("words", "persons")
-"""Words for persons, which a name may directly follow; anything else must be "called" something."""
+"""Words for persons that a name may directly follow, e.g. "sister". After any other word, such as
+"boat", only "called NAME" and the like are recognised."""
 _TITLE = r"(?:(?:Mr|Mrs|Ms|Miss|Dr|Doctor|Auntie|Aunt|Uncle)\.? )?"
 _NAME = rf"{_TITLE}(?P<name>[A-Z][\w-]+)"
 _WORDS = r"(?P<role>(?:[a-z][a-z-]+ ){0,2}[a-z][a-z-]+)"
@@ -46,14 +47,15 @@ _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
 
 
 class Role(NamedTuple):
-    """A person's relation to the speaker, and their name: one word each, in lower case."""
+    """A person's relation to the speaker and their name, each one word in lower case."""
 
     role: str
     name: str
 
 
 def roles(text: str) -> frozenset[Role]:
-    """The people whom a text mentions by role and name. Takes a few microseconds for most texts."""
+    """Return the persons whom a text mentions by relation and name. Takes a few microseconds for
+    most texts."""
     text = text[:READ]
     if _HINTS.isdisjoint(_WORD.findall(text.lower())):
         return frozenset()
@@ -66,12 +68,12 @@ def roles(text: str) -> frozenset[Role]:
 
 
 class Roles:
-    """The relations mentioned in the rows of an index."""
+    """The relations and names mentioned in the rows of an index."""
 
     def __init__(self) -> None:
         self._of_row: dict[int, frozenset[Role]] = {}
         self._names: dict[str, dict[str, set[int]]] = {}
-        """Relation → name → rows that say so."""
+        """Relation → name → rows that mention the two together."""
 
     def write(self, row: int, text: str) -> None:
         self.clear(row)
@@ -91,10 +93,11 @@ class Roles:
                 del self._names[role]
 
     def names(self, text: str, allowed: Callable[[Iterable[int]], bool]) -> list[str]:
-        """Names of people whom a question mentions by relation, without names it already contains.
+        """Return the names of persons whom a question mentions by relation, except names that it
+        already contains.
 
         Args:
-            allowed: whether any of these rows may be used.
+            allowed: returns whether at least one of these rows may be used for the answer.
         """
         words = _WORD.findall(text.lower())
         known = (

@@ -14,7 +14,8 @@ from assistant.memory.retrieval.vectors.tiers import Tier
 
 @dataclass(frozen=True, slots=True)
 class RecalledMemory:
-    """A recalled memory and why: the parts of its score by name, and the query's words in it."""
+    """A recalled memory and why it was found. `parts` are the parts of its score by name. `words`
+    are the question's words that the memory contains."""
 
     id: str
     text: str
@@ -28,18 +29,19 @@ class RecalledMemory:
     sources: tuple[str, ...]
     tier: Tier = Tier.COLD
     adds: bool = True
-    """False if it is only an earlier occurrence of the same question."""
+    """Whether the memory contains information; false if it is only an earlier instance of the same
+    question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
     """The memories that a recall found, best first.
 
-    `missed`: the query's own vector was late, or there was no time to search by it. Then words
-    decided, with the vector of the words heard shortly before if there was one; or nothing was
-    found, because the index was locked the whole time. `stand_in`: the fast encoder's vector was
-    used because the stronger one's was late. `brief`: only words and meaning counted, for lack of
-    time.
+    `missed`: the search by meaning was incomplete, because the question's own vector was late or
+    there was no time for it. In that case the memories were found by words, and by the vector of
+    the words heard shortly before if there was one. If the index was locked the whole time, nothing
+    was found. `stand_in`: the fast encoder's vector was used because the stronger one's was late.
+    `brief`: for lack of time, memories were ranked only by words and meaning.
     """
 
     memories: tuple[RecalledMemory, ...] = ()
@@ -49,7 +51,7 @@ class Recalled:
 
 
 class RecalledForTurn(NamedTuple):
-    """The result of a recall as a turn uses it; see `events.Recalled`."""
+    """The result of a recall in the form that a turn uses; see `events.Recalled`."""
 
     memories: tuple[MemoryUsed, ...] = ()
     missed: bool = False
@@ -58,8 +60,8 @@ class RecalledForTurn(NamedTuple):
 
 
 def without_redundant(found: Iterable[RecalledMemory]) -> Iterator[RecalledMemory]:
-    """Memories that add something, in the same order: of a fact and the words it was taken from,
-    only the one ranked higher."""
+    """Return the memories without repetitions, in the same order. If a fact and the words that it
+    was derived from were both found, only the one ranked higher is kept."""
     said: set[str] = set()
     quoted: set[str] = set()
     for each in found:

@@ -1,4 +1,5 @@
-"""The data of each row of a user's index besides its full-text index and its vectors."""
+"""The metadata of each row of a user's index: everything except its full-text index and its
+vectors."""
 
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -21,13 +22,14 @@ from assistant.memory.retrieval.user_profile import belongs_to_profile, names_fi
 from assistant.memory.retrieval.vectors.tiers import DAY_S, Marks
 
 CREATED, LAST_USED, IMPORTANCE, CONFIDENCE, USES, FEEDBACK, PINNED, STATEMENT = range(8)
-"""Columns of numbers that are stored together, since they are used together and then share a cache
-line. `CREATED` is when the memory was last said; `LAST_USED` is the same if it was never used.
-Times are seconds since 1970."""
+"""Columns of the array of numbers. They are used together, so each row's numbers share a cache
+line. `CREATED` is when the memory was last said. `LAST_USED` equals `CREATED` if the memory was
+never used. Times are seconds since 1970."""
 
 
 class RowMetadata:
-    """Rows are only added; removed ones keep their number and lose their content."""
+    """The metadata of all rows, by row number. A removed row keeps its number and loses its
+    content."""
 
     def __init__(self, lifetimes: Lifetimes) -> None:
         self.row_of: dict[str, int] = {}
@@ -36,22 +38,25 @@ class RowMetadata:
         self.kinds: list[MemoryKind] = []
         self.conversations: list[str] = []
         self.all_speakers: frozenset[str] = frozenset()
-        """Replaced as a whole, so that it can be read without a lock."""
+        """Names of all speakers. The set is replaced as a whole, so it can be read without a
+        lock."""
         self.sources: list[tuple[str, ...]] = []
         self.superseded_by: dict[int, str] = {}
         self._refreshed: dict[int, tuple[datetime, datetime]] = {}
-        """For rows that were said several times: when first, and when last."""
+        """For each row that was said several times, when it was first and last said."""
         self.summaries: set[int] = set()
         self.profile_rows: set[int] = set()
-        """Rows of the profile."""
+        """Rows that belong to the user's profile."""
         self.speakers = np.empty(0, np.object_)
         self.before: Rows = np.empty(0, np.int64)
         self.after: Rows = np.empty(0, np.int64)
-        """The rows said just before and after in the same conversation, or `NONE`."""
+        """`before` and `after`: for each row, the row said just before or after it in the same
+        conversation, or `NONE`."""
         self._living = np.empty(0, np.bool_)
         self._never_recalled = np.empty(0, np.bool_)
         self.hidden = np.empty(0, np.bool_)
-        """Which rows are hidden: those based on the hidden exchanges, and those with hidden ids."""
+        """Whether each row is hidden, because its id is hidden or it is based on a hidden
+        exchange."""
         self._hidden_exchanges: frozenset[str] = frozenset()
         self._hidden_ids: frozenset[str] = frozenset()
         self._lifetimes = lifetimes
@@ -76,13 +81,14 @@ class RowMetadata:
             self.write(row, memory)
 
     def once(self, memories: Sequence[Memory]) -> list[int]:
-        """Positions of memories that are not here yet, each id once: a fault may have left one
-        twice in the table, and a row without an id could not be forgotten."""
+        """Return the positions of memories that are not in the index yet, each id once. After a
+        fault the table may contain an id twice, and the second row could not be found by its id
+        when the memory is forgotten."""
         first = {memory.id: at for at, memory in reversed(list(enumerate(memories)))}
         return sorted(at for key, at in first.items() if key not in self.row_of)
 
     def write(self, row: int, memory: Memory) -> None:
-        """Set everything about a row except its neighbours."""
+        """Set all metadata of a row from a memory, except the rows before and after it."""
         self.row_of[memory.id] = row
         fresh = self.texts[row] != memory.text
         self._living[row] = True
@@ -112,11 +118,11 @@ class RowMetadata:
         known = (memory.importance, memory.confidence, memory.uses, memory.feedback)
         self._numbers[row] = (created, used, *known, memory.pinned, stated(memory.text))
         self.times.write(row, memory.text, memory.told)
-        if fresh and memory.speaker != ASSISTANT:  # its words don't show who is who
+        if fresh and memory.speaker != ASSISTANT:  # its statements are no source for relations
             self.roles.write(row, memory.text)
 
     def remove(self, rows: Sequence[int]) -> None:
-        """Remove rows; their neighbours become adjacent."""
+        """Remove rows. The rows before and after a removed row become adjacent."""
         for row in rows:
             before, after = int(self.before[row]), int(self.after[row])
             if before != NONE:
@@ -142,7 +148,8 @@ class RowMetadata:
             self.roles.clear(row)
 
     def hide(self, exchanges: Collection[str], ids: Collection[str]) -> None:
-        """Hide memories based on these exchanges and memories with these ids, and no others."""
+        """Hide exactly the memories based on these exchanges and the memories with these ids.
+        Memories hidden by an earlier call are shown again."""
         self._hidden_exchanges, self._hidden_ids = frozenset(exchanges), frozenset(ids)
         self.hidden[:] = False
         self.hidden[list(self.based_on(exchanges, ids))] = True
@@ -151,13 +158,13 @@ class RowMetadata:
         self.all_speakers = frozenset(self.speakers[self.living()].tolist())
 
     def based_on(self, exchanges: Collection[str], ids: Collection[str]) -> set[int]:
-        """Rows based on these exchanges, and rows of the memories with these ids."""
+        """Return the rows based on these exchanges, and the rows of the memories with these ids."""
         rows = {self.row_of[key] for key in ids if key in self.row_of}
         return rows.union(*(self._rows_of_source.get(source, ()) for source in exchanges))
 
     def outlines(self, user_id: str, rows: Iterable[int]) -> dict[str, Memory]:
-        """The memories of these rows by id, as far as RAM knows them, without deleted or hidden
-        ones."""
+        """Return the memories of these rows by id, with the fields that are in RAM. Removed and
+        hidden rows are left out."""
         return {
             self.ids[row]: Memory(
                 id=self.ids[row],
@@ -189,7 +196,7 @@ class RowMetadata:
         }
 
     def living(self) -> Rows:
-        """All rows that hold a memory, oldest first."""
+        """Return all rows that have not been removed, oldest first."""
         return np.flatnonzero(self._living[: len(self.ids)])
 
     def marks(self, rows: Rows) -> Marks:
@@ -206,7 +213,8 @@ class RowMetadata:
         return datetime.fromtimestamp(self._numbers[row, CREATED], UTC)
 
     def stated_between(self, start: float, end: float) -> Rows:
-        """Rows said from `start` until before `end`, in seconds since 1970."""
+        """Return the rows that state something and were said from `start` until before `end`, in
+        seconds since 1970."""
         numbers = self._numbers[: len(self.ids)]
         then = (numbers[:, CREATED] >= start) & (numbers[:, CREATED] < end)
         return np.flatnonzero(self._living[: len(self.ids)] & then & (numbers[:, STATEMENT] > 0))
@@ -217,11 +225,11 @@ class RowMetadata:
         return np.array([self.row_of[key] for key in newer if key in self.row_of], np.int64)
 
     def states(self, row: int) -> bool:
-        """Whether a row says anything, rather than just asking."""
+        """Return whether the row's text states something, rather than only asking a question."""
         return bool(self._numbers[row, STATEMENT] > 0)
 
     def profile(self) -> tuple[MemoryUsed, ...]:
-        """The notes that are always in the prompt, in order."""
+        """Return the notes that are in every prompt, in their order in the prompt."""
         rows = [
             row
             for row in self.profile_rows
@@ -240,8 +248,8 @@ class RowMetadata:
         )
 
     def eligible(self, rows: Rows, exclude: Collection[str], now: datetime) -> NDArray[np.bool_]:
-        """Which of the rows may be found: not hidden, not expired, and not based on excluded
-        exchanges."""
+        """Return for each row whether it may be recalled. Rows that are hidden, expired, marked as
+        never to be recalled, or based on an excluded exchange may not."""
         out = self._never_recalled[rows] | self.hidden[rows]
         allowed = ~out & (self._ends[rows] > now.timestamp())
         shown = [row for source in exclude for row in self._rows_of_source.get(source, ())]
@@ -254,7 +262,11 @@ class RowMetadata:
         return [self.ids[row] for row in rows]
 
     def features(self, rows: Rows, now: datetime) -> Features:
-        """The features of rows, which must ascend."""
+        """Return the features of rows for ranking.
+
+        Args:
+            rows: in ascending order.
+        """
         moment = now.timestamp()
         superseded = np.zeros(len(rows), np.bool_)
         successor = None

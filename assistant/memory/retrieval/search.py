@@ -1,5 +1,5 @@
-"""Searches a user's indexes for a question. It finds candidates by words, by meaning, and by the
-time or person that the question names, and ranks them together."""
+"""Searches a user's index for a question. Candidates are found by words, by meaning, and by the
+time or person that the question names; then all are ranked together."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,27 +36,28 @@ from assistant.memory.retrieval.vectors.dense_index import DenseIndex, QueryVect
 from assistant.memory.retrieval.vectors.tiers import Tier
 
 CANDIDATES = 80
-"""Number of candidates found by words, and of those found by meaning; their neighbours in the
-conversation are added. With 200, the best twelve are no better, and ranking takes twice as long."""
+"""Number of candidates found by words, and likewise by meaning. The rows before and after each in
+its conversation are added. With 200, the best twelve results are no better, and ranking takes twice
+as long."""
 CONSTRAINED = 200
-"""Maximum number of candidates that satisfy a constraint (a time or a person): those nearest in
-meaning, whatever their words."""
+"""Maximum number of candidates found by the time or person that the question names. They are those
+nearest in meaning, even if they share no words with the question."""
 COMPARED = 2_000
-"""Maximum number of rows satisfying a constraint, newest first, from which `CONSTRAINED` are
+"""Maximum number of rows with that time or person, newest first, from which `CONSTRAINED` are
 chosen."""
 READ = 1_000
-"""Number of a memory's first characters that are checked for the question's words, to explain why
-it was found."""
+"""Number of a memory's first characters that are searched for the question's words, to show why it
+was found."""
 NEWEST = 100
-"""Number of newest memories that are searched for the user's newest statements."""
+"""Number of the newest memories that are searched for the user's newest statements."""
 REPEATING = 6
-"""Number of additional memories ranked, to replace results that only repeat the question or another
-result."""
+"""Number of additional memories that are ranked. They replace results that only repeat the question
+or another result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts of a `UserIndex` that a search uses; all have the same rows."""
+    """The parts of a `UserIndex` that a search uses. All have the same row numbers."""
 
     lexicon: TextAnalyzer
     lexical: LexicalIndex
@@ -75,13 +76,13 @@ def searched(
     exclude: Collection[str],
     limit: SearchDeadline,
 ) -> list[RecalledMemory]:
-    """The k best results, best first, without earlier instances of the same question. Call it under
-    the index's lock.
+    """Return the k best results, best first, without earlier instances of the same question. Call
+    it only while holding the index's lock.
 
     Args:
-        exclude: exchanges whose memories are left out.
-        limit: once it has passed, only words count, or words and meaning if there was time for
-            both.
+        exclude: ids of exchanges whose memories are left out.
+        limit: the deadline. If there is no time for the full ranking, results are ranked only by
+            words and meaning; if there is no time for the search by meaning, only by words.
     """
     search = _Search(parts, question, k, now, exclude)
     meaning = parts.vectors.usable(meaning)
@@ -95,7 +96,7 @@ def searched(
 
 
 class _Search:
-    """One search, with the evidence from the question's words."""
+    """One search. The question's words are matched when it is created."""
 
     def __init__(
         self, parts: Parts, question: Question, k: int, now: datetime, exclude: Collection[str]
@@ -103,13 +104,14 @@ class _Search:
         self.parts, self.question, self.now, self.exclude = parts, question, now, exclude
         self.k = k
         self.count = max(CANDIDATES, k + REPEATING)
-        """Number of candidates by words, and by meaning."""
+        """Number of candidates to find by words, and likewise by meaning."""
         self.own, self.context = parts.lexical.score(question.words)
         self.when = self._time()
         self.linked = self._naming()
 
     def _time(self) -> TimeAsked | None:
-        """The time that the question names; None if it names none, or if times have no weight."""
+        """Return the time that the question names; None if it names none, or if times have no
+        weight."""
         weights = self.parts.ranking
         if not (weights.times or weights.dated):
             return None
@@ -119,31 +121,32 @@ class _Search:
         return when
 
     def _naming(self) -> NDArray[np.bool_] | None:
-        """Which rows name a person whom the question mentions by relation; None if it mentions
-        nobody."""
+        """Return for each row whether it names a person whom the question mentions by relation;
+        None if there is no such person."""
         columns, lexical = self.parts.columns, self.parts.lexical
         if not self.parts.ranking.linked:
             return None
 
         def allowed(rows: Iterable[int]) -> bool:
-            """Hidden memories must not reveal who is who, either."""
+            """Return whether any of the rows may be recalled. Hidden memories must not reveal who
+            is who."""
             return bool(columns.eligible(np.fromiter(rows, np.int64), (), self.now).any())
 
         names = columns.roles.names(self.question.words, allowed)
         return lexical.score(" ".join(names)).own > 0 if names else None
 
     def near(self, meaning: QueryVectors) -> Rows:
-        """The nearest rows by meaning."""
+        """Return the rows nearest to the question in meaning."""
         vectors, expansions = self.parts.vectors, self.parts.expansions
         return np.concatenate(
             [vectors.near(meaning, self.count), expansions.near(meaning.quick, self.count)]
         )
 
     def in_full(self, meaning: QueryVectors, near: Rows) -> list[RecalledMemory]:
-        """The k best results, by all evidence.
+        """Return the k best results, ranked by all evidence.
 
         Args:
-            near: the nearest rows by meaning.
+            near: the rows nearest in meaning.
         """
         columns, size = self.parts.columns, len(self.own)
         near = np.concatenate([near, self._constrained(meaning)])
@@ -171,8 +174,8 @@ class _Search:
         return self._results(rank(candidates, self.parts.ranking, self.k + REPEATING))
 
     def in_brief(self, meaning: QueryVectors, near: Rows) -> list[RecalledMemory]:
-        """The k best results by words and, if known, meaning only; but a memory that supersedes a
-        result comes before it."""
+        """Return the k best results, ranked only by words and, if `meaning` has a vector, by
+        meaning. Even so, a memory that supersedes a result comes before it."""
         rows = np.concatenate([best_by_words(self.own, self.count), near])
         rows = np.unique(np.concatenate([rows, self.parts.columns.successors(rows)]))
         rows, features = self._in_scope(rows)
@@ -185,12 +188,12 @@ class _Search:
         )
 
     def _cosines(self, meaning: QueryVectors, rows: Rows) -> Cosines:
-        """The rows' cosines; NaN for rows without a vector."""
+        """Return the rows' cosines with the question; NaN for rows without a vector."""
         own = self.parts.vectors.cosines(meaning, rows)
         return self.parts.expansions.cosines(meaning.quick, rows, own)
 
     def _constrained(self, meaning: QueryVectors) -> Rows:
-        """Rows that satisfy a constraint."""
+        """Return rows with the time or person that the question names."""
         rows: Rows = np.empty(0, np.int64)
         if self.when is not None:
             rows = self.parts.columns.times.within(self.when, len(self.own))[-COMPARED:]
@@ -203,8 +206,8 @@ class _Search:
         return rows[np.argpartition(-cosines, CONSTRAINED)[:CONSTRAINED]]
 
     def _in_scope(self, rows: Rows) -> tuple[Rows, Features]:
-        """The rows that may answer the question: if it asks for nothing but a time, only those of
-        that time."""
+        """Return the rows that may answer the question, and their features. If the question asks
+        only for a time, rows of other times are dropped."""
         columns = self.parts.columns
         rows, recap = rows_in_scope(columns, rows, self.question.text, self.exclude, self.now)
         if not recap and self.when is not None and self.when.alone:
@@ -213,7 +216,8 @@ class _Search:
         return rows, with_recap_bonus(columns, rows, features) if recap else features
 
     def _results(self, ranked: Sequence[Ranked]) -> list[RecalledMemory]:
-        """The first k results that add something to those before them."""
+        """Return the first k results, without those that only repeat the question or a better
+        result."""
         parts, rows = self.parts, [each.row for each in ranked]
         asked = parts.lexicon.terms(self.question.text)
         whole = self.question.words == self.question.text
@@ -223,7 +227,7 @@ class _Search:
 
 
 def best_by_words(own: NDArray[np.floating], count: int) -> Places:
-    """The `count` rows that match best by words, unsorted; fewer if fewer match."""
+    """Return the `count` rows that match best by words, unsorted; fewer if fewer match at all."""
     matching: Places = np.flatnonzero(own > 0)
     if len(matching) > count:
         evidence = own[matching]
@@ -237,16 +241,17 @@ def best_by_words(own: NDArray[np.floating], count: int) -> Places:
 def to_be_ranked(
     own: NDArray[np.floating], near: Places, before: Places, after: Places, count: int
 ) -> Places:
-    """Rows to rank, ascending: the `count` best by words, those `near` in meaning, and the turns
-    adjacent to each.
+    """Return the rows to rank, ascending: the `count` best by words, the rows nearest in meaning,
+    and the rows before and after each of these in its conversation.
 
     Args:
         own: evidence by words for all rows.
-        before, after: for all rows, the rows said just before and after, or `NONE`.
+        near: the rows nearest in meaning.
+        before, after: for each row, the row said just before or after it, or `NONE`.
     """
     chosen = np.concatenate([best_by_words(own, count), near])
     around = np.sort(np.concatenate([chosen, before[chosen], after[chosen]]))
-    # Like np.unique, which takes ten times as long for so few.
+    # Drop duplicates. `np.unique` would take ten times as long for so few.
     new = around != NONE
     new[1:] &= around[1:] != around[:-1]
     rows: Places = around[new]
@@ -256,10 +261,11 @@ def to_be_ranked(
 def newest_stated(
     columns: RowMetadata, k: int, exclude: Collection[str], now: datetime
 ) -> list[RecalledMemory]:
-    """The user's newest statements, newest first. Call it under the index's lock.
+    """Return the user's newest statements, newest first. Call it only while holding the index's
+    lock.
 
     Args:
-        exclude: exchanges whose memories are left out.
+        exclude: ids of exchanges whose memories are left out.
     """
     rows = columns.living()[-NEWEST:]
     rows = rows[columns.eligible(rows, exclude, now)][::-1]
@@ -270,12 +276,12 @@ def newest_stated(
 def _found(
     parts: Parts, asked: Mapping[str, set[str]], ranked: Ranked, tier: Tier, matches: bool
 ) -> RecalledMemory:
-    """Make a result.
+    """Make a result from a ranked row.
 
     Args:
-        asked: the question's words and their stems.
-        matches: whether the memory may contain one of these words; unknown for summaries, which
-            aren't indexed.
+        asked: the question's words, each with its stems.
+        matches: whether the memory may contain one of these words. This is unknown for summaries,
+            which are not in the lexical index.
     """
     columns, row = parts.columns, ranked.row
     states = columns.states(row)

@@ -1,9 +1,9 @@
-"""When memories were said, and which days they mention, for questions that name a time.
+"""Indexes when memories were said and which days they mention, for questions that name a time.
 
 "What was it with the boiler in May?" asks for memories that were said in May or mention a day in
-May. Such memories get a bonus, which fades with the distance from that time, since people mention a
-thing days later, and may call a day five weeks ago "last month". All other memories are left out
-only if a question asks for nothing but a time ("What did I say yesterday?").
+May. Such memories get a bonus. The bonus fades with the distance from that time, since people
+mention things days later, and may call a day five weeks ago "last month". Other memories are left
+out only if the question asks for nothing but a time ("What did I say yesterday?").
 """
 
 import re
@@ -20,19 +20,20 @@ from assistant.memory.records.arrays import Rows, Values
 from assistant.memory.records.memory import LONGEST_READ
 
 Days = NDArray[np.float32]
-"""Shape (rows,): days since year 1, as `date.toordinal` counts them; NaN for none."""
+"""Days in the numbering of `date.toordinal`, NaN for none; shape (rows,)."""
 
 MENTIONED = 2
-"""Maximum number of spans stored per memory: whoever names more means no particular time."""
+"""Maximum number of spans of days stored per memory. A text that mentions more means no particular
+time."""
 LONGEST = 400
-"""Longest span in days that a memory may mention; longer ones say little."""
+"""Longest span in days that is stored. Longer ones say little about a memory."""
 FADE_DAYS = 2.0
 FADE_SHARE = 0.25
-"""Outside a span, closeness is halved every n days: `FADE_DAYS` plus this share of the span's
-length, but at most `FADE_MOST`."""
+"""Outside a span, closeness halves every n days, where n is `FADE_DAYS` plus `FADE_SHARE` times the
+span's length in days, but at most `FADE_MOST`."""
 FADE_MOST = 14.0
 NEAR = 0.5
-"""Minimum closeness of the memories found if only a time is asked for."""
+"""Minimum closeness of the memories found if the question asks only for a time."""
 _NOTHING_ELSE = (
     "what who did do does was were have has had i we you me us my our tell told telling say said "
     "saying talk talked talking mention mentioned discuss discussed speak spoke happen happened "
@@ -40,15 +41,15 @@ _NOTHING_ELSE = (
     "and with remember can could please over been there"
 )
 NOTHING_ELSE = frozenset(_NOTHING_ELSE.split())
-"""Words of a question that asks only for a time."""
+"""Words that may occur in a question that asks only for a time."""
 _WORD = re.compile(r"[^\W_]+")
 _ASKS_WHEN = re.compile(r"\W*(?:(?:and|so|but|oh|hey) )*when\b|.*\bhow long ago\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class TimeAsked:
-    """The time that a question names. `alone`: the question asks for nothing else. `when`: it asks
-    when something happened."""
+    """The time that a question names. `alone`: the question asks for nothing but this time. `when`:
+    the question asks when something happened."""
 
     spans: tuple[Span, ...]
     alone: bool
@@ -56,8 +57,8 @@ class TimeAsked:
 
 
 def time_asked(text: str, now: datetime) -> TimeAsked | None:
-    """The time that a question names; None if it names none. Takes 0.1 ms if it names one,
-    otherwise 5 µs."""
+    """Return the time that a question names; None if it neither names a time nor asks for one.
+    Takes 0.1 ms if it names a time, otherwise 5 µs."""
     when = _ASKS_WHEN.match(text) is not None
     found = find_time_expressions(text, now.astimezone().date())
     if not found.spans and not when:
@@ -67,12 +68,12 @@ def time_asked(text: str, now: datetime) -> TimeAsked | None:
 
 
 class RowTimes:
-    """For each row of an index, the day it was said and the days it mentions."""
+    """For each row of an index, the day on which it was said and the days that it mentions."""
 
     def __init__(self) -> None:
         self._said = np.empty(0, np.float32)
         self._mentioned = np.empty((0, MENTIONED, 2), np.float32)
-        """The first and last day of each span; NaN for unused places."""
+        """The first and last day of up to `MENTIONED` spans per row; NaN for unused entries."""
 
     def reserve(self, room: int) -> None:
         more = room - len(self._said)
@@ -96,7 +97,7 @@ class RowTimes:
         self._said[row] = self._mentioned[row] = np.nan
 
     def within(self, asked: TimeAsked, size: int) -> Rows:
-        """The rows among the first `size` that were said in this time, or mention it."""
+        """Return the rows among the first `size` that were said at this time or mention it."""
         inside = np.zeros(size, np.bool_)
         for first, last in _ordinals(asked.spans):
             inside |= (self._said[:size] >= first) & (self._said[:size] <= last)
@@ -106,12 +107,17 @@ class RowTimes:
         return np.flatnonzero(inside)
 
     def belonging(self, rows: Rows, asked: TimeAsked) -> Rows:
-        """The given rows that belong to this time, or are close to it."""
+        """Return those of the rows that were said at or near this time, or mention a day at or near
+        it."""
         return rows[self._closeness(rows, asked.spans) >= NEAR]
 
     def evidence(self, rows: Rows, asked: TimeAsked | None) -> tuple[Values | None, Values | None]:
-        """Two values per row: its closeness to the named time, in [0, 1] (1 if it was said then or
-        mentions a day of it); and, if the question asks when, 1 if it mentions any day."""
+        """Return two arrays with one value per row.
+
+        The first is the row's closeness to the named time, from 0 to 1; 1 if it was said then or
+        mentions a day of that time. It is None if no time is named. The second is 1 if the row
+        mentions any day, else 0. It is None unless the question asks when.
+        """
         if asked is None:
             return None, None
         dated = (
@@ -137,7 +143,8 @@ def _ordinals(spans: Iterable[Span]) -> list[tuple[int, int]]:
 
 
 def _faded(starts: Days, ends: Days, first: int, last: int) -> Values:
-    """The closeness of days to a span; NaN for missing days."""
+    """Return the closeness of spans of days to the span from `first` to `last`; NaN for missing
+    days."""
     apart = np.maximum(0.0, np.maximum(first - ends, starts - last))
     half = min(FADE_MOST, FADE_DAYS + FADE_SHARE * (last - first + 1))
     return np.asarray(np.exp2(-apart / half), np.float64)

@@ -1,7 +1,7 @@
-"""All memories of one user in RAM, as recall searches them.
+"""All memories of one user in RAM, in the form that recall searches.
 
-Row numbers are the same in the lexical index, the vectors and the metadata. A forgotten row stays
-as an empty gap, so that the others keep their numbers.
+A memory has the same row number in the lexical index, the vectors and the metadata. A forgotten row
+stays as an empty gap, so that the other rows keep their numbers.
 """
 
 import math
@@ -38,22 +38,23 @@ from assistant.memory.retrieval.vectors.tiers import Tier, Tiers, assigned
 from assistant.memory.store.lance_schema import Batch
 
 OUTLINED_AT_ONCE = 250
-"""Number of memories outlined under one lock, which takes two milliseconds."""
+"""Number of memories read while the lock is held; takes two milliseconds."""
 ADDED_AT_ONCE = 32
-"""Number of memories added under one lock, which takes two milliseconds."""
+"""Number of memories added while the lock is held; takes two milliseconds."""
 LONG = 2_000
-"""Maximum number of unmerged memories in the word index, which searches them one by one."""
+"""Number of unmerged memories in the lexical index above which they are merged. They are searched
+one by one, which is slow."""
 BREATH_S = 0.0005
 
 
 class UserIndex:
-    """Thread-safe: searches and changes wait for each other for a few milliseconds, and a search no
-    longer than its limit.
+    """Thread-safe. Searches and changes wait for each other for a few milliseconds. A search waits
+    no longer than its deadline.
 
     Args:
         dimensions: of the fast encoder's vectors. "Vectors" means these unless stated otherwise.
-        lifetimes: when memories without a date of their own expire; default: never.
-        enrichment: the weights of results of idle work; default: 0.
+        lifetimes: when memories without an expiry date expire; default: never.
+        enrichment: the weights of document expansions; default: 0.
     """
 
     def __init__(
@@ -68,14 +69,15 @@ class UserIndex:
         self.user_id = user_id
         self._lexical = LexicalIndex(lexicon)
         self.dense = DenseIndex(dimensions)
-        """Any thread may read its properties; the rest is only for this index."""
+        """Any thread may read its properties. Only this index may call its methods."""
         self._expansions = DocumentExpansion(dimensions, enrichment or ExpansionWeights())
         self._columns = RowMetadata(lifetimes or Lifetimes())
         rows = (self._lexical, self.dense, self._expansions, self._columns)
         self._parts = Parts(lexicon, *rows, ranking)
         self._lock = threading.Lock()
         self.profile: tuple[MemoryUsed, ...] = ()
-        """Notes that are always in the prompt. Replaced as a whole, so that no lock is needed."""
+        """The notes that are in every prompt. The tuple is replaced as a whole, so no lock is
+        needed."""
 
     def __len__(self) -> int:
         return len(self._columns.row_of)
@@ -93,11 +95,13 @@ class UserIndex:
             return {source for each in self._columns.sources for source in each}
 
     def load(self, batches: Iterable[Batch], encoder: str | None) -> None:
-        """Load a scan of the table, in the order things were said; without vectors if there is no
-        encoder.
+        """Load the rows of a table scan, in the order in which they were said.
+
+        Args:
+            encoder: the encoder whose vectors to load; None: load no vectors.
 
         Raises:
-            StoreError: the scan failed; the index has the memories that were read before.
+            StoreError: the scan failed. The index contains the memories that were read before.
         """
         given: list[tuple[str, str]] = []
         try:
@@ -116,16 +120,16 @@ class UserIndex:
                 self._columns.add(memories)
                 given += map(_words_of, memories)
         finally:
-            # All at once: merging each large piece would take longer.
+            # All batches together: one merge is faster than one merge per batch.
             self._lexical.add([text for text, _ in given], [context for _, context in given])
             self.profile = self._columns.profile()
 
     def add(self, memories: Sequence[Memory], vectors: Vectors | None = None) -> None:
-        """Add memories. They can be found by words when this returns, and by meaning once they have
+        """Add memories. When this returns, they can be found by words, and by meaning if they have
         vectors. Many are added in small batches, so that searches and forgetting wait only briefly.
 
         Args:
-            vectors: shape (len(memories), dimensions); NaN where there is none yet.
+            vectors: shape (len(memories), dimensions); NaN for a memory without a vector.
 
         Raises:
             ValueError: a memory is another user's, or is already in the index.
@@ -153,26 +157,27 @@ class UserIndex:
         self.profile = self._columns.profile()
 
     def set_vectors(self, ids: Sequence[str], vectors: Vectors, *, stronger: bool = False) -> None:
-        """Set vectors; skips memories that are no longer in the index."""
+        """Set the vectors of memories. Memories that are no longer in the index are skipped."""
         with self._lock:
             known = [at for at, key in enumerate(ids) if key in self._columns.row_of]
             rows = [self._columns.row_of[ids[at]] for at in known]
             self.dense.replace(rows, vectors[known], stronger=stronger)
 
     def attach_stronger(self, dimensions: int) -> None:
-        """Add a stronger encoder; its vectors are added little by little."""
+        """Add a stronger encoder. Its vectors are set later, a few at a time, by `set_vectors`."""
         with self._lock:
             self.dense.attach(dimensions)
 
     def saying(self, ids: Sequence[str], texts: Sequence[str]) -> list[int]:
-        """Positions of the memories that are in the index and still have this text."""
+        """Return the positions of those ids whose memory is in the index and still has the given
+        text."""
         with self._lock:
             rows, said = self._columns.row_of, self._columns.texts
             known = [at for at, key in enumerate(ids) if key in rows]
             return [at for at in known if said[rows[ids[at]]] == texts[at]]
 
     def update(self, memory: Memory) -> None:
-        """Replace a memory's fields. A changed text needs a new vector too.
+        """Replace a memory's fields. If the text has changed, the memory needs a new vector.
 
         Raises:
             KeyError: the memory isn't in the index.
@@ -187,15 +192,16 @@ class UserIndex:
             self.profile = self._columns.profile()
 
     def enrich(self, expansions: Mapping[str, Expansion]) -> None:
-        """Replace the expansions of memories; skips memories that are gone or have another
-        text now."""
+        """Replace the expansions of memories. Memories that are no longer in the index or have a
+        different text by now are skipped."""
         with self._lock:
             row_of, texts = self._columns.row_of, self._columns.texts
             here = {row_of[key]: each for key, each in expansions.items() if key in row_of}
             self._expansions.put({n: each for n, each in here.items() if each.fits(texts[n])})
 
     def remove(self, ids: Iterable[str]) -> None:
-        """Remove from recall at once; `purge` removes every trace of the words."""
+        """Remove memories, so that recall no longer finds them. Their words stay in RAM until
+        `purge`."""
         with self._lock:
             rows = [self._columns.row_of[key] for key in ids if key in self._columns.row_of]
             if rows:
@@ -206,8 +212,8 @@ class UserIndex:
                 self.profile = self._columns.profile()
 
     def hide(self, exchanges: Collection[str], ids: Collection[str]) -> None:
-        """Hide these memories and all that are based on these exchanges, even if added later; show
-        all others. Takes about 0.1 ms for a hundred."""
+        """Hide these memories and all memories based on these exchanges, including those added
+        later. All other memories are shown. Takes about 0.1 ms for a hundred."""
         with self._lock:
             self._columns.hide(exchanges, ids)
             self._expansions.hide(exchanges)
@@ -216,9 +222,9 @@ class UserIndex:
     def outlines(
         self, exchanges: Collection[str] | None = None, ids: Collection[str] = ()
     ) -> dict[str, Memory]:
-        """Memories by id, with the fields that are in RAM: those based on these exchanges, and
-        those with these ids; default: all. Hidden ones are left out. Blocking; searches wait for
-        one piece at a time."""
+        """Return the memories based on these exchanges and those with these ids, by id; default:
+        all. They have only the fields that are in RAM. Hidden ones are left out. Blocks, but
+        releases the lock between batches."""
         with self._lock:
             columns = self._columns
             if exchanges is None:
@@ -238,11 +244,11 @@ class UserIndex:
         return self._lexical.unmerged
 
     def tidy(self) -> None:
-        """Merge new rows into the large index; meant for times of silence."""
+        """Merge new rows of the lexical index into its matrix. Call it while nobody speaks."""
         self._lexical.merge()
 
     def purge(self) -> None:
-        """Remove hidden expansions, and every word that occurred only in removed memories."""
+        """Delete from RAM all words that only removed memories or their expansions contained."""
         with self._lock:
             self._expansions.delete_hidden()
             self._columns.forget_speakers()
@@ -251,11 +257,12 @@ class UserIndex:
     def age(
         self, tiers: Tiers, now: datetime, *reads: Callable[[Sequence[str]], Mapping[str, Vector]]
     ) -> None:
-        """Reassign the tiers; searches continue meanwhile.
+        """Reassign the memories to tiers. Searches continue meanwhile.
 
         Args:
-            reads: functions that return exact vectors by id, as far as available: first the fast
-                encoder's, then the stronger one's, if any. If one raises, its tiers are unchanged.
+            reads: one function per encoder, the fast encoder's first. Each returns the exact
+                vectors by id, as far as they exist. If one raises, the tiers of that encoder stay
+                unchanged.
         """
         with self._lock:
             living = self._columns.living()
@@ -276,14 +283,14 @@ class UserIndex:
         return np.stack([found.get(key, none) for key in ids])
 
     def tier(self, key: str) -> Tier | None:
-        """The tier of a memory; None if it isn't in the index."""
+        """Return the tier of a memory; None if the memory isn't in the index."""
         with self._lock:
             row = self._columns.row_of.get(key)
             return self.dense.quick.tiers([row])[0] if row is not None else None
 
     def tier_counts(self) -> dict[Tier, int]:
-        """How many memories each tier holds, without hidden ones; memories without a vector count
-        as cold."""
+        """Return the number of memories in each tier, not counting hidden ones. Memories without a
+        vector count as cold."""
         with self._lock:
             quick = self.dense.quick
             hot, warm = len(quick.hot), len(quick.warm)
@@ -292,7 +299,7 @@ class UserIndex:
             return {tier: count - hidden[tier] for tier, count in all_of_them.items()}
 
     def without_vectors(self, limit: int, *, stronger: bool = False) -> tuple[list[str], list[str]]:
-        """Ids and texts of memories without a vector, newest first."""
+        """Return the ids and texts of memories without a vector, newest first."""
         columns = self._columns
         with self._lock:
             if stronger:
@@ -303,7 +310,8 @@ class UserIndex:
             return [columns.ids[row] for row in rows], [columns.texts[row] for row in rows]
 
     def nearest(self, vector: Vector, k: int) -> list[str]:
-        """Ids of the k memories nearest in meaning, regardless of anything else."""
+        """Return the ids of the k memories nearest to the vector. Nothing else affects the
+        order."""
         with self._lock:
             rows, _ = self.dense.quick.search(vector, k)
             return [self._columns.ids[row] for row in rows]
@@ -314,8 +322,8 @@ class UserIndex:
             return row is not None and bool(self.dense.quick.has([row])[0])
 
     def alike(self, key: str, k: int) -> list[tuple[str, float]]:
-        """Ids of the k memories nearest in meaning to this one, nearest first, with cosines;
-        empty if it is gone, or has no vector yet."""
+        """Return the ids and cosines of the k memories nearest in meaning to this one, nearest
+        first. Empty if the memory is not in the index or has no vector yet."""
         with self._lock:
             row = self._columns.row_of.get(key)
             if row is None or not self.dense.quick.has([row])[0]:
@@ -331,7 +339,7 @@ class UserIndex:
             return [self._columns.ids[row] for row in self._columns.living()[-count:]]
 
     def recent(self, k: int, exclude: Collection[str], now: datetime) -> list[RecalledMemory]:
-        """The user's newest statements, newest first; none while the index is being changed.
+        """Return the user's newest statements, newest first. Returns none if the index is locked.
 
         Args:
             exclude: as in `search`.
@@ -361,14 +369,15 @@ class UserIndex:
         exclude: Collection[str] = (),
         limit: SearchDeadline | None = None,
     ) -> list[RecalledMemory]:
-        """The best memories for a question, best first, without earlier instances of the same
-        question.
+        """Return the best memories for a question, best first, without earlier instances of the
+        same question.
 
         Args:
-            vector: of `question.meaning`, shape (dimensions,); None: search only by words.
+            vector: of `question.meaning`, shape (dimensions,). None: search only by words.
             stronger: the stronger encoder's vector, if it was ready in time.
-            exclude: exchanges already in the prompt; memories based on them are left out.
-            limit: once it has passed, only words count, or nothing is found; default: no limit.
+            exclude: ids of exchanges in the prompt; memories based on them are left out.
+            limit: the deadline; if time runs short, only words count, or nothing is found. Default:
+                none.
         """
         limit = limit or SearchDeadline(math.inf)
         if not limit.acquire(self._lock):
@@ -381,9 +390,9 @@ class UserIndex:
 
 
 def _words_of(memory: Memory) -> tuple[str, str]:
-    """Text and context for the lexical index. Only the beginning of a long text is returned, since
-    a pasted megabyte would make recall slow for ever. Both are empty for a summary, which is not
-    searched by words, and would make its sources' words seem common."""
+    """Return a memory's text and context for the lexical index. Only the start of a long text is
+    used, because a pasted megabyte would slow down every recall. Both are empty for a summary: it
+    is not searched by words, and would make the words of its sources seem common."""
     if memory.kind is MemoryKind.SUMMARY:
         return "", ""
     return memory.text[:LONGEST_DOCUMENT], memory.context

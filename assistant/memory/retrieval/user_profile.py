@@ -1,8 +1,8 @@
-"""The user's profile, which is always in the prompt: their name, how to address and answer them,
-and what they pinned.
+"""The user's profile, which is in every prompt: the user's name, how to address and answer them,
+and the memories that they pinned.
 
-A name is only taken from unambiguous words of the user ("My name is Anna.", "Call me
-Annie."); if one is missed, the user just has to say it again.
+A name is only taken from unambiguous words of the user ("My name is Anna.", "Call me Annie."). If a
+name is missed, the user just has to say it again.
 """
 
 from collections.abc import Iterable
@@ -16,13 +16,13 @@ TEXTS = {NAME: "The user's name is {}.", ADDRESS: "The user wants to be called {
 
 
 def belongs_to_profile(memory: Memory) -> bool:
-    """Whether a memory may be in every prompt."""
+    """Return whether a memory is part of the profile."""
     wish = memory.kind is MemoryKind.PREFERENCE and memory.id.endswith(f"-{WISH}")
     return memory.pinned or memory.kind is MemoryKind.PROFILE or wish
 
 
 def names_first(notes: Iterable[MemoryUsed]) -> tuple[MemoryUsed, ...]:
-    """The newest name and form of address, then the other notes.
+    """Return the notes with the newest name and form of address first. Older ones are dropped.
 
     Args:
         notes: newest first.

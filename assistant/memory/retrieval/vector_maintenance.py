@@ -1,7 +1,7 @@
-"""Keeps the vectors of one user's memories up to date: the fast encoder's for new memories, the
-stronger one's in silence, and the tiers from time to time.
+"""Keeps the vectors of one user's memories up to date. The fast encoder's vectors are computed
+first, those of the stronger encoder while nobody speaks. Tiers are reassigned periodically.
 
-Unless stated otherwise, everything runs on the writing thread.
+Unless stated otherwise, everything runs on the writer thread.
 """
 
 import asyncio
@@ -27,16 +27,18 @@ from assistant.memory.store.write_priority import WriterThread, yield_to_speech
 from assistant.memory.store.write_queue import WriteQueue
 
 ENCODED_AT_ONCE = 16
-"""Number of texts encoded at once; between two batches, low-priority work yields to speech."""
+"""Number of texts encoded at once. Between two batches, low-priority work pauses if someone
+speaks."""
 AT_ONCE = 64
-"""Number of memories that get their vectors in one write."""
+"""Number of memories whose vectors are stored in one write."""
 BY_THE_WAY = 256
-"""Number of memories per write while a caller waits for all vectors."""
+"""Number of memories whose vectors are stored in one write while a caller waits for all of them."""
 
 
 class QuickVectors:
-    """Encodes memories without a vector by the fast encoder: a few at a time, newest first. After a
-    change of encoder, all memories lack one; until its turn comes, each is found by words only.
+    """Encodes memories that have no vector of the fast encoder, a few at a time, newest first.
+    After a change of encoder, all memories lack one. A memory without a vector is found by words
+    only.
 
     Args:
         taking_in: the lock that is held while memories are added.
@@ -56,17 +58,17 @@ class QuickVectors:
         self._done = done
 
     def fill(self, index: UserIndex, at_once: int, most: int | None = None) -> bool:
-        """Encode memories; returns whether nothing more can be done. Doesn't raise.
+        """Encode memories; return whether nothing remains that can be encoded. Doesn't raise.
 
         Args:
-            at_once: memories per write.
-            most: roughly the maximum number of memories in all; default: all.
+            at_once: number of memories per write.
+            most: approximate maximum number of memories to encode; default: all.
         """
         encoded, before = 0, list[str]()
         while most is None or encoded < most:
             with self._taking_in:
                 ids, texts = index.without_vectors(at_once)
-            if not ids or ids == before:  # the encoder can't encode these
+            if not ids or ids == before:  # done, or these can't be encoded
                 self._done(index)
                 return True
             before = ids
@@ -83,7 +85,11 @@ class QuickVectors:
         return False
 
     def _encoded(self, texts: Sequence[str]) -> Vectors:
-        """Raises ModelFailed."""
+        """Return the vectors of the texts.
+
+        Raises:
+            ModelFailed: the encoder fails.
+        """
         pieces = []
         for start in range(0, len(texts), ENCODED_AT_ONCE):
             yield_to_speech()
@@ -93,17 +99,16 @@ class QuickVectors:
 
 
 class StrongVectors:
-    """The stronger encoder, which is loaded after everything else, and its vectors, which are
-    computed in silence and dropped once that encoder is no longer chosen. Does nothing if there is
-    only one encoder.
+    """Loads the stronger encoder after everything else, computes its vectors while nobody speaks,
+    and drops them when the settings no longer choose that encoder. Does nothing if only the fast
+    encoder is chosen.
 
-    If it fails, recall uses the fast encoder, and misses only what the stronger one would have
-    found.
+    If the stronger encoder fails, recall continues with the fast one.
 
     Args:
-        encoder: the fast encoder, which refers to the stronger one, if any.
+        encoder: the fast encoder; its attribute `stronger` is the stronger one, if any.
         index: returns the index of the memories; None until it is loaded.
-        writing: the writing thread.
+        writing: the writer thread.
         tell: receives a notice, once, if the stronger encoder can't be loaded.
     """
 
@@ -125,20 +130,20 @@ class StrongVectors:
 
     @property
     def serving(self) -> QueryEncoder | None:
-        """The stronger encoder, while questions use it. Any thread."""
+        """The stronger encoder if questions use it now, otherwise None. Any thread."""
         index, encoder = self._index(), self._encoder
         ready = encoder is not None and encoder.loaded and index is not None and index.dense.serves
         return encoder if ready else None
 
     @property
     def chosen(self) -> tuple[str, ...]:
-        """Names of the encoders in use, the fast one first."""
+        """Names of the encoders that the settings choose, the fast one first."""
         both = (self._quick, self._encoder)
         return tuple(each.name for each in both if each is not None)
 
     def begin(self) -> "Future[None]":
-        """Load the encoder in the background, once, and use it from then on. Takes a second. Any
-        thread."""
+        """Load the encoder in the background and use it from then on. Later calls do nothing. Takes
+        a second. Any thread."""
         return self._writing.submit(self._load)
 
     def _load(self) -> None:
@@ -155,8 +160,8 @@ class StrongVectors:
         self.attach(index)
 
     def attach(self, index: UserIndex) -> None:
-        """Add the encoder and its stored vectors to a new index. Does nothing before `begin`.
-        Doesn't raise."""
+        """Add the encoder and its stored vectors to a new index. Does nothing until the encoder is
+        loaded. Doesn't raise."""
         if self._encoder is not None and self._encoder.loaded:
             index.attach_stronger(self._encoder.dimensions)
             self._store.first(partial(self._read, index, self._encoder))
@@ -181,13 +186,13 @@ class StrongVectors:
     # -- for idle work, on the event loop ---------------------------------------------------------
 
     def missing(self) -> int:
-        """How many memories lack a vector of the stronger encoder. Any thread."""
+        """Return how many memories lack a vector of the stronger encoder. Any thread."""
         index = self._index()
         return index.dense.missing if index is not None else 0
 
     async def some(self, most: int) -> int:
-        """Encode up to `most` memories; returns how many lacked a vector. Stops at once if
-        cancelled.
+        """Encode up to `most` memories that lack a vector; return how many were encoded. If
+        cancelled, stops at once.
 
         Raises:
             ModelError: the memories can't be encoded.
@@ -214,7 +219,8 @@ class StrongVectors:
         texts: Sequence[str],
         vectors: Vectors,
     ) -> None:
-        """Store the vectors of these texts, except where the text has changed meanwhile."""
+        """Store the vectors of these texts. Memories whose text has changed meanwhile are
+        skipped."""
         self._store.flush()  # only rows that are in the store can be given vectors
         still = index.saying(ids, texts)
         kept, vectors = [ids[at] for at in still], vectors[still]
@@ -223,23 +229,29 @@ class StrongVectors:
             self._store.write(partial(_set_vectors, index.user_id, encoder, kept, vectors))
 
     def rest(self) -> None:
-        """Release memory: nothing will be encoded for a while. Quick; any thread."""
+        """Free the encoder's memory because nothing will be encoded for a while. Quick; any
+        thread."""
         if self._encoder is not None:
             self._encoder.rest()
 
     async def outdated(self) -> bool:
-        """Whether the store has vectors of encoders no longer chosen. Raises StoreError."""
+        """Return whether the store has vectors of encoders that are no longer chosen.
+
+        Raises:
+            StoreError: the store can't be read.
+        """
         return bool(await asyncio.to_thread(self._outdated))
 
     def _outdated(self) -> set[str]:
-        """Their names; empty for a store shared between machines, since another may use them."""
+        """Return the names of encoders that are no longer chosen but have vectors in the store.
+        Empty for an object store, since another machine may use them."""
         table = self._store.table
         if table is None or table.refused is not None or folder_of(table.uri) is None:
             return set()
         return set(table.encoders()) - set(self.chosen)
 
     async def drop_outdated(self) -> None:
-        """Drop the vectors of encoders no longer chosen, for all users. Doesn't raise."""
+        """Drop the vectors of encoders that are no longer chosen, for all users. Doesn't raise."""
 
         def drop(table: MemoryTable) -> None:
             for name in sorted(self._outdated()):
@@ -256,13 +268,13 @@ def _set_vectors(
 
 
 class TierRefresh:
-    """Reassigns memories to tiers, after an exchange has been stored.
+    """Reassigns memories to tiers after an exchange has been stored.
 
-    Without an exchange nothing is added, used or changed, so the tiers hardly change, and there is
-    no timer that would wake the machine.
+    There is no timer, since it would wake the machine. Without an exchange, memories are neither
+    added nor used, so the tiers hardly change.
 
     Args:
-        clock: returns seconds, and is never set back.
+        clock: returns seconds; must never be set back.
     """
 
     def __init__(self, tiers: Tiers, clock: Callable[[], float] = time.monotonic) -> None:
@@ -271,7 +283,7 @@ class TierRefresh:
         self._refreshed: tuple[UserIndex, float] | None = None
 
     def due(self, index: UserIndex) -> bool:
-        """Whether the index is new, or its tiers are due for reassignment."""
+        """Return whether the index is new, or its tiers were reassigned long enough ago."""
         if self._refreshed is None or self._refreshed[0] is not index:
             return True
         return self._clock() - self._refreshed[1] >= self._tiers.ageing_s
@@ -280,10 +292,10 @@ class TierRefresh:
         """Reassign the tiers.
 
         Args:
-            encoders: the fast one and, if there is one, the stronger one.
+            encoders: names of the fast encoder and, if there is one, the stronger encoder.
 
         Raises:
-            StoreError: the exact vectors can't be read; the tiers are unchanged.
+            StoreError: the exact vectors can't be read. The tiers are unchanged.
         """
         self._refreshed = (index, self._clock())
 

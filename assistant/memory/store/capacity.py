@@ -1,4 +1,5 @@
-"""Warns once when the disk or the memory index is nearly full."""
+"""Warns the user once when the disk is nearly full, and once when there are nearly too many
+memories."""
 
 import shutil
 from collections.abc import Callable
@@ -8,19 +9,20 @@ from pathlib import Path
 from assistant.events import Event, MemoriesRead, Notice, Severity, TurnEnded
 
 LEAST_FREE = 500 * 2**20
-"""Free bytes below which to warn. Compacting a store writes a second copy beside the old one."""
+"""Number of free bytes below which the user is warned. Compacting a store writes a second copy of
+it before the first is deleted."""
 MOST_MEMORIES = 100_000
-"""Maximum number of memories that can be searched within the deadline, as measured; they take
+"""Maximum number of memories that can be searched within recall's deadline, as measured. They take
 half a gigabyte of RAM."""
 NEAR = 0.9
-"""Fraction of `MOST_MEMORIES` from which the user is warned."""
+"""Fraction of `MOST_MEMORIES` above which the user is warned."""
 
 
 class CapacityWarnings:
-    """Checks the disk and the number of memories after every turn.
+    """Checks the free disk space and the number of memories after every turn.
 
     Args:
-        folder: where the store is.
+        folder: a folder on the disk that holds the store.
         count: returns the number of memories.
     """
 

@@ -1,8 +1,8 @@
-"""Turns LanceDB's errors into our own, with a readable message.
+"""Turns LanceDB's errors into StoreError with a readable message.
 
-LanceDB has no error classes: failures of the disk, of an object store and of damaged files all
-arrive as RuntimeError or ValueError with a message from its Rust libraries, so they are told
-apart by their messages. A ValueError for a wrong argument is passed on unchanged.
+LanceDB has no error classes. Failures of the disk, of an object store and of damaged files are all
+RuntimeError or ValueError with a message from its Rust libraries, so this module tells them apart
+by their messages. A ValueError for a wrong argument is passed on unchanged.
 """
 
 import os
@@ -14,7 +14,8 @@ from assistant.errors import StoreDamaged, StoreError
 
 _FROM_THE_STORE = re.compile(r"lance error|LanceError|Generic \w+ error|^Invalid input,")
 _PANIC = "RustPanic"
-"""The class has no public name; it is raised for unforeseen problems in a damaged file."""
+"""Name of an exception class that is not public. It is raised for unforeseen problems in a damaged
+file."""
 _DAMAGED = re.compile(
     r"Not found:|failed to fill whole buffer|file size is too small|Invalid range|os error 20\b"
     r"|Unable to walk dir|orrupt|magic|ecod|rotobuf|ncoding|LanceError\((Arrow|Schema)\)"
@@ -38,7 +39,8 @@ _EVERYWHERE = (
         "Make its folder writable, or choose another with --home DIR.",
     ),
 )
-"""For each pattern of messages: its meaning in a sentence, and what the user can do."""
+"""Each entry has a pattern of LanceDB's message, the message that replaces it, and advice for the
+user."""
 _IN_AN_OBJECT_STORE = (
     (
         re.compile(r"NoSuchBucket|ContainerNotFound"),
@@ -71,7 +73,7 @@ _SIGNED = re.compile(
 
 @contextmanager
 def explained(uri: str) -> Iterator[None]:
-    """Turn failures of the store into a StoreError with a message and advice."""
+    """Turn failures of the store in this block into StoreError with a message and advice."""
     try:
         yield
     except (OSError, RuntimeError) as error:
@@ -87,7 +89,8 @@ def explained(uri: str) -> Iterator[None]:
 
 
 def discreet(words: str) -> str:
-    """The text without credentials from the environment and signatures quoted by a store."""
+    """Return the text without secrets: credentials from the environment, and signatures that a
+    store quoted."""
     for name, value in os.environ.items():
         if value and _SECRET_NAME.match(name):
             words = words.replace(value, "•••")
@@ -95,7 +98,7 @@ def discreet(words: str) -> str:
 
 
 def _without_secrets(error: Exception, uri: str) -> Exception:
-    """The cause, safe to log."""
+    """Return an exception that is safe to log as the cause of the error."""
     return RuntimeError(discreet(str(error))) if "://" in uri else error
 
 
@@ -113,6 +116,6 @@ def _sentence(words: str, uri: str) -> StoreError:
             return StoreError(sentence.format(uri=uri), mend=mend)
     if _DAMAGED.search(words):
         return damaged(uri)
-    # Any further text names places in the library's source.
+    # The rest of the message names source files of the library.
     reason = discreet(words).split(", /")[0].splitlines()[0] if words else "no reason given"
     return StoreError(f"The memory store {uri} failed: {reason[:200].rstrip('.')}.")

@@ -1,4 +1,4 @@
-"""Building blocks for queries of the table."""
+"""Builds queries of the memories' table."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -12,17 +12,19 @@ if TYPE_CHECKING:
     from lancedb.expr import Expr
 
 IDS_AT_ONCE = 10_000
-"""Maximum number of ids in the condition of one query."""
+"""Maximum number of ids in one query's condition."""
 SAID = [
     {"column_name": "created", "ascending": True, "nulls_first": False},
-    {"column_name": "speaker", "ascending": False, "nulls_first": False},  # "user", "assistant"
+    # Descending, so that "user" comes before "assistant".
+    {"column_name": "speaker", "ascending": False, "nulls_first": False},
     {"column_name": "id", "ascending": True, "nulls_first": False},
 ]
-"""The order in which things were said."""
+"""Sort order of rows: the order in which they were said."""
 
 
 def condition(user_id: str, ids: Sequence[str] | None = None) -> "Expr":
-    """Selects a user's rows. An expression, so that no text is inserted into a query string."""
+    """Return a condition that selects a user's rows, or only those with these ids. It is an
+    expression object, so no text is inserted into a query string."""
     from lancedb.expr import col, lit
 
     found = col("user_id") == lit(user_id)
@@ -34,7 +36,8 @@ def chunks(items: Sequence[str], size: int) -> list[Sequence[str]]:
 
 
 def by_user(memories: Iterable[Memory]) -> dict[str, list[Memory]]:
-    """Memories grouped by user; only the last of several with the same id."""
+    """Group memories by user. If an id occurs several times, only the last memory with that id is
+    kept."""
     users: dict[str, dict[str, Memory]] = {}
     for memory in memories:
         users.setdefault(memory.user_id, {})[memory.id] = memory
@@ -42,7 +45,7 @@ def by_user(memories: Iterable[Memory]) -> dict[str, list[Memory]]:
 
 
 def rows_of(table: Table, user_id: str, ids: Sequence[str]) -> "pa.Table":
-    """The existing rows with these ids, as they are stored."""
+    """Return the existing rows with these ids, in the form in which they are stored."""
     import pyarrow as pa
 
     pieces = chunks(ids, IDS_AT_ONCE) or [[]]
@@ -52,10 +55,11 @@ def rows_of(table: Table, user_id: str, ids: Sequence[str]) -> "pa.Table":
 
 
 def with_vectors(new: "pa.Table", old: "pa.Table", kept: Sequence[int | None]) -> "pa.Table":
-    """New rows with the vectors of old ones.
+    """Return the new rows with vectors copied from old rows.
 
     Args:
-        kept: for each new row, the old row whose vectors it keeps; None: no vectors.
+        kept: for each new row, the position of the old row whose vectors it gets; None for no
+            vectors.
     """
     import pyarrow as pa
 
@@ -66,8 +70,12 @@ def with_vectors(new: "pa.Table", old: "pa.Table", kept: Sequence[int | None]) -
 
 
 def merge(table: Table, rows: "pa.Table", *, insert: bool = False) -> None:
-    """Replace rows with the same keys; insert the others, or skip them."""
+    """Replace the rows that have the same keys as the given rows.
+
+    Args:
+        insert: also insert rows whose keys don't exist yet; otherwise they are skipped.
+    """
     merging = table.merge_insert(list(KEY)).when_matched_update_all()
     merging = merging.when_not_matched_insert_all() if insert else merging
-    # LanceDB calls a missing vector a bad one.
+    # LanceDB counts a missing vector as a bad one; store it as null.
     merging.execute(rows, on_bad_vectors="null")

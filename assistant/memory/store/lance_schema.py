@@ -1,7 +1,8 @@
-"""The table's columns, and the conversion between memories and Arrow rows.
+"""The columns of the memories' table, and the conversion between memories and Arrow rows.
 
-Besides the fields of `Memory` there are `schema_version` (of the program that wrote the row) and
-one nullable vector column per encoder. PyArrow is imported on use: it takes a third of a second.
+The columns are the fields of `Memory`, `schema_version` (of the program that wrote the row) and one
+nullable vector column per encoder. PyArrow is imported when it is first needed, because the import
+takes a third of a second.
 """
 
 import re
@@ -32,23 +33,24 @@ if TYPE_CHECKING:
 
 TEXTS = frozenset({"text", "context", "speaker", "conversation"})
 KEY = ("user_id", "id")
-"""The columns that identify a row."""
+"""The columns that together identify a row."""
 
 SINCE_2 = frozenset({"refreshed", "separate"})
-"""Fields that tables of version 1 don't have."""
+"""Fields that were added in version 2 of the table."""
 
 SCHEMA_VERSION = b"schema_version"
-"""Key in the metadata of the column `id`: the version of the whole table."""
+"""Metadata key of the column `id`: the version of the table's schema."""
 ENCODER = b"encoder"
-"""Key in a vector column's metadata: the encoder's exact name."""
+"""Metadata key of a vector column: the encoder's exact name."""
 KEY_ID = b"key"
-"""Key in the metadata of the column `id`: the id of the key that text is encrypted with."""
+"""Metadata key of the column `id`: the id of the encryption key."""
 ROTATION_CHECK = b"rotation_check"
-"""Key in a vector column's metadata if the vectors are rotated: see `row_encryption`."""
+"""Metadata key of a vector column whose vectors are rotated: the check value of the rotation (see
+`row_encryption`)."""
 
 
 def first_schema() -> "pa.Schema":
-    """The columns of version 1."""
+    """Return the columns of version 1."""
     import pyarrow as pa
 
     return pa.schema([field for field in schema() if field.name not in SINCE_2])
@@ -56,7 +58,7 @@ def first_schema() -> "pa.Schema":
 
 @cache
 def schema() -> "pa.Schema":
-    """All columns except vectors. Times are microseconds since 1970, UTC."""
+    """Return all columns except the vectors. Times are microseconds since 1970 in UTC."""
     import pyarrow as pa
 
     text, moment = pa.string(), pa.timestamp("us", tz="UTC")
@@ -71,8 +73,12 @@ def schema() -> "pa.Schema":
 
 
 def vector_field(encoder: str, dimensions: int, check: str = "") -> "pa.Field":
-    """The column of an encoder's vectors. The column's name is simplified; its metadata has
-    the encoder's exact name."""
+    """Return the column for an encoder's vectors. Its name is a simplified form of the encoder's
+    name; its metadata has the exact name.
+
+    Args:
+        check: the check value of the rotation; empty if vectors are not rotated.
+    """
     import pyarrow as pa
 
     plain = re.sub(r"[^a-z0-9]+", "_", encoder.lower()).strip("_")
@@ -84,7 +90,7 @@ def vector_field(encoder: str, dimensions: int, check: str = "") -> "pa.Field":
 
 
 def vector_fields(schema: "pa.Schema") -> "dict[str, pa.Field]":
-    """The vector columns by their encoders' names."""
+    """Return the vector columns by the names of their encoders."""
     return {
         field.metadata[ENCODER].decode(): field
         for field in schema
@@ -93,13 +99,13 @@ def vector_fields(schema: "pa.Schema") -> "dict[str, pa.Field]":
 
 
 def rows(memories: Sequence[Memory], version: int) -> "pa.Table":
-    """Memories as rows without vectors.
+    """Convert memories to rows without vectors.
 
-    Lone surrogates, which broken terminals send, have no UTF-8 form: in texts they become
-    question marks.
+    Lone surrogates in texts become question marks, because they have no UTF-8 form. Broken
+    terminals send them.
 
     Raises:
-        ValueError: a time has no zone, or an id has no UTF-8 form.
+        ValueError: a time has no time zone, or an id has no UTF-8 form.
     """
     import pyarrow as pa
 
@@ -120,7 +126,7 @@ def rows(memories: Sequence[Memory], version: int) -> "pa.Table":
 
 
 def vector_column(field: "pa.Field", vectors: Vectors) -> "pa.Array":
-    """Vectors as a column.
+    """Convert vectors to a column.
 
     Raises:
         ValueError: the shape is not (rows, the field's dimensions), or a number is not finite.
@@ -138,25 +144,26 @@ def vector_column(field: "pa.Field", vectors: Vectors) -> "pa.Array":
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Some rows of a scan, still as Arrow columns."""
+    """Some rows of a scan, as Arrow columns."""
 
     columns: "pa.RecordBatch"
     turn_back: Callable[[str, Vectors], Vectors]
-    """Turns an encoder's stored vectors back into the original ones."""
+    """Undoes the rotation of an encoder's stored vectors."""
 
     def __len__(self) -> int:
         return int(self.columns.num_rows)
 
     def memories(self) -> list[Memory]:
-        """Complete memories; the scan must have requested all fields."""
+        """Return the rows as memories. The scan must have requested all fields."""
         return memories(self.columns)
 
     def values(self, name: str) -> list[Any]:
-        """One field of each row, as `Memory` holds it."""
+        """Return one field of each row, with the type that it has in `Memory`."""
         return _values(self.columns, name)
 
     def vectors(self, encoder: str) -> tuple[Vectors, NDArray[np.bool_]]:
-        """The vectors, shape (rows, dimensions), and which rows have one; the rest are zeros.
+        """Return the vectors, shape (rows, dimensions), and for each row whether it has one.
+        Missing vectors are zeros.
 
         Raises:
             KeyError: the scan did not request this encoder.
@@ -165,7 +172,8 @@ class Batch:
         return self.turn_back(encoder, found), present
 
     def stored_vectors(self, encoder: str) -> tuple[Vectors, NDArray[np.bool_]]:
-        """Like `vectors`, but as stored on disk."""
+        """Return the same as `vectors`, but with the vectors as stored on disk, which may be
+        rotated."""
         column = self.columns.column(vector_fields(self.columns.schema)[encoder].name)
         present = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), dtype=np.bool_)
         dimensions = column.type.list_size
@@ -178,11 +186,11 @@ class Batch:
 
 
 def memories(columns: "pa.RecordBatch | pa.Table") -> list[Memory]:
-    """Rows as memories.
+    """Convert rows to memories.
 
     Raises:
-        StoreDamaged: a value is impossible. The table has no checksums, so damage may show only
-            here.
+        StoreDamaged: a row contains an impossible value. The table has no checksums, so some damage
+            is only found here.
     """
     try:
         values = [_values(columns, name) for name in FIELDS]

@@ -1,4 +1,4 @@
-"""Where the memories are stored."""
+"""Determines where the memories are stored."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,8 +15,8 @@ from assistant.settings import Settings
 class StoreLocation:
     """Where a home's memories are stored.
 
-    `uri` is a folder's path, or an object store's address without credentials. The file `marker`
-    exists while the store is being read. `key` is the key of an encrypted home.
+    `uri` is the path of a folder, or the address of an object store without credentials. `marker`
+    is a file that exists while the store is being read. `key` is the key of an encrypted home.
     """
 
     uri: str
@@ -25,15 +25,15 @@ class StoreLocation:
 
     @property
     def folder(self) -> Path | None:
-        """The store's folder; None for an object store."""
+        """The folder that contains the store; None for an object store."""
         return folder_of(self.uri)
 
 
 def store_location(home: Home, settings: Settings, key: MasterKey | None = None) -> StoreLocation:
-    """The location that the settings name.
+    """Return the location that the settings name.
 
     Raises:
-        SettingsError: the address contains credentials; the message does not repeat them.
+        SettingsError: the address contains credentials. The message does not repeat them.
     """
     marker = home.root / "memories.reading"
     named = settings.memory.store

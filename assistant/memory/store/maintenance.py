@@ -1,18 +1,20 @@
-"""Operations on a whole table: reading it in order and rewriting it."""
+"""Reads a whole table in order, and rewrites a whole table."""
 
 from assistant.errors import StoreError
 from assistant.memory.records.memory import Memory
 from assistant.memory.store.table import MemoryTable
 
 REWRITES = 5
-"""Number of attempts; each waits up to two seconds for a moment without readers."""
+"""Number of attempts to rewrite. Each waits up to two seconds for a moment in which nobody
+reads."""
 
 
 def rewrite(table: MemoryTable) -> None:
-    """Leave a single version of the table, without what was deleted.
+    """Remove deleted rows from the files, and leave a single version of the table.
 
     Raises:
-        StoreError: the table could not be written, or was read all the time; call this again later.
+        StoreError: the table can't be written, or it was being read during every attempt. Call this
+            again later.
     """
     for _ in range(REWRITES):
         if table.rewrite():
@@ -26,5 +28,9 @@ def rewrite(table: MemoryTable) -> None:
 
 
 def in_order(table: MemoryTable, user_id: str) -> list[Memory]:
-    """All of a user's memories, in the order they were said. Raises StoreError."""
+    """Return all of a user's memories in the order in which they were said.
+
+    Raises:
+        StoreError: the table can't be read.
+    """
     return [memory for batch in table.scan(user_id) for memory in batch.memories()]

@@ -1,5 +1,5 @@
-"""Opens the table: creates it if missing, migrates it if older, and refuses it if newer or
-damaged."""
+"""Opens the memories' table. A missing table is created, an older one is migrated, and a newer or
+damaged one is refused."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
@@ -12,13 +12,13 @@ from assistant.memory.store.lance_errors import damaged
 from assistant.memory.store.writer_lock import FolderLock, Lease, OnlyReading, WriterLock
 
 Table = Any
-"""A LanceTable; its type annotations are out of date."""
+"""A LanceTable. LanceDB's own type annotations are out of date."""
 
 NAME = "memories"
 
 
 def _tellings(table: Table) -> None:
-    # The time when a memory was last said again, and the mark that it must not be merged.
+    # `refreshed`: when a memory was last said again. `separate`: it must not be merged.
     missing = lance_schema.SINCE_2 - set(table.schema.names)
     if "refreshed" in missing:
         table.add_columns(lance_schema.schema().field("refreshed"))
@@ -27,8 +27,9 @@ def _tellings(table: Table) -> None:
 
 
 MIGRATIONS: Sequence[Callable[[Table], None]] = (_tellings,)
-"""The first migrates a table from version 1 to 2, the second from 2 to 3, and so on. LanceDB
-commits every step separately, so a migration must be repeatable after a kill."""
+"""The first function migrates a table from version 1 to 2, the second from 2 to 3, and so on.
+LanceDB commits every step separately. So it must be possible to repeat a migration that was
+killed."""
 
 STORAGE_OPTIONS = {
     "connect_timeout": "5s",
@@ -36,11 +37,11 @@ STORAGE_OPTIONS = {
     "client_max_retries": "2",
     "client_retry_timeout": "10",
 }
-"""Defaults for an object store; the library's own would retry for three minutes."""
+"""Default options for an object store. LanceDB's own defaults would retry for three minutes."""
 
 
 def version() -> int:
-    """The schema version that this program writes."""
+    """Return the schema version that this program writes."""
     return 1 + len(MIGRATIONS)
 
 
@@ -48,7 +49,8 @@ def connect(uri: str, options: Mapping[str, str], *, or_read: bool) -> tuple[Any
     """Open the database, and lock it for writing. Imports LanceDB, which takes a second.
 
     Args:
-        or_read: if another process writes to the object store, open it for reading only.
+        or_read: if another process writes to the object store, open it read-only instead of raising
+            StoreInUse.
 
     Raises:
         StoreInUse: another process writes to the store.
@@ -80,7 +82,11 @@ def connect(uri: str, options: Mapping[str, str], *, or_read: bool) -> tuple[Any
 
 
 def open_to_read(db: Any, uri: str, key_id: str = "") -> Table:
-    """Open an existing table of the current version without changing anything."""
+    """Open an existing table of the current version. Nothing is changed.
+
+    Raises:
+        StoreError: the table has another version, or is encrypted with another key.
+    """
     table = db.open_table(NAME)
     _check_key(table, uri, key_id, mark=False)
     if _checked_version(table, uri) < version():
@@ -89,10 +95,13 @@ def open_to_read(db: Any, uri: str, key_id: str = "") -> Table:
 
 
 def open_table(db: Any, uri: str, key_id: str = "") -> Table:
-    """Open the table; create it if missing, migrate it if older.
+    """Open the table. Create it if it is missing, and migrate it if it has an older version.
 
     Args:
-        key_id: id of the key that texts and vectors are encrypted with; empty: unencrypted.
+        key_id: the id of the key that encrypts texts and vectors; empty for an unencrypted table.
+
+    Raises:
+        StoreError: the table has a newer version, is damaged, or is encrypted with another key.
     """
     folder = folder_of(uri)
     try:
@@ -114,7 +123,8 @@ def open_table(db: Any, uri: str, key_id: str = "") -> Table:
 
 
 def _checked_version(table: Table, uri: str) -> int:
-    """The schema version of the table."""
+    """Return the schema version of the table. Raises StoreError if it is newer than this
+    program's."""
     found = int((table.schema.field("id").metadata or {}).get(lance_schema.SCHEMA_VERSION, b"1"))
     if found > version():
         raise StoreError(
@@ -125,14 +135,14 @@ def _checked_version(table: Table, uri: str) -> int:
 
 
 def _check_key(table: Table, uri: str, key_id: str, *, mark: bool) -> None:
-    """Make sure that the table is encrypted with exactly this key, or not at all.
+    """Check that the table is encrypted with exactly this key, or not at all if there is no key.
 
     Args:
-        mark: mark an empty, unmarked table with this key.
+        mark: if the table is empty and not encrypted yet, record this key in it.
 
     Raises:
-        StoreLocked: the table is encrypted and this key is wrong or missing, or it is not encrypted
-            though there is a key.
+        StoreLocked: the table is encrypted and the key is wrong or missing, or there is a key and
+            the table is not encrypted.
     """
     marked = (table.schema.field("id").metadata or {}).get(lance_schema.KEY_ID, b"").decode()
     if marked == key_id:
@@ -156,7 +166,7 @@ def _check_key(table: Table, uri: str, key_id: str, *, mark: bool) -> None:
 
 
 def folder_of(uri: str) -> Path | None:
-    """The folder that `uri` names; None for an object store."""
+    """Return the folder that `uri` names; None for an object store."""
     if "://" not in uri:
         return Path(uri).expanduser().absolute()
     return Path(uri.removeprefix("file://")) if uri.startswith("file://") else None

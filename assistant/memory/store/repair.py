@@ -1,11 +1,12 @@
 """Opens the store, and recovers the readable part of a damaged one.
 
-LanceDB may abort the whole process on a damaged file. So a marker is written before the store is
-read, and removed afterwards unless damage was found. If a marker was left behind, a separate
-process reads the store first. If that process dies or finds damage, the folder is set aside under
-another name, and whatever can be read is copied into a new one; the rest is restored from the
-transcript. Until the copy is complete, a second marker names the folder, so that it is read again
-after a kill and nothing that was added by hand is lost.
+LanceDB may abort the whole process when it reads a damaged file. Therefore a marker file is written
+before the store is read, and removed afterwards unless damage was found. If the marker exists when
+the store is opened, a separate process reads the store first. If that process crashes or finds
+damage, the folder is renamed ("set aside"), and whatever can be read is copied into a new one. The
+rest is restored from the transcript. Until the copy is complete, a second marker file names the
+renamed folder. If the program is killed, the next start then repeats the copy, so no memory that
+was added by hand is lost.
 """
 
 import json
@@ -34,22 +35,25 @@ logger = logging.getLogger(__name__)
 CRASHES = frozenset(
     -number for number in (signal.SIGABRT, signal.SIGSEGV, signal.SIGILL, signal.SIGFPE)
 ) | {-getattr(signal, "SIGBUS", signal.SIGSEGV), -getattr(signal, "SIGTRAP", signal.SIGSEGV)}
-"""Exit codes of a process that crashed; one with another code may have been killed from outside."""
+"""Exit codes of a process that crashed. A process with another negative code may have been killed
+from outside."""
 UNREADABLE = CRASHES | {DAMAGED_EXIT}
 ASIDE = "damaged-"
-"""Part of the name of a folder set aside: between the original name and the time."""
+"""Part of the name of a folder that was set aside, between the original name and the time."""
 SAVED_AT_ONCE = 5_000
-"""Number of rows per write."""
+"""Number of rows written at once."""
 
 
 def open_store(place: StoreLocation, tell: Callable[[Notice], object]) -> MemoryTable:
-    """Open the store. If it crashed its last reader or was found damaged, check it first. Blocking.
+    """Open the store. If the last process that read it crashed or found damage, check the store
+    first. Blocking.
 
     Args:
         tell: receives a notice if the store was set aside.
 
     Raises:
-        StoreError: as `MemoryTable.open`. StoreDamaged: it can be neither read nor set aside.
+        StoreError: the store can't be opened; see `MemoryTable.open`. StoreDamaged: it can be
+            neither read nor set aside.
     """
     aside: Path | None = None
     if place.marker.exists() and not _bears_reading(place):
@@ -76,7 +80,8 @@ def open_store(place: StoreLocation, tell: Callable[[Notice], object]) -> Memory
 
 
 def saving_marker(folder: Path) -> Path:
-    """The file listing folders that were set aside but not yet recovered, one name per line."""
+    """Return the path of the file that lists the folders set aside but not yet recovered. Each line
+    has one folder's name."""
     return folder.with_name(f"{folder.name}.saving")
 
 
@@ -84,7 +89,8 @@ def saving_marker(folder: Path) -> Path:
 
 
 def _bring_over(place: StoreLocation, table: MemoryTable, tell: Callable[[Notice], object]) -> None:
-    """Copy the readable memories of the folders set aside, oldest first. Repeatable."""
+    """Copy the readable memories of the folders that were set aside, oldest first. May be
+    repeated."""
     if place.folder is None:
         return
     saving = saving_marker(place.folder)
@@ -99,7 +105,8 @@ def _bring_over(place: StoreLocation, table: MemoryTable, tell: Callable[[Notice
 
 
 def _saved(aside: StoreLocation, table: MemoryTable) -> int:
-    """Recover one folder; returns how many memories could be read."""
+    """Copy the readable memories and tombstones of one folder to the table; return the number of
+    memories."""
     memories: list[Memory] = []
     for row in _read_in_child(aside, "save"):
         if isinstance(row.get(MARKED), list):
@@ -125,8 +132,9 @@ def _notice(place: StoreLocation, aside: Path, saved: int) -> Notice:
 
 
 def _bears_reading(place: StoreLocation) -> bool:
-    """Whether a process can read the whole store without crashing or finding damage. A store that
-    can't even be opened counts as readable: whoever opens it next reports the error."""
+    """Return whether a separate process can read the whole store without crashing or finding
+    damage. A store that can't even be opened also counts as readable, because opening it later
+    reports the error."""
     started = _child(place, "check")
     try:
         return started.wait() not in UNREADABLE
@@ -135,7 +143,11 @@ def _bears_reading(place: StoreLocation) -> bool:
 
 
 def _read_in_child(place: StoreLocation, how: str) -> Iterator[Row]:
-    """The rows that a process read before it ended. Raises StoreError if someone killed it."""
+    """Return the rows that a separate process could read before it ended.
+
+    Raises:
+        StoreError: the process was killed from outside.
+    """
     started = _child(place, how)
     try:
         for line in started.stdout or ():
@@ -158,7 +170,7 @@ def _child(place: StoreLocation, how: str) -> "subprocess.Popen[bytes]":
         stderr=subprocess.DEVNULL,
     )
     assert child.stdin is not None
-    with suppress(BrokenPipeError), child.stdin as pipe:  # it may have died already
+    with suppress(BrokenPipeError), child.stdin as pipe:  # the child may have exited
         pipe.write(place.key.secret if place.key is not None else b"")
     return child
 

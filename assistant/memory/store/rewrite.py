@@ -1,14 +1,15 @@
-"""Rewrites a table so that no file contains deleted or replaced values, and counts the fragments
-that small writes leave.
+"""Rewrites a table so that its files no longer contain deleted or replaced values. Also counts the
+fragments that small writes leave.
 
-Compaction skips fragments with less than a tenth of their rows deleted, and so keeps the deleted
-bytes. Therefore all rows are copied into a new version in a single commit, and then every file that
-belongs to no other version is removed. A kill before the commit leaves the old version and an
-unreferenced file; a kill after it leaves the new version and old files. The next rewrite removes
-either.
+LanceDB's compaction skips fragments with less than a tenth of their rows deleted, so the deleted
+bytes would remain. Therefore all rows are copied into a new version in a single commit. Then every
+file that belongs only to other versions is removed. If the process is killed before the commit, the
+old version and an unreferenced file remain. If it is killed after the commit, the new version and
+old files remain. The next rewrite removes them in both cases.
 
-On an object store unreferenced files are removed too, even if another writer is about to refer to
-one: a write that began before the rewrite then fails, and the lease prevents new ones.
+On an object store, unreferenced files are removed too, even if another writer is about to refer to
+one. That writer's write then fails. It can only have begun before the rewrite, because the lease
+prevents new ones.
 """
 
 import logging
@@ -30,26 +31,27 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ROWS_AT_ONCE = 8_192
-"""Number of rows in a batch of a scan: 12 MB with vectors of 384 dimensions."""
+"""Number of rows in one batch of a scan: 12 MB with vectors of 384 dimensions."""
 SUFFIX = ".lance"
 UNFINISHED = ".tmp"
-"""Prefix of files that a killed write left unfinished."""
+"""Prefix of the names of files that a killed write left behind."""
 MOST_FRAGMENTS = 200
-"""Number of fragments worth merging even during a conversation."""
+"""Number of fragments from which merging them is worthwhile even during a conversation."""
 IN_SILENCE = 16
-"""Number of fragments worth merging between utterances in a small table. Merging takes longer the
-more rows there are: 0.1 s with 2,000, seconds with 100,000."""
+"""Number of fragments from which merging them between utterances is worthwhile in a small table.
+Merging a larger table takes longer (0.1 s with 2,000 rows, seconds with 100,000), so the limit
+rises with the number of rows."""
 TINY = timedelta(milliseconds=1)
-"""Age from which old versions are removed; LanceDB warns about anything smaller."""
+"""Age above which old versions are removed. LanceDB logs a warning for smaller values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
     """What the files of a table contain.
 
-    `versions` counts the versions that can be opened, `marked` the deleted or replaced rows whose
-    bytes may remain, and `spare` the data files that the current version does not use (None on an
-    object store, where files aren't listed).
+    `versions` is the number of versions that can be opened. `marked` is the number of deleted or
+    replaced rows whose bytes may still be in a file. `spare` is the number of data files that the
+    current version does not use; None on an object store, where files aren't listed.
     """
 
     versions: int
@@ -58,12 +60,12 @@ class Layout:
 
     @property
     def clean(self) -> bool:
-        """Whether its files contain only what the table shows."""
+        """Whether the table's files contain only the table's current rows."""
         return self.versions == 1 and not self.marked and not self.spare
 
 
 class Fragments:
-    """Counts a table's fragments: each write adds one, and each slows every query by a third of a
+    """Counts a table's fragments. Each write adds one, and each slows every query by a third of a
     millisecond."""
 
     def __init__(self, table: Table) -> None:
@@ -74,21 +76,25 @@ class Fragments:
         self._count += 1
 
     def merged(self, table: Table) -> None:
-        """Reset the count, since all fragments are about to be merged into one."""
+        """Reset the count. Call this when all fragments are about to be merged into one."""
         self._count = 0
         self._rows = int(table.count_rows())
 
     def many(self, *, in_silence: bool) -> bool:
-        """Whether they should be merged."""
+        """Return whether there are enough fragments to merge them.
+
+        Args:
+            in_silence: whether nobody speaks; fewer fragments then suffice.
+        """
         most = max(IN_SILENCE, isqrt(self._rows) // 3) if in_silence else MOST_FRAGMENTS
         return self._count >= min(most, MOST_FRAGMENTS)
 
 
 def copy_over(table: Table) -> None:
-    """Commit a version with a copy of all rows as stored. Nobody else may write meanwhile.
+    """Commit a new version with a copy of all stored rows. Nobody else may write meanwhile.
 
     Raises:
-        StoreError: the copy differs; the previous version has been restored.
+        StoreError: the copy differs from the original. The previous version has been restored.
     """
     before, rows, schema = int(table.version), int(table.count_rows()), table.schema
     if table.search().limit(1).to_arrow().num_rows:
@@ -102,17 +108,19 @@ def copy_over(table: Table) -> None:
 
 
 def drop_old(table: Table, uri: str) -> None:
-    """Delete all files except those of the newest version; nobody may read or write meanwhile.
-    Syncs first, so that a power cut never finds the old files gone and the new ones empty.
+    """Delete all files except those of the newest version. Nobody may read or write meanwhile.
+
+    The new files are flushed to disk first. Otherwise, after a power cut, the old files might be
+    deleted and the new ones empty.
     """
     folder = table_folder(uri)
     if folder is not None:
         flush_to_disk([*folder.rglob("*"), folder])
-        for path in list(folder.rglob(f"{UNFINISHED}*")):  # LanceDB leaves these alone
+        for path in list(folder.rglob(f"{UNFINISHED}*")):  # LanceDB doesn't delete these
             path.unlink()
     table.optimize(cleanup_older_than=TINY, delete_unverified=True)
     if folder is not None and len(table.list_versions()) > 1:
-        # After a clock was set back, LanceDB takes old versions for new: delete their manifests.
+        # If a clock was set back, LanceDB takes old versions for new. Delete their manifests.
         newest = folder / "_versions" / f"{2**64 - 1 - int(table.version):020}.manifest"
         for path in newest.parent.glob("*.manifest") if newest.exists() else ():
             if path != newest:
@@ -131,11 +139,11 @@ def layout(table: Table, uri: str) -> Layout:
 
 
 def versions(table: Table) -> Iterator[tuple[int, "pa.RecordBatch"]]:
-    """All rows of all versions as stored, with their version numbers, newest first; unreadable
-    old versions are skipped.
+    """Yield all stored rows of all versions with their version numbers, newest first. Old versions
+    that can't be read are skipped.
 
     Args:
-        table: a handle nobody else uses.
+        table: a table object that nobody else uses.
     """
     numbers = sorted((int(each["version"]) for each in table.list_versions()), reverse=True)
     for number in numbers:
@@ -151,7 +159,7 @@ def versions(table: Table) -> Iterator[tuple[int, "pa.RecordBatch"]]:
 
 
 def opened(batch: "pa.RecordBatch", seal: PlainRows) -> Iterator["pa.RecordBatch"]:
-    """Rows with decrypted texts, user by user."""
+    """Yield the rows with decrypted texts, user by user."""
     import pyarrow.compute as pc
 
     for user in batch.column("user_id").unique().to_pylist():
@@ -159,6 +167,6 @@ def opened(batch: "pa.RecordBatch", seal: PlainRows) -> Iterator["pa.RecordBatch
 
 
 def table_folder(uri: str) -> Path | None:
-    """The table's folder; None on an object store."""
+    """Return the folder that contains the table; None for an object store."""
     folder = folder_of(uri)
     return None if folder is None else folder / f"{NAME}{SUFFIX}"

@@ -1,19 +1,20 @@
-"""Encrypts memories on disk: texts with AES-256-GCM, vectors with a secret rotation.
+"""Encrypts memories before they are stored on disk: texts with AES-256-GCM, vectors with a secret
+rotation.
 
-Each value has its own random nonce and is bound to its user, row and column, so that values can't
-be exchanged. A rotation preserves lengths and angles: nearest neighbours stay the same, and the
-table's own vector search still works. It also leaks something: whoever has the file sees which
-memories are similar, and whoever knows the texts of as many memories as a vector has dimensions can
-undo the rotation.
+Each value has its own random nonce, and is bound to its user, row and column, so that values can't
+be exchanged. A rotation preserves lengths and angles. So nearest neighbours stay the same, and
+LanceDB's vector search still works. A rotation does leak information. Whoever has the file sees
+which memories are similar. Whoever also knows the texts of as many memories as a vector has
+dimensions can undo the rotation.
 
 Ids are not encrypted, because rows are found by them. The program's own ids are random. Imported
-ids could be words, so they are replaced by a keyed hash: the same file gets the same ids whenever
-it is imported, and nobody without the key can guess the originals.
+ids could be words, so they are replaced by a keyed hash. The same file gets the same ids whenever
+it is imported, and without the key nobody can guess the originals.
 
-The rotation is derived from the key: Gaussian numbers from an AES-CTR stream, orthogonalised (QR
-with a positive diagonal, which makes it unique; Mezzadri 2007). Machines may differ in the last
-bits in double precision, which single precision does not show; the table stores a check value to be
-sure.
+The rotation is derived from the key: Gaussian numbers from an AES-CTR stream are orthogonalised (by
+QR with a positive diagonal, which makes it unique; Mezzadri 2007). Machines may differ in the last
+bits of double precision, which single precision does not show. To be sure, the table stores a check
+value.
 """
 
 import base64
@@ -40,18 +41,18 @@ if TYPE_CHECKING:
 Rows = TypeVar("Rows", "pa.Table", "pa.RecordBatch")
 
 COLUMNS = ("text", "context", "speaker")
-"""All columns that contain text."""
+"""All columns that contain text and are encrypted."""
 PLAIN = frozenset({"", USER, ASSISTANT})
-"""Values left unencrypted: they reveal nothing, and the table sorts by speaker."""
+"""Values that are not encrypted. They reveal nothing, and the table is sorted by speaker."""
 ID_CHARACTERS = 32
-"""Length of a hashed id: the same as that of the program's own ids."""
+"""Number of characters of a hashed id; the same as in the program's own ids."""
 CHECKED = 4
-"""How many numbers a check value has."""
+"""Number of numbers in a check value."""
 CHECK_TOLERANCE = 1e-4
 
 
 class PlainRows:
-    """The codec of an unencrypted table: leaves rows unchanged."""
+    """The codec of an unencrypted table. Rows, ids and vectors are left unchanged."""
 
     key_id = ""
 
@@ -92,20 +93,21 @@ class EncryptedRows(PlainRows):
     # -- words ----------------------------------------------------------------------------------
 
     def close(self, rows: "pa.Table") -> "pa.Table":
-        """Rows with encrypted texts. Their vectors are already rotated."""
+        """Return the rows with encrypted texts. Their vectors must be rotated already."""
         return self._texts(rows, rows.column("user_id").to_pylist(), self._close)
 
     def open(self, rows: "Rows", user_id: str) -> "Rows":
-        """Decrypt a user's rows; all columns but `id` may be missing.
+        """Return a user's rows with decrypted texts. Every column except `id` may be missing.
 
         Raises:
-            RuntimeError: a value is damaged or has been moved; the table reports it like other
-                damage.
+            RuntimeError: a value is damaged, or was moved from another place. `lance_errors` turns
+                this into StoreDamaged.
         """
         return self._texts(rows, [user_id] * rows.num_rows, self._open)
 
     def _texts(self, rows: "Rows", users: Sequence[str], do: Callable[[str, bytes], str]) -> "Rows":
-        """Rows with each text encrypted or decrypted, except those that reveal nothing."""
+        """Return the rows with each text encrypted or decrypted by `do`. Values that reveal nothing
+        are left unchanged."""
         import pyarrow as pa
 
         ids = rows.column("id").to_pylist()
@@ -123,7 +125,7 @@ class EncryptedRows(PlainRows):
         return rows
 
     def named(self, memories: Sequence[Memory]) -> list[Memory]:
-        """Memories with foreign ids replaced by hashes."""
+        """Return the memories with hashes in place of ids that this program did not create."""
         return [renamed(each, partial(self._name, each.user_id)) for each in memories]
 
     def _name(self, user_id: str, key: str) -> str:
@@ -146,7 +148,8 @@ class EncryptedRows(PlainRows):
     # -- vectors --------------------------------------------------------------------------------
 
     def turn(self, encoder: str, vectors: Vectors) -> Vectors:
-        """Rotate vectors for the disk. Vectors of a wrong shape are returned as they are."""
+        """Rotate vectors before they are stored on disk. Vectors of a wrong shape are returned
+        unchanged."""
         if vectors.ndim != 2 or not vectors.shape[1]:
             return vectors
         turned: Vectors = np.asarray(vectors, np.float32) @ self._rotation(encoder, vectors)
@@ -157,13 +160,13 @@ class EncryptedRows(PlainRows):
         return turned
 
     def check(self, encoder: str, dimensions: int) -> str:
-        """Numbers that are equal wherever the rotation is equal, and reveal nothing about it: a
-        secret vector, rotated."""
+        """Return a check value of the rotation as text. Equal rotations have equal values, and the
+        value reveals nothing about the rotation: it is part of a secret vector after rotation."""
         return " ".join(f"{number:.7f}" for number in self._drawn(encoder, dimensions)[1])
 
     def agrees(self, field: "pa.Field", check: str) -> bool:
-        """Whether a column was rotated the same way as here; if not, its vectors are useless and
-        must be computed again."""
+        """Return whether a column's vectors were rotated by the same rotation as this machine's. If
+        not, they are useless and must be computed again."""
         written = (field.metadata or {}).get(ROTATION_CHECK, b"").decode().split()
         pairs = list(zip(map(float, written), map(float, check.split()), strict=False))
         return len(pairs) == CHECKED and all(abs(a - b) < CHECK_TOLERANCE for a, b in pairs)
@@ -186,7 +189,8 @@ class EncryptedRows(PlainRows):
 
 
 def _gaussians(key: bytes, count: int) -> NDArray[np.float64]:
-    """The Box-Muller transform on a stream of uniform 53-bit numbers."""
+    """Return normally distributed numbers: the Box-Muller transform of a key stream of uniform
+    53-bit numbers."""
     from cryptography.hazmat.primitives.ciphers import Cipher
     from cryptography.hazmat.primitives.ciphers.algorithms import AES
     from cryptography.hazmat.primitives.ciphers.modes import CTR
@@ -201,5 +205,5 @@ def _gaussians(key: bytes, count: int) -> NDArray[np.float64]:
 
 
 def _place(user_id: str, key: str, name: str) -> bytes:
-    """Identifies a value. The length separates the user's name from the id."""
+    """Return bytes that identify a value. The length separates the user's name from the id."""
     return f"{len(user_id)}\0{user_id}\0{key}\0{name}".encode()

@@ -1,4 +1,5 @@
-"""A separate process that reads a whole store, since damage may crash the reader.
+"""Runs as a separate process that reads a whole store, because a damaged store may crash its
+reader.
 
     python -m assistant.memory.store.salvage check URI
     python -m assistant.memory.store.salvage save URI
@@ -26,7 +27,7 @@ MARKED = "forgotten"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Returns the exit code, unless the store crashes this process."""
+    """Run a command; return the exit code. A damaged store may crash this process instead."""
     how, uri = arguments
     secret = sys.stdin.buffer.read()
     try:
@@ -52,7 +53,8 @@ def read_everything(table: MemoryTable) -> None:
 
 
 def dump(table: MemoryTable) -> None:
-    """Print all memories, user by user; the parent process uses those printed before a crash."""
+    """Print all memories, user by user. If this process crashes, its parent uses those printed
+    before."""
     sys.stdout.write(f"{json.dumps({MARKED: table.forgotten.rows()})}\n")
     sys.stdout.flush()
     for user in table.users():
@@ -64,7 +66,7 @@ def dump(table: MemoryTable) -> None:
 
 
 def _whole(batch: Batch) -> Iterator[Memory]:
-    """The readable memories of a batch."""
+    """Return the readable memories of a batch."""
     try:
         yield from batch.memories()
     except StoreDamaged:

@@ -1,10 +1,10 @@
 """The durable store of memories: one LanceDB table in a folder or an object store.
 
-Once `add` has returned, a kill loses nothing. Each write is one transaction and creates a new
-version of the table; many small ones make it slow until `compact` merges them (see
+What `add` has written survives a kill of the process. Each write is one transaction and creates a
+new version of the table. Many small writes make it slow until `compact` merges them (see
 `wants_compaction`).
 
-All calls block. Thread-safe. All raise StoreError if the store can't be reached.
+All methods block and are thread-safe. All raise StoreError if the store can't be reached.
 """
 
 import threading
@@ -31,11 +31,11 @@ from assistant.memory.store.write_priority import yield_to_speech
 from assistant.memory.store.writer_lock import OnlyReading, SharedLock, WriterLock
 
 PATIENCE_S = 2.0
-"""How long `compact` waits for a moment without readers and writers."""
+"""Maximum number of seconds to wait for a moment in which nobody reads or writes."""
 
 
 class MemoryTable:
-    """All users' memories. Every query names the user."""
+    """The memories of all users. Every query names the user."""
 
     def __init__(
         self,
@@ -47,9 +47,9 @@ class MemoryTable:
         on_proved: Callable[[], None],
     ) -> None:
         self.proved = on_proved
-        """Call it once everything has been read without a crash."""
+        """Call this once everything has been read without a crash."""
         self.named = seal.named
-        """Replaces foreign ids of imported memories: see `row_encryption`."""
+        """Replaces the ids of imported memories if the table is encrypted: see `row_encryption`."""
         self._db = db
         self._table = table
         self._lock = lock
@@ -61,7 +61,7 @@ class MemoryTable:
         self._adders = SharedLock()
         self._rewriting = threading.Lock()
         self.forgotten = TombstoneTable(db, uri, self._changing)
-        """Forgotten exchanges and memories, which must never be written again."""
+        """Ids of forgotten exchanges and memories, which must never be written again."""
 
     @classmethod
     def open(
@@ -74,15 +74,15 @@ class MemoryTable:
         on_begun: Callable[[], None] = lambda: None,
         on_proved: Callable[[], None] = lambda: None,
     ) -> "MemoryTable":
-        """Open or create the table and become its only writer. Takes a second to import LanceDB.
+        """Open or create the table and become its only writer. Importing LanceDB takes a second.
 
         Args:
-            uri: a folder, made readable by its owner only, or a URI for LanceDB: s3://…
+            uri: a folder, which is made readable by its owner only, or a URI for LanceDB: s3://…
             key: the key of an encrypted table.
-            storage_options: for the object store: endpoint, region, keys…
-            or_read: open an object store even if another assistant writes to it; see `refused`.
+            storage_options: options for the object store: endpoint, region, keys…
+            or_read: if another assistant writes to the object store, only read it; see `refused`.
             on_begun: called before the first byte of the table is read.
-            on_proved: called once everything was read, or the attempt failed without a crash.
+            on_proved: called once everything was read, or if opening failed without a crash.
 
         Raises:
             StoreError: the store can't be reached, read or written, is damaged, is in use by
@@ -102,28 +102,27 @@ class MemoryTable:
 
     @property
     def version(self) -> int:
-        """Changes with every write."""
+        """A number that changes with every write."""
         with self._reading() as table:
             return int(table.version)
 
     @property
     def refused(self) -> StoreInUse | None:
-        """Why the table is read-only (another assistant writes to it); None if it is not."""
+        """Why the table is read-only: another assistant writes to it. None if it can be written."""
         return self._lock.refused if isinstance(self._lock, OnlyReading) else None
 
     def encoders(self) -> dict[str, int]:
-        """Names and dimensions of the encoders that have a column."""
+        """Return the names and dimensions of the encoders that have a vector column."""
         with self._reading() as table:
             found = lance_schema.vector_fields(table.schema)
         return {name: field.type.list_size for name, field in found.items()}
 
     def add_encoder(self, name: str, dimensions: int) -> None:
-        """Create an encoder's column, empty in every row; `without_vectors` then lists the memories
-        to encode. Does nothing if the column exists.
+        """Create the vector column of an encoder, without any vectors. Does nothing if it exists.
 
         Raises:
-            ValueError: the column exists with other dimensions, or the encoder's name differs from
-                another's only in punctuation.
+            ValueError: the column exists with other dimensions, or another encoder's name differs
+                only in punctuation.
         """
         check = self._seal.check(name, dimensions)
         field = lance_schema.vector_field(name, dimensions, check)
@@ -138,7 +137,7 @@ class MemoryTable:
             table.add_columns(field)
 
     def drop_encoder(self, name: str) -> None:
-        """Drop an encoder's column for all users, if there is one."""
+        """Drop an encoder's vector column, if there is one. This affects all users."""
         with self._changing() as table:
             if (field := lance_schema.vector_fields(table.schema).get(name)) is not None:
                 table.drop_columns([field.name])
@@ -146,8 +145,8 @@ class MemoryTable:
     # -- writing --------------------------------------------------------------------------------
 
     def add(self, memories: Sequence[Memory], vectors: Mapping[str, Vectors] | None = None) -> None:
-        """Write new memories, all or none. Their ids must be new; this is not checked. As in every
-        write, forgotten memories are left out.
+        """Write new memories, all or none. Their ids must be new; this is not checked. Forgotten
+        memories are left out, as in every write.
 
         Args:
             vectors: by encoder, shape (len(memories), dimensions).
@@ -168,7 +167,8 @@ class MemoryTable:
             table.add(self._seal.close(rows))
 
     def update(self, memories: Sequence[Memory]) -> int:
-        """Replace memories by their ids, all or none of each user's; returns how many existed.
+        """Replace existing memories with the same ids; return how many there were. For each user,
+        all are replaced or none.
 
         A row keeps its vectors if its text is unchanged. Unknown ids are ignored, so that deleted
         memories don't come back.
@@ -178,13 +178,14 @@ class MemoryTable:
         )
 
     def put(self, memories: Sequence[Memory]) -> int:
-        """Like `update`, but adds those that don't exist. Returns how many were written."""
+        """Replace memories like `update`, and add those that don't exist; return how many were
+        written."""
         return sum(
             self._replace(user, those, insert=True) for user, those in by_user(memories).items()
         )
 
     def set_vectors(self, user_id: str, encoder: str, ids: Sequence[str], array: Vectors) -> int:
-        """Set the vectors of rows in one transaction; returns how many rows existed.
+        """Set the vectors of rows in one transaction; return how many of the rows exist.
 
         Args:
             array: shape (len(ids), dimensions).
@@ -210,7 +211,7 @@ class MemoryTable:
             return int(rows.num_rows)
 
     def delete(self, user_id: str, ids: Iterable[str]) -> int:
-        """Delete rows; returns how many existed. Their bytes stay on disk for a while."""
+        """Delete rows; return how many existed. Their bytes stay on disk until `rewrite`."""
         with self._changing() as table:
             return sum(
                 int(table.delete(condition(user_id, some)).num_deleted_rows)
@@ -220,7 +221,7 @@ class MemoryTable:
     # -- reading --------------------------------------------------------------------------------
 
     def get(self, user_id: str, ids: Sequence[str]) -> list[Memory]:
-        """Memories in the order of `ids`; missing ones are left out."""
+        """Return memories in the order of `ids`. Missing ones are left out."""
         yield_to_speech()
         found: dict[str, Memory] = {}
         with self._reading() as table:
@@ -237,13 +238,14 @@ class MemoryTable:
         vectors: Sequence[str] = (),
         ids: Sequence[str] | None = None,
     ) -> Iterator[Batch]:
-        """All current rows of a user, in the order they were said; of those with equal times, the
-        user's come first. Close the iterator if you stop early: it keeps old versions alive.
+        """Yield all current rows of a user in the order in which they were said. Of rows with equal
+        times, the user's come first. If you stop early, close the iterator: it keeps old versions
+        alive.
 
         Args:
             columns: the fields to read.
             vectors: the encoders whose vectors to read.
-            ids: only these rows, ten thousand at most; default: all.
+            ids: at most ten thousand ids of the rows to read; default: all rows.
 
         Raises:
             KeyError: an encoder has no column.
@@ -258,7 +260,7 @@ class MemoryTable:
                     yield Batch(self._seal.open(batch, user_id), self._seal.turn_back)
 
     def users(self) -> list[str]:
-        """The users who have memories here."""
+        """Return the users who have memories in this table."""
         with self._reading() as table:
             batches = table.search().select(["user_id"]).to_batches(ROWS_AT_ONCE)
             return sorted({user for each in batches for user in each["user_id"].to_pylist()})
@@ -268,7 +270,7 @@ class MemoryTable:
             return int(table.count_rows(condition(user_id).to_sql()))
 
     def without_vectors(self, user_id: str, encoder: str, limit: int) -> list[Memory]:
-        """Some memories that this encoder has no vector for yet.
+        """Return up to `limit` memories that have no vector of this encoder.
 
         Raises:
             KeyError: the encoder has no column.
@@ -282,15 +284,15 @@ class MemoryTable:
     # -- upkeep ---------------------------------------------------------------------------------
 
     def wants_compaction(self, *, in_silence: bool = False) -> bool:
-        """Whether enough writes have piled up to compact; fewer suffice if `in_silence`."""
+        """Return whether there were enough writes to compact the table; fewer suffice if
+        `in_silence`."""
         return self._fragments.many(in_silence=in_silence)
 
     def compact(self) -> bool:
         """Merge the fragments of many small writes, and drop old versions of the table.
 
-        Others may read and add meanwhile; they wait only for the milliseconds in which old versions
-        are dropped. Returns False if they could not be dropped because someone was reading all the
-        time.
+        Other threads wait only for the milliseconds in which old versions are dropped. Returns
+        False if someone was reading all the time, so that these could not be dropped.
         """
         with self._changing() as table:
             self._fragments.merged(table)
@@ -304,9 +306,9 @@ class MemoryTable:
             return alone
 
     def rewrite(self) -> bool:
-        """Make sure no file contains deleted or replaced values: see `rewrite`. Recall continues
-        meanwhile; adding waits. Returns False, and must be called again, if old versions could not
-        be dropped because someone was reading or adding all the time."""
+        """Remove deleted and replaced values from all files: see the module `rewrite`. Recall
+        continues meanwhile; adding waits. Returns False if someone was reading or adding all the
+        time, so that old versions could not be dropped. In that case, call this again."""
         with self._rewriting, explained(self.uri):
             with self._adders.alone(PATIENCE_S) as quiet, self._reading() as table:
                 self._lock.check()
@@ -326,14 +328,14 @@ class MemoryTable:
             return table_rewrite.layout(table, self.uri)
 
     def versions(self) -> Iterator[tuple[int, Batch]]:
-        """All users' rows in every existing version, newest first; vectors as stored."""
+        """Yield all users' rows in every existing version, newest first. Vectors are as stored."""
         with self._reading():
             for number, batch in table_rewrite.versions(self._db.open_table(open_table.NAME)):
                 for rows in table_rewrite.opened(batch, self._seal):
                     yield number, Batch(rows, lambda _, vectors: vectors)
 
     def close(self) -> None:
-        """Idempotent. Waits for readers and writers; then others may open the table."""
+        """Close the table once nobody reads or writes. Then others may open it. May be repeated."""
         with self._rewriting, self._gate.alone(PATIENCE_S):
             if not self._closed:
                 self._closed = True
@@ -341,13 +343,13 @@ class MemoryTable:
                 self._lock.release()
 
     def distrust(self) -> None:
-        """Mark the table as damaged: whoever opens it next checks it first."""
+        """Mark the table as damaged, so that it is checked before it is opened again."""
         self.proved = lambda: None
 
     # -- inside ---------------------------------------------------------------------------------
 
     def _replace(self, user_id: str, memories: Sequence[Memory], *, insert: bool) -> int:
-        """Rewrite rows; existing ones keep their vectors if the text is equal."""
+        """Replace rows. Existing rows keep their vectors if the text is unchanged."""
         import pyarrow as pa
 
         with self._changing() as table:
@@ -382,7 +384,7 @@ class MemoryTable:
 
     @contextmanager
     def _adding(self) -> Iterator[Table]:
-        """Adding disturbs nobody, except while the table is being rewritten."""
+        """Allow adding rows. Others may read and add meanwhile, but adding waits for a rewrite."""
         with self._adders.shared(), self._reading() as table:
             self._lock.check()
             self._fragments.one_more()
@@ -390,7 +392,7 @@ class MemoryTable:
 
     @contextmanager
     def _changing(self) -> Iterator[Table]:
-        """One change at a time: LanceDB would have to repeat one of two concurrent changes."""
+        """Allow one change at a time. LanceDB would repeat one of two concurrent changes."""
         yield_to_speech()
         with self._rewriting, self._adding() as table:
             yield table

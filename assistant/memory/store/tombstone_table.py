@@ -1,17 +1,18 @@
-"""The tombstones: the ids of everything forgotten in a store, in a small table beside the memories.
+"""The tombstones of a store: the ids of everything forgotten in it, in a small table beside the
+memories.
 
-A machine that shares the store may have the same exchange in its own transcript or its write queue,
-and would create its memories again. So a purge writes the ids here before it removes a row, and
-records here when it is done. Whoever opens the store reads the tombstones first: an
-exchange or memory with a tombstone is never written again (see `MemoryTable`), and is forgotten in
-that machine's transcript too (see `forgetting.purge`). A purge that was killed half-way is finished
-by the next writer.
+Another machine that shares the store may have the same exchange in its own transcript or write
+queue, and would create its memories again. So a purge first writes tombstones here, then removes
+the rows, and finally records here that it is done. Whoever opens the store reads the tombstones
+first. An exchange or memory with a tombstone is never written again (see `MemoryTable`), and is
+also forgotten in that machine's transcript (see `forgetting.purge`). If a purge was killed
+half-way, the next writer finishes it.
 
-A folder used by only one machine has this table too: one mechanism is simpler than two. A start
-takes 0.4 ms longer without tombstones, 3 to 6 ms with 1,000, and 15 ms with 10,000. It is a
-separate table because the metadata of the memories' table is rewritten with every change. It holds
-nothing secret and so is not encrypted. It only grows; each purge drops its old versions, which
-contain only ids.
+A folder that only one machine uses has this table too, since one mechanism is simpler than two. It
+makes a start slower by 0.4 ms without tombstones, by 3 to 6 ms with 1,000, and by 15 ms with
+10,000. It is a separate table, because the metadata of the memories' table is rewritten with every
+change. It contains nothing secret, so it is not encrypted. Tombstones are never deleted. Each purge
+drops the table's old versions, which also contain only ids.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -33,17 +34,19 @@ if TYPE_CHECKING:
 
 NAME = "forgotten"
 TRIES = 3
-"""Number of attempts to read the table, since a writer may drop a version meanwhile."""
+"""Number of attempts to read the table. One may fail because a writer drops the version being
+read."""
 
 Row = tuple[str, str, bool]
-"""User, mark, and whether the mark is an exchange's (or else a memory's)."""
+"""The user, the mark (see `mark_of`), and whether it is the mark of an exchange. Otherwise it is
+the mark of a memory."""
 
 
 class TombstoneTable:
-    """The tombstones of a store. Thread-safe; those that have been read or written are in RAM.
+    """The tombstones of a store. Thread-safe; all that have been read or written are also in RAM.
 
     Args:
-        changing: gives one thread at a time the right to write to the store, for a block.
+        changing: a context manager that gives one thread at a time the right to write to the store.
 
     Raises:
         StoreError: the table can't be read.
@@ -56,7 +59,8 @@ class TombstoneTable:
         self._uri = uri
         self._changing = changing
         self._known: Mapping[str, Tombstones] = self._read()
-        """Replaced as a whole, so that it can be read without a lock."""
+        """Tombstones by user. The mapping is replaced as a whole, so it can be read without a
+        lock."""
 
     # -- in memory: any thread, without waiting -------------------------------------------------
 
@@ -71,11 +75,11 @@ class TombstoneTable:
 
     @property
     def unfinished(self) -> bool:
-        """Whether a purge was not finished, or is in progress."""
+        """Whether there is a purge that was not finished, or is still in progress."""
         return any(marks.unfinished for marks in self._known.values())
 
     def rows(self) -> list[Row]:
-        """All tombstones."""
+        """Return all tombstones as rows."""
         return [
             (user, mark, said)
             for user, marks in self._known.items()
@@ -84,13 +88,13 @@ class TombstoneTable:
         ]
 
     def kept(self, memories: Iterable[Memory]) -> list[Memory]:
-        """The memories that may be written: see `Tombstones.kept`."""
+        """Return the memories that may be written: see `Tombstones.kept`."""
         return list(self.kept_rows(list(memories), None)[0])
 
     def kept_rows(
         self, memories: Sequence[Memory], vectors: Mapping[str, Vectors] | None
     ) -> tuple[Sequence[Memory], Mapping[str, Vectors]]:
-        """Like `kept`, with the matching vectors by encoder."""
+        """Return the memories that may be written, and the vectors of these memories by encoder."""
         every = vectors or {}
         if not self._known:
             return memories, every
@@ -107,18 +111,18 @@ class TombstoneTable:
     def during(
         self, user: str, exchanges: Collection[str], gone: Iterable[Memory]
     ) -> Iterator[None]:
-        """Write tombstones before the block, which must remove the exchanges and memories, and
-        finish them after it. If the block is interrupted, they remain unfinished."""
+        """Write tombstones for exchanges and memories that the block removes. After the block, mark
+        the tombstones as finished. If the block raises, they remain marked as unfinished."""
         said, others = to_mark(exchanges, gone)
         self.write([*((user, mark, True) for mark in said), *((user, m, False) for m in others)])
         yield
         self.finish(user, said | others)
 
     def write(self, rows: Iterable[Row], *, finished: bool = False) -> None:
-        """Add tombstones; existing ones are left unchanged.
+        """Add tombstones. Existing ones are left unchanged.
 
         Args:
-            finished: the store contains none of their rows.
+            finished: whether the store no longer contains the exchanges and memories.
         """
         new = [row for row in dict.fromkeys(rows) if not self._has(row)]
         if not new:
@@ -137,13 +141,14 @@ class TombstoneTable:
             self._known = known
 
     def take(self, other: "TombstoneTable") -> None:
-        """Copy all tombstones of another table."""
+        """Copy all tombstones from another table."""
         left = {(user, mark) for user in other.users() for mark in other.of(user).unfinished}
         self.write((row for row in other.rows() if row[:2] not in left), finished=True)
         self.write(row for row in other.rows() if row[:2] in left)
 
     def finish(self, user: str, marks: Iterable[str]) -> None:
-        """Record that the rows of these marks and their bytes are gone."""
+        """Record that what these marks stand for has been removed from the store, including its
+        bytes on disk."""
         from lancedb.expr import col, lit
 
         left = sorted(self.of(user).unfinished.intersection(marks))
@@ -162,7 +167,7 @@ class TombstoneTable:
     # -- on disk; these raise StoreError --------------------------------------------------------
 
     def versions(self) -> Iterator[list[tuple[str, str]]]:
-        """The users and marks of each existing version."""
+        """Yield, for each existing version of the table, the user and mark of every row."""
         with explained(self._uri):
             table = self._open()
             if table is None:
@@ -173,7 +178,8 @@ class TombstoneTable:
                 yield list(zip(rows["user_id"].to_pylist(), rows["mark"].to_pylist(), strict=True))
 
     def strange(self) -> int:
-        """Number of marks, in all versions, that are malformed and so might contain words."""
+        """Return the number of malformed marks in all versions. Such a mark might contain user
+        text."""
         every = (mark for rows in self.versions() for _, mark in rows)
         return sum(1 for mark in every if MARK.fullmatch(mark) is None)
 
@@ -196,7 +202,7 @@ class TombstoneTable:
         raise AssertionError("unreachable")
 
     def _open(self) -> Table | None:
-        """The table; None if nothing has been forgotten yet."""
+        """Return the table; None if nothing has been forgotten yet."""
         try:
             return self._db.open_table(NAME)
         except ValueError as error:

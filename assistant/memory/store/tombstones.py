@@ -1,5 +1,5 @@
-"""The ids of forgotten exchanges and memories, which must not come back. They contain no words.
-`tombstone_table` stores them; this module is pure."""
+"""The ids of forgotten exchanges and memories, which must not be created again. The ids contain no
+user text. This module does no I/O; `tombstone_table` stores the ids."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -16,15 +16,15 @@ MARK = re.compile(r"[0-9a-f]{32}|[0-9a-f]{64}")
 
 
 def mark_of(key: str) -> str:
-    """An id in a form that may be stored for ever: imported ids, which could hold words, are
-    hashed."""
+    """Return the mark of an id, i.e. a form that may be stored for ever. Imported ids could contain
+    words, so they are hashed."""
     return key if OURS.fullmatch(key) else sha256(key.encode("utf-8", "replace")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Tombstones:
-    """One user's marks. `unfinished` contains those whose rows may still be in the table, because
-    the purge has not recorded its end."""
+    """The marks of one user. `unfinished` are those marks whose rows may still be in the table,
+    because the purge has not recorded that it is done."""
 
     exchanges: frozenset[str] = frozenset()
     memories: frozenset[str] = frozenset()
@@ -34,8 +34,9 @@ class Tombstones:
         return len(self.exchanges) + len(self.memories)
 
     def covers(self, memory: Memory) -> bool:
-        """Whether a memory is forgotten, because it was forgotten itself, or the exchange that it
-        quotes, or all of its sources; of a summary's sources, one is enough."""
+        """Return whether a memory counts as forgotten. It does if the memory itself, the exchange
+        that it quotes, or all of its sources were forgotten. For a summary, one forgotten source is
+        enough."""
         own = own_exchange(memory)
         if own is not None and self._was_said(own):
             return True
@@ -45,9 +46,9 @@ class Tombstones:
         return mark_of(memory.id) in self.memories
 
     def kept(self, memory: Memory) -> Memory | None:
-        """The memory without forgotten sources; None if nothing is left.
+        """Return the memory without its forgotten sources; None if the memory counts as forgotten.
 
-        If the same words were also said in another exchange, that one has its own memory.
+        If the same words were also said in another exchange, that exchange has a memory of its own.
         """
         if self.covers(memory):
             return None
@@ -59,7 +60,8 @@ class Tombstones:
 
 
 def to_mark(exchanges: Collection[str], gone: Iterable[Memory]) -> tuple[set[str], set[str]]:
-    """The marks of exchanges, and of those memories that the exchanges' marks don't cover."""
+    """Return the marks of the exchanges, and the marks of the memories. Memories that count as
+    forgotten because of these exchanges get no mark of their own."""
     said = frozenset(map(mark_of, exchanges))
     follow = Tombstones(said)
     return set(said), {mark_of(memory.id) for memory in gone if not follow.covers(memory)}

@@ -1,9 +1,9 @@
-"""Writes to the store yield to speech.
+"""Lets writes to the store pause while someone is speaking.
 
-Storing a statement found between utterances takes several operations, each using all cores for some
-milliseconds. If someone starts to speak, the remaining operations wait: between two of them
-nothing is half written. Writes of the conversation itself never wait, and neither does anything
-queued before them.
+Storing a statement derived between utterances takes several operations. Each of them uses all cores
+for some milliseconds. If someone starts to speak, the remaining operations wait. The store is
+consistent between any two of them. Writes of the conversation itself never wait, and neither does
+anything queued before them.
 """
 
 import logging
@@ -18,7 +18,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 LOOKS_EVERY_S = 0.05
-"""Seconds between checks whether it is quiet again."""
+"""Seconds between two checks whether someone is still speaking."""
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +28,8 @@ _running = threading.local()
 
 @contextmanager
 def low_priority() -> Iterator[None]:
-    """Work given to a `WriterThread` in this block yields to speech."""
+    """Give low priority to the work that this block submits to a `WriterThread`. Such work pauses
+    while someone is speaking."""
     before = _gentle.set(True)
     try:
         yield
@@ -37,8 +38,8 @@ def low_priority() -> Iterator[None]:
 
 
 def yield_to_speech() -> None:
-    """Called between two operations of low-priority work: returns when it may continue. Returns
-    at once in other threads."""
+    """Pause low-priority work while someone is speaking. Call this between two operations of such
+    work. In other threads, this returns at once."""
     writing: WriterThread | None = getattr(_running, "writing", None)
     if writing is not None:
         writing.wait()
@@ -50,7 +51,7 @@ class WriterThread(ThreadPoolExecutor):
     def __init__(self, name: str) -> None:
         super().__init__(1, thread_name_prefix=name)
         self.somebody: Callable[[], bool] = lambda: False
-        """Returns whether someone may be speaking; called in this thread."""
+        """Returns whether someone may be speaking. It is called in the writer thread."""
         self._wanted = 0
         self._changed = threading.Condition()
 
@@ -69,18 +70,19 @@ class WriterThread(ThreadPoolExecutor):
         return done
 
     def post(self, do: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> None:
-        """Like `submit`, but nobody waits for the result: a failure is logged."""
+        """Submit work whose result nobody waits for. A failure is logged."""
         self.submit(do, *args, **kwargs).add_done_callback(_logged)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Finishes pending work first, even if someone speaks."""
+        """End the thread. Pending work is finished first, even if someone is speaking."""
         with self._changed:
             self._wanted += 1
             self._changed.notify_all()
         super().shutdown(wait, cancel_futures=cancel_futures)
 
     def wait(self) -> None:
-        """Wait until it is quiet, or high-priority work is waiting. Called in this thread."""
+        """Wait until nobody is speaking, or until high-priority work is queued. Call this only in
+        the writer thread itself."""
         with self._changed:
             while not self._wanted and self.somebody():
                 self._changed.wait(LOOKS_EVERY_S)

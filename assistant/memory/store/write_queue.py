@@ -1,8 +1,8 @@
-"""Queues memories for the store, and retries while it can't be written.
+"""Queues memories for the store, and retries while the store can't be written.
 
-A store that can't be reached, is full or is in use by another assistant only delays things: new
-memories wait here (and are in the transcript), and are written when the store is back. All methods
-but `wait` run on the writing thread.
+If the store can't be reached, is full or is in use by another assistant, nothing is lost. New
+memories wait in this queue (they are also in the transcript), and are written when the store is
+available again. All methods run on the writer thread, unless they say "any thread".
 """
 
 import logging
@@ -19,17 +19,17 @@ logger = logging.getLogger(__name__)
 
 FIRST_RETRY_S = 2.0
 LONGEST_RETRY_S = 60.0
-"""Longest pause between two attempts, in seconds; the pause doubles with each attempt."""
+"""Maximum number of seconds between two attempts. The pause doubles with each attempt."""
 
 
 class WriteQueue:
-    """The queue between RAM and the store.
+    """The queue of memories between RAM and the store.
 
     Args:
         open_table: opens the table; blocking, and may raise StoreError.
-        close_table: releases the table; closes it unless others use it too.
+        close_table: releases the table, and closes it unless others use it too.
         tell: receives a notice when storing begins to fail, and when it works again.
-        try_later: schedules another attempt after a number of seconds.
+        try_later: schedules another attempt to open the store after a number of seconds.
     """
 
     def __init__(
@@ -53,28 +53,29 @@ class WriteQueue:
         self._forgotten: TombstoneTable | None = None
         self._retrying = False
         self._damaged = False
-        """Damage was found; opening the store again will set it aside."""
+        """Whether damage was found. Opening the store again then sets it aside."""
         self._pause_s = FIRST_RETRY_S
 
     @property
     def writes(self) -> bool:
-        """Whether the store has been read, and this process may write to it."""
+        """Whether the store has been read completely, and this process may write to it."""
         return self._read and self.table is not None and self.table.refused is None
 
     @property
     def settled(self) -> bool:
-        """Whether everything remembered is in the store."""
+        """Whether the store can be written and contains all memories."""
         return self.writes and not self._unwritten
 
     def why(self) -> StoreError:
-        """The error that explains why the table is not open."""
+        """Return an error that explains why the table is not open."""
         if self._error is not None:
             return StoreError(str(self._error), mend=self._error.mend)
         return StoreError("The memories are still loading.", mend="Try again in a moment.")
 
     def open(self) -> bool:
-        """Open the store, or become its writer if it was read-only; returns whether the table must
-        be read again, for instance because another machine forgot something."""
+        """Open the store, or become its writer if it was read-only. Returns whether the memories
+        must be read again, e.g. because the store was just opened, or another machine forgot
+        something."""
         self._retrying = False
         if self.table is not None and self.table.refused is None:
             return False
@@ -98,12 +99,12 @@ class WriteQueue:
     def read(
         self, load: Callable[[MemoryTable], None], has: Callable[[str], bool]
     ) -> list[Memory] | None:
-        """Read the store. Returns the memories that are still to be written to it; None if it could
+        """Read the store. Returns the memories that must still be written to it; None if it could
         not be read completely.
 
         Args:
             load: reads the table; may raise StoreError.
-            has: returns whether the memory with an id was read.
+            has: returns whether the memory with this id was read.
         """
         table = self.table
         if table is None:
@@ -128,22 +129,23 @@ class WriteQueue:
         return left
 
     def kept(self, memories: Iterable[Memory]) -> list[Memory]:
-        """The memories not forgotten, as far as the store has been read. Quick; any thread."""
+        """Return the memories that have not been forgotten, as far as the store's tombstones are
+        known. Quick; any thread."""
         marker = self._forgotten
         return marker.kept(memories) if marker is not None else list(memories)
 
     def wait(self, memories: Iterable[Memory]) -> None:
-        """Queue memories for the next `flush`. Quick; any thread."""
+        """Queue memories until the next `flush`. Quick; any thread."""
         with self._lock:
             self._unwritten |= {memory.id: memory for memory in memories}
 
     def flush(self) -> None:
-        """Write the queued memories, if possible."""
+        """Write the queued memories to the store, if it can be written."""
         with self._lock:
             waiting = list(self._unwritten.values())
         if not waiting:
             return
-        # A failed write may have reached the store all the same.
+        # A write that raised an error may still have reached the store.
         merging, self._may_be_there = self._may_be_there, True
 
         def act(table: MemoryTable) -> None:
@@ -157,8 +159,8 @@ class WriteQueue:
         self.write(act)
 
     def may_have(self, ids: Iterable[str]) -> None:
-        """Note that these memories were written to the store in another way: drop them from the
-        queue, and write the rest without duplicates."""
+        """Drop these memories from the queue, because they were written to the store in another
+        way. From then on, the queue is written such that no memory is duplicated."""
         self.discard(list(ids))
         self._may_be_there = True
 
@@ -169,14 +171,15 @@ class WriteQueue:
                 self._unwritten.pop(key, None)
 
     def first(self, act: Callable[[MemoryTable], object]) -> None:
-        """Run an action on a table that was just opened, even if it is read-only."""
+        """Run an action on the table, even if it is read-only. Meant for a table that was just
+        opened."""
         self._do(act, proves=False)
 
     def write(self, act: Callable[[MemoryTable], object], *, proves: bool = True) -> None:
-        """Change the table, if it is open for writing.
+        """Run an action that changes the table. Does nothing unless the table is open for writing.
 
         Args:
-            proves: success means that storing works again.
+            proves: whether success of the action shows that storing works again.
         """
         if self.table is not None and self.table.refused is None:
             self._do(act, proves=proves)
@@ -195,7 +198,7 @@ class WriteQueue:
                 self._recovered()
 
     def failed(self, error: StoreError) -> None:
-        """Report the error, and retry later."""
+        """Report an error of the store, and try to open the store again later."""
         self._error = error
         self.tell(error)
         if isinstance(error, StoreDamaged):
@@ -209,14 +212,15 @@ class WriteQueue:
         self._pause_s = min(2 * self._pause_s, LONGEST_RETRY_S)
 
     def tell(self, error: AssistantError) -> None:
-        """Log every failure; notify the user of the first one only."""
+        """Log a failure. The user is notified only of the first one."""
         logger.error("long-term memory: %s", error)
         if not self._failing:
             self._failing = True
             self._tell_user(Notice(str(error), Severity.WARNING, error.mend))
 
     def close(self) -> None:
-        """Idempotent. Memories that are still queued are in the transcript."""
+        """Release the table. May be called repeatedly. Memories still in the queue are also in the
+        transcript."""
         self._lose()
 
     # -- inside ---------------------------------------------------------------------------------

@@ -1,16 +1,16 @@
-"""Ensures a single writer per store.
+"""Ensures that each store has only one writer.
 
-A folder is protected by a file lock, which the operating system releases whatever happens to the
-process. An object store has no locks: there the writer takes a lease (a row with its name and an
-expiry time), renews it while it runs, and gives it back at the end. A writer takes over the row by
-an update that names the previous contents; of two such updates, the store's conditional put lets
-only one through.
+A folder is protected by a file lock, which the operating system releases even if the process
+crashes. An object store has no locks. There, the writer takes a lease: a row with its name and an
+expiry time. It renews the lease while it runs, and gives it back at the end. To take the lease, a
+writer updates the row on the condition that its contents are unchanged. Of two such updates, the
+store's conditional put accepts only one.
 
-Limits of a lease: a killed writer keeps others out until its lease expires; a writer suspended in
-the middle of a write for longer than the lease may still finish that write after another took over
-(the table stays intact, since every write is a transaction, but the other's indexes miss that
-write); if two machines' clocks differ by more than the lease, one may take over too early; and if a
-store ignores conditions on a put, two writers may win at once.
+A lease has these limits. A killed writer keeps others out until its lease expires. A writer that is
+suspended during a write for longer than the lease may finish the write after another took over. The
+table stays intact, since every write is a transaction, but the other writer's index misses that
+write. If the clocks of two machines differ by more than the lease, one may take over too early. If
+an object store ignores conditions on a put, two writers may both succeed.
 """
 
 import logging
@@ -33,25 +33,25 @@ from assistant.memory.store.lance_errors import discreet
 logger = logging.getLogger(__name__)
 
 LEASE_S = 30.0
-"""Seconds a lease lasts without renewal; it is renewed three times as often."""
+"""Seconds after which a lease expires unless it is renewed. It is renewed three times as often."""
 RENEWALS_KEPT = 60
-"""Number of renewals, each of which adds a version to the lease's table, before old versions are
-dropped."""
+"""Number of renewals after which old versions of the lease's table are dropped. Each renewal adds a
+version."""
 LEASE_TABLE = "writer"
 
 
 class WriterLock(Protocol):
     def check(self) -> None:
-        """Raises StoreError if another writer may have taken over."""
+        """Raise StoreError if another writer may have taken over."""
         ...
 
     def release(self) -> None:
-        """Idempotent."""
+        """Let others write. May be called repeatedly."""
         ...
 
 
 class SharedLock:
-    """A lock that many threads can share, or one can hold exclusively."""
+    """A lock that either many threads share or one thread holds exclusively."""
 
     def __init__(self) -> None:
         self._inside = 0
@@ -72,8 +72,8 @@ class SharedLock:
 
     @contextmanager
     def alone(self, patience_s: float) -> Iterator[bool]:
-        """Yields whether the lock is held exclusively. While this waits, others may still share
-        it."""
+        """Try to hold the lock exclusively, for at most `patience_s` seconds. Yields whether it
+        succeeded. Until then, others may still share the lock."""
         with self._changed:
             free = self._changed.wait_for(lambda: not (self._inside or self._taken), patience_s)
             self._taken = self._taken or free
@@ -87,13 +87,13 @@ class SharedLock:
 
 
 class FolderLock:
-    """Held from construction to `release`, or to the end of the process."""
+    """A file lock on a folder, held from construction to `release` or to the end of the process."""
 
     def __init__(self, folder: Path) -> None:
         """Take the lock.
 
         Raises:
-            StoreError: another process holds it.
+            StoreInUse: another process holds the lock.
             OSError: the lock file can't be written.
         """
         self._lock = FileLock(folder / ".lock", mode=0o600, thread_local=False)
@@ -109,13 +109,14 @@ class FolderLock:
             raise
 
     def check(self) -> None:
-        """A file lock can't be lost."""
+        """Do nothing, because a file lock can't be lost."""
 
     def release(self) -> None:
         self._lock.release()
 
     def _read_holder(self) -> str:
-        """The process that holds the lock, for a message; it may not have written its id yet."""
+        """Return the id of the process that holds the lock, for a message; "unknown" if that
+        process has not written its id yet."""
         try:
             return self._holder.read_text(encoding="ascii") or "unknown"
         except (OSError, UnicodeDecodeError):
@@ -123,7 +124,8 @@ class FolderLock:
 
 
 class Lease:
-    """Held from `take` to `release`, as long as it is renewed in time."""
+    """A lease on an object store, held from `take` to `release` as long as it is renewed in
+    time."""
 
     def __init__(self, table: Any, uri: str, seconds: float) -> None:
         self._table = table
@@ -138,10 +140,10 @@ class Lease:
 
     @classmethod
     def take(cls, db: Any, uri: str, seconds: float | None = None) -> "Lease":
-        """Become the writer.
+        """Become the writer of the store.
 
         Raises:
-            StoreError: another writer holds the lease.
+            StoreInUse: another writer holds the lease.
             LanceDB's own errors: the store can't be reached or written.
         """
         import pyarrow as pa
@@ -158,15 +160,15 @@ class Lease:
         return lease
 
     def check(self) -> None:
-        """Raises StoreError if another writer took over, and LanceDB's errors if the store can't be
-        reached and the lease expired meanwhile."""
+        """Raise StoreInUse if another writer took over. If the lease has expired, renew it; this
+        raises LanceDB's own errors if the store can't be reached."""
         monotonic, wall = self._valid_until
-        # Suspending the machine stops one clock; the other can be set back.
+        # `monotonic` may stop while the machine is suspended; the wall clock can be set back.
         if time.monotonic() >= monotonic or time.time() >= wall:
             self._renew()
 
     def release(self) -> None:
-        """Give the lease back if possible; otherwise it expires."""
+        """Give the lease back. If this fails, the lease expires by itself."""
         if self._stop.is_set():
             return
         self._stop.set()
@@ -201,7 +203,13 @@ class Lease:
     def _write(
         self, owner_before: str, expires_before: int | None, owner: str | None = None
     ) -> bool:
-        """Put this owner in the row if the row is unchanged; returns whether it was."""
+        """Write an owner and a new expiry time to the row, on the condition that the row has the
+        given owner and expiry time. Returns whether it had.
+
+        Args:
+            expires_before: the row's expected expiry time; None: any.
+            owner: default: this lease's owner; empty: nobody.
+        """
         from lancedb.expr import col, lit
 
         owner = self._owner if owner is None else owner
@@ -244,18 +252,18 @@ class OnlyReading:
     """The lock of a process that only reads a store, because another process writes to it.
 
     Args:
-        refused: names the writer.
+        refused: the error that names the writer.
     """
 
     def __init__(self, refused: StoreInUse) -> None:
         self.refused = refused
 
     def check(self) -> None:
-        """Raises StoreInUse for every write."""
+        """Raise StoreInUse, because this process must not write."""
         raise self.refused
 
     def release(self) -> None:
-        """Nothing to give back."""
+        """Do nothing, because no lock is held."""
 
 
 def _in_use(

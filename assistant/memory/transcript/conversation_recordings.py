@@ -1,11 +1,13 @@
-"""Recorded conversations: JSON lines of events with their times.
+"""Recorded conversations. A recording is a file of JSON lines: a header, and then events with their
+times.
 
     {"recording": 1, "id": …, "began": …, "conversation": …, "key": …}
     {"at": "2026-11-22T…", "event": {"type": "TurnHeard", …}}
 
-In an encrypted home each line after the first is encrypted (AES-256-GCM, bound to its recording),
-and `key` names the key. All processes append and rewrite under one lock, so a purge covers a
-recording in progress too. Lines are complete; only the last may be cut off after a crash.
+In an encrypted home, each line after the header is encrypted (AES-256-GCM, bound to its recording),
+and `key` is the id of the key. All processes append to and rewrite recordings under one lock, so
+that a purge also covers a recording in progress. Lines are complete; only the last may be cut off
+after a crash.
 """
 
 import json
@@ -29,17 +31,18 @@ from assistant.paths import replacing
 
 VERSION = 1
 FIXED = frozenset({"type", "phase", "severity"})
-"""Fields whose values are fixed words of the program."""
+"""Fields of events whose values are fixed words of the program, not user text."""
 LOCK_S = 10.0
-"""Seconds to wait for the lock; purging long recordings takes a while."""
+"""Seconds to wait for the lock. Purging long recordings takes a while."""
 LONGEST_HEADER = 10_000
 LISTED = "assistant replay"
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The first line of a recording: never encrypted, and without the user's words. `key` is the id
-    of the encryption key, "" if there is none; `conversation` is the recorded conversation's id."""
+    """The first line of a recording. It is never encrypted, and contains no user text.
+    `conversation` is the id of the recorded conversation. `key` is the id of the encryption key, or
+    empty."""
 
     id: str
     began: str
@@ -53,7 +56,8 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A file's contents. `damaged` counts unreadable lines, except one cut off at the end."""
+    """The contents of a recording. `damaged` is the number of unreadable lines, not counting one
+    cut off at the end. `cut` is whether the last line was cut off."""
 
     header: Header
     rows: tuple[Row, ...]
@@ -62,7 +66,8 @@ class Recording:
 
 
 class Recordings:
-    """The recordings of a home, and those this process writes elsewhere. Calls block; thread-safe.
+    """The recordings in a home, and those that this process writes to other folders. Calls block.
+    Thread-safe.
 
     Args:
         key: the key of an encrypted home.
@@ -73,15 +78,16 @@ class Recordings:
         self._key = key
         self._elsewhere: set[Path] = set()
         self.settle: Callable[[], None] = lambda: None
-        """Waits until all events so far are written; set by the writer."""
+        """Waits until all events so far are in the file. Set by the object that writes a
+        recording."""
 
     # -- writing --------------------------------------------------------------------------------
 
     def begin(self, conversation: str, path: Path | None = None) -> Path:
-        """Create a recording, readable by its owner only; returns its path.
+        """Create a recording, readable by its owner only; return its path.
 
         Args:
-            path: default: a file in the home, named by the time.
+            path: where to create it; default: a file in the home, named by the time.
 
         Raises:
             StoreError: the file exists already, or can't be written.
@@ -112,11 +118,16 @@ class Recordings:
             file.write("".join(f"{seal.close(row)}\n" for row in rows).encode("utf-8", "replace"))
 
     def end(self, path: Path) -> None:
-        """Note that a recording has ended. A file outside the home now belongs to the user."""
+        """Note that a recording has ended. If its file is outside the home, it is no longer
+        searched or purged: it now belongs to the user."""
         self._elsewhere.discard(path)
 
     def delete_turns(self, path: Path, turns: Collection[int]) -> None:
-        """Remove the events of these turns. Raises StoreError."""
+        """Remove the events of these turns.
+
+        Raises:
+            StoreError: the file can't be read or written.
+        """
         with self._locked():
             found = self.read(path)
             rows = [row for row in found.rows if row["event"].get("turn") not in turns]
@@ -151,18 +162,19 @@ class Recordings:
         return Recording(header, good, sum(row is None for row in rows), cut)
 
     def paths(self) -> list[Path]:
-        """The home's recordings, oldest first."""
+        """Return the recordings in the home, oldest first."""
         return sorted(self.folder.glob("*.jsonl"))
 
     # -- as a `DataLocation` --------------------------------------------------------------------
 
     def words(self, user: str, exchanges: Collection[str]) -> tuple[list[str], list[str]]:
-        """Nothing, since the transcript and the memories contain the same words."""
+        """Return no words, since all of them are in the transcript or the memories too."""
         del user, exchanges
         return [], []
 
     def search(self, patterns: FindsWords) -> Iterator[Searched]:
-        """Search decrypted events. Raises StoreError: a file can't be read."""
+        """Search the decrypted events of all recordings. Raises StoreError if a file can't be
+        read."""
         if not self.folder.is_dir():
             return
         count, size, found = 0, 0, []
@@ -186,7 +198,7 @@ class Recordings:
             yield f"{which} encrypted with another key and can't be searched."
 
     def foreign(self) -> int:
-        """The number of recordings encrypted with another key."""
+        """Return the number of recordings that are encrypted with another key."""
         found = 0
         for path in self.paths():
             try:
@@ -198,8 +210,9 @@ class Recordings:
         return found
 
     def purge(self, gone: RemovesWords) -> int:
-        """Remove forgotten events and words; returns how many files were rewritten. A killed
-        process leaves each file either unchanged or rewritten. Repeatable.
+        """Remove forgotten events and words; return the number of files from which something was
+        removed. If the process is killed, each file is either unchanged or completely rewritten.
+        May be repeated.
 
         Raises:
             StoreError: a file can't be read or written.
@@ -224,7 +237,8 @@ class Recordings:
         return changed
 
     def copy_to(self, folder: Path, new: MasterKey | None) -> None:
-        """Copy all recordings, encrypting them with another key; unreadable ones are copied as is.
+        """Copy all recordings to a folder, and encrypt the copies with the new key. Unreadable
+        files are copied unchanged.
 
         Raises:
             StoreError: a file can't be read or written.
@@ -249,16 +263,16 @@ class Recordings:
         return [*self.paths(), *sorted(path for path in self._elsewhere if path.exists())]
 
     def _readable(self, path: Path) -> Recording | None:
-        """The recording; None if the file is not one, or is encrypted with another key: it is then
-        searched like any other file."""
+        """Return the recording; None if the file is not a recording or is encrypted with another
+        key. Such a file is searched like any other file of the home."""
         try:
             return self.read(path)
         except (StoreLocked, NotARecording):
             return None
 
     def _write_anew(self, path: Path, recording: Recording, key: MasterKey | None) -> None:
-        """Replace the file. The new one has a unique name at first, since a folder outside the home
-        contains the user's files."""
+        """Replace the contents of a file. They are first written to a new file with a unique name,
+        because a folder outside the home may contain other files of the user."""
         seal = LineCipher(recording.header.id, key if recording.header.key else None)
         fresh = path.with_name(f"{path.stem[:40]}-{secrets.token_hex(4)}.new")
         with _explained(path), replacing(path, fresh) as file:
@@ -267,7 +281,7 @@ class Recordings:
                 file.write(f"{seal.close(row)}\n".encode("utf-8", "replace"))
 
     def _free(self, now: datetime) -> Path:
-        """An unused file name."""
+        """Return an unused path in the home."""
         with _explained(self.folder):
             self.folder.mkdir(mode=0o700, exist_ok=True)
         stem = f"{now.astimezone():%Y-%m-%d_%H-%M-%S}"
@@ -276,7 +290,8 @@ class Recordings:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Hold the lock. Raises StoreError if another process holds it for too long."""
+        """Hold the lock. Raises StoreError if another process holds it for more than `LOCK_S`
+        seconds."""
         with _explained(self.folder):
             self.folder.mkdir(mode=0o700, exist_ok=True)
             lock = FileLock(self.folder / ".lock", LOCK_S, mode=0o600)
@@ -291,7 +306,7 @@ class Recordings:
 
 
 def is_sealed(path: Path) -> bool:
-    """Whether reading a recording needs a key.
+    """Return whether a key is needed to read a recording.
 
     Raises:
         StoreError: the file can't be read, or is not a recording.
@@ -324,7 +339,7 @@ def _header(line: bytes, path: Path) -> Header:
 
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """Turn the system's errors into StoreError."""
+    """Turn the operating system's errors in this block into StoreError."""
     try:
         yield
     except FileNotFoundError as error:
@@ -341,7 +356,7 @@ def _explained(path: Path) -> Iterator[None]:
 
 
 def texts_of(row: Row) -> list[str]:
-    """Every text in an event, except the program's fixed words."""
+    """Return every text in an event, except the program's fixed words."""
     return list(_texts(row["event"]))
 
 

@@ -1,9 +1,8 @@
 """The transcript: what the user said, and what they heard of the answers, in SQLite.
 
 An exchange is stored when `store` returns. With WAL and `synchronous=NORMAL`, the operating system
-has it from then on: the process may be killed at any moment; only a power cut may lose the last
-exchanges, never the file. (`FULL` syncs at each commit, which on slow disks exceeds the 5 ms
-budget.)
+then has the data, so a kill of the process loses nothing. A power cut may lose the last exchanges,
+but never the file. (`FULL` syncs at each commit, which on slow disks exceeds the 5 ms budget.)
 
 Calls block for about a millisecond; on an event loop use `asyncio.to_thread`. Thread-safe.
 """
@@ -42,24 +41,24 @@ from assistant.memory.transcript.sqlite_errors import explained
 from assistant.paths import Home
 
 AT_ONCE = 100
-"""Rows per transaction of work that can wait. The transaction takes a few milliseconds, which may
-delay the storing of an exchange."""
+"""Number of rows per transaction of work that can wait. Such a transaction takes a few
+milliseconds, by which it may delay the storing of an exchange."""
 
 
 @dataclass(frozen=True, slots=True)
 class FreePages:
-    """`free` counts unused pages of the file; `log` is the length of the write-ahead log in
-    bytes."""
+    """`free` is the number of unused pages in the file. `log` is the length of the write-ahead log
+    in bytes."""
 
     free: int
     log: int
 
 
 class Transcript:
-    """One file with any number of users. Every query names the user.
+    """One file with the transcripts of any number of users. Every query names the user.
 
-    Every method may raise StoreError: the file can't be read or written. Nothing has changed then,
-    unless stated otherwise.
+    Every method may raise StoreError if the file can't be read or written. Nothing has changed
+    then, unless stated otherwise.
     """
 
     def __init__(self, db: sqlite3.Connection, path: Path, key: MasterKey | None = None) -> None:
@@ -67,7 +66,7 @@ class Transcript:
         self.path = path
         self.recordings = Recordings(Home(path.parent).recordings, key)
         self.locations: list[DataLocation] = [self.recordings]
-        """Other places that contain words of exchanges; each adds itself to this list."""
+        """Other places that contain words of exchanges. Each adds itself to this list."""
         self._lock = threading.Lock()
 
     @classmethod
@@ -98,13 +97,14 @@ class Transcript:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Access for modules with their own tables in this file."""
+        """Give access to the database, for modules with their own tables in this file."""
         with self._lock, explained(self.path):
             yield self._db
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Like `reading`, in one transaction: all or nothing."""
+        """Give access like `reading`, in one transaction. If the block raises, nothing is
+        changed."""
         with self.reading() as db:
             db.execute("BEGIN IMMEDIATE")
             try:
@@ -116,7 +116,8 @@ class Transcript:
                 raise
 
     def close(self) -> None:
-        """Idempotent. Moves what was stored from the log into the file."""
+        """Close the file, after moving the contents of its log into it. May be called
+        repeatedly."""
         with self._lock:
             self._db.close()
 
@@ -125,10 +126,8 @@ class Transcript:
     def resume(
         self, user: str, within: timedelta, now: datetime | None = None
     ) -> Conversation | None:
-        """The user's last conversation, if it ended less than `within` ago.
-
-        Only the distance in time counts, so a clock that was set back does no harm.
-        """
+        """Return the user's last conversation if it ended less than `within` ago. An end up to
+        `within` in the future counts too, since the clock may have been set back."""
         with self.reading() as db:
             row = db.execute(
                 "SELECT conversation, ended FROM exchange WHERE user = ?"
@@ -146,11 +145,11 @@ class Transcript:
         latency: Latency | None = None,
         memories: Sequence[MemoryUsed] = (),
     ) -> bool:
-        """Store a complete exchange; storing it again changes nothing. Returns False if it has been
-        forgotten, and so must not be stored.
+        """Store a complete exchange. Storing it again changes nothing. Returns False if the
+        exchange was forgotten and so must not be stored.
 
         Raises:
-            ValueError: the exchange is still open.
+            ValueError: the exchange has not ended.
         """
         if exchange.ended is None:
             raise ValueError("an open exchange can't be stored")
@@ -179,7 +178,7 @@ class Transcript:
         return True
 
     def store_summary(self, conversation: Conversation, summary: Summary) -> None:
-        """Store a summary, replacing the conversation's earlier ones."""
+        """Store a summary, which replaces the conversation's earlier ones."""
         talk = (conversation.user, conversation.id)
         with self.writing() as db:
             _name(db, conversation, summary.created)
@@ -199,18 +198,20 @@ class Transcript:
     # -- exchanges ------------------------------------------------------------------------------
 
     def exchange_ids(self, user: str) -> set[str]:
-        """The ids of all stored exchanges of a user that are not hidden."""
+        """Return the ids of a user's stored exchanges that are not hidden."""
         with self.reading() as db:
             found = db.execute("SELECT id FROM exchange WHERE user = ?", (user,))
             return {row[0] for row in found} - hidden_exchanges(db, user)
 
     def held(self, user: str, ids: Collection[str]) -> set[str]:
-        """Those of the given ids that belong to stored exchanges of the user, even hidden ones."""
+        """Return those of the ids that belong to stored exchanges of the user, including hidden
+        ones."""
         with self.reading() as db:
             return held(db, user, ids)
 
     def exchanges(self, user: str, ids: Collection[str]) -> Iterator[tuple[str, Exchange]]:
-        """The user's exchanges with these ids, oldest first, each with its conversation's id."""
+        """Yield the user's exchanges with these ids, oldest first, each with the id of its
+        conversation."""
         few = tuple(ids) if len(ids) <= LOOKED_UP else None
         those = f" AND id IN ({places(few)})" if few is not None else ""
         with self.reading() as db:
@@ -224,8 +225,8 @@ class Transcript:
                 yield conversation, exchange_of(columns)
 
     def before(self, user: str, exchange: Exchange, count: int) -> list[Exchange]:
-        """The exchanges just before this one in its conversation, oldest first, without hidden
-        ones."""
+        """Return up to `count` exchanges just before this one in its conversation, oldest first.
+        Hidden ones are left out."""
         with self.reading() as db:
             hidden = hidden_exchanges(db, user)
             found = db.execute(
@@ -240,7 +241,7 @@ class Transcript:
     # -- forgetting -----------------------------------------------------------------------------
 
     def hide(self, hidden: HiddenItems) -> None:
-        """Record what the user wants forgotten. From now on nothing is derived from it."""
+        """Record what the user wants to forget. From now on nothing is derived from it."""
         row = (
             hidden.id,
             hidden.user,
@@ -253,12 +254,12 @@ class Transcript:
             db.execute("INSERT OR REPLACE INTO hidden VALUES (?, ?, ?, ?, ?, ?)", row)
 
     def unhide(self, user: str, key: str) -> None:
-        """Undo `hide`."""
+        """Show the hidden items with this id again."""
         with self.writing() as db:
             db.execute("DELETE FROM hidden WHERE user = ? AND id = ?", (user, key))
 
     def hidden(self, user: str) -> list[HiddenItems]:
-        """All that the user has hidden, oldest first."""
+        """Return all items that the user has hidden, oldest first."""
         with self.reading() as db:
             found = db.execute(
                 "SELECT id, asked, due, exchanges, memories FROM hidden WHERE user = ?"
@@ -274,30 +275,31 @@ class Transcript:
         ]
 
     def hiding(self) -> list[str]:
-        """The users who have hidden items."""
+        """Return the users who have hidden items."""
         with self.reading() as db:
             found = db.execute("SELECT DISTINCT user FROM hidden ORDER BY user").fetchall()
         return [row[0] for row in found]
 
     def note_expired(self, user: str, tellings: Iterable[tuple[str, str]], at: datetime) -> None:
-        """Record expired memories, as pairs of an exchange and a memory derived from it."""
+        """Record expired memories, each as an exchange's id and the id of a memory derived from
+        it."""
         with self.writing() as db:
             suppress(db, user, tellings, microseconds(at))
 
     def expired(self, user: str, now: datetime) -> set[str]:
-        """Ids of memories that expired before `now`. Records dated in the future come from a wrong
-        clock, and are ignored."""
+        """Return the ids of memories expired by `now`. Later records are ignored: a clock was
+        wrong."""
         query = "SELECT memory FROM expired WHERE user = ? AND at <= ?"
         with self.reading() as db:
             return {row[0] for row in db.execute(query, (user, microseconds(now)))}
 
     def delete_exchanges(self, user: str, exchange_ids: Collection[str]) -> int:
-        """Delete these exchanges of the user, and the summaries that cover one of them; returns how
-        many existed. Their words are removed from the file and its log.
+        """Delete exchanges of the user, and the summaries that cover one of them; return how many
+        exchanges existed. Their words are removed from the file and its log.
 
         Raises:
-            StoreError: either nothing was deleted, or all was, but another program keeps the log
-                from being emptied; in that case, call this again later.
+            StoreError: nothing was deleted; or everything was deleted, but another program keeps
+                the log from being emptied. In the second case, call this again later.
         """
         now = microseconds(datetime.now(UTC))
         with self.writing() as db:
@@ -310,8 +312,9 @@ class Transcript:
         return gone
 
     def expire(self, user: str, before: datetime, limit: int, but: str = "") -> int:
-        """Delete up to `limit` exchanges of conversations that ended before a moment, except the
-        conversation `but`; returns how many. Raises as `delete_exchanges`."""
+        """Delete up to `limit` exchanges of conversations that ended before a moment, except those
+        of the conversation `but`; return how many. Raises StoreError if the file can't be changed
+        or its log can't be emptied."""
         with self.writing() as db:
             found = db.execute(
                 "SELECT id FROM exchange WHERE user = ?1 AND conversation != ?2 AND conversation IN"
@@ -329,11 +332,13 @@ class Transcript:
     # -- the file -------------------------------------------------------------------------------
 
     def rewrite(self) -> None:
-        """Rewrite the file, so that it contains nothing deleted, and empty its log.
+        """Rewrite the file so that it contains no deleted data, and empty its log. Raises
+        StoreError if another program keeps the log from being emptied; in that case, call this
+        again later.
 
-        `secure_delete` overwrites deleted rows, but not copies left behind when rows moved between
-        pages. `connect_sqlite` makes sure that no temporary file is used. Storing waits meanwhile:
-        about 60 ms for ten thousand exchanges. Raises as `delete_exchanges`.
+        `secure_delete` overwrites deleted rows, but not the copies that remain when rows move
+        between pages. `connect_sqlite` makes sure that no temporary file is used. Storing waits
+        meanwhile, for about 60 ms with ten thousand exchanges.
         """
         with self.reading() as db:
             db.execute("VACUUM")
@@ -346,7 +351,7 @@ class Transcript:
             return FreePages(int(free), log.stat().st_size if log.exists() else 0)
 
     def texts(self) -> list[str]:
-        """All texts in all rows of all tables, of all users."""
+        """Return all texts in all rows of all tables, of all users."""
         query = "SELECT name FROM sqlite_master WHERE type = 'table'"
         with self.reading() as db:
             names = [row[0].replace('"', '""') for row in db.execute(query)]
@@ -375,8 +380,8 @@ def _name(db: sqlite3.Connection, conversation: Conversation, started: datetime)
 
 
 def _delete(db: sqlite3.Connection, user: str, exchange_ids: Collection[str]) -> int:
-    """Delete exchanges, their summaries, and conversations that are now empty; returns how many
-    exchanges there were."""
+    """Delete exchanges, the summaries that cover them, and conversations that are now empty; return
+    how many exchanges existed."""
     gone, ids = 0, frozenset(exchange_ids)
     for part in parts(ids):
         query = f"DELETE FROM exchange WHERE user = ? AND id IN ({places(part)})"

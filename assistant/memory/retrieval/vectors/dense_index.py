@@ -1,9 +1,10 @@
-"""The vectors of one user's memories: the fast encoder's, and a stronger encoder's for those
-memories that it has encoded so far.
+"""The vectors of one user's memories. Each memory has a vector of the fast encoder, and may also
+have one of a stronger encoder. Stronger vectors are added over time.
 
-Once half of the memories have a stronger vector, questions use the stronger encoder; memories with
-only a fast vector are found by that one, with a rescaled cosine. If a memory has both, both count:
-each finds memories that the other misses (figures in docs/benchmarks.md).
+Once half of the memories have a stronger vector, questions use the stronger encoder. Memories with
+only a fast vector are then found by that vector, and its cosine is rescaled. If a memory has both
+vectors, both count, since each encoder finds memories that the other misses (figures in
+docs/benchmarks.md).
 """
 
 from typing import NamedTuple
@@ -15,23 +16,25 @@ from assistant.memory.records.arrays import Cosines, Rows, Vector, VectorsAt
 from assistant.memory.retrieval.vectors.vector_index import VectorIndex
 
 STRONGER = 0.85
-"""Weight of the stronger encoder's cosine; the fast one's cosine has the rest."""
+"""Weight of the stronger encoder's cosine. The fast encoder's cosine has the remaining weight."""
 SCORED_ONE_BY_ONE = 3_072
-"""If at most this many rows lack a stronger vector, all of them are compared; otherwise only the
-nearest."""
+"""Maximum number of rows without a stronger vector that are all compared. If there are more, only
+the nearest ones are found."""
 FEWEST_TO_SCALE = 20
-"""Minimum number of memories with both vectors for comparing the encoders' scales."""
+"""Minimum number of rows with both vectors that is needed to compare the scales of the two
+encoders."""
 
 
 class QueryVectors(NamedTuple):
-    """A question's vectors, as far as available."""
+    """A question's vectors of the two encoders; None for a vector that is not ready."""
 
     quick: Vector | None = None
     stronger: Vector | None = None
 
 
 class DenseIndex:
-    """Rows 0..n-1, as in `VectorIndex`. Not thread-safe: the user's index locks.
+    """The vectors of the rows 0..n-1, as in `VectorIndex`. Not thread-safe; `UserIndex` holds its
+    lock during calls.
 
     Args:
         dimensions: of the fast encoder's vectors.
@@ -40,11 +43,11 @@ class DenseIndex:
     def __init__(self, dimensions: int) -> None:
         self.quick = VectorIndex(dimensions)
         self.stronger: VectorIndex | None = None
-        """None until there is a stronger encoder."""
+        """The stronger encoder's vectors; None if there is no stronger encoder."""
 
     @property
     def encoders(self) -> tuple[VectorIndex, ...]:
-        """The fast encoder's vectors, then the stronger one's, if there is one."""
+        """The fast encoder's vectors, followed by the stronger encoder's if there is one."""
         return (self.quick,) if self.stronger is None else (self.quick, self.stronger)
 
     @property
@@ -61,19 +64,20 @@ class DenseIndex:
         return int(self._lacks().sum())
 
     def lacking(self, limit: int) -> list[int]:
-        """The newest rows without a stronger vector, newest first."""
+        """Return up to `limit` rows without a stronger vector, newest first."""
         newest: list[int] = np.flatnonzero(self._lacks())[::-1][:limit].tolist()
         return newest
 
     def _lacks(self) -> NDArray[np.bool_]:
-        """Which rows have a fast vector but no stronger one; none without a stronger encoder."""
+        """Return for each row whether it has a fast vector but no stronger one. All false if there
+        is no stronger encoder."""
         quick = self.quick.present
         strong = self.stronger.present if self.stronger is not None else quick
         count = min(len(quick), len(strong))  # another thread may be adding rows
         return quick[:count] & ~strong[:count]
 
     def attach(self, dimensions: int) -> None:
-        """Add a stronger encoder; no row has its vector yet."""
+        """Add a stronger encoder. At first, no row has a vector of this encoder."""
         stronger = VectorIndex(dimensions)
         stronger.add_without(len(self.quick))
         self.stronger = stronger
@@ -81,7 +85,7 @@ class DenseIndex:
     # -- rows -----------------------------------------------------------------------------------
 
     def add(self, vectors: ArrayLike) -> None:
-        """Append rows with their fast vectors; NaN where there is none yet."""
+        """Append rows with their fast vectors; NaN for a row without a vector."""
         first = len(self.quick)
         self.quick.add(vectors)
         if self.stronger is not None:
@@ -93,7 +97,8 @@ class DenseIndex:
             self.stronger.add_without(count)
 
     def replace(self, rows: list[int], vectors: ArrayLike, *, stronger: bool = False) -> None:
-        """Set vectors of rows: the fast encoder's, or the stronger one's if there is one."""
+        """Set the fast vectors of rows, or the stronger ones if `stronger`. Stronger vectors are
+        ignored if there is no stronger encoder."""
         index = self.stronger if stronger else self.quick
         if index is not None:
             index.replace(rows, vectors)
@@ -105,12 +110,13 @@ class DenseIndex:
     # -- searching ------------------------------------------------------------------------------
 
     def usable(self, meaning: QueryVectors) -> QueryVectors:
-        """The question's vectors that can be used now."""
+        """Return those of the question's vectors that may be used now. The stronger one may not
+        until half of the memories have stronger vectors."""
         return meaning if self.serves else QueryVectors(meaning.quick)
 
     def near(self, meaning: QueryVectors, count: int) -> Rows:
-        """The `count` nearest rows, unsorted; if only some rows have a stronger vector, of each
-        kind.
+        """Return the `count` nearest rows, unsorted. If the question has both vectors, also return
+        the `count` nearest of the rows that lack a stronger vector.
 
         Args:
             meaning: as returned by `usable`.
@@ -137,8 +143,8 @@ class DenseIndex:
         return rows
 
     def cosines(self, meaning: QueryVectors, rows: Rows) -> Cosines:
-        """Cosines of these rows, in their order; NaN for rows without a vector, all 0 if the
-        question has none.
+        """Return the cosines of these rows, in their order. NaN for rows without a vector; all 0 if
+        the question has no vector.
 
         Args:
             meaning: as returned by `usable`.
@@ -154,8 +160,9 @@ class DenseIndex:
         return np.zeros(len(rows), np.float32)
 
     def reader(self, meaning: QueryVectors, rows: Rows) -> VectorsAt | None:
-        """A function that reads the vectors at some positions, for comparing rows with each other;
-        zeros for missing ones. None if the question has no vector."""
+        """Return a function that returns the vectors of `rows` at given positions, for comparing
+        rows with each other. Missing vectors are zeros. Return None if the question has no
+        vector."""
         if meaning.stronger is not None and self.stronger is not None:
             about = self.stronger.about
         elif meaning.quick is not None:
@@ -166,8 +173,8 @@ class DenseIndex:
 
 
 def blended(quick: Cosines, stronger: Cosines) -> Cosines:
-    """Combines two cosines. Where the stronger one is NaN, the fast one is used, rescaled to
-    match the rows that have both."""
+    """Combine the cosines of the two encoders. Where the stronger one is NaN, the fast one replaces
+    it, rescaled by means of the rows that have both."""
     lacking = np.isnan(stronger)
     scaled = np.where(lacking, _on_scale(quick, stronger), stronger)
     own = np.where(np.isnan(quick), scaled, quick)

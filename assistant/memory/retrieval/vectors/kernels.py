@@ -1,9 +1,9 @@
-"""Compiled loops over a large index. They take half as long as NumPy, which reads the memory again
-for each operation.
+"""Loads compiled loops for a large index. They take half as long as NumPy, which reads the data
+again for each operation.
 
-Numba compiles them at first use, in some seconds, and caches the result on disk; after that,
-loading takes a second. They take 0.1 GB of RAM, so they are loaded only for many rows, and while
-nobody speaks, since loading keeps the interpreter busy.
+Numba compiles the loops at first use, which takes some seconds, and caches the result on disk.
+After that, loading takes a second. The loops need 0.1 GB of RAM, so they are loaded only if there
+are many rows. Loading keeps the interpreter busy, so it is done while nobody speaks.
 """
 
 import logging
@@ -16,25 +16,27 @@ from assistant.paths import compiled_code_cache
 logger = logging.getLogger(__name__)
 
 ROWS = 30_000
-"""Minimum number of rows that makes the loops worthwhile: with 100,000, a search is over a
-millisecond faster."""
+"""Minimum number of rows for which the loops are loaded. With 100,000 rows, they make a search more
+than a millisecond faster."""
 SOURCE = "assistant.memory.retrieval.vectors.kernels_numba"
 
 
 class Compiled:
-    """Loads the compiled loops. Any thread."""
+    """Loads the compiled loops. Any thread may use it."""
 
     def __init__(self) -> None:
         self.loops: ModuleType | None = None
-        """`kernels_numba`; None until loaded."""
+        """The module `kernels_numba`; None until it is loaded."""
         self._tried = False
 
     def wanted(self, rows: int) -> bool:
-        """Whether loading is worthwhile for this number of rows, and has not been tried."""
+        """Return whether this number of rows makes the loops worthwhile and loading has not been
+        tried yet."""
         return rows >= ROWS and not self._tried
 
     def load(self) -> None:
-        """Try to load the loops, only once. If that fails, NumPy remains in use. Blocking."""
+        """Try to load the loops. If this fails, NumPy is used, and loading is not tried again.
+        Blocking."""
         if self._tried:
             return
         self._tried = True
@@ -46,4 +48,4 @@ class Compiled:
 
 
 COMPILED = Compiled()
-"""The process's loops, shared by all indexes."""
+"""The loops of this process, shared by all indexes."""

@@ -1,5 +1,5 @@
-"""The Numba source of the loops in `kernels`. Importing it compiles them, or loads them from the
-cache in a second."""
+"""The source of the loops that `kernels` loads. Importing this module compiles them with Numba, or
+loads them from Numba's cache in a second."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ KEPT: dict[str, Any] = {"nogil": True, "cache": True}
 
 
 def _ones(_: Any, word: Any) -> Any:
-    """Number of set bits, by the processor's own instruction."""
+    """Return the number of set bits, using the processor's instruction for it."""
 
     def written(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
@@ -23,8 +23,11 @@ ones: Any = intrinsic(_ones)
 
 
 def _distances(signs: Any, query: Any, skipped: Any, out: Any, counts: Any) -> None:
-    """See `QuantizedRows.distances`; signs are in six words. Also counts the rows at each distance;
-    the last count is the number of skipped rows."""
+    """Compiled version of `QuantizedRows.distances` for signs in six 64-bit words.
+
+    It also counts the rows at each distance in `counts`. Skipped rows are counted in its last
+    entry.
+    """
     a, b, c, d, e, f = query[0], query[1], query[2], query[3], query[4], query[5]
     for row in range(len(out)):
         bits = (
@@ -41,8 +44,8 @@ def _distances(signs: Any, query: Any, skipped: Any, out: Any, counts: Any) -> N
 
 
 def _up_to(distances: Any, limit: int, spared: int, count: int) -> Any:
-    """The rows nearer than the limit, and those at the limit except the first `spared`; `count` in
-    all."""
+    """Return `count` rows: those whose distance is below the limit, and those at the limit except
+    the first `spared` ones."""
     rows, found = np.empty(count, np.int64), 0
     for row in range(len(distances)):
         distance = distances[row]
@@ -57,7 +60,7 @@ def _up_to(distances: Any, limit: int, spared: int, count: int) -> Any:
 
 
 def _scored(codes: Any, scales: Any, query: Any, rows: Any) -> Any:
-    """See `QuantizedRows.scored`."""
+    """Compiled version of `QuantizedRows.scored`."""
     cosines = np.empty(len(rows), np.float32)
     fours = len(rows) - len(rows) % 4
     for at in range(0, fours, 4):  # four at a time, so that their waits for RAM overlap
@@ -80,13 +83,14 @@ def _scored(codes: Any, scales: Any, query: Any, rows: Any) -> Any:
 
 
 def _add(scores: Any, rows: Any, parts: Any, weight: Any) -> None:
-    """Adds parts times a weight to the scores of some rows, each listed once."""
+    """Add `parts` times `weight` to the scores of some rows. No row occurs twice."""
     for at in range(len(rows)):
         scores[rows[at]] += parts[at] * weight
 
 
 def _array(kind: Any, dimensions: int = 1) -> Any:
-    """A read-only array, because a question's vector is read-only."""
+    """Return Numba's type of a read-only array. It is used because a question's vector is
+    read-only."""
     return types.Array(kind, dimensions, "C", readonly=True)
 
 

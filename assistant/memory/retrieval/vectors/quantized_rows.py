@@ -1,4 +1,4 @@
-"""How vectors are stored in RAM: signs and 8 bits for all, exact values for a few."""
+"""Stores vectors in RAM: signs and 8-bit codes of all vectors, and exact values of a few."""
 
 from dataclasses import dataclass
 
@@ -9,21 +9,23 @@ from assistant.memory.records.arrays import NONE, Cosines, Rows, Vectors, places
 from assistant.memory.retrieval.vectors.kernels import COMPILED
 
 SIGNS = 384
-"""Maximum number of dimensions whose signs are compared: the first half of 768 finds the same
-rows."""
+"""Maximum number of dimensions whose signs are compared. For vectors of 768 dimensions, the first
+half finds the same rows as all."""
 FARTHEST = SIGNS
 """Largest possible number of differing signs."""
 STEP = 8_192
 """Number of rows whose signs are compared at once, so that they fit into the processor's cache."""
 SCORED_AT_ONCE = 256
-"""Number of rows converted to 32-bit numbers at once, so that they fit into the cache too."""
+"""Number of rows whose codes are converted to 32-bit numbers at once, so that they fit into the
+processor's cache."""
 
 NEVER = 0x4000
-"""Added by the first pass to the distance, in bits, of rows it should skip."""
+"""Number that the first pass of a search adds to the distance of rows that it must skip. It is
+larger than any distance."""
 
 
 def signs_of(vectors: Vectors) -> NDArray[np.uint64]:
-    """One bit for each of the first `SIGNS` dimensions; shape (words of 64 bits, n)."""
+    """Return one bit for each of the first `SIGNS` dimensions; shape (words of 64 bits, n)."""
     bits = np.packbits(vectors[:, :SIGNS] > 0, axis=1)
     words = np.zeros((len(bits), -(-bits.shape[1] // 8)), np.uint64)
     words.view(np.uint8)[:, : bits.shape[1]] = bits
@@ -32,15 +34,16 @@ def signs_of(vectors: Vectors) -> NDArray[np.uint64]:
 
 @dataclass(frozen=True, slots=True)
 class QuantizedRows:
-    """Rows in quantised form. Pages of zeros take no memory until they are written."""
+    """Rows of vectors in quantised form. Unused capacity takes no RAM until it is written."""
 
     signs: NDArray[np.uint64]
-    """Shape (words, rows): a search reads one word of all rows at a time."""
+    """Shape (words, rows), because a search reads one word of all rows at a time."""
     codes: NDArray[np.int8]
     scales: NDArray[np.float32]
     present: NDArray[np.bool_]
     skipped: NDArray[np.uint16]
-    """0, or `NEVER` for rows without a vector and those that every search scores anyway."""
+    """`NEVER` for rows without a vector and for rows that every search scores anyway; 0 for all
+    others."""
 
     @classmethod
     def empty(cls, rows: int, dimensions: int) -> "QuantizedRows":
@@ -75,7 +78,8 @@ class QuantizedRows:
         self.skipped[rows] = NEVER
 
     def distances(self, signs: NDArray[np.uint64], out: NDArray[np.uint16]) -> None:
-        """The number of differing bits of each of the first rows, written to `out`."""
+        """Write to `out` the number of sign bits in which each of the first rows differs from the
+        query. For rows that the search must skip, `NEVER` is added."""
         words = len(signs)
         differing = np.empty((words, STEP), np.uint64)
         bits = np.empty((words, STEP), np.uint8)
@@ -88,7 +92,7 @@ class QuantizedRows:
         np.add(out, self.skipped[: len(out)], out=out)
 
     def scored(self, query: Vectors, rows: Rows) -> Cosines:
-        """The cosines of these rows; 0 for those without a vector."""
+        """Return the cosines of these rows with the query; 0 for rows without a vector."""
         if COMPILED.loops is not None:
             wanted = np.ascontiguousarray(rows)
             found: Cosines = COMPILED.loops.scored(self.codes, self.scales, query, wanted)
@@ -104,13 +108,14 @@ class QuantizedRows:
 
 
 def packed(vectors: Vectors) -> QuantizedRows:
-    """Vectors as signs and 8-bit codes; a vector that contains a NaN counts as missing."""
+    """Quantise vectors to signs and 8-bit codes. A vector with a number that is not finite counts
+    as missing."""
     present = np.asarray(np.isfinite(vectors).all(axis=1))
     vectors = np.where(present[:, np.newaxis], vectors, np.float32(0))
     scales = np.abs(vectors).max(axis=1, initial=0) / np.float32(127)
     divisors = np.where(scales > 0, scales, np.float32(1))[:, np.newaxis]
     rounded = np.rint(vectors / divisors)
-    # The scale that brings the rounded values closest to the originals.
+    # Choose the scale with which the rounded values are closest to the originals.
     squares = np.maximum(np.einsum("ij,ij->i", rounded, rounded), 1)
     scales = np.asarray(np.einsum("ij,ij->i", vectors, rounded) / squares, np.float32)
     codes = rounded.astype(np.int8)
@@ -119,14 +124,14 @@ def packed(vectors: Vectors) -> QuantizedRows:
 
 
 class ExactRows:
-    """Exact vectors of a few rows, in ascending order of rows."""
+    """Exact vectors of a few rows, in ascending order of row numbers."""
 
     def __init__(self, dimensions: int) -> None:
         self.rows: Rows = np.zeros(0, np.int64)
         self._vectors: Vectors = np.zeros((0, dimensions), np.float32)
 
     def put(self, rows: Rows, vectors: Vectors) -> None:
-        """Add rows that are not stored yet."""
+        """Add rows that are not stored here yet."""
         rows = np.concatenate([self.rows, rows])
         order = np.argsort(rows)
         self.rows, self._vectors = rows[order], np.concatenate([self._vectors, vectors])[order]
@@ -140,7 +145,7 @@ class ExactRows:
         return self._vectors @ query
 
     def correct(self, query: Vectors, rows: Rows, cosines: Cosines) -> None:
-        """Replace the cosines of rows that are stored here with the exact ones."""
+        """Replace the cosines of those rows that are stored here by the exact cosines, in place."""
         found = places(self.rows, rows)
         here = np.flatnonzero(found != NONE)
         cosines[here] = self._vectors[found[here]] @ query

@@ -4,8 +4,8 @@
     warm  8 bits, scored in every search: never missed
     cold  8 bits, scored only if the signs suggest that they may be near
 
-New, important or often used memories come first. Memories of all tiers can be found, and the tier
-changes the order of results only by rounding.
+New, important or often used memories get the better tiers. Memories of all tiers can be found. A
+tier affects the order of results only by the rounding of its vectors.
 """
 
 from collections.abc import Mapping
@@ -20,14 +20,14 @@ from assistant.settings import Memory
 
 DAY_S = 86_400.0
 AGE = 1.0
-"""Weight of a memory's newness; importance has a weight of 1 over its whole range."""
+"""Weight of a memory's newness. For comparison, importance (from 0 to 1) has weight 1."""
 AGE_DAYS = 30.0
-"""Days after which half of the weight of newness is left."""
+"""Days after which newness counts half as much."""
 USE = 0.25
-"""Weight of each doubling of the number of uses; fades after the last use."""
+"""Weight of each doubling of the number of uses. It fades after the last use."""
 USE_DAYS = 90.0
 PINNED = 10.0
-"""Weight of being pinned: more than everything else together."""
+"""Weight of being pinned. It exceeds everything else together."""
 
 
 class Tier(StrEnum):
@@ -38,7 +38,7 @@ class Tier(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Tiers:
-    """Sizes of the first two tiers, and seconds between two reassignments."""
+    """Number of memories in the hot and in the warm tier, and seconds between two reassignments."""
 
     hot: int = 200
     warm: int = 500
@@ -51,8 +51,8 @@ class Tiers:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """The values that decide memories' tiers. Times are seconds since 1970; `last_used` is the time
-    of creation if a memory was never used."""
+    """The values that determine the tier of each memory. Times are seconds since 1970. If a memory
+    was never used, `last_used` is when it was created."""
 
     created: Values
     last_used: Values
@@ -62,8 +62,8 @@ class Marks:
 
 
 def priority(marks: Marks, now: float) -> Values:
-    """The memories' priorities: the higher, the better the tier. Dates in the future, after a clock
-    was set back, count as new."""
+    """Return the priority of each memory. Those with the highest priorities get the better tiers.
+    Dates in the future, which occur after a clock was set back, count as new."""
     return np.asarray(
         marks.importance
         + AGE * _left(now - marks.created, AGE_DAYS)
@@ -77,7 +77,8 @@ def _left(seconds: Values, half_in_days: float) -> Values:
 
 
 def assigned(marks: Marks, tiers: Tiers, now: float) -> Mapping[Tier, Rows]:
-    """The positions of each tier's memories, best first; of equal ones the later position first."""
+    """Return the positions of the memories in each tier, best first. Of equal ones the later
+    position comes first."""
     values = priority(marks, now)
     order = np.lexsort((-np.arange(len(values)), -values))
     warm_from, cold_from = tiers.hot, tiers.hot + tiers.warm

@@ -1,10 +1,11 @@
 """Nearest-neighbour search over one user's vectors in RAM.
 
-A vector is stored in up to three forms: the signs of up to 384 dimensions, which select the nearest
-thousands by counting differing bits; 8-bit integers with one scale, which score those (within about
-0.002 of the exact cosine); and for rows of the hot tier the exact values, which every search scores
-exactly. Rows of the warm tier are scored in every search too, by their 8 bits. There is no graph
-and there are no clusters: an added row is found at once, and a removed one leaves nothing behind.
+A vector is stored in up to three forms. The signs of up to 384 dimensions select the nearest few
+thousand rows by counting differing bits. Then 8-bit integers with one scale per vector score these
+rows, within about 0.002 of the exact cosine. For rows of the hot tier there are also the exact
+values, which every search scores exactly. Rows of the warm tier are scored in every search too, by
+their 8-bit integers. There are neither graphs nor clusters, so an added row is found at once, and a
+removed one leaves nothing behind.
 """
 
 import threading
@@ -27,21 +28,22 @@ from assistant.memory.retrieval.vectors.quantized_rows import (
 from assistant.memory.retrieval.vectors.tiers import Tier
 
 ROOM = 131_072
-"""Initial capacity, in rows; it grows by doubling, which copies everything."""
+"""Initial capacity in rows. It grows by doubling, which copies everything."""
 BATCH = 1_024
-"""Number of rows written at once while searches wait: about a millisecond."""
+"""Number of rows written while the lock is held, which takes about a millisecond."""
 RESCORED = 2_048
-"""Number of rows that the first pass selects for scoring. Of 100,000 memories they include 99.5 %
-of the 10 nearest and 97.5 % of the 80 nearest; 1,024 include 98 and 91.5 %, 3,072 include 99.8 and
-98.8 %."""
+"""Number of rows that the signs select for scoring. Among 100,000 memories, they include 99.5 % of
+the 10 nearest rows and 97.5 % of the 80 nearest. With 1,024 they include 98 and 91.5 %, with 3,072
+they include 99.8 and 98.8 %."""
 
 
 class VectorIndex:
-    """Rows 0..n-1, each with or without a vector. Thread-safe.
+    """The vectors of the rows 0..n-1. A row may have no vector. Thread-safe.
 
     Args:
         dimensions: of the vectors.
-        rescored: how many rows the first pass selects; more of them miss fewer and take longer.
+        rescored: how many rows the signs select for scoring. A larger number misses fewer rows and
+            takes longer.
     """
 
     def __init__(self, dimensions: int, *, rescored: int = RESCORED) -> None:
@@ -53,11 +55,12 @@ class VectorIndex:
         self._warm: Rows = np.zeros(0, np.int64)
         """Rows of the warm tier, ascending."""
         self._changed: set[int] | None = None
-        """Rows written or removed while vectors are read for the hot tier."""
+        """Rows changed or removed since `set_hot` began to read vectors; None when it is not
+        running."""
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        """Number of rows, including removed ones and those without a vector."""
+        """Return the number of rows, including removed ones and those without a vector."""
         return self._rows
 
     @property
@@ -78,7 +81,7 @@ class VectorIndex:
             return self._quantized.present[: self._rows].copy()
 
     def add(self, vectors: ArrayLike) -> None:
-        """Append rows. A row with a NaN vector has none until `replace` sets it."""
+        """Append rows. A row whose vector is NaN has no vector until `replace` sets it."""
         given = self._vectors(vectors)
         with self._lock:
             first = self._rows
@@ -90,8 +93,8 @@ class VectorIndex:
             self._grow(count)
 
     def replace(self, rows: Sequence[int] | Rows, vectors: ArrayLike) -> None:
-        """Set or replace the vectors of rows (NaN removes them); these rows leave the hot
-        and warm tiers."""
+        """Set the vectors of rows; NaN removes a vector. These rows leave the hot and warm
+        tiers."""
         numbers, given = self._known(rows), self._vectors(vectors)
         if len(numbers) != len(given):
             raise ValueError(f"{len(numbers)} rows with {len(given)} vectors")
@@ -103,7 +106,7 @@ class VectorIndex:
                 self._quantized.write(part, fresh)
 
     def remove(self, rows: Sequence[int] | Rows) -> None:
-        """Overwrite the rows' vectors with zeros; they are never found again."""
+        """Overwrite the vectors of rows with zeros, so that searches no longer find these rows."""
         numbers = self._known(rows)
         with self._lock:
             self._clear(numbers)
@@ -114,12 +117,13 @@ class VectorIndex:
             return self._quantized.present[numbers]
 
     def set_hot(self, rows: Sequence[int] | Rows, read: Callable[[Rows], ArrayLike]) -> None:
-        """Replace the hot tier. One thread at a time.
+        """Replace the hot tier. Only one thread may call this at a time.
 
         Args:
-            rows: the new tier; rows without a vector are left out.
-            read: returns the exact vectors of rows not yet in the tier, which the index no longer
-                has; NaN for unknown ones. Searches continue meanwhile.
+            rows: the new hot tier; rows without a vector are left out.
+            read: returns the exact vectors of rows, NaN for unknown ones. It is called for rows
+                that are new in the tier, because the index has only their rounded vectors. Searches
+                continue meanwhile.
         """
         wanted = np.unique(self._known(rows))
         with self._lock:
@@ -145,7 +149,7 @@ class VectorIndex:
             self._changed = None
 
     def set_warm(self, rows: Sequence[int] | Rows) -> None:
-        """Replace the warm tier; rows that are hot or have no vector are left out."""
+        """Replace the warm tier. Rows of the hot tier and rows without a vector are left out."""
         wanted = np.unique(self._known(rows))
         with self._lock:
             wanted = wanted[~np.isin(wanted, self._hot.rows)]
@@ -163,10 +167,10 @@ class VectorIndex:
             ]
 
     def search(self, query: ArrayLike, k: int) -> tuple[Rows, Cosines]:
-        """The k nearest rows, nearest first, and their cosines; fewer if there are fewer.
+        """Return the k nearest rows, nearest first, and their cosines. There may be fewer.
 
-        Rows of the hot and the warm tier are never missed. Others are found if they are among the
-        `rescored` whose signs differ least from the query's.
+        Rows of the hot and the warm tier are never missed. Other rows are found if they are among
+        the `rescored` rows whose signs differ least from the query's.
         """
         wanted = self._vector(query)
         with self._lock:
@@ -183,7 +187,7 @@ class VectorIndex:
         return rows[order], cosines[order]
 
     def cosines(self, query: ArrayLike, rows: Sequence[int] | Rows) -> Cosines:
-        """Cosines of these rows, in their order; NaN for rows without a vector."""
+        """Return the cosines of these rows, in their order; NaN for rows without a vector."""
         wanted, numbers = self._vector(query), self._known(rows)
         with self._lock:
             cosines = self._quantized.scored(wanted, numbers)
@@ -192,8 +196,8 @@ class VectorIndex:
         return cosines
 
     def about(self, rows: Sequence[int] | Rows) -> Vectors:
-        """Vectors of these rows, rounded to 8 bits; shape (rows, dimensions), zeros for rows
-        without one."""
+        """Return the vectors of these rows, rounded to 8 bits; shape (rows, dimensions). Rows
+        without a vector get zeros."""
         numbers = self._known(rows)
         with self._lock:
             vectors = self._quantized.codes.take(numbers, axis=0).astype(np.float32)
@@ -219,8 +223,7 @@ class VectorIndex:
             self._warm = self._warm[~np.isin(self._warm, rows)]
 
     def _nearest_by_signs(self, query: Vectors, count: int) -> Rows:
-        """The `count` rows outside the hot tier whose signs differ least from the query's,
-        ascending."""
+        """Return the `count` cold rows whose signs differ least from the query's, ascending."""
         loops, signs = COMPILED.loops, signs_of(query[np.newaxis])
         if loops is not None and 64 * len(signs) == FARTHEST and count < self._rows:
             return self._sifted(loops, signs, count)
