@@ -46,7 +46,7 @@ from ui.text.forgetting import lines
 FRAME_S = 1 / 15
 """Minimum number of seconds between two drawings of the state."""
 WAITING_S = 0.4
-"""As `FRAME_S`, while the user speaks or waits for an answer: then the models need the processor."""
+"""As `FRAME_S`, while the user speaks or waits for an answer. Models need the processor then."""
 SPEAKING_S = 1 / 6
 """As `FRAME_S`, while the assistant speaks: about the time that a spoken word takes."""
 LAST_LINE_S = 0.1

@@ -94,7 +94,8 @@ class ModelsStep(SetupStep[bool]):
     def _show(self, *, go: str, off: str, busy: bool) -> None:
         first, second = self.query_one("#go", Button), self.query_one("#not", Button)
         first.label, second.label, first.disabled = go, off, busy
-        self.set_focus(second if busy else first)  # at once, since the next key may be waiting
+        # `focus` would wait, and miss keys that were already pressed.
+        self.set_focus(second if busy else first)
         if busy:
             self._say("")
 

@@ -58,7 +58,7 @@ class MemoryKeys(MemoryActions):
     def load(self, around: str | None = None, *, anew: bool = False) -> None:
         """Load the rows of the table and put the cursor on the memory `around`.
 
-        With `anew`, scroll to the first row.
+        With `anew`, put the cursor on the first row instead.
         """
         raise NotImplementedError
 

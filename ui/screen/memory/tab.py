@@ -269,7 +269,7 @@ class MemoryTab(Pane, MemoryKeys):
         try:
             request = {"act": "show", "id": here["id"], **self.source.filters.whose}
             (row,) = await self.session.ask(request)
-        except AssistantError:  # probably deleted since the rows were loaded; load them again
+        except AssistantError:  # probably deleted since the rows were loaded
             self._look()
             return
         self.detail.show(row, here, of_this_conversation(row, self.state.turns))
