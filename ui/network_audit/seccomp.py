@@ -60,8 +60,7 @@ ID_VALID = _ioctl(2, 8, reads=False)
 
 
 class Unsupported(Exception):
-    """Raised if this system can't supervise system calls. The message is a sentence with the
-    reason."""
+    """Raised if this system can't supervise system calls. The message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +132,7 @@ def receive(listener: int) -> Call | None:
 def is_valid(listener: int, call: Call) -> bool:
     """Whether the calling thread still waits for an answer.
 
-    If not, its id may belong to another thread by now, and memory read under this id may be wrong.
+    If not, another thread may have this id by now, and memory just read may belong to that thread.
     """
     try:
         fcntl.ioctl(listener, ID_VALID, struct.pack("=Q", call.id))

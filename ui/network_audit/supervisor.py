@@ -52,8 +52,8 @@ def main(arguments: list[str]) -> int:
                 os._exit(127)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda received, _frame: _pass_on(child, received))
-        # If this process kept them open, the other end of a pipe would not notice that the command
-        # has closed it.
+        # If this process kept its standard input and output open, the other end of a pipe would
+        # not notice that the command has closed the pipe.
         for descriptor in (0, 1):
             os.close(descriptor)
         return _supervise(listener, child, out)

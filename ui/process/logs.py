@@ -51,7 +51,7 @@ class DiscreetFormatter(logging.Formatter):
 
 
 def _without_words(error: BaseException) -> str:
-    """Return the traceback of an exception and its causes, without text they may quote."""
+    """Return the tracebacks of an exception and its causes, with quoted text removed."""
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     before = f"{_without_words(cause)}\nwhich led to\n" if cause else ""
     message = "…" if isinstance(error, QUOTING_ERRORS) else QUOTED.sub("[…]", str(error))

@@ -46,9 +46,11 @@ from ui.text.forgetting import lines
 FRAME_S = 1 / 15
 """Minimum number of seconds between two drawings of the state."""
 WAITING_S = 0.4
-"""As `FRAME_S`, while the user speaks or waits for an answer. Models need the processor then."""
+"""Minimum number of seconds between two drawings while the user speaks or waits for an answer. The
+models need the processor then."""
 SPEAKING_S = 1 / 6
-"""As `FRAME_S`, while the assistant speaks: about the time that a spoken word takes."""
+"""Minimum number of seconds between two drawings while the assistant speaks. A spoken word takes
+about as long."""
 LAST_LINE_S = 0.1
 """Seconds from the first frame until the assistant is started. In this time, the footer with the
 keys is drawn."""
@@ -75,7 +77,7 @@ class AssistantScreen(SafeApp):
         Binding("s", "sleep", "Sleep or wake", id="voice.sleep", show=False),
         Binding("o", "record", "On or off the record", id="voice.off_record", show=False),
         Binding("r", "do('record')", "Start or stop recording", id="session.record", show=False),
-        # Priority: handled before any widget sees these keys, since the next letters are text.
+        # Keys with priority are handled before any widget gets them or the keys after them.
         Binding("i", "type", "Type", id="voice.type", priority=True),
         Binding("slash", "find", "Find", id="find", priority=True),
         Binding("u", "undo", "Undo", id="undo"),
@@ -196,7 +198,7 @@ class AssistantScreen(SafeApp):
         self._draw_soon()
 
     def ended(self, error: AssistantError | None) -> None:
-        """Called by the session after its last event: show the error that ended it, if any."""
+        """Show the error that ended the session, if any. Called after the last event."""
         self.error = error
         if error is not None:
             key = self.loaded.settings.screen.keys.get("voice.restart", "ctrl+r")
@@ -275,7 +277,7 @@ class AssistantScreen(SafeApp):
         self._open()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Disable `restart` while the assistant runs, and `type` and `find` in an input line."""
+        """Disable `restart` while the assistant runs, and `type` and `find` in input lines."""
         if action == "restart":
             return self.session.live and self.state.phase is Phase.STOPPED
         if action in ("type", "find"):
@@ -349,7 +351,7 @@ class AssistantScreen(SafeApp):
         self.query_one(MemoryTab).open(message.memory)
 
     def _suspended(self, _: object) -> None:
-        """Mute the microphone. While the screen is in the background, speech isn't meant for it."""
+        """Mute the microphone while the screen is in the background and nobody watches it."""
         self._muted_for_now = self.state.phase not in (Phase.MUTED, Phase.STOPPED)
         if self._muted_for_now:
             self.session.do("mute")
@@ -360,7 +362,7 @@ class AssistantScreen(SafeApp):
             self.session.do("unmute")
 
     def on_settings_changed(self, message: SettingsChanged) -> None:
-        """Apply the settings of the screen at once, and others once the assistant has restarted."""
+        """Apply screen settings at once. Other settings apply when the assistant is restarted."""
         screen = message.loaded.settings.screen
         if message.restarted:
             self.error = None

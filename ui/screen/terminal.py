@@ -1,4 +1,4 @@
-"""A Textual driver for a terminal while file descriptors 1 and 2 point elsewhere."""
+"""A Textual driver that can draw on the terminal while file descriptors 1 and 2 are redirected."""
 
 import os
 import select
@@ -97,7 +97,7 @@ def drawing_on(out: TextIO) -> type[Driver] | None:
             """End the app when the terminal is closed.
 
             SIGHUP isn't enough, because it only reaches processes that the terminal controls.
-            Reading from a closed terminal fails or returns nothing, again and again.
+            Without this check, the input thread could read nothing from the terminal for ever.
             """
             terminal = select.poll()
             terminal.register(self.fileno, 0)

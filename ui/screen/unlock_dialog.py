@@ -67,7 +67,7 @@ class Unlocking:
 
         Raises:
             SettingsError: the two new passphrases differ.
-            StoreLocked: the user gave no answer.
+            StoreLocked: the user cancelled, or entered nothing.
         """
         given = await self._asked(question.capitalize())
         if given is None:

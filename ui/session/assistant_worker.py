@@ -77,7 +77,7 @@ class EventWriter:
                 self._out.write(f"{line}\n")
                 self._out.flush()
             except (BrokenPipeError, ValueError):
-                return  # the screen has closed the pipe; its end of the input is closed, too
+                return  # the screen has closed both pipes, so the input has ended, too
 
 
 def main() -> None:

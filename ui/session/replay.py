@@ -169,7 +169,7 @@ class Replay:
         self._changed.set()
 
     def faster(self, steps: int) -> None:
-        """Speed up the replay by this number of steps of SPEEDS; slow it down if negative."""
+        """Speed up the replay by this number of steps of SPEEDS. A negative number slows down."""
         nearest = min(range(len(SPEEDS)), key=lambda at: abs(SPEEDS[at] - self.speed))
         self.speed = SPEEDS[min(max(nearest + steps, 0), len(SPEEDS) - 1)]
         self._changed.set()

@@ -75,7 +75,7 @@ class Turn:
     sections: tuple[PromptSection, ...] = ()
     budget: int = 0
     left_out: dict[str, str] = field(default_factory=dict)
-    """Why recalled memories are not in the prompt, by the memory's id."""
+    """Reasons why recalled memories are not in the prompt, by memory id."""
     latency: Latency = field(default_factory=Latency)
     read_tokens: int | None = None
     """Number of prompt tokens that the model had to read after the end of speech; None until
@@ -91,7 +91,7 @@ class Turn:
 
     @property
     def unheard(self) -> str:
-        """The written part of the answer that has not been spoken, or never will be."""
+        """The part of the written answer that has not been spoken."""
         return self.written[len(self.heard) :] if self.written.startswith(self.heard) else ""
 
     @property

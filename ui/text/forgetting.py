@@ -20,7 +20,7 @@ STAYING = (
 
 
 def lines(row: Row) -> Iterator[str]:
-    """Yield the lines to print for a row of an answer. Rows unrelated to forgetting have none."""
+    """Yield the lines to print for a row of an answer; none if it isn't about forgetting."""
     match row["event"]:
         case "preview":
             yield from _preview(row)

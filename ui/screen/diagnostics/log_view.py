@@ -15,11 +15,11 @@ from textual.strip import Strip
 from ui.screen.diagnostics.log_tail import LogLine
 
 MOST, SLACK = 3000, 500
-"""Number of lines in memory, and number of additional lines at which the oldest are dropped."""
+"""If there are more than MOST + SLACK lines, the oldest are dropped, so that MOST lines remain."""
 LEVEL = 9
 LAST_WORD = 18
-"""Number of characters before the end of a row in which a line is broken at a space. Without a
-space there, the row is filled and its last word is cut."""
+"""Number of characters at the end of a row in which a line may be broken at a space. If there is no
+space, the last word of the row is cut."""
 STYLES = {
     "DEBUG": Style(dim=True),
     "INFO": Style(),
@@ -32,7 +32,7 @@ Shown = Callable[[LogLine], bool]
 
 
 class LogView(ScrollView, can_focus=True):
-    """Scrolls to new lines until the user scrolls up.
+    """Shows lines of a log, and scrolls to new lines until the user scrolls up.
 
     Only visible rows are drawn. Each line is wrapped once per width of the widget.
     """
@@ -50,7 +50,7 @@ class LogView(ScrollView, can_focus=True):
     """
 
     unread = reactive(0)
-    """Number of lines added since the user has scrolled away from the end."""
+    """Number of lines added since the user scrolled away from the end."""
 
     def __init__(self) -> None:
         super().__init__()

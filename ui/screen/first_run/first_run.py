@@ -70,7 +70,7 @@ class FirstRun:
         self._microphone_due = new and listens
         self._exchange_due = new
         self.first = new
-        """Whether the steps must be completed before the assistant is started."""
+        """Whether the steps are shown before the assistant is started; otherwise after that."""
 
     async def missing(self, settings: Settings) -> "list[Needed]":
         """Return the models that must be downloaded.

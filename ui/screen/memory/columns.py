@@ -31,7 +31,7 @@ class Styles:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The columns of a table of this width."""
+    """Chooses the columns of the memory table for a given width, and draws its lines."""
 
     width: int
     scored: bool

@@ -25,7 +25,7 @@ ANY = "all"
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """The filters of the memory table. None means that the table isn't filtered by this field.
+    """The filters of the memory table. A field that is None doesn't filter.
 
     Attributes:
         user: a user whose memories are shown instead of those of the current user.

@@ -1,7 +1,7 @@
 """The parts of the screen about forgetting: the question, the countdown and the receipts.
 
-The question is asked before memories are forgotten. The countdown shows the time left to undo that.
-A receipt says what was searched and found after memories were deleted.
+The question is asked before memories are forgotten. The countdown shows how long the deletion can
+still be undone. A receipt says what was searched and found after memories were deleted.
 """
 
 from collections.abc import Mapping, Sequence

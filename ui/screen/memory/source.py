@@ -45,7 +45,7 @@ class Source:
         cursor: int,
         in_sight: Callable[[int, int], Sequence[int]],
     ) -> Shown:
-        """Load the rows that match the search text and the filters, as far as they are visible.
+        """Load the visible rows among those that match the search text and the filters.
 
         Args:
             around: id of the memory to put the cursor on, if the memory is among the rows.

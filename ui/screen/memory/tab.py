@@ -124,15 +124,15 @@ class MemoryTab(Pane, MemoryKeys):
     # -- reading --------------------------------------------------------------------------------
 
     def load(self, around: str | None = None, *, anew: bool = False) -> None:
-        """Load and show the current rows. A new call cancels the previous call.
+        """Load and show the rows that match the search. A new call cancels the previous call.
 
         Args:
             around: id of the memory to put the cursor on. Default: the cursor stays on its memory.
             anew: whether to put the cursor on the first row.
         """
         if self.session.live:
-            # Kept until the rows are drawn. If a check for changes loads the rows again before
-            # that, the cursor must still move to this memory.
+            # The id is reset only when the rows are drawn. If a check for changes starts another
+            # load before that, the cursor must still move to this memory.
             self._around = None if anew else around or self._around
             self._load(anew)
 
@@ -207,7 +207,7 @@ class MemoryTab(Pane, MemoryKeys):
 
     @property
     def waiting(self) -> bool:
-        """Whether a request is about to be sent, after `soon_s` seconds without a key press."""
+        """Whether `_later` has scheduled a call that has not been made yet."""
         return bool(self._soon)
 
     # -- showing --------------------------------------------------------------------------------
@@ -323,7 +323,10 @@ class MemoryTab(Pane, MemoryKeys):
     # -- keys -----------------------------------------------------------------------------------
 
     def chosen(self) -> list[str]:
-        """Return the ids of the selected memories, or of the memory under the cursor if none is."""
+        """Return the ids of the selected memories.
+
+        If no memory is selected, return the id of the memory under the cursor.
+        """
         here = self.table.here
         return sorted(self.table.selection) or ([here["id"]] if here is not None else [])
 

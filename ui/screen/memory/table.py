@@ -22,7 +22,7 @@ from ui.screen.memory.columns import Layout, Styles
 PAGE = 100
 """Number of rows per page. Each request loads one page."""
 MOST_PAGES = 20
-"""Maximum number of pages in memory. Beyond it, the page farthest from the visible rows is
+"""Maximum number of pages in memory. If there are more, the page farthest from the visible rows is
 dropped."""
 MARKS = 3
 """Number of leftmost cells of a row in which a click selects the row."""
@@ -145,7 +145,7 @@ class MemoryList(ScrollView, can_focus=True):
         return list(range(max(top, 0) // PAGE, last // PAGE + 1)) if total and last >= 0 else []
 
     def top_for(self, cursor: int) -> int:
-        """Return the first row that would be visible if `put` moved the cursor to this row."""
+        """Return the row that would be at the top if `put` moved the cursor to the row `cursor`."""
         line = self.cursor - self.scroll_offset.y
         return max(0, cursor - line) if 0 <= line < max(self._room, 1) else self.scroll_offset.y
 

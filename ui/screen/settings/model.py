@@ -37,8 +37,8 @@ class Setting:
     value: Any
     default: Any
     source: str
-    """Where the value comes from: `default`, the name of a file or environment variable, or
-    `flag`."""
+    """Where the value comes from: `default`, `flag`, or the name of a file or environment
+    variable."""
     meaning: str
     choices: tuple[str, ...]
     """All possible values, e.g. `true` and `false`. Empty if they can't be listed."""

@@ -244,7 +244,7 @@ class ModelsPane(SettingsPart, Pane):
 
 
 def progress(job: ModelTask, now: float) -> Text:
-    """Draw a bar with the number of bytes done and the time left; a word if no bytes are known."""
+    """Draw a progress bar with the bytes done and the time left, or a word if these are unknown."""
     step = job.step
     if step is None or not step.total:
         return Text("waiting" if step is not None and step.doing == "waiting" else "starting")

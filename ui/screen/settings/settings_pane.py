@@ -35,7 +35,8 @@ ELSEWHERE = {
     "llm.model": "models",
     "tts.model": "models",
 }
-"""Settings that are changed in another part of the settings tab, by part."""
+"""Keys of settings that are changed in another part of the settings tab, and the name of that
+part."""
 
 
 @dataclass

@@ -108,7 +108,7 @@ async def _line(out: asyncio.StreamReader) -> bytes:
 
 
 def name_for(devices: list[Device], kind: DeviceKind, device: Device) -> str:
-    """Return the value that stands for a device in the settings.
+    """Return the text that identifies a device in the settings.
 
     This is the device's name, which doesn't change when other devices are plugged in. If the name
     would find another device, it is the device's index.

@@ -46,7 +46,7 @@ class ContextPane(TurnPane):
         super().__init__(id="context")
         self._turn: Turn | None = None
         self._hidden = False
-        """Whether the prompt may quote something that the user has forgotten since the turn."""
+        """Whether the prompt may quote text that the user has deleted since the turn."""
 
     def show(self, state: ScreenState) -> None:
         turn = chosen(state, self.chosen_turn)

@@ -17,16 +17,16 @@ LABELS = {
     "first_token": ("first token", "yellow", "T"),
     "first_audio": ("first sound", "cyan", "S"),
 }
-"""The label, the colour and the letter of each step. The letter serves terminals without
-colours."""
+"""The label, the colour and the letter of each step. The letters distinguish the steps on terminals
+without colours."""
 LABEL = 12
 FIGURES = 9
 
 
 def reached(latency: Latency) -> list[tuple[str, float]]:
-    """Return the steps that a turn has reached, in order of time.
+    """Return the steps that a turn has reached, as pairs of name and time, in order of time.
 
-    Each step has the milliseconds since the end of the user's speech.
+    The times are milliseconds since the end of the user's speech.
     """
     times = [(name, getattr(latency, name)) for name in STEPS]
     return sorted(

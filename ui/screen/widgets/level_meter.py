@@ -12,7 +12,7 @@ CLOSED = (Phase.STARTING, Phase.MUTED, Phase.PAUSED, Phase.STOPPED)
 
 
 def meter(dbfs: float, *, closed: bool = False, cells: int = METER) -> Text:
-    """Return a level as a bar of this width after the word "mic".
+    """Draw a level as a bar of `cells` cells after the word "mic".
 
     Args:
         closed: whether the microphone is closed. The result is then "mic closed".
