@@ -1,8 +1,8 @@
-"""Hands network system calls to a supervisor before they happen.
+"""Let a supervisor allow or refuse network system calls before the kernel carries them out.
 
-Needs Linux 5.5 or newer, but no privileges. A seccomp filter with a listener stops each such call
-in the kernel until the supervisor has examined its arguments and decided (man 2 seccomp_unotify).
-All threads and processes started later inherit the filter.
+Needs Linux 5.5 or newer, but no privileges. A seccomp filter holds each network call in the kernel.
+The supervisor then examines the arguments and answers (man 2 seccomp_unotify). Threads and
+processes inherit the filter if they are started after it was installed.
 """
 
 import ctypes
@@ -24,8 +24,11 @@ CALLS: dict[str, dict[str, int]] = {
         "io_uring_setup": 425,
     },
 }
-"""Numbers of the calls to hand over, by architecture. `io_uring_setup` is always refused:
-operations on a ring would be invisible, and libraries fall back to ordinary calls."""
+"""Numbers of the system calls that the supervisor decides on, by architecture.
+
+`io_uring_setup` is always refused, because operations on an io_uring bypass the filter. Libraries
+then fall back to ordinary calls.
+"""
 SECCOMP_CALL = {"x86_64": 317, "aarch64": 277}
 AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
@@ -35,10 +38,14 @@ FILTER_FLAG_NEW_LISTENER = 1 << 3
 RET_ALLOW, RET_USER_NOTIF = 0x7FFF0000, 0x7FC00000
 FLAG_CONTINUE = 1
 LOAD_WORD, JUMP_IF_EQUAL, RETURN = 0x20, 0x15, 0x06
-"""Operations of classic BPF: `BPF_LD | BPF_W | BPF_ABS`, `BPF_JMP | BPF_JEQ | BPF_K`, `BPF_RET`."""
+"""Operation codes of classic BPF: `BPF_LD | BPF_W | BPF_ABS`, `BPF_JMP | BPF_JEQ | BPF_K` and
+`BPF_RET`."""
 NOTIFICATION = struct.Struct("=QIIiIQ6Q")
-"""`struct seccomp_notif`: id, pid, flags, then `seccomp_data`: number, architecture, instruction
-pointer, six arguments."""
+"""`struct seccomp_notif`: the id, pid and flags of the notification, followed by `seccomp_data`.
+
+`seccomp_data` has the number of the call, the architecture, the instruction pointer and six
+arguments.
+"""
 RESPONSE = struct.Struct("=QqiI")
 """`struct seccomp_notif_resp`: id, return value, error, flags."""
 
@@ -53,16 +60,16 @@ ID_VALID = _ioctl(2, 8, reads=False)
 
 
 class Unsupported(Exception):
-    """This system can't hand over system calls; the message says why, as a sentence."""
+    """Raised if this system can't supervise system calls. The message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A system call that waits for an answer.
+    """A system call that the kernel holds until the supervisor answers.
 
     Attributes:
         thread: the kernel's id of the calling thread, as in /proc.
-        arguments: six machine words; pointers are addresses in that thread's memory.
+        arguments: six machine words. Pointers are addresses in the memory of the calling thread.
     """
 
     id: int
@@ -72,13 +79,13 @@ class Call:
 
 
 def install() -> int:
-    """Filter the system calls of this thread, and of everything it starts from now on.
+    """Filter the system calls of this thread, and of all threads and processes it starts later.
 
     Returns:
-        The listener, a file descriptor that is closed on exec.
+        The listener: a file descriptor, closed on exec, from which `receive` reads the calls.
 
     Raises:
-        Unsupported: the system is not Linux, is too old, or refuses.
+        Unsupported: the system is not Linux, is too old, or refuses the filter.
     """
     machine = platform.machine()
     if sys.platform != "linux" or machine not in CALLS:
@@ -111,7 +118,7 @@ def install() -> int:
 
 
 def receive(listener: int) -> Call | None:
-    """The next call; None if its thread has ended. Blocks until there is a call."""
+    """Wait for the next system call and return it, or None if the calling thread has ended."""
     buffer = bytearray(NOTIFICATION.size)
     try:
         fcntl.ioctl(listener, RECEIVE, buffer)
@@ -125,7 +132,10 @@ def receive(listener: int) -> Call | None:
 
 
 def is_valid(listener: int, call: Call) -> bool:
-    """Whether the thread is still waiting, so that the memory just read was its own."""
+    """Whether the calling thread still waits for an answer.
+
+    If not, another thread may have this id by now, and memory just read may belong to that thread.
+    """
     try:
         fcntl.ioctl(listener, ID_VALID, struct.pack("=Q", call.id))
     except OSError as error:
@@ -136,17 +146,20 @@ def is_valid(listener: int, call: Call) -> bool:
 
 
 def answer(listener: int, call: Call, refusal: int = 0) -> None:
-    """Let the call proceed, or fail with the error number `refusal`."""
+    """Let the call proceed, or make it fail with the error number `refusal` if this isn't 0."""
     flags = 0 if refusal else FLAG_CONTINUE
     try:
         fcntl.ioctl(listener, SEND, RESPONSE.pack(call.id, 0, -refusal, flags))
     except OSError as error:
-        if error.errno != errno.ENOENT:  # which means that the thread has ended
+        if error.errno != errno.ENOENT:  # ENOENT means that the calling thread has ended
             raise
 
 
 def _program(architecture: int, numbers: list[int]) -> bytes:
-    """A classic BPF program that hands over calls with these numbers, and lets others proceed."""
+    """Return a classic BPF program that notifies the listener of calls with these numbers.
+
+    Other calls proceed.
+    """
     instruction = struct.Struct("=HBBI")
     lines = [
         instruction.pack(LOAD_WORD, 0, 0, 4),  # the architecture

@@ -1,11 +1,11 @@
-"""Runs a command, and refuses and reports every attempt to reach another machine.
+"""Run a command, and refuse and report each of its attempts to reach another machine.
 
     python -m ui.network_audit.supervisor REPORT COMMAND...
 
-Appends JSON lines to REPORT. A run's first line is `{"watched": true}`, or `{"unsupported": "why"}`
-if this system can't watch the command, which is then not run. Each attempt adds `{"target": …,
-"library": …, "thread": …, "at": …}`. Connections to loopback addresses and local sockets are
-allowed. Exits with the command's exit code.
+Appends JSON lines to REPORT. The first line is `{"watched": true}`. If this system can't watch the
+command, the only line is `{"unsupported": "why"}`, and the command is not run. Each attempt adds
+`{"target": …, "library": …, "thread": …, "at": …}`. Connections to loopback addresses and local
+sockets are allowed, except local sockets that resolve names. The exit code is that of the command.
 """
 
 import contextlib
@@ -27,13 +27,13 @@ from ui.network_audit.targets import beyond, destinations
 PR_SET_CHILD_SUBREAPER = 36
 LOOK_EVERY_S = 0.1
 ORPHANS_S = 5.0
-"""Seconds that processes may outlive the command before they are killed."""
+"""Seconds after the command's end at which processes it has left behind are killed."""
 UNSUPPORTED_EXIT = 69
-"""`EX_UNAVAILABLE`."""
+"""Exit code if this system can't watch a command (`EX_UNAVAILABLE` of sysexits.h)."""
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command and write the report; returns the exit code."""
+    """Run the command, write the report and return the exit code."""
     report, *command = arguments
     with Path(report).open("a", encoding="utf-8", buffering=1) as out:
         try:
@@ -42,7 +42,7 @@ def main(arguments: list[str]) -> int:
             _write(out, {"unsupported": str(error)})
             return UNSUPPORTED_EXIT
         _write(out, {"watched": True})
-        # Become the parent of orphaned processes, to keep track of them.
+        # Become the parent of processes whose own parent has ended, in order to notice their end.
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         child = os.fork()
         if child == 0:
@@ -52,20 +52,24 @@ def main(arguments: list[str]) -> int:
                 os._exit(127)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda received, _frame: _pass_on(child, received))
-        # Our own input and output would keep pipes open that the command has closed.
+        # If this process kept its standard input and output open, the other end of a pipe would
+        # not notice that the command has closed the pipe.
         for descriptor in (0, 1):
             os.close(descriptor)
         return _supervise(listener, child, out)
 
 
 def _pass_on(child: int, number: int) -> None:
-    with contextlib.suppress(ProcessLookupError):  # it has just ended
+    with contextlib.suppress(ProcessLookupError):  # the child has just ended
         os.kill(child, number)
 
 
 def _supervise(listener: int, child: int, out: TextIO) -> int:
-    """Answer calls until the command and everything it started have ended; returns the command's
-    exit code."""
+    """Answer system calls until the command and all processes it started have ended.
+
+    Returns:
+        The exit code of the command.
+    """
     poll = select.poll()
     poll.register(listener, select.POLLIN)
     code: int | None = None
@@ -110,7 +114,7 @@ def _answer_one(listener: int, out: TextIO) -> None:
 def _kill_children() -> None:
     for path in Path(f"/proc/{os.getpid()}/task/{os.getpid()}").glob("children"):
         for child in path.read_text().split():
-            with contextlib.suppress(ProcessLookupError):  # it has just ended
+            with contextlib.suppress(ProcessLookupError):  # the child has just ended
                 os.kill(int(child), signal.SIGKILL)
 
 

@@ -1,4 +1,4 @@
-"""The targets of a system call, read from its arguments."""
+"""Find out which machines a network system call addresses, by reading its arguments."""
 
 import socket
 import struct
@@ -8,7 +8,7 @@ from ipaddress import IPv4Address, IPv6Address
 from ui.network_audit.seccomp import Call
 
 Read = Callable[[int, int], bytes]
-"""Reads the caller's memory: address, number of bytes."""
+"""Reads the caller's memory, given an address and a number of bytes."""
 
 NAME_SERVICE_PORT = 53
 NAME_SERVICES = (
@@ -19,14 +19,16 @@ NAME_SERVICES = (
 LONGEST_ADDRESS = 128
 """Size of `struct sockaddr_storage` in bytes."""
 MESSAGE_HEADER = struct.Struct("=QI4xQQQQI4x")
-"""`struct msghdr` on 64 bits: address and length of the destination first."""
+"""`struct msghdr` on 64-bit systems. Its first fields are the address and the length of the
+destination."""
 MULTIPLE_HEADER = struct.Struct("=QI4xQQQQI4xI4x")
-"""`struct mmsghdr`."""
+"""`struct mmsghdr` on 64-bit systems."""
 MOST_MESSAGES = 64
+"""Maximum number of messages examined per `sendmmsg` call."""
 
 
 def destinations(call: Call, read: Read) -> Iterator[bytes]:
-    """The socket addresses in a call, as the kernel would read them."""
+    """Yield the destination addresses of a call, as raw `struct sockaddr` bytes."""
     arguments = call.arguments
     if call.name == "connect":
         yield read(arguments[1], min(arguments[2], LONGEST_ADDRESS))
@@ -44,9 +46,10 @@ def destinations(call: Call, read: Read) -> Iterator[bytes]:
 
 
 def beyond(address: bytes) -> str | None:
-    """The target's name if the address is outside this machine, otherwise None.
+    """Return the name of the target, or None if the address is on this machine.
 
-    A local name service counts as outside, since it asks other machines.
+    Name services and name servers always count as targets outside this machine, even with a local
+    address, because they ask other machines.
     """
     if len(address) < 2:
         return None

@@ -1,4 +1,4 @@
-"""Prints results and errors, for people and for programs."""
+"""Print results and errors, as text for people or as JSON for programs."""
 
 import json
 import os
@@ -11,18 +11,18 @@ from typing import Any, TextIO
 from assistant.errors import AssistantError
 
 UNEXPECTED_EXIT = 70
-"""EX_SOFTWARE of sysexits.h."""
+"""Exit code after an unexpected error (`EX_SOFTWARE` of sysexits.h)."""
 INTERRUPTED_EXIT = 130
-"""128 + SIGINT, as shells report it."""
+"""Exit code after Ctrl-C: 128 + SIGINT, as in shells."""
 PIPE_CLOSED_EXIT = 141
-"""128 + SIGPIPE: the reader of our output went away."""
+"""Exit code if the reader of standard output has closed the pipe: 128 + SIGPIPE, as in shells."""
 COMMAND_VARIABLE = "ASSISTANT_COMMAND"
-"""Environment variable in which scripts/run says how it was called."""
+"""Name of the environment variable that holds the command by which scripts/run was called."""
 OUR_COMMAND = re.compile(r"(^|: )assistant (?=[a-z-])")
 
 
 class UnexpectedError(AssistantError):
-    """An error that nobody expected; the log has the traceback."""
+    """Wraps an exception that no code expected. The log, if any, has its traceback."""
 
     exit_code = UNEXPECTED_EXIT
 
@@ -32,14 +32,14 @@ class UnexpectedError(AssistantError):
 
 
 def print_json(value: dict[str, Any], out: TextIO | None = None) -> None:
-    """Print one object on one line, by default on standard output."""
+    """Print an object as one line of JSON. Default output: standard output."""
     print(json.dumps(value, ensure_ascii=False), file=out, flush=True)
 
 
 def print_result(
     row: dict[str, Any], *lines: str, as_json: bool, out: TextIO | None = None
 ) -> None:
-    """Print the row for programs, or the lines for people."""
+    """Print the row as JSON if `as_json`, otherwise the lines."""
     if as_json:
         print_json(row, out)
     else:
@@ -48,15 +48,19 @@ def print_result(
 
 
 def runnable_hint(mend: str) -> str:
-    """The advice with its command as the user must type it, even if `assistant` is not on the
-    PATH."""
+    """Return the advice with its `assistant` command in the form that the user can type.
+
+    The command differs if the user started the assistant by scripts/run.
+    """
     command = shlex.quote(os.environ.get(COMMAND_VARIABLE, "assistant"))
     return OUR_COMMAND.sub(lambda match: f"{match[1]}{command} ", mend)
 
 
 def render_error(error: AssistantError, *, as_json: bool) -> None:
-    """Print the message and the advice on standard error; with `as_json`, also print an object on
-    standard output."""
+    """Print an error's message and advice on standard error.
+
+    With `as_json`, also print the error as a JSON object on standard output.
+    """
     print(error, file=sys.stderr)
     if error.mend:
         print(f"→ {runnable_hint(error.mend)}", file=sys.stderr)

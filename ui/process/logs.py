@@ -1,8 +1,9 @@
-"""Keeps libraries off the terminal: their logs go to one file, their output to another.
+"""Write logs to one file and the output of libraries to another, instead of to the terminal.
 
-Logs must not contain words of a conversation. Libraries log such text at DEBUG, which is never
-written, and quote it in some errors; so from libraries' messages, everything in quotation marks or
-brackets is removed, and so is the message of exceptions that quote the value they refuse.
+Logs must not contain text of a conversation. Libraries log such text at level DEBUG, and quote it
+in some errors. Therefore, DEBUG messages are never written. In messages of libraries, everything in
+quotation marks or brackets is removed. Exceptions that quote a rejected value are logged without
+their message.
 """
 
 import ctypes
@@ -22,18 +23,23 @@ from assistant.paths import Home
 LOG_BYTES = 1_000_000
 LOG_FILES_KEPT = 3
 TALKATIVE = ("httpx", "httpcore", "faster_whisper")
-"""Libraries that log every request at INFO, even requests to our own worker."""
+"""Libraries that log every request at level INFO, even requests to this project's own worker. Only
+their warnings and errors are logged."""
 OWN_PACKAGES = frozenset({"assistant", "models", "ui", "data"})
 
 QUOTED = re.compile(r"\[.*\]|'.*'|\".*\"|\{.*\}", re.DOTALL)
-"""Greedy: text that contains quotation marks itself is removed as a whole."""
+"""Matches quoted or bracketed text. Greedy, so that a quotation with quotation marks inside is
+removed as a whole."""
 QUOTING_ERRORS = (ValueError, LookupError, ModelFailed, SettingsError)
-"""Exceptions whose message is mostly the refused value: pydantic's and JSON's errors, missing keys,
-a model server's comment on a prompt, and a command line that is not understood."""
+"""Exceptions whose message consists mostly of the rejected value, e.g. validation errors of
+pydantic, missing keys and a model server's error about a prompt."""
 
 
 class DiscreetFormatter(logging.Formatter):
-    """Writes time, level, logger, message and any traceback, but no words of a conversation."""
+    """Formats a log record without text of a conversation.
+
+    The result has the time, the level, the logger, the message and the traceback, if any.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         message = record.getMessage()
@@ -45,7 +51,7 @@ class DiscreetFormatter(logging.Formatter):
 
 
 def _without_words(error: BaseException) -> str:
-    """Frames, types and harmless messages of an exception and its causes."""
+    """Return the tracebacks of an exception and its causes, with quoted text removed."""
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     before = f"{_without_words(cause)}\nwhich led to\n" if cause else ""
     message = "…" if isinstance(error, QUOTING_ERRORS) else QUOTED.sub("[…]", str(error))
@@ -55,12 +61,12 @@ def _without_words(error: BaseException) -> str:
 
 @contextmanager
 def logs_in(home: Home, *, pipecat: bool = True) -> Iterator[None]:
-    """Send all logs, including loguru's, to the home's log file.
+    """Write all logs, including those of loguru, to the log file of the home.
 
-    Enter this context before importing pipecat, which logs at import.
+    Enter this context before importing pipecat, because pipecat logs while it is imported.
 
     Args:
-        pipecat: this process will import pipecat; if not, loguru, which pipecat uses, isn't loaded.
+        pipecat: whether this process will import pipecat. If not, loguru isn't imported.
 
     Raises:
         StoreError: the home can't be written.
@@ -92,7 +98,7 @@ def _loguru_to(handler: logging.Handler) -> Iterator[None]:
     from loguru import logger as loguru_logger
 
     loguru_logger.remove()
-    # With a plain string, loguru would append the exception's text with values of variables.
+    # If the format were a string, loguru would append the traceback with values of variables.
     loguru_logger.add(handler, level="INFO", format=lambda _: "{message}")
     try:
         yield
@@ -102,10 +108,10 @@ def _loguru_to(handler: logging.Handler) -> Iterator[None]:
 
 @contextmanager
 def redirected_output(home: Home) -> Iterator[TextIO]:
-    """Point file descriptors 1 and 2 at the home's native log; yields the real standard output.
+    """Redirect file descriptors 1 and 2 to the native log of the home.
 
-    Output of Python libraries and child processes ends up in that log too. Until the block ends,
-    only the yielded stream reaches the terminal.
+    The output of Python libraries and of child processes is redirected, too. Until the block ends,
+    only the yielded stream writes to the original standard output.
 
     Raises:
         StoreError: the home can't be written.
@@ -130,13 +136,15 @@ def redirected_output(home: Home) -> Iterator[TextIO]:
 
 
 def ensure_standard_streams() -> None:
-    """Connect closed streams (`>&-`) to the null device, so that no file of ours becomes
-    descriptor 1."""
+    """Open the null device in place of standard streams that are closed (`>&-`).
+
+    Otherwise, the next file that this process opens would become descriptor 0, 1 or 2.
+    """
     for number in (0, 1, 2):
         try:
             os.fstat(number)
         except OSError:
-            # This takes the lowest free number; those below are open already.
+            # `open` takes the lowest free number, which is this one: the numbers below are in use.
             os.open(os.devnull, os.O_RDWR)
     sys.stdout = sys.stdout or os.fdopen(1, "w", encoding="utf-8", closefd=False)
     sys.stderr = sys.stderr or os.fdopen(2, "w", encoding="utf-8", closefd=False)
@@ -164,7 +172,10 @@ def _writer(descriptor: int, like: TextIO) -> TextIO:
 
 
 def _flush() -> None:
-    """Flush Python's and C's buffers; otherwise their contents would end up in the wrong file."""
+    """Flush the output buffers of Python and C.
+
+    Call this before redirecting output; otherwise buffered text would go to the wrong file.
+    """
     sys.stdout.flush()
     sys.stderr.flush()
     if os.name == "posix":

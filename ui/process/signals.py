@@ -1,4 +1,4 @@
-"""Ends a user interface on a signal."""
+"""End a user interface when the process receives a signal."""
 
 import asyncio
 import os
@@ -10,14 +10,14 @@ from types import FrameType
 
 
 def end_on_signals(names: Iterable[str], end: Callable[[int], object], within_s: float) -> None:
-    """From now on, these signals call `end` with their number in the running loop, and the process
-    exits at most `within_s` seconds later, with 128 plus that number.
+    """Call `end` with a signal's number in the running event loop when a signal arrives.
 
-    A signal is handled between any two steps of the main thread, not when the loop has time: an
-    unread pipe or terminal could block the loop for ever.
+    If the process is still running `within_s` seconds later, it exits with 128 plus that number.
+    The handler doesn't wait for the event loop, because an unread pipe or terminal could block the
+    loop for ever.
 
     Args:
-        names: as in `signal`; those that this system lacks are skipped.
+        names: names of signals as in the module `signal`. Names unknown to this system are skipped.
     """
     loop = asyncio.get_running_loop()
 
@@ -25,7 +25,7 @@ def end_on_signals(names: Iterable[str], end: Callable[[int], object], within_s:
         watchdog = threading.Timer(within_s, os._exit, (128 + number,))
         watchdog.daemon = True
         watchdog.start()
-        with suppress(RuntimeError):  # the loop has already ended
+        with suppress(RuntimeError):  # the loop is already closed
             loop.call_soon_threadsafe(end, number)
 
     for name in names:

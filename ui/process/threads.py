@@ -1,4 +1,4 @@
-"""Runs blocking work beside an event loop without delaying the program's end."""
+"""Run blocking functions beside an event loop without delaying the end of the program."""
 
 import asyncio
 import threading
@@ -10,8 +10,10 @@ T = TypeVar("T")
 
 
 async def run_on_daemon_thread(function: Callable[..., T], *arguments: object) -> T:
-    """Await `function(*arguments)` on a daemon thread, which doesn't hold up the program's end,
-    unlike that of `asyncio.to_thread`."""
+    """Run `function(*arguments)` on a daemon thread and return its result.
+
+    Unlike a thread of `asyncio.to_thread`, a daemon thread doesn't delay the end of the program.
+    """
     future: Future[T] = Future()
 
     def work() -> None:

@@ -1,4 +1,7 @@
-"""The whole screen: tabs, and keys with their actions. Receives events, and sends commands."""
+"""The application that draws the screen: its tabs, its keys, and the actions of the keys.
+
+It receives events from a session and sends commands to that session.
+"""
 
 import os
 from collections.abc import Callable, Iterable
@@ -41,21 +44,25 @@ from ui.session.state import ScreenState, fold
 from ui.text.forgetting import lines
 
 FRAME_S = 1 / 15
-"""Seconds between two drawings of the state."""
+"""Minimum number of seconds between two drawings of the state."""
 WAITING_S = 0.4
-"""Seconds between two drawings while the user speaks or waits for an answer, which needs the
-processor."""
+"""Minimum number of seconds between two drawings while the user speaks or waits for an answer. The
+models need the processor then."""
 SPEAKING_S = 1 / 6
-"""Seconds between two drawings while the assistant speaks, about as fast as its words follow each
-other."""
+"""Minimum number of seconds between two drawings while the assistant speaks. A spoken word takes
+about as long."""
 LAST_LINE_S = 0.1
-"""Seconds from the first frame until the keys in the last line are drawn too."""
+"""Seconds from the first frame until the assistant is started. In this time, the footer with the
+keys is drawn."""
 PACE = {Phase.HEARING: WAITING_S, Phase.THINKING: WAITING_S, Phase.SPEAKING: SPEAKING_S}
 TABS = ("talk", "memory", "latency", "settings", "logs")
 
 
 class AssistantScreen(SafeApp):
-    """Draws the state folded from the session's events. Exits with a code, like a command."""
+    """Collects the session's events in a `ScreenState`, and draws that state.
+
+    The result of the app is an exit code.
+    """
 
     TITLE = "assistant"
     CSS = "TabbedContent, TabPane { height: 1fr; padding: 0; }"
@@ -70,7 +77,7 @@ class AssistantScreen(SafeApp):
         Binding("s", "sleep", "Sleep or wake", id="voice.sleep", show=False),
         Binding("o", "record", "On or off the record", id="voice.off_record", show=False),
         Binding("r", "do('record')", "Start or stop recording", id="session.record", show=False),
-        # Priority: handled before any widget sees these keys, since the next letters are text.
+        # Keys with priority are handled before any widget gets them or the keys after them.
         Binding("i", "type", "Type", id="voice.type", priority=True),
         Binding("slash", "find", "Find", id="find", priority=True),
         Binding("u", "undo", "Undo", id="undo"),
@@ -92,16 +99,16 @@ class AssistantScreen(SafeApp):
     ) -> None:
         """
         Args:
-            now: returns the local time, from which ages are computed.
+            now: returns the current local time, from which ages are computed.
         """
-        # Without colour, use only the terminal's own two colours: Textual would derive shades of
-        # grey from colours that only the terminal knows, and get black on black.
+        # With NO_COLOR, use only the terminal's own two colours. Textual would otherwise derive
+        # shades of grey from colours that only the terminal knows, and may draw black on black.
         super().__init__(driver_class=driver, ansi_color=True if "NO_COLOR" in os.environ else None)
         self.HORIZONTAL_BREAKPOINTS = [(0, "-slim"), (LEAST_WIDTH, "-narrow"), (100, "-wide")]
         self.VERTICAL_BREAKPOINTS = [(0, "-low"), (LEAST_HEIGHT, "-high")]
-        self.animation_level = "none"  # animation would take the processor from the voice
+        self.animation_level = "none"  # animation would slow down speech recognition and output
         if loaded.settings.screen.theme in self.available_themes:
-            self.theme = loaded.settings.screen.theme  # setting it later styles everything twice
+            self.theme = loaded.settings.screen.theme  # later, this would style all widgets twice
         self.session = session
         self.home = home
         self.loaded = loaded
@@ -109,7 +116,7 @@ class AssistantScreen(SafeApp):
         self.first_run = first_run
         self.state = ScreenState()
         self.error: AssistantError | None = None
-        """Why the assistant ended, if it did."""
+        """The error that ended the assistant, if any."""
         self._drawn = -1
         self._due = False
         self._begun = False
@@ -142,8 +149,10 @@ class AssistantScreen(SafeApp):
 
     @work(exclusive=True, group="opening")
     async def _open(self) -> None:
-        """Start or restart the assistant, after any steps that must come first. Runs after the
-        first frame is drawn, and beside the message loop, since it may ask questions."""
+        """Start or restart the assistant, and guide the user through the steps that come first.
+
+        Runs after the first frame is drawn. Runs in a worker, because it may ask questions.
+        """
         guide = self.first_run
         try:
             if guide is not None and not guide.first:
@@ -170,7 +179,7 @@ class AssistantScreen(SafeApp):
             await self.session.start(self.hear, self.ended)
 
     def _forget_end(self) -> None:
-        """Forget how the previous process ended, since a new one is starting."""
+        """Discard the error of the previous process, because a new process is starting."""
         self.error = None
         for each in self.state.notices:
             each.dismissed = each.dismissed or each.notice.severity is Severity.ERROR
@@ -184,12 +193,12 @@ class AssistantScreen(SafeApp):
     # -- what happened --------------------------------------------------------------------------
 
     def hear(self, event: Event, at: datetime) -> None:
-        """Apply an event to the state; it is drawn with the next frame."""
+        """Apply an event to the state, and draw the state soon."""
         fold(self.state, event, at)
         self._draw_soon()
 
     def ended(self, error: AssistantError | None) -> None:
-        """Called when no more events will come, with the error that ended the assistant, if any."""
+        """Show the error that ended the session, if any. Called after the last event."""
         self.error = error
         if error is not None:
             key = self.loaded.settings.screen.keys.get("voice.restart", "ctrl+r")
@@ -209,7 +218,7 @@ class AssistantScreen(SafeApp):
 
     @property
     def up_to_date(self) -> bool:
-        """Whether all events so far are drawn."""
+        """Whether the screen shows all events received so far."""
         return self._drawn == self.state.version
 
     def _draw_soon(self) -> None:
@@ -219,7 +228,7 @@ class AssistantScreen(SafeApp):
 
     def _draw(self) -> None:
         self._due = False
-        if self.state.version == self._drawn or not self.screen_stack:  # it is closing
+        if self.state.version == self._drawn or not self.screen_stack:  # app is closing
             return
         self._drawn = self.state.version
         for pane in self.screen_stack[0].query(Pane):
@@ -251,7 +260,7 @@ class AssistantScreen(SafeApp):
         self.session.do(command)
 
     def action_mute(self) -> None:
-        """Mute or unmute; with push-to-talk, open or close the microphone."""
+        """Mute or unmute the microphone; with push-to-talk, start or stop listening."""
         if self.loaded.settings.audio.push_to_talk:
             self.session.do("talk")
         else:
@@ -268,8 +277,7 @@ class AssistantScreen(SafeApp):
         self._open()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """A running assistant can't be started again, and keys that open an input line do nothing
-        inside one."""
+        """Disable `restart` while the assistant runs, and `type` and `find` in input lines."""
         if action == "restart":
             return self.session.live and self.state.phase is Phase.STOPPED
         if action in ("type", "find"):
@@ -281,7 +289,7 @@ class AssistantScreen(SafeApp):
         self.query_one(TalkTab).type()
 
     def action_find(self) -> None:
-        """Search this tab if it can be searched, otherwise the memories."""
+        """Search the visible tab if it supports searching; otherwise search the memories."""
         tabs = self.query_one(TabbedContent)
         if tabs.active == "settings":
             self.query_one(SettingsTab).find()
@@ -292,7 +300,7 @@ class AssistantScreen(SafeApp):
             self.query_one(MemoryTab).find()
 
     async def action_undo(self) -> None:
-        with reporting(self):  # also if there is nothing left to bring back
+        with reporting(self):  # the request fails if there is no deletion to undo
             rows = await self.session.ask({"act": "undo"})
             self.notify(" ".join(lines(rows[0])))
 
@@ -312,14 +320,14 @@ class AssistantScreen(SafeApp):
             self.screen.set_focus(None)
 
     def action_help(self) -> None:
-        """Show or hide the keys of the focused part, and those that work everywhere."""
+        """Show or hide the panel that lists the keys available now."""
         if self.screen.query("HelpPanel"):
             self.action_hide_help_panel()
         else:
             self.action_show_help_panel()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """The palette's entries: every action that has a key, and the choice of a theme."""
+        """Yield the entries of the command palette: all actions with a key, and the themes."""
         seen = set()
         for node, binding, enabled, _ in screen.active_bindings.values():
             if enabled and binding.description and binding.action not in seen:
@@ -343,7 +351,7 @@ class AssistantScreen(SafeApp):
         self.query_one(MemoryTab).open(message.memory)
 
     def _suspended(self, _: object) -> None:
-        """Mute: nobody is watching, so nothing said now is meant for the assistant."""
+        """Mute the microphone while the screen is in the background and nobody watches it."""
         self._muted_for_now = self.state.phase not in (Phase.MUTED, Phase.STOPPED)
         if self._muted_for_now:
             self.session.do("mute")
@@ -354,7 +362,7 @@ class AssistantScreen(SafeApp):
             self.session.do("unmute")
 
     def on_settings_changed(self, message: SettingsChanged) -> None:
-        """The screen's own settings apply at once, others after the assistant was restarted."""
+        """Apply screen settings at once. Other settings apply when the assistant is restarted."""
         screen = message.loaded.settings.screen
         if message.restarted:
             self.error = None
@@ -366,11 +374,11 @@ class AssistantScreen(SafeApp):
         self._apply(screen)
 
     def _name_assistant(self) -> None:
-        """Use the assistant's current name."""
+        """Pass the assistant's current name to the conversation pane."""
         self.query_one(Conversation).assistant = self.loaded.settings.persona.name
 
     def _apply(self, screen: ScreenSettings) -> None:
-        """Apply the screen's colours and keys."""
+        """Apply the theme and the keys in these settings."""
         if screen.theme in self.available_themes:
             self.theme = screen.theme
         else:

@@ -1,4 +1,5 @@
-"""The screen for a recorded conversation: the same parts, with the keys of a player."""
+"""The screen for a recorded conversation: the usual screen, with keys to pause, skip and speed
+up."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -23,7 +24,7 @@ BAR = 20
 
 
 class ReplayLine(Widget):
-    """Position, speed and keys."""
+    """The line that shows the position, the speed and the keys."""
 
     DEFAULT_CSS = "ReplayLine { height: 1; dock: bottom; background: $panel; }"
 
@@ -53,7 +54,10 @@ class ReplayLine(Widget):
 
 
 class ReplayScreen(AssistantScreen):
-    """Shows events as they happened; ages are computed from the time of the recording."""
+    """Shows the recorded events in real time or at another speed.
+
+    Ages are computed from the time of the recording.
+    """
 
     CSS = AssistantScreen.CSS + "Footer { display: none; }"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -82,12 +86,11 @@ class ReplayScreen(AssistantScreen):
         yield ReplayLine(self.replay)
 
     def tell(self, error: AssistantError) -> None:
-        """Show an error as a short notification: the notice line is for the recording's own
-        errors."""
+        """Show an error as a notification. The notice line shows only errors of the recording."""
         self._refused(str(error), "warning")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """In an input line, letters are typed."""
+        """Disable the keys `space` and `n` while the user types into an input line."""
         if action in ("pause", "next_turn") and isinstance(self.focused, Input):
             return False
         return super().check_action(action, parameters)

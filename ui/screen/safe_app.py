@@ -1,5 +1,4 @@
-"""Runs a screen until it ends, and makes sure that it never prints or logs words of a conversation,
-no matter how it ends."""
+"""Run a Textual app so that it never prints or logs text of a conversation, not even in a crash."""
 
 import asyncio
 import logging
@@ -14,19 +13,21 @@ from ui.process.signals import end_on_signals
 from ui.session.session import Session
 
 ENDING = ("SIGTERM", "SIGHUP", "SIGINT")
-"""Signals that end the screen. SIGHUP comes when the terminal's window is closed; Ctrl-C is a key
-while the screen is open, not a signal."""
+"""Signals that end the screen. SIGHUP is sent when the terminal's window is closed. While the
+screen is open, Ctrl-C is a key and sends no signal."""
 
 ENDING_S = 8.0
-"""Maximum time in seconds from a signal to the end; longer than the assistant's process may take to
-close."""
+"""Seconds after a signal at which the process exits at the latest. This is longer than the
+assistant's process may take to close."""
 
 logger = logging.getLogger(__name__)
 
 
 class SafeApp(App[int]):
-    """An app that logs its errors discreetly; Textual would print them with the values of
-    variables, and so with what was said."""
+    """An app that logs its unexpected errors without text of a conversation.
+
+    Textual would print them with the values of variables, which may contain such text.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+z", "suspend_process", "To the background", id="suspend", show=False)
@@ -44,15 +45,18 @@ class SafeApp(App[int]):
         self._close_messages_no_wait()
 
     def panic(self, *renderables: RenderableType) -> None:
-        """End the app; the caller reports why. Textual would print values of variables."""
+        """End the app without printing the error, whose variables may contain private text."""
         del renderables
         self.crash = self.crash or RuntimeError("Textual gave up")
         self._close_messages_no_wait()
 
 
 def draw(app: SafeApp, session: Session) -> int:
-    """Run the app until the user leaves it or a signal comes; returns the exit code. Always closes
-    the session."""
+    """Run the app until the user quits or a signal arrives, then close the session.
+
+    Returns:
+        The exit code.
+    """
     return asyncio.run(_draw(app, session))
 
 

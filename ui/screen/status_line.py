@@ -1,4 +1,4 @@
-"""The lines above the tabs: what the assistant is doing, and the newest warning or error."""
+"""The two lines above the tabs: the status of the assistant, and the newest warning or error."""
 
 from collections.abc import Iterator
 
@@ -14,8 +14,8 @@ from ui.screen.widgets.pane import Pane
 from ui.session.state import ScreenState, ShownNotice
 
 LEAST_WIDTH, LEAST_HEIGHT = 50, 14
-"""Minimum size in cells: on smaller terminals, nothing is readable. The layout is made for 80×24
-and more."""
+"""Minimum size of the terminal in cells. On smaller terminals, the tabs aren't shown. The layout is
+designed for 80×24 and more."""
 SIGNS = {
     Phase.STARTING: ("…", "starting", "dim"),
     Phase.LISTENING: ("●", "listening", "green"),
@@ -30,7 +30,7 @@ SIGNS = {
 
 
 class StatusLine(Pane):
-    """On a narrow terminal, the least important parts are dropped first."""
+    """Shows the status of the assistant. A narrow terminal shows only the most important parts."""
 
     DEFAULT_CSS = "StatusLine { height: 1; background: $panel; color: $foreground; }"
     line: reactive[Text] = reactive(Text)
@@ -68,7 +68,7 @@ class StatusLine(Pane):
 
 
 def _details(state: ScreenState) -> Iterator[str]:
-    """Details, the most important first."""
+    """Yield the details of the status line, the most important first."""
     if state.phase is Phase.STARTING:
         yield f"loading {', '.join(state.loading.values())}" if state.loading else "getting ready"
     if state.idle is not None:
@@ -97,8 +97,10 @@ def _details(state: ScreenState) -> Iterator[str]:
 
 
 class NoticeLine(Pane):
-    """The newest warning or error that has not been dismissed, with advice; takes no space if there
-    is none."""
+    """Shows the newest warning or error that the user has not dismissed, with advice.
+
+    Hidden if there is none.
+    """
 
     DEFAULT_CSS = "NoticeLine { height: auto; max-height: 3; padding: 0 1; display: none; }"
     trouble: reactive[ShownNotice | None] = reactive(None, layout=True)
@@ -120,7 +122,7 @@ class NoticeLine(Pane):
 
 
 class TooSmall(Widget):
-    """Replaces the tabs if the terminal is too small; the status line stays."""
+    """Shown instead of the tabs if the terminal is too small for them."""
 
     SCOPED_CSS = False
     DEFAULT_CSS = """

@@ -1,4 +1,4 @@
-"""Textual's driver for a terminal that is no longer on descriptors 1 and 2."""
+"""A Textual driver that can draw on the terminal while file descriptors 1 and 2 are redirected."""
 
 import os
 import select
@@ -11,11 +11,15 @@ from textual.driver import Driver
 from assistant.errors import SettingsError
 
 WITHOUT_CURSOR = frozenset({"dumb", "unknown"})
-"""Values of TERM for terminals that only print lines."""
+"""Values of the environment variable TERM for terminals that can only print lines."""
 
 
 def require_terminal() -> None:
-    """Raises SettingsError: there is no terminal, or it can't be drawn on."""
+    """Check that the program has a terminal on which a screen can be drawn.
+
+    Raises:
+        SettingsError: there is no such terminal.
+    """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise SettingsError("The screen needs a terminal.", mend="assistant talk")
     kind = os.environ.get("TERM", "")
@@ -26,12 +30,15 @@ def require_terminal() -> None:
 
 
 PROBE_INTERVAL_S = 0.5
-"""Seconds between two checks whether the terminal is still there."""
+"""Seconds between two checks whether the terminal has been closed."""
 
 
 class HangupSafeTerminal:
-    """A terminal that may disappear: then output is dropped, and SIGHUP ends the program. Otherwise
-    Textual's writing thread would end, and everything would wait for that thread for ever."""
+    """Wraps the terminal's output stream, and drops output once the terminal has been closed.
+
+    If an error reached Textual's writer thread, that thread would end, and the app would wait for
+    it for ever. SIGHUP or `TerminalDriver` ends the app instead.
+    """
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -56,8 +63,10 @@ class HangupSafeTerminal:
 
 
 def drawing_on(out: TextIO) -> type[Driver] | None:
-    """A driver that draws on `out`, while libraries' output to descriptors 1 and 2 goes elsewhere;
-    None on Windows, where Textual chooses the driver."""
+    """Return a driver class that draws on `out` instead of on file descriptors 1 and 2.
+
+    On Windows, the result is None, so that Textual chooses the driver.
+    """
     if sys.platform == "win32":
         return None
     from textual.drivers.linux_driver import LinuxDriver
@@ -85,8 +94,11 @@ def drawing_on(out: TextIO) -> type[Driver] | None:
                 watch.join()  # `exit_event` ends both threads
 
         def _watch(self) -> None:
-            """End the app when the terminal closes. Reading from it then fails, or returns nothing,
-            at once and for ever, and SIGHUP only reaches processes that the terminal controls."""
+            """End the app when the terminal is closed.
+
+            SIGHUP isn't enough, because it only reaches processes that the terminal controls.
+            Without this check, the input thread could read nothing from the terminal for ever.
+            """
             terminal = select.poll()
             terminal.register(self.fileno, 0)
             while not self.exit_event.wait(PROBE_INTERVAL_S):

@@ -1,4 +1,4 @@
-"""Unlocks a home on the screen: asks for a passphrase, and shows a new recovery key once."""
+"""The dialogs that ask for the passphrase of an encrypted home, and show a new recovery key."""
 
 import asyncio
 from collections.abc import Callable
@@ -23,7 +23,7 @@ AGAIN = "Once more"
 
 
 class Unlocking:
-    """Opens the vault of a home for `app`."""
+    """Opens the vault of a home. If a secret is required, asks the user for it in `app`."""
 
     app: App[int]
 
@@ -31,10 +31,14 @@ class Unlocking:
         self._home = home
         self._settings = settings
         self.unseen: str | None = None
-        """The recovery key of a new home, until the user has written it down. In memory only."""
+        """The recovery key of a new home; None once the user has written it down. Never stored."""
 
     async def __call__(self) -> "Vault":
-        """Raises StoreError: see `open_vault`."""
+        """Open the vault, and show its recovery key if the home is new.
+
+        Raises:
+            StoreError: the vault can't be opened, for the reasons given in `open_vault`.
+        """
         vault = await run_on_daemon_thread(self._open)
         if vault.recovery is not None:
             self.unseen = vault.recovery
@@ -59,7 +63,12 @@ class Unlocking:
         return open_vault(self._home, self._settings, ask, create=True)
 
     async def _ask(self, question: "SecretKind") -> str | None:
-        """Raises SettingsError: the new passphrases differ; StoreLocked: none was given."""
+        """Ask the user for a secret. A new passphrase must be typed twice.
+
+        Raises:
+            SettingsError: the two new passphrases differ.
+            StoreLocked: the user cancelled, or entered nothing.
+        """
         given = await self._asked(question.capitalize())
         if given is None:
             raise StoreLocked(
@@ -76,7 +85,7 @@ class Unlocking:
 
 
 class SecretDialog(Dialog[str | None]):
-    """Asks for one hidden line of input; an empty line gives None, too."""
+    """Asks for one hidden line of input. The result is None if the line is empty."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "Cancel", id="secret.cancel")
@@ -91,11 +100,13 @@ class SecretDialog(Dialog[str | None]):
 
 
 class RecoveryStep(SetupStep[bool]):
-    """Shows the recovery key; returns whether the user has written it down. If not, the terminal
-    shows it again when the screen closes."""
+    """Shows the recovery key. The result is whether the user has written it down.
+
+    If the user has not, the recovery key is printed on the terminal when the screen closes.
+    """
 
     AUTO_FOCUS = "#later"
-    """A key pressed in haste does no harm on this button."""
+    """The harmless button has the focus, in case a key is pressed by accident."""
 
     def __init__(self, recovery: str) -> None:
         super().__init__("First steps: the recovery key")

@@ -1,4 +1,4 @@
-"""The screen's side of the assistant's process: starts it, receives its events, sends requests."""
+"""Start the assistant in a separate process, receive its events and send it requests."""
 
 import asyncio
 import json
@@ -26,13 +26,17 @@ logger = logging.getLogger(__name__)
 
 COMMAND = (sys.executable, "-m", "ui.session.assistant_worker")
 LONGEST_LINE = 1 << 26
-"""Maximum length of a line in bytes: a whole prompt is on one line."""
+"""Maximum number of bytes per line of output. One line may contain a whole prompt."""
 CLOSING_S = 4.0
+"""Seconds to wait for the process to end before it is killed."""
 
 
 class StartRequest(BaseModel):
-    """What the process is to run. The key is sent through the pipe, where nobody else can read
-    it."""
+    """The first line sent to the process: what to run, and the key of an encrypted home.
+
+    The line is sent through a pipe, because other users could read arguments and environment
+    variables.
+    """
 
     home: Path
     settings: Settings
@@ -41,12 +45,12 @@ class StartRequest(BaseModel):
 
 
 class AssistantProcess:
-    """A `Session` with an assistant in its own process. Belongs to the event loop.
+    """A `Session` that runs the assistant in a separate process. Not thread-safe.
 
     Args:
-        unlock: opens the home's vault when the assistant is first started.
-        command: runs `ui.session.assistant_worker`.
-        environment: environment variables of the process; default: those of this process.
+        unlock: opens the vault of the home. Called when the assistant is first started.
+        command: the command that runs `ui.session.assistant_worker`.
+        environment: environment variables of the process. Default: those of this process.
     """
 
     live = True
@@ -78,7 +82,11 @@ class AssistantProcess:
         return self._process is not None
 
     async def start(self, hear: Heard, ended: Ended) -> None:
-        """Raises StoreError: no process can be started, or the home can't be unlocked."""
+        """Start the process, and pass its events to `hear`.
+
+        Raises:
+            StoreError: the process can't be started, or the home can't be unlocked.
+        """
         self._hear, self._ended = hear, ended
         vault = self._vault = self._vault or await self._unlock()
         key = vault.key.secret.hex() if vault.key is not None else None
@@ -118,7 +126,7 @@ class AssistantProcess:
             await self.start(self._hear, self._ended)
 
     async def close(self) -> None:
-        """End the process, by force if it takes too long. Idempotent."""
+        """End the process, and kill it if this takes longer than CLOSING_S seconds. Idempotent."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -135,7 +143,7 @@ class AssistantProcess:
             await self._reading
 
     def release(self) -> None:
-        """Release the home; call this when nothing will be started any more."""
+        """Close the vault of the home. Call this after the last `close`."""
         if self._vault is not None:
             self._vault.close()
 
@@ -156,7 +164,7 @@ class AssistantProcess:
         failed: AssistantError | None = None
         try:
             failed = await _events(process, hear)
-        except Exception as error:  # better to end than to show a frozen screen
+        except Exception as error:  # without an end, the screen would seem frozen
             logger.exception("the assistant's output was not understood")
             failed = UnexpectedError(error, self._home.log)
             process.kill()
@@ -169,7 +177,11 @@ class AssistantProcess:
 
 
 async def _events(process: asyncio.subprocess.Process, hear: Heard) -> AssistantError | None:
-    """Pass on events until there are no more; returns the reason for the end, if there was one."""
+    """Pass events to `hear` until the output of the process ends.
+
+    Returns:
+        The error with which the assistant has ended, if any.
+    """
     assert process.stdout is not None
     failed: AssistantError | None = None
     async for line in process.stdout:

@@ -1,13 +1,13 @@
-"""The assistant in its own process: writes events as JSON lines, and reads commands.
+"""Run the assistant in a separate process, which writes events and reads commands as JSON lines.
 
-While Python draws, it does nothing else: in the same process, a screen would hold up the sound.
+In the same process, drawing the screen would delay the sound. The lines are (← input, → output):
 
     ← {"home": …, "key": …, "settings": {…}, "plan": {…}}   once
     ← {"do": "mute"}   {"say": "hello"}
     → {"at": "2026-11-22T…", "event": {"type": …}}
     → {"failed": {"message": …, "mend": …, "exit_code": …}}
 
-The process ends when its input ends.
+The process ends when its standard input is closed.
 """
 
 import asyncio
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Commands = asyncio.Queue[Row | None]
-"""Commands from the screen; None when the screen has gone."""
+"""Commands from the screen. None ends the session."""
 
 WAITING = 100
-"""Unread lines above which microphone levels are skipped."""
+"""Number of unwritten lines above which microphone levels are skipped."""
 CLOSING_S = 2.0
 
 
 class EventWriter:
-    """Writes lines on its own thread, so that a slow screen blocks nothing here."""
+    """Writes lines on a separate thread, so that a slow reader doesn't block the assistant."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -53,8 +53,8 @@ class EventWriter:
         self._thread.start()
 
     def tell(self, event: Event) -> None:
-        """Receives every event on the event bus."""
-        if isinstance(event, UserSensed):  # for this process only
+        """Write an event. Microphone levels are skipped if many lines are unwritten."""
+        if isinstance(event, UserSensed):  # used only in this process
             return
         if isinstance(event, MicrophoneLevel) and self._lines.qsize() > WAITING:
             return
@@ -64,7 +64,10 @@ class EventWriter:
         self._lines.put(json.dumps(row, ensure_ascii=False))
 
     def close(self) -> None:
-        """Wait until everything is written, or nobody reads any more."""
+        """Wait until all lines are written or the reader has closed the pipe.
+
+        Gives up after CLOSING_S seconds.
+        """
         self._lines.put(None)
         self._thread.join(CLOSING_S)
 
@@ -74,11 +77,11 @@ class EventWriter:
                 self._out.write(f"{line}\n")
                 self._out.flush()
             except (BrokenPipeError, ValueError):
-                return  # the screen is gone; the end of the input shows that, too
+                return  # the screen has closed both pipes, so the input has ended, too
 
 
 def main() -> None:
-    """Run until the input ends, then exit the process."""
+    """Run the assistant until standard input is closed, then exit the process."""
     use_default_scheduling()
     order = StartRequest.model_validate_json(sys.stdin.buffer.readline())
     home = Home(order.home)
@@ -97,13 +100,17 @@ async def _run(order: StartRequest, home: Home, outbox: EventWriter) -> NoReturn
         failed = {"message": str(reason), "mend": reason.mend, "exit_code": code}
         outbox.send({"failed": failed})
     outbox.close()
-    # Exit here: the event loop would wait for ever for tasks that don't end, and for threads
-    # in the middle of a model's work.
+    # Exit at once: the event loop would wait for tasks that never end, and for threads that are
+    # still running a model.
     os._exit(code)
 
 
 async def _serve(order: StartRequest, home: Home, outbox: EventWriter) -> None:
-    """Run the session until the input ends. Raises AssistantError: it can't be opened."""
+    """Run the session until standard input is closed.
+
+    Raises:
+        AssistantError: the session can't be opened.
+    """
     bus = EventBus()
     bus.subscribe(outbox.tell)
     commands: Commands = asyncio.Queue()
@@ -115,7 +122,7 @@ async def _serve(order: StartRequest, home: Home, outbox: EventWriter) -> None:
         for line in sys.stdin.buffer:
             loop.call_soon_threadsafe(commands.put_nowait, json.loads(line))
         if not imported.is_set():
-            os._exit(0)  # nothing is open yet, and imports block the event loop
+            os._exit(0)  # no file is open yet, and imports still block the event loop
         loop.call_soon_threadsafe(gone.set)
 
     threading.Thread(target=read, name="commands", daemon=True).start()
@@ -133,7 +140,7 @@ async def _serve(order: StartRequest, home: Home, outbox: EventWriter) -> None:
 async def _session(
     order: StartRequest, home: Home, bus: EventBus, commands: Commands, imported: threading.Event
 ) -> None:
-    # This imports pipecat, which logs at import.
+    # This imports pipecat, which writes to the log while it is imported.
     from assistant.app import open_assistant
 
     imported.set()

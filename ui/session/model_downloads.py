@@ -1,4 +1,4 @@
-"""Downloads missing models that a session needs, before it starts."""
+"""Download the missing models that a session needs, before the session starts."""
 
 import threading
 from collections import deque
@@ -11,7 +11,7 @@ from models.download import DownloadProgress, Report
 from models.selection import choose_profile, pull_choice, select_models, wanted_models
 
 RATE_S = 8.0
-"""Seconds over which the download's speed is measured."""
+"""Number of seconds over which the speed of a download is averaged."""
 FOR = {
     ModelRole.STT: "hearing",
     ModelRole.LLM: "thinking",
@@ -22,7 +22,7 @@ FOR = {
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """A model to download, with its role in words."""
+    """A model that must be downloaded, with its role in words and its size in bytes."""
 
     name: str
     role: str
@@ -30,8 +30,11 @@ class Needed:
 
 
 def missing_models(settings: Settings) -> list[Needed]:
-    """The models missing on this machine. Blocking. Raises SettingsError: there is no such
-    profile."""
+    """Return the models that these settings require and that aren't on this machine. Blocking.
+
+    Raises:
+        SettingsError: the profile in the settings doesn't exist.
+    """
     shop = select_models(settings)
     missing = shop.store.missing(wanted_models(settings, shop))
     models = [shop.store.catalogue.get(name) for name in missing]
@@ -39,23 +42,28 @@ def missing_models(settings: Settings) -> list[Needed]:
 
 
 def download_missing(settings: Settings, report: Report, stop: threading.Event) -> None:
-    """Download what is missing. Blocking; resumes broken downloads.
+    """Download the missing models, and resume downloads that were interrupted. Blocking.
+
+    Args:
+        report: called with the progress.
+        stop: set this event to stop the download.
 
     Raises:
-        ModelError: a model could not be downloaded; PullStopped: `stop` was set.
-        StoreError: the disk is full, or can't be written.
+        ModelError: a model could not be downloaded.
+        PullStopped: `stop` was set.
+        StoreError: the disk is full or can't be written.
     """
     shop = select_models(settings)
     missing = shop.store.missing(wanted_models(settings, shop))
     shop.store.pull([name for name in missing if name != shop.profile.llm], report, stop)
     if shop.profile.llm in missing:
-        # The choice for `default` also depends on what the network offers.
+        # The language model of the profile `default` depends on the models that can be downloaded.
         choice = choose_profile(settings.general.profile, shop.hardware, shop.store, anew=True)
         pull_choice(shop.store, choice, shop.hardware, report, stop)
 
 
 class Progress:
-    """Progress of a download of several models, with the time left."""
+    """Computes the total progress, the speed and the time left while models are downloaded."""
 
     def __init__(self, models: Sequence[Needed]) -> None:
         self._sizes = {model.name: model.bytes for model in models}
@@ -64,7 +72,11 @@ class Progress:
         self.step: DownloadProgress | None = None
 
     def see(self, step: DownloadProgress, now: float) -> None:
-        """Record a model's progress; `now` in seconds, of any clock that never goes back."""
+        """Record the progress of a model.
+
+        Args:
+            now: the time in seconds, from a clock that never goes back.
+        """
         if step.doing == "downloading":
             if self.step is not None and self.step.model != step.model:
                 self._done[self.step.model] = self._sizes.get(self.step.model, 0)
@@ -86,7 +98,7 @@ class Progress:
 
     @property
     def rate(self) -> float | None:
-        """Recent speed in bytes per second; None if unknown."""
+        """The recent speed in bytes per second; None if unknown."""
         if len(self._seen) < 2:
             return None
         (began, before), (now, done) = self._seen[0], self._seen[-1]

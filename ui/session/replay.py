@@ -1,5 +1,4 @@
-"""A recorded conversation in place of an assistant: the same events, at the original speed or
-another."""
+"""A session that replays the events of a recorded conversation, instead of running an assistant."""
 
 import asyncio
 from collections.abc import Callable
@@ -15,17 +14,21 @@ from assistant.settings import Settings
 from ui.session.session import Ended, Heard
 
 LONGEST_GAP_S = 4.0
-"""Longest pause between events, in seconds: nobody wants to watch minutes of silence."""
+"""Maximum number of seconds between two events. Longer silences of the recording are shortened."""
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 AFTER = timedelta(milliseconds=50)
-"""Events within this time after a turn's end belong to the turn, such as listening again."""
+"""Time after the end of a turn within which events still belong to that turn, e.g. the change of
+phase to listening."""
 NOBODY = "This is a recording: there is no assistant that could do this."
 
 
 @dataclass(frozen=True, slots=True)
 class PlayableRecording:
-    """The playable part of a recording; `left_out` counts events that are damaged, or of another
-    version."""
+    """The events of a recording that this version of the program can show.
+
+    Attributes:
+        left_out: number of other events, which are damaged or from another version.
+    """
 
     began: datetime
     events: tuple[tuple[datetime, Event], ...]
@@ -33,10 +36,10 @@ class PlayableRecording:
 
     @classmethod
     def of(cls, recording: Recording, path: Path) -> "PlayableRecording":
-        """The playable part of a recording.
+        """Return the events of a recording that this version can show.
 
         Raises:
-            StoreError: it contains nothing that this version can show.
+            StoreError: the recording contains no such events.
         """
         events, left_out = [], recording.damaged
         for row in recording.rows:
@@ -53,7 +56,7 @@ class PlayableRecording:
 
     @property
     def notice(self) -> Notice | None:
-        """Says once what could not be shown."""
+        """A notice about the number of events left out; None if all events can be shown."""
         if not self.left_out:
             return None
         what = "1 event" if self.left_out == 1 else f"{self.left_out:,} events"
@@ -63,7 +66,7 @@ class PlayableRecording:
 
 
 def _event(row: Row) -> tuple[datetime, Event] | None:
-    """None if it is damaged, or of another version."""
+    """Parse a row of a recording; return None if it is damaged or from another version."""
     try:
         at = datetime.fromisoformat(str(row["at"]))
         return (at, event_from_json(row["event"])) if at.tzinfo is not None else None
@@ -72,16 +75,20 @@ def _event(row: Row) -> tuple[datetime, Event] | None:
 
 
 def load(recordings: Recordings, path: Path) -> PlayableRecording:
-    """Load a recording. Raises StoreError: the recording can't be read, or is empty."""
+    """Load a recording.
+
+    Raises:
+        StoreError: the recording can't be read, or contains no event that can be shown.
+    """
     return PlayableRecording.of(recordings.read(path), path)
 
 
 class Replay:
-    """A `Session` that replays events; belongs to the event loop.
+    """A `Session` that replays recorded events. Not thread-safe.
 
     Args:
-        speed: 2.0 is twice as fast.
-        paused: start paused.
+        speed: factor of the speed, e.g. 2.0 for twice as fast.
+        paused: whether the replay starts paused.
     """
 
     live = False
@@ -93,9 +100,9 @@ class Replay:
         self.speed = speed
         self.paused = paused
         self.place = 0
-        """Number of events played."""
+        """The number of events played so far."""
         self.refused: Callable[[str], None] = lambda _: None
-        """Called with a sentence when a request can't be carried out."""
+        """Called with a sentence for the user when a command or a typed turn is refused."""
         self._hear: Heard | None = None
         self._ended: Ended | None = None
         self._changed = asyncio.Event()
@@ -134,7 +141,7 @@ class Replay:
 
     @property
     def started(self) -> bool:
-        """Whether someone receives the events; before that, nothing is played."""
+        """Whether `start` has been called. Before that, no event is played."""
         return self._hear is not None
 
     @property
@@ -143,32 +150,32 @@ class Replay:
 
     @property
     def now(self) -> datetime:
-        """When the last event shown happened."""
+        """The time at which the last event played was recorded."""
         return self._recording.events[max(self.place - 1, 0)][0]
 
     def clock(self) -> datetime:
-        """When the last event shown happened, in local time."""
+        """Return the time at which the last event played was recorded, in local time."""
         return self.now.astimezone()
 
     @property
     def seconds(self) -> tuple[float, float]:
-        """Position and length in seconds, from the first event."""
+        """The position and the length of the recording, in seconds since its first event."""
         began, ended = self._recording.began, self._recording.events[-1][0]
         return (self.now - began).total_seconds(), (ended - began).total_seconds()
 
     def pause(self) -> None:
-        """Pause or continue."""
+        """Pause the replay, or continue it if it is paused."""
         self.paused = not self.paused
         self._changed.set()
 
     def faster(self, steps: int) -> None:
-        """Speed up by this number of steps; a negative number slows down."""
+        """Speed up the replay by this number of steps of SPEEDS. A negative number slows down."""
         nearest = min(range(len(SPEEDS)), key=lambda at: abs(SPEEDS[at] - self.speed))
         self.speed = SPEEDS[min(max(nearest + steps, 0), len(SPEEDS) - 1)]
         self._changed.set()
 
     def next_event(self) -> None:
-        """Pause, and play the next visible event."""
+        """Pause the replay, and play the next event that isn't a microphone level."""
         self.paused = True
         while self.started and not self.over:
             if not isinstance(self._tell_next(), MicrophoneLevel):
@@ -176,7 +183,7 @@ class Replay:
         self._changed.set()
 
     def next_turn(self) -> None:
-        """Play everything up to the end of the next turn at once; stays paused if it was."""
+        """Play all events up to the end of the next turn at once. A paused replay stays paused."""
         while self.started and not self.over:
             if isinstance(self._tell_next(), TurnEnded):
                 break
@@ -188,7 +195,7 @@ class Replay:
         self._changed.set()
 
     def to_the_end(self) -> None:
-        """Play the rest at once."""
+        """Play all remaining events at once."""
         while self.started and not self.over:
             self._tell_next()
         self._changed.set()

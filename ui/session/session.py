@@ -1,5 +1,7 @@
-"""What a screen connects to: a running assistant (`AssistantProcess`), or a recorded conversation
-(`Replay`)."""
+"""The interface between a screen and the source of its events.
+
+The source is a running assistant (`AssistantProcess`) or a recorded conversation (`Replay`).
+"""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
@@ -14,42 +16,56 @@ if TYPE_CHECKING:
     from assistant.encryption import Vault
 
 Heard = Callable[[Event, datetime], None]
-"""Receives an event and when it happened."""
+"""Called with an event and the time at which it happened."""
 Ended = Callable[[AssistantError | None], None]
+"""Called after the last event, with the error that ended the session, if any."""
 Unlock = Callable[[], Awaitable["Vault"]]
+"""Opens the vault of the home."""
 
 
 class Session(Protocol):
-    """Everything a screen may ask for; nothing blocks the event loop."""
+    """What a screen can do with a session. No method blocks the event loop."""
 
     live: bool
-    """Whether there is an assistant; if not, past events are shown, and nothing can be
-    requested."""
+    """Whether the session has an assistant. If not, the session replays recorded events and refuses
+    requests."""
 
     async def start(self, hear: Heard, ended: Ended) -> None:
-        """Start sending events. Raises AssistantError: nothing can be started.
+        """Start the session.
 
         Args:
-            ended: called when no more events will come, with the reason, unless it was closed.
+            hear: called with each event.
+            ended: called after the last event, unless the session was closed.
+
+        Raises:
+            AssistantError: the session can't be started.
         """
 
     def do(self, command: str) -> None:
-        """Send a command of `assistant.app.Assistant.command`."""
+        """Send a command to the assistant: see `assistant.app.Assistant.command`."""
 
     def say(self, text: str) -> None:
-        """Send a typed turn. Raises AssistantError: there is no assistant."""
+        """Send a turn that the user has typed.
+
+        Raises:
+            AssistantError: the assistant is not running.
+        """
 
     async def ask(self, request: Request) -> list[Row]:
-        """Send a request about memories: see `assistant.memory.admin_requests`.
+        """Send a request about memories and return its answer: see
+        `assistant.memory.admin_requests`.
 
         Raises:
             AssistantError: the request failed.
         """
 
     async def restart(self, settings: Settings) -> None:
-        """End the assistant, and start it again with these settings. Raises as `start`.
+        """End the assistant, and start it again with these settings.
 
-        Before `start`, only stores the settings.
+        If the session has not been started yet, only store the settings.
+
+        Raises:
+            AssistantError: the assistant can't be started.
         """
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Reads and changes the settings file."""
+"""Read and change the settings file."""
 
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,14 @@ from assistant.paths import Home, replacing
 from assistant.settings import Loaded, Settings, load
 
 SECRET = frozenset({"llm.api_key"})
-
+"""Keys of settings whose values are never shown."""
 
 MASK = "•••"
+"""The text shown instead of a secret value."""
 
 
 def rows(loaded: Loaded) -> list[dict[str, Any]]:
-    """Every setting with value, default, source and meaning; secrets are masked."""
+    """Return all settings with key, value, default, source and meaning. Secrets are masked."""
     defaults = dict(Settings())
     return [
         {
@@ -34,7 +35,10 @@ def rows(loaded: Loaded) -> list[dict[str, Any]]:
 
 
 def set_setting(home: Home, key: str, text: str) -> Any:
-    """Write one setting, keeping the file's comments and order; returns the value as written.
+    """Write one setting to the settings file, and preserve the file's comments and order.
+
+    Returns:
+        The value as written, e.g. a number for a text with digits.
 
     Raises:
         SettingsError: there is no such setting, or the value is invalid.
@@ -52,7 +56,7 @@ def set_setting(home: Home, key: str, text: str) -> Any:
 
 
 def unset_setting(home: Home, key: str) -> None:
-    """Remove a setting from the file, even an unknown one, so that a typo can be fixed.
+    """Remove a setting from the settings file. Unknown keys, e.g. typos, can be removed, too.
 
     Raises:
         SettingsError: the setting isn't in the file.
@@ -79,7 +83,7 @@ def _split(key: str) -> tuple[str, str]:
 
 
 def _typed(key: str, text: str) -> Any:
-    """The text as typed or, for a setting that is a table, the table that the text describes."""
+    """Return the text as typed; if the setting is a table, parse the text as a TOML table."""
     section, _, name = key.partition(".")
     if not isinstance(getattr(getattr(Settings(), section, None), name, None), dict):
         return text
@@ -101,7 +105,10 @@ def _read(file: Path) -> tomlkit.TOMLDocument:
 
 
 def _write(home: Home, document: tomlkit.TOMLDocument) -> None:
-    """Replace the file atomically; only its owner may read it, since it may contain an API key."""
+    """Replace the settings file atomically.
+
+    Only the file's owner may read it, because it may contain an API key.
+    """
     home.create()
     file = home.settings_file
     try:

@@ -1,5 +1,7 @@
-"""The state that the screen shows, folded from the assistant's events. Knows nothing about
-drawing."""
+"""The state that the screen shows, computed from the events of the session.
+
+Independent of how the state is drawn.
+"""
 
 from collections import deque
 from collections.abc import Sequence
@@ -43,58 +45,65 @@ from assistant.events import (
 SILENCE_DBFS = -96.0
 MOST_NOTICES = 200
 MOST_TURNS = 500
-"""Maximum number of turns and remarks in the state; the transcript has all turns."""
+"""Maximum number of turns and remarks in the state. Older turns remain in the transcript."""
 OFF_THE_RECORD = "Off the record: from now on, nothing you say is kept."
 ON_THE_RECORD = "Back on the record. What was said in between has not been kept."
 STEPS = ("turn_decided", "transcript", "recall", "first_token", "first_audio")
-"""Steps of a turn, in the order they happen."""
+"""Names of the steps of a turn: attributes of `Latency`, in their usual order."""
 
 
 @dataclass(slots=True)
 class Turn:
-    """One turn, over or in progress."""
+    """One turn of the conversation, finished or in progress."""
 
     number: int
     at: datetime
     user: str = ""
     written: str = ""
-    """The answer as the model wrote it; ahead of `heard`."""
+    """The answer as far as the model has written it. It may be ahead of `heard`, the part that has
+    been spoken."""
     heard: str = ""
     over: bool = False
     interrupted: bool = False
     recalled: tuple[MemoryUsed, ...] = ()
     missed: bool = False
-    """Recall missed something at its deadline; `stand_in` and `brief` as in `Recalled`."""
+    """Whether the embedding of the question missed the deadline of recall."""
     stand_in: bool = False
+    """Whether only the fast encoder met the deadline."""
     brief: bool = False
+    """Whether recall only had time to rank by words and meaning."""
     sections: tuple[PromptSection, ...] = ()
     budget: int = 0
     left_out: dict[str, str] = field(default_factory=dict)
-    """Ids of recalled memories that are not in the prompt → reason."""
+    """Reasons why recalled memories are not in the prompt, by memory id."""
     latency: Latency = field(default_factory=Latency)
     read_tokens: int | None = None
-    """Tokens the model had to read after the end of speech; None until known."""
+    """Number of prompt tokens that the model had to read after the end of speech; None until
+    known."""
     tokens_per_s: float | None = None
     exchange: str = ""
-    """Id in the transcript, once the turn is over."""
+    """Id of the turn's exchange in the transcript; empty until the turn is over."""
 
     @property
     def tokens(self) -> int:
-        """Tokens of the whole prompt."""
+        """The number of tokens of the whole prompt."""
         return sum(section.tokens for section in self.sections)
 
     @property
     def unheard(self) -> str:
-        """The written text that has not been heard yet, or never will be."""
+        """The part of the written answer that has not been spoken."""
         return self.written[len(self.heard) :] if self.written.startswith(self.heard) else ""
 
     @property
     def shown(self) -> tuple[MemoryUsed, ...]:
-        """The memories that the model saw, best first."""
+        """The memories in the prompt, best first."""
         return tuple(memory for memory in self.recalled if memory.id not in self.left_out)
 
     def cached(self) -> tuple[int, ...] | None:
-        """For each section, the tokens that the model had read before the user finished."""
+        """Return the number of cached tokens of each section of the prompt; None if unknown.
+
+        Cached tokens are those that the model had read before the user finished speaking.
+        """
         if self.read_tokens is None:
             return None
         left, parts = max(self.tokens - self.read_tokens, 0), []
@@ -106,7 +115,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class RemarkLine:
-    """A line that is not a turn: a remark of the assistant, ignored speech, or a note."""
+    """A line between turns: a remark of the assistant, ignored speech, or a note to the user."""
 
     kind: str
     """`remark`, `ignored` or `note`."""
@@ -118,7 +127,7 @@ Entry = Turn | RemarkLine
 
 @dataclass(slots=True)
 class ShownNotice:
-    """A notice and whether it was dismissed."""
+    """A notice, and whether the user has dismissed it."""
 
     notice: Notice
     dismissed: bool = False
@@ -126,7 +135,7 @@ class ShownNotice:
 
 @dataclass(slots=True)
 class PendingForget:
-    """A deletion that is pending, undone or done."""
+    """A deletion that the user has requested. It is pending, undone or complete."""
 
     id: str
     at: datetime
@@ -143,36 +152,36 @@ class PendingForget:
 
 @dataclass(slots=True)
 class ScreenState:
-    """Everything a screen shows. `version` grows with every change."""
+    """All data that the screen shows. `version` increases with every change."""
 
     version: int = 0
     phase: Phase = Phase.STARTING
     off_record: bool = False
     recording: str | None = None
-    """The file that the conversation is recorded to."""
+    """The file to which the conversation is recorded; None if it isn't recorded."""
     models: dict[str, str] = field(default_factory=dict)
     loading: dict[str, str] = field(default_factory=dict)
     """Names of the models being loaded, by role."""
     anew: bool = False
-    """The assistant was restarted, and numbers its turns from 1."""
+    """Whether the assistant was restarted, so that the next turn has the number 1 again."""
     microphone: str | None = None
-    """Name of the device, once known."""
+    """Name of the microphone; None until known, or if there is none."""
     deaf: bool = False
-    """There is no microphone."""
+    """Whether the session has no microphone."""
     level_dbfs: float = SILENCE_DBFS
     partial: str = ""
-    """Words heard so far of a turn that has not ended."""
+    """The words recognised so far while the user is speaking."""
     entries: deque[Entry] = field(default_factory=lambda: deque(maxlen=MOST_TURNS))
     begun: int = 0
-    """Number of entries ever added."""
+    """Number of entries added so far, including those dropped from `entries`."""
     memories: int | None = None
-    """Number of memories; None until loaded."""
+    """Number of memories; None until they are loaded."""
     idle: IdleWork | None = None
-    """The idle work in progress."""
+    """The background work in progress, if any."""
     notices: deque[ShownNotice] = field(default_factory=lambda: deque(maxlen=MOST_NOTICES))
     forgettings: list[PendingForget] = field(default_factory=list)
     hidden_exchanges: frozenset[str] = frozenset()
-    """Ids of exchanges that are being forgotten or are gone, and must not be shown."""
+    """Ids of exchanges whose text must not be shown, because they are forgotten or about to be."""
     hidden_memories: frozenset[str] = frozenset()
 
     def add(self, entry: Entry) -> None:
@@ -181,17 +190,17 @@ class ScreenState:
 
     @property
     def turns(self) -> list[Turn]:
-        """All turns, oldest first."""
+        """The turns among the entries, oldest first."""
         return [entry for entry in self.entries if isinstance(entry, Turn)]
 
     @property
     def turn(self) -> Turn | None:
-        """The newest turn."""
+        """The newest turn, if any."""
         return next((each for each in reversed(self.entries) if isinstance(each, Turn)), None)
 
     @property
     def trouble(self) -> ShownNotice | None:
-        """The newest warning or error that has not been dismissed."""
+        """The newest warning or error that the user has not dismissed, if any."""
         serious = (
             each
             for each in reversed(self.notices)
@@ -201,12 +210,16 @@ class ScreenState:
 
     @property
     def undoable(self) -> PendingForget | None:
-        """The deletion that the user can undo."""
+        """The newest deletion that the user can still undo, if any."""
         return next((each for each in reversed(self.forgettings) if each.open), None)
 
 
 def fold(state: ScreenState, event: Event, at: datetime) -> None:
-    """Apply an event to the state."""
+    """Change the state as an event requires.
+
+    Args:
+        at: the time at which the event happened.
+    """
     state.version += 1
     match event:
         case PhaseChanged(phase):
@@ -255,7 +268,11 @@ def fold(state: ScreenState, event: Event, at: datetime) -> None:
 
 
 def percentile(values: Sequence[float], share: float) -> float | None:
-    """With linear interpolation; None if there are no values. `share` is in [0, 1]."""
+    """Return a percentile with linear interpolation, or None if there are no values.
+
+    Args:
+        share: the percentile as a fraction, e.g. 0.95 for p95.
+    """
     if not values:
         return None
     ordered = sorted(values)
@@ -292,7 +309,7 @@ def _turn(state: ScreenState, event: Event, at: datetime) -> None:
 
 
 def _begin(state: ScreenState) -> None:
-    """Begin a new session; an unfinished turn of the previous one stays incomplete."""
+    """Prepare the state for a new session. An unfinished turn of the previous session ends."""
     state.memories, state.idle = None, None
     state.loading.clear()
     if state.turn is not None and not state.anew:
@@ -302,7 +319,7 @@ def _begin(state: ScreenState) -> None:
 
 
 def _of(state: ScreenState, number: int, at: datetime) -> Turn:
-    """The turn with this number; a new one if there is none."""
+    """Return the newest turn if it has this number; otherwise add a new turn and return it."""
     turn = state.turn
     if turn is None or turn.number != number or state.anew:
         state.anew = False
@@ -330,8 +347,10 @@ def _forgetting(state: ScreenState, event: Event, at: datetime) -> None:
 
 
 def _erase(state: ScreenState, gone: PendingForget) -> None:
-    """Remove every trace of forgotten text from this process too: its turns, its memories in other
-    turns, and all prompts so far, since any prompt may quote it."""
+    """Remove forgotten text from this process: from turns, from recalled memories and from prompts.
+
+    The texts of all prompts so far are removed, because any prompt may quote the forgotten text.
+    """
     for turn in state.turns:
         if turn.exchange in gone.exchanges:
             turn.user = turn.written = turn.heard = ""
@@ -340,5 +359,9 @@ def _erase(state: ScreenState, gone: PendingForget) -> None:
 
 
 def chosen(state: ScreenState, number: int | None) -> Turn | None:
-    """The turn with that number, or the newest. Numbers start again with each start."""
+    """Return the turn with this number, or the newest turn if there is none.
+
+    Numbers start from 1 again with each start of the assistant, so the newest turn with this number
+    is returned.
+    """
     return next((turn for turn in reversed(state.turns) if turn.number == number), state.turn)

@@ -1,4 +1,4 @@
-"""Prints a conversation for `assistant talk`: as lines to read, or as one JSON object per line."""
+"""Print the conversation of `assistant talk`, as text for people or as JSON for programs."""
 
 from contextlib import suppress
 from dataclasses import asdict
@@ -28,7 +28,7 @@ from ui.process.console import print_json
 
 
 class View:
-    """Prints events on `out`."""
+    """Base class of the views, which print events on the stream `out`."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -40,13 +40,13 @@ class View:
         raise NotImplementedError
 
     def flush(self) -> None:
-        """Flush buffers, if anyone reads them."""
+        """Flush the output stream. Does nothing if the reader has closed the pipe."""
         with suppress(BrokenPipeError):
             self._out.flush()
 
 
 class JsonView(View):
-    """Turns, notices and phases, for programs."""
+    """Prints turns, notices and other events as one JSON object per line."""
 
     def ready(self, *, hears: bool) -> None:
         print_json({"event": "ready", "hears": hears}, self._out)
@@ -57,8 +57,10 @@ class JsonView(View):
 
 
 def _row(event: Event) -> dict[str, Any] | None:
-    """An event as printed by `--json`, with latencies in ms since the end of the user's speech;
-    None if it is not printed."""
+    """Return an event as a JSON object, or None if events of this type aren't printed.
+
+    Latencies are in milliseconds since the end of the user's speech.
+    """
     match event:
         case TurnEnded():
             memories = [
@@ -108,7 +110,7 @@ def _row(event: Event) -> dict[str, Any] | None:
 
 
 class PlainView(View):
-    """The conversation as it happens; the answer appears as it is spoken."""
+    """Prints the conversation as text. The answer is printed as it is spoken."""
 
     def __init__(self, out: TextIO, name: str) -> None:
         super().__init__(out)

@@ -1,4 +1,4 @@
-"""Writes memories to a file, completely or not at all."""
+"""Write memories to a new file. If this fails, no file is created."""
 
 import os
 import tempfile
@@ -11,7 +11,11 @@ from ui.process.console import print_json
 
 
 def expanded_path(path: str) -> Path:
-    """A path as a person types it. Raises StoreError: there is no such user's home."""
+    """Return a path in which `~` or `~user` is replaced by the home folder.
+
+    Raises:
+        StoreError: that home folder can't be determined.
+    """
     try:
         return Path(path).expanduser()
     except RuntimeError as error:
@@ -21,10 +25,13 @@ def expanded_path(path: str) -> Path:
 
 
 def write(rows: Iterable[dict[str, Any]], file: Path) -> int:
-    """Write one JSON object per line, readable by the owner only; returns the number of lines.
+    """Write one JSON object per line to a new file that only its owner can read.
+
+    Returns:
+        The number of lines.
 
     Raises:
-        StoreError: the file exists already, or can't be written; then no new file is left behind.
+        StoreError: the file exists already or can't be written. No partial file is left behind.
     """
     count = 0
     fresh: Path | None = None
@@ -53,13 +60,18 @@ def write(rows: Iterable[dict[str, Any]], file: Path) -> int:
 
 
 def _take_place(fresh: Path, file: Path) -> None:
-    """Rename `fresh` to `file`, unless that exists by now. Raises OSError."""
+    """Rename the file `fresh` to `file`.
+
+    Raises:
+        FileExistsError: `file` exists by now.
+        OSError: the file can't be renamed.
+    """
     try:
         os.link(fresh, file)
         return
     except FileExistsError:
         raise
-    except OSError:  # this disk has no hard links
+    except OSError:  # this file system doesn't support hard links
         os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     try:
         fresh.replace(file)

@@ -1,4 +1,4 @@
-"""What `assistant memory forget`, `undo`, `pending` and `receipts` print for people."""
+"""The text printed by `assistant memory` for `forget`, `undo`, `pending` and `receipts`."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -20,7 +20,7 @@ STAYING = (
 
 
 def lines(row: Row) -> Iterator[str]:
-    """The lines for a row of an answer about forgetting; none for other rows."""
+    """Yield the lines to print for a row of an answer; none if it isn't about forgetting."""
     match row["event"]:
         case "preview":
             yield from _preview(row)
@@ -47,7 +47,7 @@ def exchanges(count: int) -> str:
 
 
 def what(row: Mapping[str, Any]) -> str:
-    """The number of memories and exchanges in a row, in words."""
+    """Return the number of memories and exchanges in a row as text, e.g. "2 memories"."""
     return counted(len(row["memories"]), len(row["exchanges"]))
 
 
@@ -58,7 +58,7 @@ def counted(of_memories: int, of_exchanges: int) -> str:
 
 
 def question(preview: Row) -> str:
-    """The question that is asked before forgetting."""
+    """Return the question to ask before the user's data is forgotten."""
     count = preview["things"]
     return "Forget it?" if count == 1 else f"Forget these {count:,} things?"
 
@@ -104,7 +104,10 @@ def _receipt(receipt: Receipt) -> Iterator[str]:
 
 
 def receipt_summary(receipt: Receipt) -> str:
-    """One line: when, what, and whether anything was found."""
+    """Return one line about a receipt.
+
+    The line has the time, the number of memories and exchanges, and whether traces were found.
+    """
     at = datetime.fromisoformat(receipt["at"]).astimezone()
     what = f"{memories(receipt['memories'])}, {exchanges(receipt['exchanges'])}"
     nothing = "nothing found"
@@ -114,7 +117,7 @@ def receipt_summary(receipt: Receipt) -> str:
 
 
 def receipt_details(receipt: Receipt) -> Iterator[str]:
-    """A whole receipt, store by store."""
+    """Yield the lines of a receipt in full, with one line per searched store."""
     at = datetime.fromisoformat(receipt["at"]).astimezone()
     yield f"Gone for good at {at:%Y-%m-%d %H:%M:%S}:"
     yield f"{memories(receipt['memories'])} and {exchanges(receipt['exchanges'])}."
@@ -137,13 +140,13 @@ def receipt_details(receipt: Receipt) -> Iterator[str]:
 
 
 def _found(receipt: Receipt) -> str:
-    """Where something was found; empty if nothing was."""
+    """Say in which stores traces were found; return an empty text if none were found."""
     found = [each["name"] for each in receipt["searched"] if each["found"]]
     return f"still found in {', '.join(found)}" if found else ""
 
 
 def _moment(text: str) -> str:
-    """The local time; with the date if that is not today."""
+    """Return a time as local time, with seconds if it is today, otherwise with the date."""
     then = datetime.fromisoformat(text).astimezone()
     today = then.date() == datetime.now().astimezone().date()
     return f"{then:%H:%M:%S}" if today else f"{then:%Y-%m-%d %H:%M}"

@@ -1,4 +1,4 @@
-"""What `assistant memory` prints for people: answer rows as lines of a terminal."""
+"""The text printed by `assistant memory`: the rows of answers as lines."""
 
 import shutil
 import textwrap
@@ -21,10 +21,10 @@ LEAST_WIDTH = 60
 
 
 def lines(rows: Iterable[Row], least_score: float = 0.0) -> Iterator[str]:
-    """The lines for an answer.
+    """Yield the lines to print for the rows of an answer.
 
     Args:
-        least_score: minimum score for a memory to be recalled in a conversation; default: none.
+        least_score: minimum score with which a memory is recalled in a conversation. Default: none.
     """
     view = _View(max(LEAST_WIDTH, shutil.get_terminal_size((80, 24)).columns), least_score)
     for row in rows:
@@ -36,7 +36,7 @@ class _View:
         self._width = width
         self._least_score = least_score
         self._far = 0
-        """Number of memories found with a lower score."""
+        """The number of memories found with a score below the minimum."""
         self._now = datetime.now().astimezone()
         self._heading = ""
 
@@ -86,7 +86,10 @@ class _View:
         return head + _cut(marks + " ".join(plain(row["text"]).split()), self._width - len(head))
 
     def _in_preview(self, row: Row) -> Iterator[str]:
-        """The memories of an exchange are shown in its place, if it has any."""
+        """Yield the lines for a row of a preview, below a heading.
+
+        An exchange that has memories is skipped, because its memories are printed instead.
+        """
         if row["event"] == "exchange":
             if row["remembered"]:
                 return
@@ -214,7 +217,7 @@ class _View:
 
 
 def _cut(text: str, cells: int) -> str:
-    """Cut to this many columns of a terminal; Chinese characters and emoji take two each."""
+    """Shorten a text to this many cells of a terminal. E.g. Chinese characters take two cells."""
     if cell_len(text) <= cells:
         return text
     return set_cell_size(text, cells - 1).rstrip() + "…"

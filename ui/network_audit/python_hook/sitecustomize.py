@@ -1,8 +1,8 @@
-"""Logs every attempt made in Python to connect or to look up a name, with the library that made it.
+"""Log every attempt of Python code to connect to another machine or to look up a host name.
 
-Python runs this module at its start if the module's folder is on the path. Each attempt adds one
-JSON line to the file named by `NETWORK_AUDIT_LOG`. Imports nothing of the project, since every
-Python started by the watched program runs it.
+Python imports this module at its start if the module's folder is on the path. Each attempt adds one
+JSON line, with the calling library, to the file named by `NETWORK_AUDIT_LOG`. This module imports
+nothing of the project, because every Python process of the watched program runs it.
 """
 
 import json
@@ -20,12 +20,12 @@ EVENTS = (
     "socket.sendto",
     "socket.sendmsg",
 )
-"""Audit events of Python's socket module; their first argument is a socket or a host name."""
+"""Audit events of Python's socket module. Their first argument is a socket or a host name."""
 LOOPBACK = ("localhost", "::1", "0.0.0.0", "::", "")
 
 
 def _target(event: str, arguments: tuple[object, ...]) -> str | None:
-    """The target outside this machine; None if it is on this machine."""
+    """Return the target of an audit event, or None if the target is on this machine."""
     if event in ("socket.connect", "socket.sendto", "socket.sendmsg"):
         address = arguments[1]
         if not isinstance(address, tuple) or len(address) < 2:
@@ -36,12 +36,12 @@ def _target(event: str, arguments: tuple[object, ...]) -> str | None:
         host = arguments[0].decode() if isinstance(arguments[0], bytes) else str(arguments[0] or "")
         label = host
         if host.replace(".", "").isdigit() or ":" in host:
-            return None  # an address: nothing is looked up
+            return None  # the host is an address, so there is no name to look up
     return None if host in LOOPBACK or host.startswith("127.") else label
 
 
 def _library(frame: FrameType | None) -> str:
-    """The innermost calling library that is not Python's own."""
+    """Return the name of the innermost caller that isn't part of the standard library."""
     own = str(Path(os.__file__).parent)
     while frame is not None:
         path = Path(frame.f_code.co_filename)

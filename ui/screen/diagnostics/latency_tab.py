@@ -1,4 +1,4 @@
-"""How the time of every turn in the session was spent, and the typical times."""
+"""The tab that shows the latency of every turn in the session, and percentiles of all turns."""
 
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
@@ -27,8 +27,8 @@ WIDEST_BAR = 80
 LEAST_BAR = 12
 ROOM_FOR_WORDS = 20
 BEYOND = 1.5
-"""Bars are cut off at this multiple of the session's p95; otherwise one slow turn would shrink all
-others."""
+"""Multiple of the session's p95 at which bars are cut off. Otherwise, one slow turn would make the
+bars of all other turns tiny."""
 
 
 class Turns(Rows):
@@ -41,7 +41,7 @@ class Turns(Rows):
 
 
 class LatencyTab(Pane):
-    """A table of percentiles, and below it one bar per turn, newest last."""
+    """Shows a table of percentiles and, below the table, one bar per turn, newest last."""
 
     DEFAULT_CSS = """
     LatencyTab { layout: vertical; }
@@ -66,13 +66,14 @@ class LatencyTab(Pane):
         self._list(over)
 
     def _list(self, over: list[Turn]) -> None:
-        """List the turns. A cursor on the newest turn moves along when a newer one arrives."""
+        """List the turns. A cursor on the last row moves to the new last row; otherwise, the
+        cursor stays on its turn."""
         turns = self.query_one(Turns)
         place = turns.highlighted
         chosen = self._over[place] if place is not None and place < len(self._over) else None
         following = chosen is None or chosen is self._over[-1] or chosen not in over
         self._over = over
-        # Without the border, the padding and the scrollbar, which only appears if needed.
+        # Subtract the border, the padding and the scrollbar. The scrollbar may not be visible yet.
         cells = max(self.size.width - 6, FIGURES + LEAST_BAR)
         whole = scale(over)
         turns.clear_options()
@@ -85,14 +86,19 @@ class LatencyTab(Pane):
 
 
 def scale(turns: Sequence[Turn]) -> float:
-    """Milliseconds of a full-length bar."""
+    """Return the number of milliseconds that a bar of full length stands for."""
     ends = [steps[-1][1] for turn in turns if (steps := reached(turn.latency))]
     slow = percentile(ends, 0.95)
     return min(max(ends), BEYOND * slow) if slow is not None else 0.0
 
 
 def row(turn: Turn, whole: float, cells: int) -> Text:
-    """One turn: bar, time, what was late in recall, tokens read, and tokens written per second."""
+    """Return a line about a turn: bar, latency, problems of recall, tokens read, tokens per second.
+
+    Args:
+        whole: number of milliseconds of a full-length bar.
+        cells: width of the line.
+    """
     room = min(cells - FIGURES, WIDEST_BAR)
     text = Text.assemble((f"{turn.number:>{NUMBER - 1}} ", "bold"), no_wrap=True)
     text.append_text(bar(turn.latency, whole, room))
@@ -113,14 +119,16 @@ def row(turn: Turn, whole: float, cells: int) -> Text:
 
 
 def bar(latency: Latency, whole: float, cells: int) -> Text:
-    """The steps in sequence, each with its letter; ends with `»` if they took longer than `whole`
-    milliseconds."""
+    """Draw a turn's steps one after the other, each with its letter, on a bar of `cells` cells.
+
+    A bar of full length stands for `whole` milliseconds. Longer turns are cut off and end with `»`.
+    """
     text = Text()
     ended, before = 0, 0.0
     for name, ms in reached(latency):
         _, colour, letter = LABELS[name]
         end = min(round(cells * ms / whole) if whole else 0, cells)
-        # A step too short for a cell is only in the figures.
+        # A step that is too short for a cell appears only in the table of percentiles.
         if end > ended:
             text.append(letter.ljust(end - ended, "▬"), style=f"black on {colour}")
             ended = end
@@ -133,7 +141,10 @@ def bar(latency: Latency, whole: float, cells: int) -> Text:
 
 
 def usual(turns: Sequence[Turn]) -> Text:
-    """p50 and p95 of each step, by itself and since the end of speech, and other statistics."""
+    """Return a table with the p50 and p95 of each step, and a line of other statistics.
+
+    The percentiles are given both for the step alone and since the end of speech.
+    """
     lines = [Text(f"{'':<18}{'step alone':^20}{'since the end of speech':^26}", style="dim")]
     lines.append(Text(f"{'':<18}{'p50':>9}{'p95':>11}{'p50':>13}{'p95':>12}", style="dim"))
     lines += _steps(turns)

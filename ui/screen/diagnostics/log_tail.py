@@ -1,6 +1,6 @@
-"""Follows the end of a log file, across rotations. Knows nothing about drawing.
+"""Read new lines of a log file as they are written, even if the file is rotated.
 
-Logs contain no words of a conversation: see `ui.process.logs`.
+Independent of how lines are drawn. Logs contain no text of a conversation: see `ui.process.logs`.
 """
 
 import os
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 BEGIN_BYTES = 1 << 18
-"""Bytes of an existing log to start with; about 2,000 lines."""
+"""Maximum number of bytes read from the end of an existing log at first; about 2,000 lines."""
 ONCE_BYTES = 1 << 20
-"""Maximum number of bytes read at once; the rest is read by the next calls."""
+"""Maximum number of bytes per call of `LogTail.read`. The next calls read the remaining bytes."""
 LINE = re.compile(r"^\d{4}-\d\d-\d\d (\d\d:\d\d:\d\d),\d+ ([A-Z]+) ([^:]+): (.*)$")
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 CONTROL = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|[\x00-\x1f\x7f-\x9f]")
@@ -20,38 +20,43 @@ TAB = "    "
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """One line. Further lines of a traceback have the level of the first, and an empty `at`."""
+    """One line of a log.
+
+    The lines of a traceback have the level of the log record above them, and an empty `at`.
+    """
 
     level: str
-    """Empty if the log has no levels."""
+    """The level, e.g. INFO; empty if the log has no levels."""
     at: str
-    """Time of day."""
+    """The time of day."""
     logger: str
     text: str
 
     @property
     def grave(self) -> int:
-        """Index in `LEVELS`; without a level, -1."""
+        """The level's index in `LEVELS`, or -1 if the line has no level."""
         return LEVELS.index(self.level) if self.level in LEVELS else -1
 
 
 class LogTail:
-    """Reads each line of a log once. Blocking; doesn't keep the file open, so that the log can be
-    rotated."""
+    """Reads each line of a log once.
+
+    The file is opened for each read and then closed, so that the log can be rotated. Blocking.
+    """
 
     def __init__(self, file: Path) -> None:
         self._file = file
         self._inode: int | None = None
         self._place = 0
         self._rest = b""
-        """The start of a line whose end has not been read yet."""
+        """The start of the last line, if its end has not been read yet."""
         self._level = ""
 
     def read(self) -> list[LogLine]:
-        """Lines added since the last call; none if there is no such file.
+        """Return the lines added since the last call, or no lines if the file doesn't exist.
 
         Raises:
-            OSError: the file can't be read.
+            OSError: the file exists, but can't be read.
         """
         lines = []
         try:
@@ -72,13 +77,13 @@ class LogTail:
         if self._place:
             with self._file.open("rb") as file:
                 file.seek(self._place)
-                self._place += len(file.readline())  # skip the end of a line
+                self._place += len(file.readline())  # skip a partial line
 
     def _start(self, inode: int, place: int) -> None:
         self._inode, self._place, self._rest = inode, place, b""
 
     def _rotated(self) -> list[LogLine]:
-        """The last lines of a file that has been renamed, if it still exists."""
+        """Return the unread lines of the previous file, now renamed, if it still exists."""
         old = self._file.with_name(f"{self._file.name}.1")
         try:
             if old.stat().st_ino != self._inode:
@@ -88,7 +93,7 @@ class LogTail:
             return []
 
     def _more(self, path: Path) -> list[bytes]:
-        """The next complete lines."""
+        """Read and return the next complete lines of a file."""
         with path.open("rb") as file:
             file.seek(self._place)
             block = file.read(ONCE_BYTES)

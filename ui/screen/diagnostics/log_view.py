@@ -1,4 +1,4 @@
-"""Lines of a log, wrapped, newest last; follows the end until the user scrolls up."""
+"""The widget that shows the wrapped lines of a log, newest last."""
 
 from collections.abc import Callable, Iterable
 from typing import ClassVar
@@ -15,10 +15,11 @@ from textual.strip import Strip
 from ui.screen.diagnostics.log_tail import LogLine
 
 MOST, SLACK = 3000, 500
-"""Number of lines held, and how many more are allowed before the oldest are dropped."""
+"""If there are more than MOST + SLACK lines, the oldest are dropped, so that MOST lines remain."""
 LEVEL = 9
 LAST_WORD = 18
-"""Characters at the end of a row in which it may be broken at a space; longer words are cut."""
+"""Number of characters at the end of a row in which a line may be broken at a space. If there is no
+space, the last word of the row is cut."""
 STYLES = {
     "DEBUG": Style(dim=True),
     "INFO": Style(),
@@ -31,7 +32,10 @@ Shown = Callable[[LogLine], bool]
 
 
 class LogView(ScrollView, can_focus=True):
-    """Draws only what is visible; wraps each line once per width."""
+    """Shows lines of a log, and scrolls to new lines until the user scrolls up.
+
+    Only visible rows are drawn. Each line is wrapped once per width of the widget.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,down", "scroll_down", show=False, id="list.down"),
@@ -46,7 +50,7 @@ class LogView(ScrollView, can_focus=True):
     """
 
     unread = reactive(0)
-    """Lines that arrived while the end was out of sight."""
+    """Number of lines added since the user scrolled away from the end."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,11 +65,11 @@ class LogView(ScrollView, can_focus=True):
 
     @property
     def held(self) -> int:
-        """Number of lines in memory, shown or not."""
+        """The number of lines in memory, including lines hidden by the filter."""
         return len(self._lines)
 
     def add(self, lines: Iterable[LogLine]) -> None:
-        """Append lines."""
+        """Append new lines of the log."""
         new = list(lines)
         if not new:
             return
@@ -86,13 +90,13 @@ class LogView(ScrollView, can_focus=True):
         self.action_end()
 
     def only(self, wanted: Shown) -> None:
-        """Show only the wanted lines, and scroll to their end."""
+        """Show only the lines for which `wanted` returns true, and scroll to the newest of them."""
         self._wanted = wanted
         self._wrap_all()
         self.action_end()
 
     def action_end(self) -> None:
-        """Scroll to the newest line, and follow new lines again."""
+        """Scroll to the newest line, and from now on to each new line."""
         self._following, self.unread = True, 0
         self.scroll_end(animate=False, force=True, immediate=True)
 
@@ -117,7 +121,7 @@ class LogView(ScrollView, can_focus=True):
     # -- inside ---------------------------------------------------------------------------------
 
     def _shorten(self) -> None:
-        """Drop the oldest lines; what the user is reading stays in place."""
+        """Drop the oldest lines without moving the lines on the screen."""
         place, before = self.scroll_y, len(self._strips)
         del self._lines[:-MOST]
         self._wrap_all()
@@ -142,7 +146,7 @@ class LogView(ScrollView, can_focus=True):
         self.refresh()
 
     def _wrapped(self, line: LogLine) -> list[list[Segment]]:
-        """The rows of one line; time and level come before the first."""
+        """Wrap one line of the log into rows. The first row begins with the time and the level."""
         head: list[Segment] = []
         if line.at:
             word = Segment(f"{line.level:<{LEVEL}}", STYLES.get(line.level))
@@ -162,8 +166,11 @@ class LogView(ScrollView, can_focus=True):
 
 
 def _wrap(text: str, width: int) -> list[str]:
-    """Breaks at a space near the end of a row, if there is one. Thousands of lines must be wrapped
-    in one frame, for which code that handles all of Unicode is too slow."""
+    """Wrap a text into rows of `width` cells, broken at a space near the end of a row if possible.
+
+    Fast for ASCII, because thousands of lines must be wrapped in one frame. Other texts take a
+    slower path and are never broken at spaces.
+    """
     if not text.isascii():
         return chop_cells(text, width)
     rows = []

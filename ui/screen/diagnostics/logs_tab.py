@@ -1,4 +1,4 @@
-"""Shows the end of the logs as they grow."""
+"""The tab that shows the newest lines of the logs."""
 
 import asyncio
 from typing import ClassVar
@@ -23,7 +23,7 @@ LEAST = {"INFO": "all levels", "WARNING": "warnings and errors", "ERROR": "error
 
 
 class LogsTab(Container):
-    """Reads a log only while visible, and only its new lines."""
+    """Shows one of two logs. New lines are read only while the tab is visible."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "least('INFO')", "All", id="logs.all"),
@@ -80,7 +80,7 @@ class LogsTab(Container):
             self._describe()
 
     def _fail(self, sentence: str) -> None:
-        """Report an error once, not twice a second."""
+        """Show an error, unless the previous attempt to read failed with the same error."""
         if sentence != self._failed:
             self._failed = sentence
             self.post_message(ErrorOccurred(StoreError(sentence)))
@@ -116,7 +116,7 @@ class LogsTab(Container):
         self._narrow()
 
     def action_other(self) -> None:
-        """Switch between the two logs."""
+        """Switch between the assistant's log and the output of libraries."""
         self._which = "native" if self._which == "assistant" else "assistant"
         file = self._home.native_log if self._which == "native" else self._home.log
         self._tail = LogTail(file)

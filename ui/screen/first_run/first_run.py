@@ -1,7 +1,7 @@
-"""The steps before the first conversation, or whenever models are missing.
+"""Guide the user through the steps before the first conversation.
 
-Every step can be skipped. In a home that is already in use, the only step is the download of
-missing models.
+The steps are a microphone test and the download of missing models. Every step can be skipped. If
+the home is already in use, the download is the only step.
 """
 
 import asyncio
@@ -36,20 +36,21 @@ logger = logging.getLogger(__name__)
 
 
 def is_new(home: Home) -> bool:
-    """Whether the home has never been used."""
+    """Whether the home has never been used: none of its files exists."""
     return not any(
         path.exists() for path in (home.settings_file, home.key_file, home.transcript, home.ledger)
     )
 
 
 class FirstRun:
-    """Leads the user through the steps.
+    """Guides the user through the microphone test and the download of missing models.
 
     Args:
-        new: the home is new; otherwise the only step is the download of missing models.
-        listens: the session uses a microphone, which is tested; recordings need none.
-        sound, needed, bring: the sound devices, and functions that list and download missing
-            models; default: this machine's own.
+        new: whether the home is new. If not, the microphone isn't tested.
+        listens: whether the session uses a microphone. If not, the microphone isn't tested.
+        sound: queries the sound devices. Default: those of this machine.
+        needed: returns the missing models. Default: those missing on this machine.
+        bring: downloads the missing models. Default: `download_missing`.
     """
 
     def __init__(
@@ -69,18 +70,25 @@ class FirstRun:
         self._microphone_due = new and listens
         self._exchange_due = new
         self.first = new
-        """Whether the steps come before the assistant is first started."""
+        """Whether the steps are shown before the assistant is started; otherwise after that."""
 
     async def missing(self, settings: Settings) -> "list[Needed]":
-        """Models that must be downloaded. Raises SettingsError: there is no such profile."""
+        """Return the models that must be downloaded.
+
+        Raises:
+            SettingsError: the profile in the settings doesn't exist.
+        """
         return await run_on_daemon_thread(self._missing, settings)
 
     async def lead(self, app: App[int], settings: Settings) -> Settings:
-        """Lead through the steps; returns the settings for the conversation. Call this in a worker.
+        """Guide the user through the steps. Call this in a worker, because it shows dialogs.
+
+        Returns:
+            The settings, with the microphone that the user has chosen.
 
         Raises:
-            ModelMissing: models are missing, and the download was skipped.
-            SettingsError: there is no such profile.
+            ModelMissing: models are missing, and the user skipped the download.
+            SettingsError: the profile in the settings doesn't exist.
         """
         looking = asyncio.create_task(self.missing(settings))
         if self._microphone_due:
@@ -131,7 +139,7 @@ class FirstRun:
 
 
 class FirstExchangeHint(Pane):
-    """Says what to do first; disappears after the first turn."""
+    """Tells the user what to do first, and disappears after the first turn."""
 
     DEFAULT_CSS = "FirstExchangeHint { height: auto; padding: 0 1; border: round $accent; }"
     words = reactive(LOADING, layout=True)

@@ -1,4 +1,4 @@
-"""First step: does the microphone hear the user?"""
+"""The step that tests the microphone before the first conversation."""
 
 import asyncio
 from contextlib import aclosing, suppress
@@ -22,16 +22,19 @@ from ui.screen.widgets.level_meter import meter
 Hearing = Literal["waiting", "heard", "silent"]
 
 NOISE_LEVELS = 6
-"""Number of first levels, which are taken for the room's noise."""
+"""Number of levels at the start of the test from which the room's noise is measured."""
 RISE_DB = 12.0
-"""Minimum difference between speech and the room's noise, in dB."""
+"""Minimum number of dB by which speech is louder than the room's noise."""
 LEAST_DBFS = -50.0
 """Minimum level of speech, in dBFS."""
 SPEECH_LEVELS = 4
-"""Number of loud levels that count as speech: about a third of a second; a click is shorter."""
+"""Number of loud levels after which the user counts as heard: about a third of a second. A click is
+shorter."""
 DEAD_DBFS = -85.0
-"""Level in dBFS, below the noise of any working microphone."""
+"""Level in dBFS below which a microphone counts as silent. Every working microphone has more
+noise."""
 DEAD_LEVELS = 25
+"""Number of levels after which a microphone can be judged silent."""
 RETRY_S = 1.0
 CELLS = 30
 DEFAULT = "the system's default"
@@ -43,13 +46,13 @@ SILENT = (
 
 @dataclass(slots=True)
 class Judgement:
-    """Decides from levels alone whether a microphone hears anyone."""
+    """Decides from a microphone's levels whether the microphone picks up speech."""
 
     levels: list[float] = field(default_factory=list)
     _loud: int = 0
 
     def hear(self, dbfs: float) -> Hearing:
-        """Judge the next level; once the result is `heard`, it stays so."""
+        """Add the next level and return the result so far. The result `heard` is final."""
         self.levels.append(dbfs)
         room = min(self.levels[:NOISE_LEVELS])
         if len(self.levels) > NOISE_LEVELS and dbfs > max(room + RISE_DB, LEAST_DBFS):
@@ -62,8 +65,9 @@ class Judgement:
 
 
 class MicrophoneStep(SetupStep[str | None]):
-    """Returns the chosen microphone; None means the one in the settings. Nothing that it hears is
-    stored.
+    """Lets the user test and choose a microphone. No sound is stored.
+
+    The result is the name of the chosen microphone, or None to leave the settings unchanged.
 
     Args:
         wanted: the microphone in the settings.
@@ -95,8 +99,11 @@ class MicrophoneStep(SetupStep[str | None]):
 
     @work
     async def _listen(self) -> None:
-        """Measure until cancelled. A microphone that fails is tried again: it may be plugged in, or
-        released by another program."""
+        """Measure the level until cancelled.
+
+        A microphone that fails is tried again, since the user may plug it in or close another
+        program that uses it.
+        """
         while True:
             try:
                 await self._measure()
@@ -109,9 +116,12 @@ class MicrophoneStep(SetupStep[str | None]):
             await asyncio.sleep(RETRY_S)
 
     async def _measure(self) -> None:
-        """Measure until the device ends. Raises AudioError.
+        """Measure and judge the level until the microphone stops delivering sound.
 
-        The user is asked to speak after the first level: before that, nothing is heard.
+        The user is asked to speak only after the first level, when the microphone is open.
+
+        Raises:
+            AudioError: the microphone is missing, in use or silent.
         """
         judgement = Judgement()
         if not self._devices:
@@ -163,7 +173,7 @@ class MicrophoneStep(SetupStep[str | None]):
         self.dismiss(chosen)
 
     async def _stop(self) -> None:
-        """Stop measuring; returns when the device is free, since it is opened again next."""
+        """Stop measuring, and wait until the microphone is closed and can be opened again."""
         self._listening.cancel()
         with suppress(WorkerCancelled):
             await self._listening.wait()

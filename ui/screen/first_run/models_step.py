@@ -1,4 +1,4 @@
-"""First step: downloads the models missing on this machine."""
+"""The step that downloads missing models before the first conversation."""
 
 import asyncio
 import logging
@@ -21,13 +21,14 @@ from ui.session.model_downloads import Needed, Progress
 logger = logging.getLogger(__name__)
 
 Bring = Callable[[Report, threading.Event], None]
-"""Downloads the missing models. Blocking; raises AssistantError."""
+"""Downloads the missing models, reports progress, and stops when the event is set. Blocking; raises
+AssistantError if a download fails."""
 DRAW_S = 0.25
 BAR = 20
 
 
 class ModelsStep(SetupStep[bool]):
-    """Shows the download; returns whether all models are now on this machine."""
+    """Shows the download. The result is true if all models have been downloaded."""
 
     def __init__(self, models: Sequence[Needed], bring: Bring) -> None:
         super().__init__("First steps: the models")
@@ -35,7 +36,7 @@ class ModelsStep(SetupStep[bool]):
         self._bring = bring
         self._progress = Progress(models)
         self._stop: threading.Event | None = None
-        """Stops the running download; None if none is running."""
+        """Set this event to stop the running download; None if no download is running."""
 
     def body(self) -> ComposeResult:
         yield Static(_listed(self._models), id="models", markup=False)
@@ -58,7 +59,7 @@ class ModelsStep(SetupStep[bool]):
             self.run_worker(self._download())
 
     def action_skip(self) -> None:
-        """Stop the running download; if none is running, leave the step."""
+        """Stop the running download, or leave the step if no download is running."""
         if self._stop is None:
             self.dismiss(False)
         else:
@@ -93,7 +94,8 @@ class ModelsStep(SetupStep[bool]):
     def _show(self, *, go: str, off: str, busy: bool) -> None:
         first, second = self.query_one("#go", Button), self.query_one("#not", Button)
         first.label, second.label, first.disabled = go, off, busy
-        self.set_focus(second if busy else first)  # at once, since the next key may be waiting
+        # `focus` would wait, and miss keys that were already pressed.
+        self.set_focus(second if busy else first)
         if busy:
             self._say("")
 
@@ -133,7 +135,7 @@ def _drawn(progress: Progress) -> Text:
 
 
 def time_text(seconds: float) -> str:
-    """A duration as text, such as 8 s, 3 min or 2.0 h."""
+    """Return a duration as text, e.g. 8 s, 3 min or 2.0 h."""
     if seconds < 60:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"

@@ -1,5 +1,8 @@
-"""Actions on memories: the keys are the same wherever memories are shown, and the requests are
-those of `assistant memory`."""
+"""Keys that act on memories, e.g. to pin or forget them.
+
+The keys are the same in every widget that shows memories. They send the same requests as the
+command `assistant memory`.
+"""
 
 import asyncio
 from functools import cached_property
@@ -24,7 +27,7 @@ MARKED = {
 
 
 class MemoryActions(Widget):
-    """Actions on the chosen memories."""
+    """Base class of widgets whose keys act on the chosen memories."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("p", "mark('pinned')", "Pin", id="memory.pin"),
@@ -40,25 +43,25 @@ class MemoryActions(Widget):
 
     @cached_property
     def _marking(self) -> asyncio.Lock:
-        """Lets marks be set one at a time, in the order in which the user asked for them."""
+        """Ensures that marks are set one at a time, in the order of the user's key presses."""
         return asyncio.Lock()
 
     async def asked(self, window: ModalScreen[Any]) -> Any:
-        """The dialog's answer; None also if another dialog opened first."""
+        """Open a dialog and return its result; return None if another dialog is open already."""
         return await self.app.push_screen_wait(window) if self.screen.is_current else None
 
     def chosen(self) -> list[str]:
-        """Ids of the memories that an action applies to."""
+        """Return the ids of the memories that an action applies to."""
         raise NotImplementedError
 
     def changed(self) -> None:
-        """Called after an action was carried out."""
+        """Called after an action has changed memories."""
 
     def forgotten(self) -> None:
-        """Called after the chosen memories were forgotten."""
+        """Called after the chosen memories have been forgotten."""
 
     async def request(self, **request: Any) -> list[Row]:
-        """Send a request; an error is shown, and the answer is then empty."""
+        """Send a request and return its answer; if it fails, show the error and return no rows."""
         try:
             return await self.session.ask(request)
         except AssistantError as error:
@@ -77,7 +80,7 @@ class MemoryActions(Widget):
 
     @work(group="mark")
     async def _toggle(self, ids: list[str], mark: str) -> None:
-        """Set the mark on all these memories, or remove it from all if the first has it."""
+        """Set a mark on all these memories, or remove the mark if the first memory has it."""
         async with self._marking:
             row = await self._row(ids)
             if row is not None and await self._marked(ids, **{mark: not row[mark]}):
@@ -91,7 +94,7 @@ class MemoryActions(Widget):
                 self.notify("Marked as wrongly recalled.")
 
     async def _marked(self, ids: list[str], **marks: Any) -> bool:
-        """Set these marks on all these memories; returns whether that worked."""
+        """Set these marks on all these memories, and return whether all requests succeeded."""
         done = True
         for key in ids:
             done = bool(await self.request(act="mark", id=key, **marks))
@@ -119,10 +122,10 @@ class MemoryActions(Widget):
 
     @work(exclusive=True, group="forget")
     async def action_forget(self, sources: bool = False) -> None:
-        """Forget the chosen memories.
+        """Forget the chosen memories, if the user confirms.
 
         Args:
-            sources: also forget the exchanges that derived memories are based on.
+            sources: whether to also forget the exchanges that derived memories are based on.
         """
         ids = self.chosen()
         if not ids:

@@ -1,4 +1,4 @@
-"""One memory on one line of a terminal, in columns that fit its width."""
+"""Draw a memory as one line of the memory table, in columns that fit the terminal's width."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,15 +13,16 @@ from assistant.language.speakers import ASSISTANT, USER
 from ui.text.terminal_safe import plain
 
 ROOMY = 72
-"""Minimum width, in cells, at which days are written in words."""
+"""Minimum width, in cells, at which a day is written in words, e.g. "3 weeks ago"."""
 WITH_IDS = 100
+"""Minimum width, in cells, at which the ids of memories are shown."""
 MARK, SCORE, DAY, WORDS, KIND, NAME = 3, 6, 12, 18, 11, 11
-"""Widths of the columns, including the space after each."""
+"""Widths of the columns in cells, including one space after each column."""
 
 
 @dataclass(frozen=True, slots=True)
 class Styles:
-    """Styles of a line's parts."""
+    """The styles of the parts of a line."""
 
     line: Style
     dim: Style
@@ -30,11 +31,11 @@ class Styles:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The columns that fit in this width."""
+    """Chooses the columns of the memory table for a given width, and draws its lines."""
 
     width: int
     scored: bool
-    """Its rows are search results with scores."""
+    """Whether the rows are search results, which have a score."""
 
     @property
     def named(self) -> bool:
@@ -56,7 +57,13 @@ class Layout:
     def line(
         self, row: Row | None, styles: Styles, now: datetime, *, here: bool, chosen: bool
     ) -> list[Segment]:
-        """A line of exactly this width. `here`: the cursor is on it. `row` None: not loaded yet."""
+        """Draw a row as a line of exactly the table's width.
+
+        Args:
+            row: None if the row isn't loaded yet.
+            here: whether the cursor is on the row.
+            chosen: whether the row is selected.
+        """
         mark = f"{'›' if here else ' '}{'✓' if chosen else ' '} "
         if row is None:
             return [Segment(set_cell_size(f"{mark}…", self.width), styles.dim)]
@@ -73,7 +80,7 @@ class Layout:
 
 
 def what(row: Row) -> str:
-    """Who said the text of a memory, or the memory's kind."""
+    """Return the kind of a memory; for an exchange, return who said its text."""
     if row["kind"] != "exchange":
         return str(row["kind"])
     return {USER: "you said", ASSISTANT: "it said"}.get(row["speaker"], "said")

@@ -1,5 +1,4 @@
-"""Everything known about one memory: its source, its context, its versions, and why it was
-found."""
+"""The pane that shows all details of one memory, e.g. its source, its versions and its score."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
@@ -25,10 +24,10 @@ LABEL = 12
 
 
 class MemoryDetail(VerticalScroll, can_focus=True):
-    """Shows one memory in full.
+    """Shows all details of one memory.
 
     Args:
-        now: returns the local time, from which ages are computed.
+        now: returns the current local time, from which ages are computed.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -48,19 +47,19 @@ class MemoryDetail(VerticalScroll, can_focus=True):
         super().__init__(id="detail")
         self._now = now
         self.row: Row | None = None
-        """The memory shown, as answered to the request `show`; a row of the table if the memory is
-        being forgotten."""
+        """The memory shown, as returned by the request `show`. If the memory is being forgotten,
+        its row of the table."""
 
     def compose(self) -> ComposeResult:
         yield Static(EMPTY, markup=False)
 
     def show(self, row: Row | None, found: Row | None = None, turn: Turn | None = None) -> None:
-        """Show a memory.
+        """Show a memory, or a placeholder if `row` is None.
 
         Args:
-            row: as answered to the request `show`, or a row of the table; None shows nothing.
+            row: the memory as returned by the request `show`, or a row of the table.
             found: the same memory as a search result, with its score.
-            turn: the turn of this conversation in which it was said.
+            turn: the turn of this conversation in which the memory's text was said.
         """
         other = row is None or self.row is None or row["id"] != self.row["id"]
         self.row = row
@@ -72,7 +71,7 @@ class MemoryDetail(VerticalScroll, can_focus=True):
 
 
 def memory_text(row: Row, found: Row | None, turn: Turn | None, now: datetime) -> Text:
-    """A memory in full."""
+    """Return the text that describes a memory in full."""
     text = Text()
     text.append(plain(row["text"]), style="bold")
     if marks := marks_of(row):
@@ -93,7 +92,7 @@ def memory_text(row: Row, found: Row | None, turn: Turn | None, now: datetime) -
 
 
 def of_this_conversation(row: Row, turns: Sequence[Turn]) -> Turn | None:
-    """The turn, in the conversation on the screen, in which the text of a memory was said."""
+    """Return the turn of the current conversation in which a memory's text was said, if any."""
     said = {(each["turn"], each["user"].strip()) for each in row.get("exchanges", ())}
     return next((turn for turn in turns if (turn.number, turn.user.strip()) in said), None)
 

@@ -1,4 +1,4 @@
-"""Which memories the table shows, and the dialog for choosing them."""
+"""The filters that decide which memories the table shows, and the dialog that changes them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from ui.screen.widgets.lists import Listing
 from ui.text.terminal_safe import plain
 
 AGES = {"today": 0, "last 7 days": 7, "last 30 days": 30, "last year": 365}
-"""Maximum age of each choice, in days before the midnight at which today began."""
+"""Maximum age of memories for each choice, in days before the start of today."""
 OLDER = "older than a year"
 STATES = {each.value: each.value.replace("-", " ") for each in MemoryState}
 ANY = "all"
@@ -25,8 +25,11 @@ ANY = "all"
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Filters of the table; None means any. `user` is another user with memories in this store;
-    None is the current user."""
+    """The filters of the memory table. A field that is None doesn't filter.
+
+    Attributes:
+        user: a user whose memories are shown instead of those of the current user.
+    """
 
     kind: str | None = None
     age: str | None = None
@@ -34,7 +37,7 @@ class Filters:
     user: str | None = None
 
     def request(self, now: datetime) -> dict[str, Any]:
-        """The filters as fields of a list or search request."""
+        """Return the filters as fields of a `list`, `grep` or `search` request."""
         midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
         wish: dict[str, Any] = {"kind": self.kind, "state": self.state}
         if self.age == OLDER:
@@ -48,14 +51,15 @@ class Filters:
         return {"user": self.user} if self.user is not None else {}
 
     def words(self) -> str:
-        """The filters in words; empty if there are none."""
+        """Describe the filters in words; return an empty text if there are none."""
         state = STATES[self.state] if self.state is not None else None
         user = f"of {plain(self.user)}" if self.user is not None else None
         return ", ".join(filter(None, (user, self.kind, self.age, state)))
 
 
 class FilterDialog(Dialog[Filters | None]):
-    """Changes one filter at a time; returns None if nothing was changed."""
+    """Lets the user change one filter. The result is None if the dialog is closed without a
+    choice."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,f", "dismiss", "Close", id="dialog.close"),

@@ -1,5 +1,8 @@
-"""What is shown about forgetting: the question before it, the time left to undo it, and the receipt
-that remains."""
+"""The parts of the screen about forgetting: the question, the countdown and the receipts.
+
+The question is asked before memories are forgotten. The countdown shows how long the deletion can
+still be undone. A receipt says what was searched and found after memories were deleted.
+"""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -20,8 +23,9 @@ from ui.text.forgetting import counted, memories, receipt_details, receipt_summa
 from ui.text.terminal_safe import plain
 
 SHOWN = 6
-"""Maximum number of memories that a question lists."""
+"""Maximum number of memories listed below the question."""
 LONGEST = 60
+"""Maximum number of characters shown of each listed memory."""
 NO_RECEIPT = (
     "Once something is forgotten for good, its receipt appears here: which files were"
     " searched for it, and that nothing was found."
@@ -33,10 +37,11 @@ def question(preview: Row) -> str:
 
 
 def details(rows: Sequence[Row]) -> str:
-    """The details below the question.
+    """Return the text below the question: which memories will be forgotten, and which will change.
 
     Args:
-        rows: the answer to a request with `ask`; its last row, the `preview`, has the totals.
+        rows: the answer to a `forget` request with `ask`. Its last row, the `preview`, has the
+            totals.
     """
     *listed, preview = rows
     going = [row for row in listed if row["event"] == "going"]
@@ -68,10 +73,10 @@ def _short(text: str) -> str:
 
 
 def countdown(pending: Sequence[Row], now: datetime) -> str:
-    """How long the last deletion can still be undone; empty if nothing is being forgotten.
+    """Say how long the newest deletion can be undone; return an empty text if none is pending.
 
     Args:
-        pending: the rows of the request `pending`, oldest first.
+        pending: the rows that the request `pending` returned, oldest first.
     """
     if not pending:
         return ""
@@ -86,8 +91,10 @@ def countdown(pending: Sequence[Row], now: datetime) -> str:
 
 
 class ReceiptsDialog(Dialog[None]):
-    """All receipts, newest first, and the one under the cursor in full: which stores were searched,
-    and what was found."""
+    """Lists all receipts, newest first, and shows the receipt under the cursor in full.
+
+    A receipt says which stores were searched for deleted text, and whether any was found.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "dismiss", "Close", id="dialog.close"),

@@ -1,4 +1,4 @@
-"""Keys of the memory table that open a dialog, or go to another memory or tab."""
+"""The keys of the memory tab that open a dialog or show another memory or tab."""
 
 import asyncio
 from datetime import datetime
@@ -28,7 +28,10 @@ NOTHING_BESIDE = {
 
 
 class MemoryKeys(MemoryActions):
-    """The keys' actions, which use the memory tab's attributes."""
+    """The base class of the memory tab that implements these keys.
+
+    The memory tab sets the attributes and overrides `load` and `open`.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "add", "Add", id="memory.add"),
@@ -53,11 +56,14 @@ class MemoryKeys(MemoryActions):
     detail: MemoryDetail
 
     def load(self, around: str | None = None, *, anew: bool = False) -> None:
-        """Load the current rows, with the cursor on the memory `around`."""
+        """Load the rows of the table and put the cursor on the memory `around`.
+
+        With `anew`, put the cursor on the first row instead.
+        """
         raise NotImplementedError
 
     def open(self, memory: str) -> None:
-        """Show one memory in full."""
+        """Show all details of one memory."""
         raise NotImplementedError
 
     @work(exclusive=True, group="dialog")

@@ -1,4 +1,4 @@
-"""Requests the rows of the memory table. Knows nothing about drawing."""
+"""Request the rows of the memory table from the session. Independent of how rows are drawn."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,33 +11,33 @@ from ui.screen.memory.table import PAGE
 from ui.session.session import Session
 
 FOUND = 50
-"""Maximum number of results of a search by recall; fewer than a page holds."""
+"""Maximum number of results of a search by recall. Must not exceed `PAGE`, the rows of a page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The rows to show: see `MemoryList.put`."""
+    """The rows that the table should show: arguments of `MemoryList.put`."""
 
     total: int
     pages: Mapping[int, Sequence[Row]]
     cursor: int
     scored: bool = False
     by_words_alone: bool = False
-    """Recall had no encoder, and only matched words."""
+    """Whether recall only matched words, because the encoder was not available."""
 
 
 @dataclass(slots=True)
 class Source:
-    """Loads rows. Every method may raise AssistantError."""
+    """Loads rows of the memory table. Methods raise AssistantError if a request fails."""
 
     session: Session
     now: Callable[[], datetime]
     filters: Filters = field(default_factory=Filters)
     text: str = ""
     plain: bool = False
-    """Search for the text literally, not as recall does."""
+    """Whether to search for memories that contain `text`, instead of searching as recall does."""
     seen: str = ""
-    """The version of the memories that was loaded last."""
+    """The version of the memories when they were last loaded. It differs after every change."""
 
     async def load(
         self,
@@ -45,12 +45,13 @@ class Source:
         cursor: int,
         in_sight: Callable[[int, int], Sequence[int]],
     ) -> Shown:
-        """Load what should be shown.
+        """Load the visible rows among those that match the search text and the filters.
 
         Args:
-            around: id of the memory to put the cursor on, if it is among the rows.
-            cursor: the cursor's row otherwise.
-            in_sight: returns the pages on the screen, given the cursor and the number of rows.
+            around: id of the memory to put the cursor on, if the memory is among the rows.
+            cursor: index of the row to put the cursor on otherwise.
+            in_sight: returns the numbers of the visible pages, given the cursor's row and the
+                total number of rows.
         """
         if self.text and not self.plain:
             return await self._recalled(around, cursor)
@@ -69,7 +70,7 @@ class Source:
         return (await self._list(number * PAGE))[:-1]
 
     async def ids(self) -> list[str]:
-        """Ids of all memories in the table, including pages not loaded."""
+        """Return the ids of all memories in the table, including those not loaded yet."""
         (row,) = await self.session.ask({**self._wish(), "ids": True})
         return list(row["ids"])
 
@@ -78,7 +79,7 @@ class Source:
         return str(row["version"])
 
     async def pending(self) -> list[Row]:
-        """The pending deletions, oldest first."""
+        """Return the deletions that can still be undone or are in progress, oldest first."""
         rows = await self.session.ask({"act": "pending", **self.filters.whose})
         return [row for row in rows if row["event"] == "pending"]
 

@@ -1,4 +1,4 @@
-"""All memories: search, view, change and forget them."""
+"""The tab in which the user searches, views, changes and forgets memories."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -31,13 +31,13 @@ EMPTY = (
 NOT_LIVE = "A recorded conversation has no memories to browse."
 NONE = "No memory matches. esc shows all memories again."
 LOOK_S = 2.0
-"""Seconds between two checks for changes."""
-WORDS = "/ finds what would be recalled; ctrl+r switches to plain text"
-LETTERS = "/ finds plain text; ctrl+r switches to what would be recalled"
+"""Seconds between two checks whether memories have changed."""
+WORDS = "/ searches as recall does; ctrl+r: plain text"
+LETTERS = "/ searches plain text; ctrl+r: as recall does"
 
 
 class SearchLine(Input):
-    """A search line; the table follows while the user types."""
+    """The search line. The table is updated while the user types."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down", "submit", "To the table", show=False, id="memory.to_table")
@@ -45,11 +45,12 @@ class SearchLine(Input):
 
 
 class MemoryTab(Pane, MemoryKeys):
-    """A table, and details of the memory under its cursor: side by side or, below 100 columns, one
-    at a time.
+    """Shows a table of memories and the details of the memory under the cursor.
+
+    Terminals with fewer than 100 columns show either the table or the details.
 
     Args:
-        now: returns the local time, from which ages are computed.
+        now: returns the current local time, from which ages are computed.
     """
 
     SCOPED_CSS = False
@@ -66,7 +67,7 @@ class MemoryTab(Pane, MemoryKeys):
     .-narrow MemoryTab.-open #memories { display: none; }
     """
     soon_s = 0.12
-    """Seconds from the last key, or the last move of the cursor, until a request is sent."""
+    """Seconds to wait for another key press or cursor move before a request is sent."""
 
     def __init__(self, session: Session, now: Callable[[], datetime]) -> None:
         super().__init__()
@@ -76,7 +77,7 @@ class MemoryTab(Pane, MemoryKeys):
         self.state = ScreenState()
         self._loaded = False
         self._around: str | None = None
-        """The memory that the cursor is moving to."""
+        """Id of the memory that the cursor will be on once the rows are loaded."""
         self._pending: list[Row] = []
         self._soon: dict[str, Timer] = {}
 
@@ -107,13 +108,13 @@ class MemoryTab(Pane, MemoryKeys):
             self._later("look", self._look)
 
     def find(self) -> None:
-        """Start a search."""
+        """Focus the search line, and select its text."""
         line = self.query_one(SearchLine)
-        self.screen.set_focus(line)  # at once, since the next key may be waiting
+        self.screen.set_focus(line)  # `focus` would wait, and miss keys that were already pressed
         line.action_select_all()
 
     def open(self, memory: str) -> None:
-        """Show one memory in full."""
+        """Show all details of one memory."""
         self.source.filters = Filters()
         self._search_for("")
         self.add_class("-open")
@@ -123,14 +124,15 @@ class MemoryTab(Pane, MemoryKeys):
     # -- reading --------------------------------------------------------------------------------
 
     def load(self, around: str | None = None, *, anew: bool = False) -> None:
-        """Load and show the current rows; only the newest call draws.
+        """Load and show the rows that match the search. A new call cancels the previous call.
 
         Args:
             around: id of the memory to put the cursor on. Default: the cursor stays on its memory.
-            anew: start at the top.
+            anew: whether to put the cursor on the first row.
         """
         if self.session.live:
-            # Set until drawn: a check for changes in between must not leave the cursor where it is.
+            # The id is reset only when the rows are drawn. If a check for changes starts another
+            # load before that, the cursor must still move to this memory.
             self._around = None if anew else around or self._around
             self._load(anew)
 
@@ -158,12 +160,12 @@ class MemoryTab(Pane, MemoryKeys):
         self._count_down()
 
     def _failed(self, error: AssistantError) -> None:
-        """Show the error above the table; loading is retried."""
+        """Show an error above the table, and make the next check for changes load the rows."""
         self._say(f"{error} {error.mend or ''}".strip())
         self.source.seen = ""
 
     def _look(self) -> None:
-        """Load again if something has changed."""
+        """Load the rows again if memories have changed. Does nothing while the tab is hidden."""
         if self.session.live and self._loaded and in_sight(self):
             self._compare()
 
@@ -193,7 +195,7 @@ class MemoryTab(Pane, MemoryKeys):
         self.table.answered()
 
     def _later(self, what: str, do: Callable[[], Any]) -> None:
-        """Call `do` once this has not been called with the same `what` for a moment."""
+        """Call `do` after `soon_s` seconds. Another call with the same `what` restarts the wait."""
 
         def now() -> None:
             self._soon.pop(what, None)
@@ -205,7 +207,7 @@ class MemoryTab(Pane, MemoryKeys):
 
     @property
     def waiting(self) -> bool:
-        """Whether something will be requested in a moment."""
+        """Whether `_later` has scheduled a call that has not been made yet."""
         return bool(self._soon)
 
     # -- showing --------------------------------------------------------------------------------
@@ -226,8 +228,10 @@ class MemoryTab(Pane, MemoryKeys):
         self._say(" · ".join(parts))
 
     def _say(self, text: str) -> None:
-        """Set the line above the table; its size doesn't depend on its text, so no new layout is
-        needed."""
+        """Show a text in the line above the table.
+
+        The size of the line doesn't depend on its text, so the layout isn't computed again.
+        """
         self.query_one("#about", Static).update(text, layout=False)
 
     def _count_down(self) -> None:
@@ -265,7 +269,7 @@ class MemoryTab(Pane, MemoryKeys):
         try:
             request = {"act": "show", "id": here["id"], **self.source.filters.whose}
             (row,) = await self.session.ask(request)
-        except AssistantError:  # the memory is gone by now, and the table will show that
+        except AssistantError:  # probably deleted since the rows were loaded
             self._look()
             return
         self.detail.show(row, here, of_this_conversation(row, self.state.turns))
@@ -320,7 +324,10 @@ class MemoryTab(Pane, MemoryKeys):
     # -- keys -----------------------------------------------------------------------------------
 
     def chosen(self) -> list[str]:
-        """The selected memories, or else the one under the cursor."""
+        """Return the ids of the selected memories.
+
+        If no memory is selected, return the id of the memory under the cursor.
+        """
         here = self.table.here
         return sorted(self.table.selection) or ([here["id"]] if here is not None else [])
 
@@ -346,7 +353,11 @@ class MemoryTab(Pane, MemoryKeys):
         return await self.source.ids()
 
     def action_back(self) -> None:
-        """Close the innermost part that is open, or drop the filters."""
+        """Undo the last step of navigation.
+
+        Close the details, clear the selection, end the search or remove the filters, whichever
+        applies first.
+        """
         table = self.table
         if not table.has_focus or self.has_class("-open"):
             self.remove_class("-open")

@@ -1,5 +1,7 @@
-"""A table of any length: it holds the rows near the visible ones, and requests other rows when they
-come into sight."""
+"""A table of any length that holds only the rows near the visible ones.
+
+The table requests other rows when they become visible.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -18,18 +20,19 @@ from assistant.ipc import Row
 from ui.screen.memory.columns import Layout, Styles
 
 PAGE = 100
-"""Rows per request."""
+"""Number of rows per page. Each request loads one page."""
 MOST_PAGES = 20
-"""Maximum number of pages held, around the visible ones."""
+"""Maximum number of pages in memory. If there are more, the page farthest from the visible rows is
+dropped."""
 MARKS = 3
-"""Number of leftmost columns in which a click selects the row."""
+"""Number of leftmost cells of a row in which a click selects the row."""
 
 
 class MemoryList(ScrollView, can_focus=True):
-    """One line per row, below a heading. The cursor stays on its row when the rows change.
+    """Shows one line per memory below a heading.
 
     Args:
-        now: returns the local time, from which days are computed.
+        now: returns the current local time, from which relative days are computed.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -64,13 +67,14 @@ class MemoryList(ScrollView, can_focus=True):
     """
 
     class Moved(Message):
-        """The cursor is on another row, or its row was loaded."""
+        """Sent when the cursor has moved, the row under the cursor has been loaded, or the
+        selection has changed."""
 
     class Opened(Message):
-        """The user wants to see this row in full."""
+        """Sent when the user opens the row under the cursor."""
 
     class Needs(Message):
-        """Visible rows are missing: see `MemoryList.needed`."""
+        """Sent when visible rows are not loaded: see `MemoryList.needed`."""
 
     def __init__(self, now: Callable[[], datetime]) -> None:
         super().__init__(id="memories")
@@ -82,7 +86,7 @@ class MemoryList(ScrollView, can_focus=True):
         self.total = 0
         self.cursor = 0
         self.selection: set[str] = set()
-        """Ids of the selected rows."""
+        """The ids of the selected memories."""
 
     # -- what is in it --------------------------------------------------------------------------
 
@@ -95,11 +99,13 @@ class MemoryList(ScrollView, can_focus=True):
         scored: bool = False,
         empty: str = "",
     ) -> None:
-        """Replace the rows. The cursor's memory stays on its line of the screen.
+        """Replace the rows and scroll so that the cursor stays on the same line of the screen.
 
         Args:
-            pages: by number, `PAGE` rows each.
-            empty: the text to show if there are no rows.
+            total: number of rows, loaded or not.
+            pages: the loaded rows by page number, `PAGE` rows per page.
+            cursor: index of the row to put the cursor on.
+            empty: text to show if there are no rows.
         """
         line = self.cursor - self.scroll_offset.y
         self._pages, self.total, self._scored, self._empty = dict(pages), total, scored, empty
@@ -113,7 +119,7 @@ class MemoryList(ScrollView, can_focus=True):
         self.post_message(self.Moved())
 
     def fill(self, page: int, rows: Sequence[Row]) -> None:
-        """Add a page."""
+        """Add the rows of a page that was missing."""
         self._pages[page] = rows
         if len(self._pages) > MOST_PAGES:
             far = max(self._pages, key=lambda each: abs(each * PAGE - self.scroll_offset.y))
@@ -123,24 +129,28 @@ class MemoryList(ScrollView, can_focus=True):
             self.post_message(self.Moved())
 
     def needed(self) -> int | None:
-        """The first missing page that is visible or holds the cursor."""
+        """Return the number of the first missing page that is visible or contains the cursor."""
         pages = self.in_sight(self.scroll_offset.y, self.total)
         if self.total:
             pages = [*pages, self.cursor // PAGE]
         return next((page for page in pages if page not in self._pages), None)
 
     def in_sight(self, top: int, total: int) -> list[int]:
-        """The pages on the screen if it begins with this row."""
+        """Return the numbers of the pages on screen if `top` is the first visible row.
+
+        Args:
+            total: number of rows in the table.
+        """
         last = min(top + max(self._room, 1), total) - 1
         return list(range(max(top, 0) // PAGE, last // PAGE + 1)) if total and last >= 0 else []
 
     def top_for(self, cursor: int) -> int:
-        """The first row on the screen if `put` moves the cursor to this one."""
+        """Return the row that would be at the top if `put` moved the cursor to the row `cursor`."""
         line = self.cursor - self.scroll_offset.y
         return max(0, cursor - line) if 0 <= line < max(self._room, 1) else self.scroll_offset.y
 
     def answered(self) -> None:
-        """Called when the needed pages have arrived, or failed; `Needs` may then be sent again."""
+        """Allow `Needs` to be sent again. Call this when the needed pages are loaded or failed."""
         self._asked = False
         self.refresh()
 
@@ -151,11 +161,11 @@ class MemoryList(ScrollView, can_focus=True):
 
     @property
     def here(self) -> Row | None:
-        """The row under the cursor; None if there are no rows, or it is not loaded."""
+        """The row under the cursor; None if it isn't loaded or there are no rows."""
         return self.row(self.cursor) if self.total else None
 
     def choose(self, ids: Iterable[str]) -> None:
-        """Select exactly the rows with these ids."""
+        """Select the memories with these ids, and deselect all others."""
         self.selection = set(ids)
         self.refresh()
         self.post_message(self.Moved())
@@ -164,7 +174,7 @@ class MemoryList(ScrollView, can_focus=True):
 
     @property
     def _room(self) -> int:
-        """Number of visible rows."""
+        """The number of rows that fit on the screen."""
         return self.size.height - 1
 
     @property
@@ -195,7 +205,7 @@ class MemoryList(ScrollView, can_focus=True):
         return Strip(line, width)
 
     def _need(self) -> None:
-        """Called after drawing: messages sent while drawing don't reach the tab."""
+        """Send `Needs`. Called after drawing, because messages sent while drawing are lost."""
         self.post_message(self.Needs())
 
     def _styles(self, here: bool, chosen: bool) -> Styles:
@@ -209,7 +219,7 @@ class MemoryList(ScrollView, can_focus=True):
         return Styles(line, dim, line + Style(bold=True))
 
     def _told(self, y: int, width: int) -> Strip:
-        """A line of the text that is shown instead of rows."""
+        """Return line `y` of the text that is shown if there are no rows."""
         text = Text(self._empty, style=self.get_component_rich_style("memories--dim"))
         lines = text.wrap(self.app.console, max(width - 2, 1))
         if not 1 <= y <= len(lines):
@@ -221,7 +231,7 @@ class MemoryList(ScrollView, can_focus=True):
     # -- moving ---------------------------------------------------------------------------------
 
     def go(self, index: int) -> None:
-        """Put the cursor on this row."""
+        """Put the cursor on the row with this index, or on the nearest existing row."""
         if not self.total:
             return
         before, self.cursor = self.cursor, max(0, min(index, self.total - 1))
@@ -258,7 +268,7 @@ class MemoryList(ScrollView, can_focus=True):
             self.post_message(self.Opened())
 
     def action_choose(self) -> None:
-        """Select or deselect the row under the cursor, and go to the next."""
+        """Select or deselect the row under the cursor, and move the cursor to the next row."""
         row = self.here
         if row is not None:
             self.choose(self.selection ^ {row["id"]})

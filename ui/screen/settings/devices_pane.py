@@ -1,4 +1,4 @@
-"""Microphones and loudspeakers: levels, a test tone, and the choice of those to use."""
+"""The part of the settings tab in which the user tests and chooses microphones and loudspeakers."""
 
 import asyncio
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ DEFAULT = "the system's default"
 NAME = 40
 METER = 12
 METER_S = 30.0
-"""Seconds after which a microphone that was opened on request is closed again."""
+"""Seconds after which the measurement of a microphone's level ends."""
 KEYS: dict[DeviceKind, str] = {
     "microphone": "audio.input_device",
     "loudspeaker": "audio.output_device",
@@ -40,7 +40,7 @@ HINTS: dict[DeviceKind, str] = {
     "loudspeaker": "enter uses it · p plays a test tone · f searches again",
 }
 Choice = tuple[DeviceKind, Device | None]
-"""A device and its kind; without a device, the system's default."""
+"""A kind of device, and a device of this kind or None for the system's default."""
 
 
 class DevicesList(Rows):
@@ -48,9 +48,12 @@ class DevicesList(Rows):
 
 
 class DevicesPane(SettingsPart, Pane):
-    """The level of the microphone in use comes from the assistant. Others are opened only on
-    request, one at a time and for at most METER_S: opening the microphone of a Bluetooth headset
-    degrades its sound."""
+    """Lists the devices, with the levels of microphones.
+
+    The assistant reports the level of the microphone in use. Other microphones are opened only on
+    request, one at a time and for at most METER_S seconds, because opening the microphone of a
+    Bluetooth headset degrades the headset's sound.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("m", "meter", "Listen", id="devices.meter"),
@@ -64,7 +67,7 @@ class DevicesPane(SettingsPart, Pane):
         self._sound = sound
         self._there: list[Device] = []
         self._choices: dict[str, Choice] = {}
-        """The choices by the id of their option."""
+        """The choice that each option of the list stands for, by the option's id."""
         self._own: Text = meter(0.0, closed=True, cells=METER)
         self._listening: Device | None = None
         self._level: float | None = None
@@ -79,7 +82,7 @@ class DevicesPane(SettingsPart, Pane):
             self.action_look()
 
     def on_hide(self) -> None:
-        """Stop measuring, since the level is no longer visible."""
+        """Stop measuring the level, which is no longer visible."""
         self.workers.cancel_group(self, "meter")
 
     def show(self, state: ScreenState) -> None:
@@ -91,7 +94,7 @@ class DevicesPane(SettingsPart, Pane):
 
     @work(exclusive=True, group="look")
     async def action_look(self) -> None:
-        """Search again; a device may have been plugged in."""
+        """Search for devices again, e.g. after one has been plugged in."""
         self.query_one("#details", Static).update(LOOKING)
         with reporting(self):
             self._there = await self._sound.devices()
@@ -159,7 +162,7 @@ class DevicesPane(SettingsPart, Pane):
     # -- what can be done -----------------------------------------------------------------------
 
     def chosen(self) -> Choice | None:
-        """The device under the cursor."""
+        """Return the choice under the cursor; None if the cursor is on no choice."""
         return self._choices.get(self.query_one(DevicesList).here or "")
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
@@ -222,8 +225,11 @@ class DevicesPane(SettingsPart, Pane):
             self.renew()
 
     def _device(self, kind: DeviceKind) -> Device | None:
-        """The device under the cursor. On the row of the default, the system's default; on a row of
-        the other kind, the device in the settings."""
+        """Return the device of this kind that a key acts on; None if there is no such device.
+
+        This is the device under the cursor or, on the row "the system's default", the default
+        device. If the cursor is on a device of the other kind, this is the device in the settings.
+        """
         choice = self.chosen()
         here = choice is not None and choice[0] == kind
         if choice is not None and here and choice[1] is not None:

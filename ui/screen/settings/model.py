@@ -1,5 +1,8 @@
-"""The settings while a screen is open: those read from files and flags, and those that the running
-assistant was started with. Knows nothing about drawing."""
+"""The settings as the settings tab shows and changes them. Independent of how they are drawn.
+
+There are two versions: the current settings from the file, the environment and the flags, and the
+settings with which the running assistant was started.
+"""
 
 import types
 from dataclasses import dataclass
@@ -11,7 +14,7 @@ from assistant.settings import Loaded, Settings, load
 from ui.session.settings_file import rows, set_setting, unset_setting
 
 AT_ONCE = "screen."
-"""Start of the keys of the screen's own settings, which apply without a restart."""
+"""Prefix of the keys of settings that apply without a restart."""
 MOST_WANTED = (
     "general.profile",
     "persona.name",
@@ -28,18 +31,19 @@ MOST_WANTED = (
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting as shown; secrets are masked in `value`."""
+    """A setting and what the screen shows about it. If it is a secret, `value` is masked."""
 
     key: str
     value: Any
     default: Any
     source: str
-    """`default`, a file, an environment variable or `flag`."""
+    """Where the value comes from: `default`, `flag`, or the name of a file or environment
+    variable."""
     meaning: str
     choices: tuple[str, ...]
-    """All possible values, if known; `true` and `false` for a switch."""
+    """All possible values, e.g. `true` and `false`. Empty if they can't be listed."""
     waits: bool
-    """The running assistant doesn't use this value yet."""
+    """Whether the value takes effect only when the assistant is restarted."""
 
     @property
     def section(self) -> str:
@@ -51,7 +55,7 @@ class Setting:
 
     @property
     def outweighed_by(self) -> str | None:
-        """What overrides the settings file, if anything."""
+        """The flag or environment variable that overrides the settings file, if any, in words."""
         if self.source == "flag":
             return "a command-line flag"
         if self.source.startswith("ASSISTANT_"):
@@ -60,10 +64,10 @@ class Setting:
 
 
 class SettingsModel:
-    """Reads and writes settings; everything but `settings` may block on the disk.
+    """Reads and writes settings. `write`, `unset` and `reread` block while they access the disk.
 
     Args:
-        loaded: the settings that the assistant was started with.
+        loaded: the settings with which the assistant was started.
     """
 
     def __init__(self, home: Home, loaded: Loaded) -> None:
@@ -94,14 +98,14 @@ class SettingsModel:
         return next(each for each in self.settings() if each.key == key)
 
     def waiting(self) -> list[str]:
-        """Keys of settings that take effect at the next start."""
+        """Return the keys of settings that take effect only when the assistant is restarted."""
         return [each.key for each in self.settings() if each.waits]
 
     def write(self, key: str, value: str) -> None:
-        """Write to the settings file, and read it again.
+        """Write a setting to the settings file, and read the settings again.
 
         Raises:
-            SettingsError: the value is invalid, or something overrides the file.
+            SettingsError: the value is invalid, or a flag or environment variable overrides it.
             StoreError: the file can't be written.
         """
         self._demand_free(key)
@@ -109,15 +113,24 @@ class SettingsModel:
         self.reread()
 
     def unset(self, key: str) -> None:
-        """Restore the default, unless it is in effect. Raises as `write`."""
+        """Remove a setting from the settings file, so that its default applies again.
+
+        Raises:
+            SettingsError: a flag or environment variable overrides the setting.
+            StoreError: the file can't be written.
+        """
         self._demand_free(key)
         if self.loaded.sources[key] != "default":
             unset_setting(self._home, key)
             self.reread()
 
     def reread(self) -> None:
-        """Read the settings again. Raises SettingsError: a source can't be read; the settings are
-        then unchanged."""
+        """Read the settings again.
+
+        Raises:
+            SettingsError: the file can't be read or contains an invalid value. `loaded` is then
+                unchanged.
+        """
         self.loaded = load(self._home.settings_file, flags=self._flags)
 
     def _waits(self, key: str) -> bool:
@@ -135,7 +148,10 @@ class SettingsModel:
 
 
 def choices(key: str) -> tuple[str, ...]:
-    """All possible values of a setting, as they are written; empty if they can't be listed."""
+    """Return all possible values of a setting as written in the settings file.
+
+    The result is empty if the values can't be listed.
+    """
     section, _, name = key.partition(".")
     annotation = type(getattr(Settings(), section)).model_fields[name].annotation
     if get_origin(annotation) in (Union, types.UnionType):
@@ -152,7 +168,7 @@ def choices(key: str) -> tuple[str, ...]:
 
 
 def shown(value: Any) -> str:
-    """A value as the screen shows it."""
+    """Return a value as the screen shows it, e.g. "on" for true."""
     if isinstance(value, bool):
         return "on" if value else "off"
     if value is None:
@@ -163,7 +179,7 @@ def shown(value: Any) -> str:
 
 
 def typed(value: Any) -> str:
-    """A value as it is typed, so that it can be read back."""
+    """Return a value in the form in which the user types it."""
     if isinstance(value, dict):
         inside = ", ".join(f'"{name}" = "{each}"' for name, each in value.items())
         return f"{{ {inside} }}" if inside else ""

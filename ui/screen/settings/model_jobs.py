@@ -1,5 +1,7 @@
-"""Downloads and checks models in the background, each on its own thread, and reports progress.
-Knows nothing about drawing."""
+"""Download and check models in the background, each on its own thread.
+
+Independent of how progress is drawn.
+"""
 
 import logging
 import threading
@@ -25,11 +27,11 @@ Doing = Literal["download", "check"]
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """A catalogue model and its state on this machine."""
+    """A model of the catalogue and its state on this machine."""
 
     model: "Model"
     state: str
-    """A `models.download.cache.ModelState`."""
+    """The value of a `models.download.cache.ModelState`."""
 
     @property
     def name(self) -> str:
@@ -45,13 +47,14 @@ class ModelRow:
 
     @property
     def stem(self) -> str:
-        """Name of the model's file without its suffix; some engines call the model by this name."""
+        """The name of the model's first file without its suffix. Some engines report this name."""
         return PurePosixPath(self.model.files[0].name).stem
 
 
 @dataclass(slots=True)
 class ModelTask:
-    """One job on one model; written by its own thread, and read by the screen."""
+    """The download or check of one model. Its own thread sets the attributes; the screen reads
+    them."""
 
     model: str
     doing: Doing
@@ -60,17 +63,17 @@ class ModelTask:
     over: bool = False
     failed: AssistantError | None = None
     downloading_since: tuple[float, int] | None = None
-    """When this download's first bytes were reported, and how many there were already."""
+    """The time of the first progress report, and the number of bytes already present then."""
 
     @property
     def stopped(self) -> bool:
         return isinstance(self.failed, PullStopped)
 
     def left_s(self, now: float) -> float | None:
-        """Seconds left of a download at its speed so far; None if unknown.
+        """Return the number of seconds left at the average speed so far; None if unknown.
 
         Args:
-            now: from `time.monotonic`.
+            now: the current time of `time.monotonic`.
         """
         if self.step is None or self.downloading_since is None:
             return None
@@ -82,11 +85,12 @@ class ModelTask:
 
 
 class ModelTasks:
-    """At most one job per model.
+    """Runs downloads and checks of models, at most one per model at a time.
 
     Args:
-        store: created in the first thread that needs it, since it reads the disk.
-        home: its log has the details of unexpected errors.
+        store: creates the store. Called by the first thread that needs the store, because it reads
+            the disk.
+        home: the home whose log file has the details of unexpected errors.
     """
 
     def __init__(self, store: Callable[[], "ModelStore"], home: Home) -> None:
@@ -101,29 +105,29 @@ class ModelTasks:
         return any(not job.over for job in self.jobs.values())
 
     def store(self) -> "ModelStore":
-        """The store, which the first call creates; that call blocks."""
+        """Return the store. The first call creates the store and blocks."""
         with self._making:
             if self._made is None:
                 self._made = self._make()
             return self._made
 
     def rows(self) -> list[ModelRow]:
-        """The whole catalogue. Blocking."""
+        """Return all models of the catalogue with their states. Blocking."""
         store = self.store()
         models = store.catalogue.models.values()
         return [ModelRow(model, store.state(model.name).value) for model in models]
 
     def begin(self, model: str, doing: Doing) -> None:
-        """Start a job, unless the model has one."""
+        """Start a download or check, unless another is running for this model."""
         there = self.jobs.get(model)
         if there is not None and not there.over:
             return
         job = self.jobs[model] = ModelTask(model, doing)
-        # A daemon: a hanging network must not keep the screen from ending.
+        # A daemon thread, because a hanging download must not keep the program from ending.
         threading.Thread(target=self._work, args=(job,), name=f"model {model}", daemon=True).start()
 
     def stop(self, *models: str) -> None:
-        """Stop the jobs on these models; what was downloaded is kept."""
+        """Stop the downloads and checks of these models. A stopped download can be resumed."""
         for model in models:
             if model in self.jobs:
                 self.jobs[model].stop.set()
@@ -148,7 +152,7 @@ class ModelTasks:
 
 
 def open_store() -> "ModelStore":
-    """The store of this machine's cache and the shipped catalogue."""
+    """Open the store of models in this machine's cache, with the shipped catalogue."""
     from models import catalogue
     from models.download import ModelStore
 

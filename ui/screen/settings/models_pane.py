@@ -1,5 +1,7 @@
-"""The catalogue's models: shows which are downloaded and in use, and downloads, checks, chooses or
-removes them."""
+"""The part of the settings tab that lists the models of the catalogue.
+
+The user can download, check, choose and remove models.
+"""
 
 import asyncio
 import time
@@ -46,7 +48,7 @@ STATES = {
     "partial": ("in part", "yellow"),
     "corrupt": ("damaged", "bold red"),
 }
-"""A word and a style for each `models.download.cache.ModelState`."""
+"""The word and the style that show each `models.download.cache.ModelState`."""
 
 
 class ModelsList(Rows):
@@ -54,11 +56,11 @@ class ModelsList(Rows):
 
 
 class ModelsPane(SettingsPart, Pane):
-    """Models grouped by role; below them, details of the one under the cursor.
+    """Lists the models by role and, below the list, details of the model under the cursor.
 
     Args:
-        reason: returns why the profile has its language model, and what a better one would need;
-            None if the settings name another one. Blocking; raises SettingsError.
+        reason: returns why the profile uses its language model, or None if the settings name a
+            language model themselves. Blocking; raises SettingsError if the profile doesn't exist.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -145,7 +147,7 @@ class ModelsPane(SettingsPart, Pane):
         return row.name in self._in_use or row.stem in self._in_use
 
     def _named(self, role: str) -> str | None:
-        """The model that the settings name for a role."""
+        """Return the name of the model that the settings choose for a role, if any."""
         settings = self._settings.loaded.settings
         named = {"stt": settings.stt.model, "llm": settings.llm.model, "tts": settings.tts.model}
         return named.get(role)
@@ -167,7 +169,7 @@ class ModelsPane(SettingsPart, Pane):
         return text
 
     def chosen(self) -> ModelRow | None:
-        """The model under the cursor."""
+        """Return the model under the cursor; None while the list is empty."""
         here = self.query_one(ModelsList).here
         return next((each for each in self._shown if each.name == here), None)
 
@@ -242,7 +244,7 @@ class ModelsPane(SettingsPart, Pane):
 
 
 def progress(job: ModelTask, now: float) -> Text:
-    """A bar with the size so far and the time left; only words if there is nothing to count."""
+    """Draw a progress bar with the bytes done and the time left, or a word if these are unknown."""
     step = job.step
     if step is None or not step.total:
         return Text("waiting" if step is not None and step.doing == "waiting" else "starting")

@@ -1,4 +1,4 @@
-"""The base class of the three parts of the settings tab."""
+"""The base class of the three parts of the settings tab: settings, devices and models."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,11 +12,11 @@ from ui.screen.widgets.pane import reporting
 
 
 class SettingsFileChanged(Message):
-    """The settings file has changed, and has been read again."""
+    """Sent when the user has changed a setting. The settings have been read again by then."""
 
 
 class SettingsPart(Container):
-    """A list, and below it (`#details`) details of the option under the cursor."""
+    """Shows a list and, below the list, the widget `#details` about the option under the cursor."""
 
     DEFAULT_CSS = """
     SettingsPart { layout: vertical; height: 1fr; }
@@ -24,21 +24,21 @@ class SettingsPart(Container):
     """
 
     def renew(self) -> None:
-        """Redraw the list; the cursor keeps its place."""
+        """Redraw the list without moving the cursor."""
         raise NotImplementedError
 
     def details(self) -> Text:
         raise NotImplementedError
 
     def explain(self) -> None:
-        """Redraw the details."""
+        """Redraw the details of the option under the cursor."""
         self.query_one("#details", Static).update(self.details())
 
     def on_option_list_option_highlighted(self) -> None:
         self.explain()
 
     async def save(self, change: Callable[..., object], *arguments: str) -> None:
-        """Change the settings file on another thread; errors are shown."""
+        """Call `change`, which writes the settings file, on another thread. Show its errors."""
         with reporting(self):
             await asyncio.to_thread(change, *arguments)
             self.explain()

@@ -1,4 +1,4 @@
-"""All settings, with value, source and meaning; they are changed in place."""
+"""The part of the settings tab that lists all settings and lets the user change them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,7 +23,8 @@ from ui.text.terminal_safe import plain
 
 KEY, VALUE = 34, 18
 WIDE, MEANING = 110, 76
-"""Minimum width of rows that show the meaning, and the column where the meaning begins."""
+"""Minimum width of the pane, in cells, at which rows show the meaning of settings, and the column
+where the meaning begins."""
 PLACEHOLDER = "words of a setting's name, value or meaning"
 WAITS = "restart needed"
 NONE = "No setting contains these words in its name, value or meaning. esc shows all."
@@ -34,12 +35,13 @@ ELSEWHERE = {
     "llm.model": "models",
     "tts.model": "models",
 }
-"""Settings that are better chosen from a list than typed."""
+"""Keys of settings that are changed in another part of the settings tab, and the name of that
+part."""
 
 
 @dataclass
 class OpenPart(Message):
-    """Go to another part of the settings."""
+    """Asks the settings tab to show another of its parts."""
 
     part: str
 
@@ -75,7 +77,7 @@ class SettingsPane(SettingsPart):
         yield Static(id="details", markup=False)
 
     def on_resize(self) -> None:
-        """Draw; the first time is when the list is first shown, since it has no size before."""
+        """Draw the list for the new width. The list is first drawn here, when it gets its size."""
         self.renew()
 
     def renew(self) -> None:
@@ -92,7 +94,7 @@ class SettingsPane(SettingsPart):
         self.explain()
 
     def chosen(self) -> Setting | None:
-        """The setting under the cursor."""
+        """Return the setting under the cursor, if any."""
         here = self.query_one(SettingsList).here
         return self._by_key[here.rpartition(":")[2]] if here is not None else None
 
@@ -145,17 +147,17 @@ class SettingsPane(SettingsPart):
 
     @work(exclusive=True, group="change")
     async def action_change(self, by_hand: bool = False) -> None:
-        """Change the setting under the cursor.
+        """Let the user change the setting under the cursor. A switch is changed at once.
 
         Args:
-            by_hand: type a value, whatever kind of setting it is.
+            by_hand: whether the user types the value, even if there is a list of values.
         """
         setting = self.chosen()
         if setting is None:
             return
         value: str | None
         if setting.outweighed_by is not None:
-            value = ""  # writing it reports why it can't be changed
+            value = ""  # `write` fails and reports why the setting can't be changed
         elif setting.is_switch:
             value = "false" if setting.value else "true"
         else:
@@ -176,7 +178,7 @@ class SettingsPane(SettingsPart):
 
 
 def row(setting: Setting, meant: bool) -> Text:
-    """Name, value and state, and with `meant`, the meaning."""
+    """Return a row with the name, value and state of a setting and, if `meant`, its meaning."""
     value = plain(" ".join(shown(setting.value).split()))
     long = cell_len(value) > VALUE
     text = Text(f"  {setting.key:<{KEY}}", no_wrap=True, overflow="ellipsis")
@@ -193,7 +195,7 @@ def row(setting: Setting, meant: bool) -> Text:
 
 
 def explained(setting: Setting) -> Text:
-    """All details of a setting, and how to change it."""
+    """Return all details of a setting, including when a new value takes effect."""
     text = Text.assemble((setting.key, "bold"), f" = {plain(shown(setting.value))}")
     text.append(f"   default: {shown(setting.default)}", style="dim")
     if setting.source != "default":

@@ -1,15 +1,15 @@
-"""Queries the sound devices in its own process, one query per process.
+"""Query the sound devices in a separate process, one process per query.
 
-PortAudio finds new devices only when it starts, blocks as long as a driver does, and crashes with
-a failing driver; a screen can tolerate none of this. Run as
+PortAudio finds new devices only when it starts, blocks if a driver blocks, and crashes if a driver
+crashes. In a separate process, this doesn't affect the screen. Run as
 `python -m ui.screen.settings.sound_probe`:
 
     sound_probe list           → {"devices": [{"index": 0, "name": …}, …]}
-    sound_probe meter 3 NAME   → {"dbfs": -34.2}, about ten a second
+    sound_probe meter 3 NAME   → {"dbfs": -34.2}, about ten times a second
     sound_probe tone 4 NAME    → {"done": true}
 
-On failure: {"failed": {"message": …, "mend": …}}. The process ends by itself; a meter ends when
-nobody reads it any more.
+If the query fails, the output is {"failed": {"message": …, "mend": …}}. The process ends after its
+answer. A `meter` process ends when its output pipe is closed.
 """
 
 import json
@@ -30,9 +30,10 @@ from models.interfaces import Samples
 
 BLOCK_S = 0.08
 FIRST_BLOCK_S = 3.0
-"""Seconds after which a device that has delivered nothing counts as silent."""
+"""Seconds after which an open device that hasn't delivered or played a block counts as failed."""
 TONE_HZ = (523.25, 659.25, 783.99)
-"""Frequencies of three successive notes: a broken chord can't be mistaken for a machine's noise."""
+"""Frequencies of the three notes of the test tone. A broken chord doesn't sound like noise of a
+machine."""
 NOTE_S = 0.3
 TONE_DBFS = -20.0
 FADE_S = 0.02
@@ -45,7 +46,7 @@ def main() -> None:
     except AssistantError as error:
         print(json.dumps({"failed": {"message": str(error), "mend": error.mend}}), flush=True)
     except BrokenPipeError:
-        sys.stderr.close()  # nobody reads any more; this is how a meter is stopped
+        sys.stderr.close()  # the reader has closed the pipe in order to stop a meter
 
 
 def _answer(words: list[str]) -> Iterator[Row]:
@@ -63,7 +64,10 @@ def _answer(words: list[str]) -> Iterator[Row]:
 
 
 def _device(index: int, name: str, kind: DeviceKind) -> Device:
-    """Find a device by name, since numbers change when something is plugged in."""
+    """Find a device by name, and by index if several devices have this name.
+
+    The index alone isn't enough, because it changes when another device is plugged in.
+    """
     there = [each for each in list_devices() if each.name == name and each.channels(kind)]
     for each in there:
         if each.index == index:
@@ -80,11 +84,11 @@ def _streaming(
     callback: Callable[[Opened], Callable[..., None]],
     ended: Callable[[], None],
 ) -> Iterator[Opened]:
-    """A stream at the device's own rate.
+    """Open a stream at the device's own sample rate, and close it after the block.
 
     Raises:
-        AudioError: the device can't be opened, or the block raised `queue.Empty`, since nothing
-            came in time.
+        AudioError: the device can't be opened, or the block has raised `queue.Empty` because the
+            device delivered or played nothing in time.
     """
     opened = open_stream(
         device, kind, device.rate, callback, ended, block_s=BLOCK_S, latency="high"
@@ -102,7 +106,11 @@ def _streaming(
 
 
 def microphone_levels(device: Device) -> Iterator[float]:
-    """A microphone's levels in dBFS, block by block. Raises AudioError."""
+    """Yield the level of a microphone in dBFS, once per block of BLOCK_S seconds.
+
+    Raises:
+        AudioError: the microphone can't be opened or delivers nothing.
+    """
     blocks: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
 
     def heard(_: Opened) -> Callable[..., None]:
@@ -114,7 +122,11 @@ def microphone_levels(device: Device) -> Iterator[float]:
 
 
 def play_tone(device: Device) -> None:
-    """Play the whole tone on a loudspeaker. Raises AudioError."""
+    """Play the test tone on a loudspeaker, and wait until it has been played.
+
+    Raises:
+        AudioError: the loudspeaker can't be opened or plays nothing.
+    """
     ended: queue.SimpleQueue[None] = queue.SimpleQueue()
     sound, place = tone(device.rate), 0
 
@@ -137,7 +149,7 @@ def play_tone(device: Device) -> None:
 
 
 def tone(rate: int) -> Samples:
-    """Three rising notes, mono int16, faded in and out to avoid clicks."""
+    """Return the samples of three rising notes, mono int16, faded in and out to avoid clicks."""
     count = int(NOTE_S * rate)
     times = np.arange(count) / rate
     fade = np.clip(np.minimum(np.arange(count), np.arange(count)[::-1]) / (FADE_S * rate), 0, 1)

@@ -1,4 +1,5 @@
-"""Runs `ui.screen.settings.sound_probe`, and never blocks the event loop."""
+"""Query the sound devices through `ui.screen.settings.sound_probe` without blocking the event
+loop."""
 
 import asyncio
 import json
@@ -11,28 +12,42 @@ from assistant.errors import AudioError
 from assistant.voice.audio import Device, DeviceKind, choose_device
 
 ANSWER_S = 15.0
-"""Seconds after which a sound system that has not answered counts as hanging."""
+"""Seconds to wait for each line of an answer before the sound system counts as hanging."""
 
 
 class AudioProbe(Protocol):
     """Queries the sound devices for a screen."""
 
     async def devices(self) -> list[Device]:
-        """All devices present. Raises AudioError."""
-
-    def levels(self, device: Device) -> AsyncGenerator[float, None]:
-        """A microphone's levels in dBFS, about ten a second, until it ends or nobody reads them.
+        """Return all devices that are connected.
 
         Raises:
-            AudioError: the microphone is gone, in use or silent.
+            AudioError: the sound system fails or doesn't answer.
+        """
+
+    def levels(self, device: Device) -> AsyncGenerator[float, None]:
+        """Yield the level of a microphone in dBFS, about ten times a second.
+
+        The generator ends when the microphone stops. Closing the generator closes the microphone.
+
+        Raises:
+            AudioError: the microphone is missing, in use or silent.
         """
 
     async def tone(self, device: Device) -> None:
-        """Play a test tone; returns when it has been played. Raises AudioError."""
+        """Play a test tone, and wait until it has been played.
+
+        Raises:
+            AudioError: the loudspeaker is missing, in use or plays nothing.
+        """
 
 
 class AudioProbeProcess:
-    """The sound devices of this machine. `environment` defaults to this process's own."""
+    """Queries the sound devices of this machine, using one process per query.
+
+    Args:
+        environment: environment variables of these processes. Default: those of this process.
+    """
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         self._environment = environment
@@ -54,7 +69,10 @@ class AudioProbeProcess:
                 pass
 
     async def _ask(self, *words: str) -> AsyncGenerator[dict[str, Any], None]:
-        """The rows of an answer; the process ends when they are no longer read."""
+        """Start a process for a query and yield the rows of its answer.
+
+        Closing the generator ends the process.
+        """
         try:
             process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", "ui.screen.settings.sound_probe", *words),
@@ -90,7 +108,10 @@ async def _line(out: asyncio.StreamReader) -> bytes:
 
 
 def name_for(devices: list[Device], kind: DeviceKind, device: Device) -> str:
-    """How the settings name the device: by name if that finds the device, since a name outlives a
-    number; otherwise by number."""
+    """Return the text that identifies a device in the settings.
+
+    This is the device's name, which doesn't change when other devices are plugged in. If the name
+    would find another device, it is the device's index.
+    """
     found = choose_device(devices, kind, device.name)
     return device.name if found.index == device.index else str(device.index)

@@ -1,4 +1,4 @@
-"""The settings tab: devices, models and all other settings, and the restart that applies them."""
+"""The tab in which the user changes settings, devices and models, and restarts the assistant."""
 
 import asyncio
 from collections.abc import Callable
@@ -31,15 +31,20 @@ PARTS = {"every": "Settings", "devices": "Devices", "models": "Models"}
 
 
 class PartTabs(Tabs, can_focus=False):
-    """The parts' labels, chosen with the mouse or the tab's own keys; the focus stays in the part
-    shown."""
+    """The labels of the parts of the settings tab.
+
+    The user chooses one with the mouse or the keys of the tab. The labels never get the focus.
+    """
 
 
 class SettingsTab(Container):
-    """Shows one of three parts at a time; they share one model of the settings.
+    """Shows one of three parts at a time. The parts share a `SettingsModel`.
 
     Args:
-        store, sound, missing, reason: for tests; default: this machine's.
+        store: opens the store of models. Default: `open_store`.
+        sound: queries the sound devices. Default: those of this machine.
+        missing: returns the models to download before a restart. Default: `missing_models`.
+        reason: returns why the profile uses its language model. Default: `model_reason`.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -91,7 +96,7 @@ class SettingsTab(Container):
         self.open(names[(here + step) % len(names)])
 
     def open(self, part: str) -> None:
-        """Show one of `PARTS` and focus it."""
+        """Show one of `PARTS` and focus its list."""
         self._show(part)
         self.query_one(f"#{part}").query(OptionList).first().focus()
 
@@ -100,7 +105,7 @@ class SettingsTab(Container):
         self.query_one(ContentSwitcher).current = part
 
     def find(self) -> None:
-        """Filter the list of settings by what is typed next."""
+        """Show the list of settings, and open the line that filters it."""
         self._show("every")
         self.query_one(SettingsPane).action_filter()
 
@@ -118,7 +123,7 @@ class SettingsTab(Container):
 
     @work(exclusive=True, group="reread")
     async def on_show(self) -> None:
-        """Read the file again: the theme menu or an editor may have changed it."""
+        """Read the settings again. The theme menu or an editor may have changed the file."""
         with reporting(self):
             await asyncio.to_thread(self._settings.reread)
             self._renew()
@@ -138,7 +143,7 @@ class SettingsTab(Container):
         line.update(Text(text, style="bold yellow", no_wrap=True, overflow="ellipsis"))
 
     def runs(self, settings: Settings) -> None:
-        """Called when another part of the screen starts the assistant with these settings."""
+        """Called when the assistant is started with these settings."""
         self._settings.started = settings
         self._renew()
 
@@ -167,10 +172,10 @@ class SettingsTab(Container):
 
 
 def missing_models(settings: Settings) -> list[str]:
-    """Models that these settings use and that must be downloaded first. Blocking.
+    """Return the names of models that these settings require and that aren't downloaded. Blocking.
 
     Raises:
-        SettingsError: there is no such profile.
+        SettingsError: the profile in the settings doesn't exist.
     """
     from ui.session import model_downloads
 
@@ -178,10 +183,12 @@ def missing_models(settings: Settings) -> list[str]:
 
 
 def model_reason(settings: Settings) -> str | None:
-    """Why the profile has its language model; None if the settings name another one. Blocking.
+    """Return why the profile uses its language model. Blocking.
+
+    The result is None if the settings name a language model or an endpoint themselves.
 
     Raises:
-        SettingsError: there is no such profile.
+        SettingsError: the profile in the settings doesn't exist.
     """
     from models.selection import select_models
 

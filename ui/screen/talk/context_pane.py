@@ -1,4 +1,4 @@
-"""The exact prompt of a turn, section by section, and how much of it was cached."""
+"""The pane that shows the sections of a turn's prompt, and how many of their tokens were cached."""
 
 from typing import ClassVar
 
@@ -20,7 +20,7 @@ BAR = 10
 
 
 class TurnPane(Pane):
-    """A list about one turn: the newest or a chosen one."""
+    """Base class of panes with a list about one turn: the chosen turn or the newest."""
 
     DEFAULT_CSS = """
     TurnPane { border: round $primary; padding: 0 1; height: 1fr; }
@@ -29,7 +29,7 @@ class TurnPane(Pane):
     """
     EMPTY: ClassVar[str]
     chosen_turn: int | None = None
-    """Number of the turn to show when next drawn; None for the newest."""
+    """The number of the turn to show from the next drawing on; None for the newest turn."""
 
     def compose(self) -> ComposeResult:
         yield Static(self.EMPTY, markup=False)
@@ -37,7 +37,7 @@ class TurnPane(Pane):
 
 
 class ContextPane(TurnPane):
-    """The sections of a turn's prompt."""
+    """Lists the sections of a turn's prompt. Selecting a section shows its text."""
 
     BORDER_TITLE = "Context"
     EMPTY = "The prompt of each turn appears here, with its tokens."
@@ -46,7 +46,7 @@ class ContextPane(TurnPane):
         super().__init__(id="context")
         self._turn: Turn | None = None
         self._hidden = False
-        """Whether the prompt may quote something that has been forgotten since."""
+        """Whether the prompt may quote text that the user has deleted since the turn."""
 
     def show(self, state: ScreenState) -> None:
         turn = chosen(state, self.chosen_turn)
@@ -84,7 +84,10 @@ def _budget(turn: Turn) -> Text:
 
 
 def _line(name: str, tokens: int, cached: int, whole: int) -> Text:
-    """A section as one line; in its bar, `█` was cached and `▒` had to be read."""
+    """Return a line about a section of the prompt, with a bar as long as its share of the prompt.
+
+    In the bar, `█` stands for cached tokens and `▒` for tokens that the model had to read.
+    """
     cells = max(1, round(BAR * tokens / whole)) if whole else 0
     known = round(cells * cached / tokens) if tokens else 0
     mark = "cached" if cached >= tokens else "read" if not cached else "in part"

@@ -1,4 +1,5 @@
-"""The conversation as it happens: what was heard, and the answer as it is spoken."""
+"""The pane that shows the conversation: the user's words as they are recognised, and the answers as
+they are spoken."""
 
 from collections.abc import Collection
 from typing import ClassVar
@@ -14,9 +15,9 @@ from ui.session.state import Entry, ScreenState, Turn
 
 FORGOTTEN = "· forgotten"
 REDRAWN = 8
-"""Number of newest entries that may still change."""
+"""Number of newest entries that are checked for changes. Older entries don't change."""
 MOST = 200
-"""Number of entries that can be scrolled back to; the transcript has all."""
+"""Maximum number of entries in the pane. Older turns remain in the transcript."""
 EMPTY = (
     "Nothing has been said yet.\n\n"
     "Speak, or press i and type. What is heard appears here while you talk,\n"
@@ -25,7 +26,7 @@ EMPTY = (
 
 
 class EntryView(Static):
-    """One turn, or one remark between turns."""
+    """Shows one turn, or one remark between turns."""
 
     DEFAULT_CSS = "EntryView { height: auto; margin-bottom: 1; }"
 
@@ -35,10 +36,10 @@ class EntryView(Static):
         self._assistant = name
 
     def draw(self, hidden: Collection[str]) -> None:
-        """Redraw if it has changed.
+        """Redraw the entry if its text has changed.
 
         Args:
-            hidden: exchanges that must not be shown.
+            hidden: ids of exchanges whose text must not be shown.
         """
         text = _text(self.entry, self._assistant)
         if isinstance(self.entry, Turn) and self.entry.exchange in hidden:
@@ -48,7 +49,7 @@ class EntryView(Static):
 
 
 class Entries(VerticalScroll):
-    """The entries, scrolled to their end as they grow, unless the user has scrolled up."""
+    """Contains the entries, and scrolls to new ones unless the user has scrolled up."""
 
     def on_mount(self) -> None:
         self.anchor()
@@ -59,7 +60,10 @@ class Entries(VerticalScroll):
 
 
 class Conversation(Pane):
-    """Follows its end unless the user has scrolled up; then it counts new entries."""
+    """Shows the conversation and scrolls to its end as it grows.
+
+    If the user has scrolled up, the pane stays there and shows the number of new entries.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,down", "scroll(1)", "Down", show=False, id="list.down"),
@@ -78,13 +82,13 @@ class Conversation(Pane):
     def __init__(self) -> None:
         super().__init__(id="conversation")
         self.assistant = ""
-        """The assistant's name in new entries."""
+        """The name of the assistant in new entries."""
         self._views: list[EntryView] = []
         self._shown = 0
-        """Number of entries so far."""
+        """The number of entries shown so far, including entries removed from the pane."""
         self._hidden: frozenset[str] = frozenset()
         self._seen = 0
-        """Number of entries when the user was last at the end."""
+        """The number of entries at the time when the pane was last scrolled to its end."""
 
     def compose(self) -> ComposeResult:
         yield Static(EMPTY, id="empty", markup=False)
@@ -110,7 +114,7 @@ class Conversation(Pane):
         hidden = state.hidden_exchanges
         changed = self._views if hidden != self._hidden else self._views[-max(fresh, REDRAWN) :]
         self._hidden = hidden
-        # Setting the same text again would lay it out and draw it again: only set changed text.
+        # Each update of a widget computes its layout again, so only changed texts are updated.
         for view in changed:
             view.draw(hidden)
         partial = f"you …  {state.partial}" if state.partial else ""
@@ -125,7 +129,7 @@ class Conversation(Pane):
             self.border_subtitle = subtitle
 
     def open(self, number: int) -> None:
-        """Scroll to a turn."""
+        """Scroll to the turn with this number, if the pane contains it."""
         for view in self._views:
             if isinstance(view.entry, Turn) and view.entry.number == number:
                 self._scroll.scroll_to_widget(view, animate=False, top=True)

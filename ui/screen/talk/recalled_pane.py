@@ -1,4 +1,4 @@
-"""A turn's memories: those in the prompt, with reasons, and those that were left out."""
+"""The pane that shows the memories recalled for a turn, and why each was recalled."""
 
 from collections.abc import Callable, Collection, Iterator
 from datetime import datetime
@@ -25,7 +25,10 @@ LATE = "These were found only by matching words: the encoder was too late."
 
 
 class InjectedPane(TurnPane, MemoryActions):
-    """The memories in the prompt, best first; below them, greyed, those that were left out."""
+    """Lists the memories in a turn's prompt, best first.
+
+    Recalled memories that were left out of the prompt follow in grey.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open", "Open", id="memory.open")]
     BORDER_TITLE = "Injected memories"

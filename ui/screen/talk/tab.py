@@ -1,4 +1,5 @@
-"""The conversation, and beside it the prompt, the memories and the latency of a turn."""
+"""The tab that shows the conversation and, beside it, the prompt, memories and latency of a
+turn."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -23,7 +24,7 @@ PARTS = {
 
 
 class TalkTab(Container):
-    """Shows everything at once; below 100 columns, one part at a time, with tabs."""
+    """Shows all panes at once, or one pane at a time on terminals with fewer than 100 columns."""
 
     SCOPED_CSS = False
     DEFAULT_CSS = """
@@ -64,17 +65,17 @@ class TalkTab(Container):
         self._choose((event.tab.id or "part-conversation").removeprefix("part-"))
 
     def _choose(self, part: str) -> None:
-        """Choose the part that a narrow terminal shows."""
+        """Choose the pane that is shown on a narrow terminal."""
         here = {part, "left" if part == "conversation" else "right"}
         for name in (*PARTS, "left", "right"):
             self.query_one(f"#{name}").set_class(name not in here, "-away")
 
     def type(self) -> None:
-        """Open the input line for turns."""
+        """Open and focus the line in which the user types a turn."""
         self.query_one("#parts", Tabs).active = "part-conversation"
         line = self.query_one("#typed", Input)
         line.add_class("-open")
-        self.screen.set_focus(line)  # at once, since the next key may be waiting
+        self.screen.set_focus(line)  # `focus` would wait, and miss keys that were already pressed
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         text = event.value.strip()
@@ -88,7 +89,7 @@ class TalkTab(Container):
             event.input.remove_class("-open")
 
     def open_turn(self, turn: int) -> None:
-        """Show a turn of this conversation, with what the model saw."""
+        """Scroll to a turn of this conversation, and show its prompt and memories."""
         self.query_one(Conversation).open(turn)
         for pane in self.query(TurnPane):
             pane.chosen_turn = turn

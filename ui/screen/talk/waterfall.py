@@ -1,4 +1,5 @@
-"""How the time from the end of speech to the first sound of the answer was spent in a turn."""
+"""The pane that shows the latency of a turn: the time from the user's last word to the answer's
+first sound, by step."""
 
 from collections.abc import Iterator
 
@@ -16,13 +17,17 @@ LABELS = {
     "first_token": ("first token", "yellow", "T"),
     "first_audio": ("first sound", "cyan", "S"),
 }
-"""Each step's label, colour, and letter, which distinguishes it without colours."""
+"""The label, the colour and the letter of each step. The letters distinguish the steps on terminals
+without colours."""
 LABEL = 12
 FIGURES = 9
 
 
 def reached(latency: Latency) -> list[tuple[str, float]]:
-    """The steps of a turn with their times, in order."""
+    """Return the steps that a turn has reached, as pairs of name and time, in order of time.
+
+    The times are milliseconds since the end of the user's speech.
+    """
     times = [(name, getattr(latency, name)) for name in STEPS]
     return sorted(
         ((n, max(ms, 0.0)) for n, ms in times if ms is not None), key=lambda each: each[1]
@@ -30,13 +35,16 @@ def reached(latency: Latency) -> list[tuple[str, float]]:
 
 
 def first_sound(turn: Turn) -> float | None:
-    """Milliseconds until the answer began: its sound, or its text if nothing is spoken."""
+    """Return the milliseconds until the first sound of the answer; None if there is no answer.
+
+    If nothing was spoken, this is the time until the first token.
+    """
     latency = turn.latency
     return latency.first_audio if latency.first_audio is not None else latency.first_token
 
 
 class Waterfall(Pane):
-    """Each step's bar begins where the previous one ended."""
+    """Shows one bar per step of a turn. Each bar begins where the bar above it ends."""
 
     DEFAULT_CSS = "Waterfall { border: round $primary; padding: 0 1; height: 8; }"
     BORDER_TITLE = "Latency"
@@ -65,7 +73,11 @@ class Waterfall(Pane):
 
 
 def bars(latency: Latency, cells: int) -> Iterator[Text]:
-    """One line per step."""
+    """Yield one line per step: its label, its bar and its time.
+
+    Args:
+        cells: width of the longest bar.
+    """
     steps = reached(latency)
     whole = max((ms for _, ms in steps), default=0.0)
     before = 0.0

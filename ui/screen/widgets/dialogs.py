@@ -1,4 +1,4 @@
-"""Dialogs: a text, a question, a line of input, a choice, a step of the first start."""
+"""Base classes of dialogs, and dialogs that show a text or ask for an answer."""
 
 from collections.abc import Sequence
 from typing import ClassVar, TypeVar
@@ -18,10 +18,12 @@ CANCEL = Binding("escape", "dismiss", "Cancel", id="dialog.cancel")
 
 
 class Dialog(ModalScreen[T]):
-    """A frame in the middle of the screen. Its result is None if it is cancelled.
+    """Base class of dialogs: a frame in the middle of the screen.
+
+    The result of a cancelled dialog is None.
 
     Args:
-        heading: the frame's title.
+        heading: title of the frame.
     """
 
     DEFAULT_CSS = """
@@ -33,7 +35,7 @@ class Dialog(ModalScreen[T]):
     Dialog Listing { height: auto; max-height: 100%; }
     """
     HINT: ClassVar[str] = ""
-    """The dialog's keys, shown on the frame's lower edge."""
+    """The keys of the dialog, shown on the lower edge of the frame."""
     FRAME: ClassVar[type[Widget]] = Vertical
 
     def __init__(self, heading: str = "") -> None:
@@ -50,7 +52,7 @@ class Dialog(ModalScreen[T]):
 
 
 class TextDialog(Dialog[None]):
-    """Shows a text to scroll through."""
+    """Shows a text that the user can scroll and copy."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter", "dismiss", "Close", id="dialog.close"),
@@ -78,7 +80,10 @@ class TextDialog(Dialog[None]):
 
 
 class Confirm(Dialog[bool]):
-    """Asks before something irreversible; the focus is on Cancel."""
+    """Asks for confirmation before an action that deletes something.
+
+    The Cancel button has the focus, so that `enter` cancels.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,n", "dismiss(False)", "Cancel", id="dialog.no"),
@@ -108,7 +113,7 @@ class Confirm(Dialog[bool]):
 
 
 class LineDialog(Dialog[str | None]):
-    """Asks for one line of input; an empty line gives None, too."""
+    """Asks for one line of input. The result is None if the line is empty."""
 
     BINDINGS: ClassVar[list[BindingType]] = [CANCEL]
     DEFAULT_CSS = "LineDialog > .frame { max-width: 90; }"
@@ -127,7 +132,7 @@ class LineDialog(Dialog[str | None]):
 
 
 class ChooseDialog(Dialog[str | None]):
-    """Asks for one of several values."""
+    """Asks the user to choose one of several values."""
 
     BINDINGS: ClassVar[list[BindingType]] = [CANCEL]
     DEFAULT_CSS = "ChooseDialog > .frame { max-height: 80%; }"
@@ -151,8 +156,10 @@ class ChooseDialog(Dialog[str | None]):
 
 
 class SetupStep(Dialog[T]):
-    """A step before the first conversation; `enter` presses the focused button, and `escape` skips
-    the step."""
+    """Base class of the steps before the first conversation.
+
+    The key `enter` presses the focused button, and `escape` skips the step.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "skip", "Skip", id="step.skip"),

@@ -1,18 +1,22 @@
-"""The microphone's level as a small bar."""
+"""Draw the level of a microphone as a small bar."""
 
 from rich.text import Text
 
 from assistant.events import Phase
 
 METER = 8
-"""Width in cells."""
+"""Default width of the bar in cells."""
 QUIET_DBFS, LOUD_DBFS = -60.0, -6.0
 EIGHTHS = " ▏▎▍▌▋▊▉"
 CLOSED = (Phase.STARTING, Phase.MUTED, Phase.PAUSED, Phase.STOPPED)
 
 
 def meter(dbfs: float, *, closed: bool = False, cells: int = METER) -> Text:
-    """A level as a bar; with words, since colours may be missing."""
+    """Draw a level as a bar of `cells` cells after the word "mic".
+
+    Args:
+        closed: whether the microphone is closed. The result is then "mic closed".
+    """
     if closed:
         return Text("mic closed".ljust(cells), style="dim")
     share = (dbfs - QUIET_DBFS) / (LOUD_DBFS - QUIET_DBFS)

@@ -1,4 +1,4 @@
-"""Lists to choose from, and an input line that filters a list."""
+"""Lists from which the user chooses an option, and an input line that filters a list."""
 
 from collections.abc import Callable, Iterable
 from typing import ClassVar
@@ -10,7 +10,7 @@ from textual.widgets.option_list import Option
 
 
 class Listing(OptionList):
-    """A list in which letter keys move the cursor, too."""
+    """A list in which the cursor can also be moved with the keys j, k, g and G."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j", "cursor_down", show=False, id="list.down"),
@@ -26,13 +26,15 @@ class Listing(OptionList):
 
     @property
     def here(self) -> str | None:
-        """Id of the option under the cursor."""
+        """The id of the option under the cursor, if any."""
         option = self.highlighted_option
         return option.id if option is not None else None
 
     def refill(self, options: Iterable[Option]) -> None:
-        """Replace the options; the cursor keeps its place. If only texts have changed, only the
-        options with new texts are drawn again."""
+        """Replace the options without moving the cursor.
+
+        If only the texts of options differ, only the options with new texts are drawn again.
+        """
         new = list(options)
         if [_identity(each) for each in new] == [_identity(each) for each in self.options]:
             for index, option in enumerate(new):
@@ -53,18 +55,20 @@ def _identity(option: Option) -> tuple[str | None, bool]:
 
 
 class Rows(Listing):
-    """A list with one line for each option."""
+    """A list with exactly one line per option."""
 
     DEFAULT_CSS = "Rows { padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }"
 
 
 class FilterLine(Input):
-    """Filters a list while the user types; hidden until it is needed. `enter` goes to the list,
-    `esc` shows everything again.
+    """An input line that filters a list while the user types. Hidden until `open` is called.
+
+    The key `enter` focuses the list, and `esc` removes the filter.
 
     Args:
-        results: the type of the list, which is beside this line.
-        narrow: called when the text changes; shows only options that contain all `words`.
+        results: type of the list, which must have the same parent as this line.
+        narrow: called when the text has changed. Must show only the options that contain all
+            `words`.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -85,11 +89,11 @@ class FilterLine(Input):
 
     @property
     def words(self) -> list[str]:
-        """The words that every option shown must contain."""
+        """The words that an option must contain in order to be shown, in lower case."""
         return self.value.casefold().split()
 
     def open(self) -> None:
-        """Show this line and focus it at once, since the next keys are meant for it."""
+        """Show this line and focus it. The focus moves at once, so that no typed key is lost."""
         self.display = True
         self.screen.set_focus(self)
 

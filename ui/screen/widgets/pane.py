@@ -1,4 +1,4 @@
-"""A part of the screen, which shows the state and sends messages to the whole screen."""
+"""The base class of widgets that draw the state, and the messages they send to the app."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,44 +14,47 @@ from ui.session.state import ScreenState
 
 
 class Pane(Widget):
-    """Gets the state after events, at most a few times a second, and only while visible."""
+    """Base class of widgets that draw the state.
+
+    While a pane is visible, the app calls `show` after events, at most 15 times a second.
+    """
 
     _drawn: tuple[object, ...] | None = None
 
     def show(self, state: ScreenState) -> None:
-        """Draw what has changed; cheap if nothing has."""
+        """Draw the parts of the state that have changed. Must be cheap if none has changed."""
         raise NotImplementedError
 
     def differs(self, *drawn: object) -> bool:
-        """Whether the last call had other arguments, so that there is something to draw."""
+        """Whether the previous call had other arguments, so that the pane must be drawn again."""
         before, self._drawn = self._drawn, drawn
         return before != drawn
 
 
 @dataclass
 class ErrorOccurred(Message):
-    """Something the user asked for failed."""
+    """Sent when an action of the user has failed."""
 
     error: AssistantError
 
 
 @dataclass
 class OpenTurn(Message):
-    """Show a turn of this conversation with its context."""
+    """Asks the app to show a turn of this conversation with its prompt and memories."""
 
     turn: int
 
 
 @dataclass
 class OpenMemory(Message):
-    """Show a memory in full."""
+    """Asks the app to show all details of a memory."""
 
     memory: str
 
 
 @dataclass
 class SettingsChanged(Message):
-    """Settings were saved, or the assistant was restarted with them."""
+    """Sent when settings have been saved, or when the assistant is restarted with them."""
 
     loaded: Loaded
     restarted: bool
@@ -59,7 +62,7 @@ class SettingsChanged(Message):
 
 @contextmanager
 def reporting(sender: MessagePump) -> Iterator[None]:
-    """An AssistantError ends the block and is shown to the user."""
+    """End the block if it raises an AssistantError, and show that error to the user."""
     try:
         yield
     except AssistantError as error:
@@ -67,5 +70,5 @@ def reporting(sender: MessagePump) -> Iterator[None]:
 
 
 def in_sight(widget: Widget) -> bool:
-    """Whether the widget and everything that contains it are displayed."""
+    """Whether the widget and all widgets that contain it are displayed."""
     return all(node.display for node in widget.ancestors_with_self)
