@@ -229,7 +229,7 @@ async def test_without_the_stronger_model_the_quick_one_is_used(tmp_path: Path) 
         assert await meaning(memory, "Max") > 0
         await asyncio.sleep(0.01)
     [notice] = [event for event in home.events if isinstance(event, Notice)]
-    assert "hashing alone" in notice.text
+    assert "only hashing" in notice.text
     assert notice.mend == "assistant models pull other"
 
 
