@@ -21,8 +21,8 @@ PROBE_BYTES = 64 << 20
 TOKENS_PER_PASS = 0.9
 """Number of tokens that llama.cpp generates while the probe reads as many bytes as the model has.
 It applies to Q4_K_M on the CPU. It was calibrated on a 2-core Xeon, where one thread read 24 GB/s.
-There, the 1.5B model (1.12 GB) generated 31 tokens per second on two threads, and 0.6 times as many
-on one. This rule of thumb is used until the model itself has been measured
+There, the 1.5B model (1.12 GB) generated 31 tokens per second on two threads, and about 0.6 times
+as many on one. This rule of thumb is used until the model itself has been measured
 (models/selection/benchmark.py)."""
 
 CGROUP_LIMITS = (
@@ -33,8 +33,9 @@ CGROUP_QUOTAS = (
     (Path("/sys/fs/cgroup/cpu.max"),),
     (Path("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"), Path("/sys/fs/cgroup/cpu/cpu.cfs_period_us")),
 )
-"""Files with the processor time allowed per period, and with the period, both in microseconds.
-Version 2 of Linux control groups has one file for both values, version 1 has two files."""
+"""Files that hold the processor time allowed per period and the length of the period, in
+microseconds. Version 2 of Linux control groups has one file for both values, version 1 has two
+files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class Hardware:
     """The hardware that this process may use.
 
     Attributes:
-        ram_bytes: size of the memory.
+        ram_bytes: size of the memory, in bytes.
         cores: number of physical cores.
         processor: name of the processor.
     """
@@ -85,9 +86,9 @@ def usable_cores() -> int:
 
 
 def processor_quota() -> float | None:
-    """Return the number of processors whose time a container may use; None if there is no limit.
+    """Return how much processor time a container may use; None if there is no limit.
 
-    The number need not be whole.
+    The unit is one processor, e.g. 1.5 for one and a half.
     """
     for files in CGROUP_QUOTAS:
         if all(path.exists() for path in files):

@@ -159,7 +159,7 @@ class SpeechToText(Protocol):
 
 
 class SpokenPiece(NamedTuple):
-    """A piece of the audio of a spoken text, and the words that end in this piece.
+    """A piece of a text's audio, and the words that end in this piece.
 
     Word times count from the beginning of the whole text's audio, not of this piece.
     """

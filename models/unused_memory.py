@@ -13,11 +13,11 @@ this, and a thread's stack is smaller."""
 
 
 def release_freed() -> None:
-    """Return memory to the system that was freed but that the allocator still holds.
+    """Make the allocator return freed memory to the system. Works with glibc only.
 
-    This takes about 10 ms, and works with glibc only. While a model is being loaded, it takes two
-    or three times the memory that it needs afterwards. The allocator keeps the freed memory that
-    lies between used blocks: 150 MB once all models are loaded.
+    This takes about 10 ms. While a model is being loaded, it takes two or three times the memory
+    that it needs afterwards. The allocator keeps the freed memory that lies between used blocks:
+    150 MB once all models are loaded.
     """
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
@@ -26,7 +26,7 @@ def release_freed() -> None:
 
 
 def release_zeros() -> None:
-    """Return memory that contains only zeros to the system. Works on Linux only.
+    """Give memory that contains only zeros back to the system. Works on Linux only.
 
     This memory still reads as zeros afterwards. It is allocated again page by page when something
     is written to it. Nothing may write to it during the call.

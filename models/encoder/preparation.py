@@ -149,9 +149,9 @@ class Graph:
 
 
 def easing(reach: Array, weight: Array) -> Array:
-    """Return the factor of each input channel, shape (in,).
+    """Return a factor for each input channel, shape (in,).
 
-    The channel's activations are divided by the factor, and its weights multiplied.
+    The channel's activations are to be divided by the factor, and its weights multiplied by it.
     """
     inputs = np.maximum(reach, TINY)
     weights = np.maximum(np.abs(weight).max(axis=0), TINY)
@@ -160,15 +160,18 @@ def easing(reach: Array, weight: Array) -> Array:
 
 
 def quantise(weight: Array) -> tuple[Array, Array]:
-    """Return the 8-bit codes and the scales of weights with shape (out, in). Each output has a
-    scale."""
+    """Return the 8-bit codes of weights with shape (out, in), and the scale of each output."""
     scales = np.maximum(np.abs(weight).max(axis=1), TINY) / np.float32(GREATEST_WEIGHT)
     return np.rint(weight / scales[:, None]).astype(np.int8), scales.astype(np.float32)
 
 
 def reach(published: Published, texts: Iterable[Sequence[int]]) -> dict[str, Array]:
-    """Return the largest activations of each channel over `texts` (token ids), as `Graph` takes
-    them."""
+    """Return the largest activation of each channel over some texts, in the form that `Graph`
+    takes.
+
+    Args:
+        texts: the token ids of each text.
+    """
     graph = Graph()
     model = build(graph, published)
     watched = dict.fromkeys(graph.inputs.values())
@@ -253,7 +256,7 @@ def distance_buckets(distances: Array, buckets: int, furthest: int = 128) -> Arr
 def _layer(graph: Graph, published: Published, prefix: str, x: str, position_bias: str) -> str:
     """Append attention and a two-layer perceptron; return the name of the output.
 
-    The output of either part is added to the part's input and normalised.
+    Each of the two adds its input to its result and normalises the sum.
     """
     where = published.architecture
     parts = [f"{prefix}.{part}" for part in where.query_key_value]

@@ -106,8 +106,7 @@ def read_published(folder: Path, adapter: Path | None = None) -> Published:
 
 
 def distil(published: Published, folder: Path) -> Published:
-    """Return the model with the adapter in `folder`, limited to the layers that the adapter
-    changes.
+    """Return the model with the adapter in `folder`, and with only the layers that it changes.
 
     Raises:
         ModelCorrupt: the adapter can't be read, or is made for other layers.
@@ -127,8 +126,8 @@ def read_adapter(
     """Read peft's adapter in `folder`.
 
     Returns:
-        The values to add to `weights`, by the name of the weight. Then the numbers of the layers
-            that the adapter is limited to, ascending; empty if it is not limited.
+        The values to add to `weights`, by the name of the weight, and the numbers of the layers
+        that the adapter is limited to, ascending. There are no numbers if it is not limited.
 
     Raises:
         ModelCorrupt: the adapter can't be read, or is made for other weights.

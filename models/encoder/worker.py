@@ -30,7 +30,7 @@ Vectors = NDArray[np.float32]
 
 FULL = "encoder.onnx"
 NICE = 10
-"""Nice value of the process, which is low in priority because nobody waits for its results."""
+"""Nice value of the process. It is high, because nobody waits for the results."""
 _PROJECT = Path(__file__).resolve().parents[2]
 
 
@@ -130,8 +130,8 @@ class EncoderProcess:
 
 
 def serve(folder: Path, asked: IO[bytes], answers: IO[bytes]) -> None:
-    """Encode each list of texts in `asked`, and write the result to `answers`, until the input
-    ends."""
+    """Encode each list of texts in `asked` until the input ends, and write the results to
+    `answers`."""
     from models.encoder.onnx import OnnxEncoder
 
     encoder = OnnxEncoder(folder)

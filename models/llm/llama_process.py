@@ -99,9 +99,9 @@ class Worker:
         Args:
             log: file for the output of native code; None discards the output.
             on_end: called when the process ends, if it had loaded the model.
-            expendable: `stop` kills the process at once, even while it is loading the model. It
-                then doesn't wait until the system has reclaimed the memory, which takes 0.1 to 0.2
-                s per gigabyte.
+            expendable: `stop` kills the process at once, even while it is loading the model, and
+                doesn't wait. Until the system has reclaimed the memory, 0.1 to 0.2 s per gigabyte
+                may pass.
         """
         self.address = ""
         self.ended = ""
@@ -319,12 +319,12 @@ class Worker:
 
 
 PATIENT = {"GOMP_SPINCOUNT": "30000"}
-"""Environment variable of the worker. Threads that finish their part of a step then spin for a
-fraction of a millisecond before they sleep. By default they keep spinning, and on a busy machine
-they use up the processor time that the other threads need. With eight other programs on two cores,
-the first token then took 5.0 s. Without any spinning, the smallest model wrote 18 tokens per second
-instead of 68. With this value, it writes 61. Beside six other programs, it writes 34, and the first
-token comes after 0.25 s."""
+"""Environment variable for the worker's threads. With it, threads that have finished their part of
+a step spin for a fraction of a millisecond, then sleep. By default they keep spinning, and on a
+busy machine they use up the processor time that the other threads need. With eight other programs
+on two cores, the first token then took 5.0 s. Without any spinning, the smallest model wrote 18
+tokens per second instead of 68. With this value, it writes 61. Beside six other programs, it writes
+34, and the first token comes after 0.25 s."""
 
 
 def _spawn(folder: str, log: Path | None) -> subprocess.Popen[bytes]:

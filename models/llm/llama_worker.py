@@ -112,10 +112,8 @@ def lower_priority(nice: int) -> None:
 
 
 def serve(config: dict[str, Any], folder: str, requests: IO[bytes], protocol: IO[bytes]) -> Any:
-    """Load the model and answer requests until the parent closes its end of the pipe.
-
-    Returns the server; None if the model could not be loaded.
-    """
+    """Load the model and answer requests until the parent closes its end of the pipe. Return the
+    server, or None if the model could not be loaded."""
     lock = threading.Lock()
 
     def send(reply: Reply) -> None:
@@ -176,9 +174,9 @@ def serve(config: dict[str, Any], folder: str, requests: IO[bytes], protocol: IO
 
 
 def _messages(requests: IO[bytes]) -> Iterator[dict[str, Any]]:
-    """Yield the parent's messages.
+    """Yield the parent's messages until the parent closes its end of the pipe.
 
-    They end when the parent closes its end of the pipe, or dies within a message.
+    If the parent dies in the middle of a message, that message is dropped.
     """
     for line in requests:
         if not line.endswith(b"\n"):
@@ -187,9 +185,9 @@ def _messages(requests: IO[bytes]) -> Iterator[dict[str, Any]]:
 
 
 def active_requests(server: Any) -> int:
-    """Return the number of requests that the engine is running; 0 if the engine has failed.
+    """Return the number of requests that the engine is running; 0 if the engine can't tell.
 
-    The next request will report such a failure.
+    If the engine has failed, the next request will report that.
     """
     try:
         return processed(server.handle_metrics())

@@ -228,7 +228,8 @@ class MlxModel:
 
     def _run(self, engine: "MlxEngine", job: _Job) -> None:
         def goes_on() -> bool:
-            """Let the conversation go first; return whether to go on. Called between two steps."""
+            """Run waiting requests of the conversation; return whether this request should
+            continue."""
             if job.request.lane is Lane.BACKGROUND:
                 while (urgent := self._urgent()) is not None:
                     self._run(engine, urgent)

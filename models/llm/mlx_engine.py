@@ -78,7 +78,7 @@ class MlxEngine:
     ) -> Generator[Chunk]:
         """Generate an answer, and yield it in pieces.
 
-        As soon as `goes_on` returns False, the answer ends, without a piece that has the usage.
+        If `goes_on` returns False, the generator ends at once, without yielding the usage.
 
         Raises:
             ModelFailed: the messages are longer than `context_tokens`, the JSON schema can't be

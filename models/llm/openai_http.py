@@ -16,7 +16,7 @@ from models.llm.token_counting import NO_THINKING, EngineCounter
 
 BYTES_PER_TOKEN = 3.6
 """Assumed number of UTF-8 bytes per token. English prose has about 4.3, code 3, and Chinese 3 to 4.
-Estimates for prose are therefore rather too high than too low."""
+Token counts estimated with this value are usually too high rather than too low."""
 MESSAGE_TOKENS = 4
 """Assumed number of tokens that a chat template adds to a message."""
 CONNECT_SECONDS = 5.0
@@ -26,9 +26,9 @@ COUNT_SECONDS = 0.5
 class OpenAICompatible:
     """A `LanguageModel` behind an HTTP endpoint.
 
-    If the server is llama-server, tokens are counted exactly. For other servers, `count` and
-    `count_messages` return *estimates* from the text's length, rather too high than too low.
-    Closing a stream closes its connection. The server then cancels the request.
+    If the server is llama-server, it counts tokens exactly. For other servers, `count` and
+    `count_messages` *estimate* the number from the text's length, usually too high rather than too
+    low. Closing a stream closes its connection. The server then cancels the request.
     """
 
     def __init__(

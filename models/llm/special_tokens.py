@@ -75,7 +75,7 @@ TAG_WORDS = frozenset(
 def without_special_tokens(text: str) -> str:
     """Return `text` without special tokens and invisible characters. Idempotent.
 
-    Special tokens are broken up by an additional character. Each line end becomes one line feed.
+    Special tokens are broken up, usually by a blank. Each line end becomes one line feed.
     """
     if not text.replace("\n", " ").isprintable():
         text = _JOINERS.sub("", _INVISIBLE.sub("", _LINE_END.sub("\n", text)))

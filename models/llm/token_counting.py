@@ -300,7 +300,7 @@ class CountCache:
 
 
 class EngineCounter:
-    """Counts tokens by asking the engine. It serves vocabularies that tiktoken can't express.
+    """Counts tokens by asking the engine, for vocabularies that tiktoken can't express.
 
     Blocking: on the same machine, a request takes about a millisecond.
 
@@ -370,7 +370,10 @@ def agree(ours: TokenCounter, engine: TokenCounter) -> bool:
 
 
 def _count_or_refusal(counter: TokenCounter, messages: Sequence[Message]) -> int | None:
-    """Return the token count; None if the template refuses the messages, e.g. a system message."""
+    """Return the token count; None if the template refuses the messages.
+
+    Some templates refuse system messages, for example.
+    """
     try:
         return counter.count_messages(messages)
     except ModelFailed:

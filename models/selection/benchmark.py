@@ -35,8 +35,8 @@ LONGEST_S = 90.0
 """Maximum seconds for loading and measuring together. A longer run would tell us nothing: either
 the machine is busy, or it is so slow that the estimate alone rules the model out."""
 WARM_UP = "Hello."
-"""A prompt that brings the weights into memory, and the beginning of every prompt into the
-cache."""
+"""A short prompt. It brings the weights into memory, and the beginning of the chat template into
+the cache."""
 PROMPT = (
     "The keeper of the lighthouse climbed the stairs every evening before sunset, carrying a can "
     "of oil and a clean cloth. He wiped the lenses, trimmed the wick, and waited for the first "
@@ -58,7 +58,7 @@ class Moment(NamedTuple):
 
 
 class Benchmark:
-    """Measures the speed of the better language model of the profile `default`, when needed.
+    """Measures the language model whose speed decides the choice for the profile `default`.
 
     Args:
         threads: number of threads for writing, as in a conversation; None chooses as many as suit

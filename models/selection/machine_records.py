@@ -31,10 +31,10 @@ READ_TOKENS = 60
 CLAUSE_TOKENS = 10
 """Number of tokens that must be written before the voice can start."""
 CALM_SHARE = 0.8
-"""Minimum share of the available processor time that the model must have got for a measurement to
-count. On two cores, the model gets 0.94 to 0.98 when nothing else is running. Next to one or two
-programs that take all they can get, it gets less than 0.5, and writes 2 tokens per second instead
-of 28."""
+"""Share of the available processor time that the model must get during a measurement. A measurement
+with a smaller share doesn't count. On two cores, the share is 0.94 to 0.98 when nothing else is
+running. Next to one or two programs that take all they can get, it is less than 0.5, and the model
+writes 2 tokens per second instead of 28."""
 
 KEPT = 3
 """Number of measurements stored per model. All of them are needed to outweigh the estimate, because
@@ -48,8 +48,8 @@ a user who could use this model should not have to use a smaller one for long.""
 RENEWED = timedelta(days=7)
 """Time between two measurements of a model that is fast enough."""
 OBSOLETE = frozenset({"speeds"})
-"""Keys that earlier versions wrote. Their speeds were recorded without the machine's load, so they
-say nothing about the model."""
+"""Keys that earlier versions wrote, and that are ignored. The speeds were recorded without the
+machine's load, so they say nothing about the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,8 @@ class Speed:
     """A language model's speed, in tokens per second.
 
     Attributes:
-        reading: speed of reading a prompt, up to the first token written. It holds for the batches
-            and threads that a conversation uses.
+        reading: speed of reading a prompt, over the time until the first token is written. It is
+            measured with the batches and threads that a conversation uses.
         writing: speed of writing an answer.
     """
 
@@ -120,7 +120,7 @@ class Notes:
         return self._all().get(hardware.key, {})
 
     def add(self, hardware: Hardware, **facts: Any) -> None:
-        """Record facts about a machine. If the file can't be written, this is only logged."""
+        """Record facts about a machine. If the file can't be written, the error is only logged."""
         everything = self._all() | {hardware.key: self.of(hardware) | facts}
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)

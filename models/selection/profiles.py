@@ -96,7 +96,7 @@ class Choice:
     Attributes:
         reason: one or two sentences for the user. They also say what a better model would need.
         candidates: language models that suit this machine, best first. The profile uses one of
-            them, unless none of them is on this machine and another language model is.
+            them, or another language model if only that one is on this machine.
     """
 
     profile: Profile
@@ -131,15 +131,18 @@ def choose_profile(
 ) -> Choice:
     """Choose the models of a profile. Needs no network; `default` probes the processor once.
 
-    For `default`, the choice is among the language models that suit this machine. The best of them
-    that is on this machine is chosen. If none is, the one chosen last time comes next, then the
-    best one. There is one exception: if only an unsuitable model of `default` is on the machine,
-    that one is chosen, so that an assistant that worked yesterday needs no download today.
+    For `default`, the language model is the first that exists of these:
+
+    - the best suitable model on this machine
+    - another model of `default` on this machine, so that an assistant that worked yesterday needs
+      no download today
+    - the suitable model that was downloaded last
+    - the best suitable model
 
     Args:
         anew: choose for a download. The processor is probed again, in case it was busy the first
-            time, and the better result counts. A suitable model is chosen even if only another one
-            is on the machine.
+            time, and the better result counts. An unsuitable model is not chosen, even if it is the
+            only one on this machine.
 
     Raises:
         SettingsError: there is no such profile.

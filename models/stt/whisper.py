@@ -52,8 +52,7 @@ LONG_S = 8.0
 """Seconds above which audio is decoded with timestamps. Without timestamps, the decoder may stop at
 a pause. With them, it reports how far it got, and the audio after that is decoded separately."""
 LEAST_REST_S = 1.5
-"""Seconds of remaining audio below which it isn't decoded: usually it is silence after the
-words."""
+"""Minimum seconds of remaining audio that are decoded. Less is usually silence after the words."""
 TIMESTAMP_S = 0.02
 GRACE_S = 4
 """Seconds of an utterance that may have no tokens. Speech has at least one token for every second
@@ -368,7 +367,7 @@ def repetition_count(text: str) -> int:
 
 
 def repeats_itself(text: str) -> bool:
-    """Return whether the whole text is one sentence said twice or more: the decoder ran on.
+    """Return whether the text is one sentence said twice or more, because the decoder ran on.
 
     The last repetition may be broken off.
     """

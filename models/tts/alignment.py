@@ -2,8 +2,8 @@
 
 A voice reports the length of every phoneme, in groups that espeak formed from the text. A group is
 usually a word, but not always: "of the" becomes one group, and "24" becomes two. So dynamic
-programming finds the most plausible assignment of groups to words. It keeps their order, and
-compares their numbers of phonemes.
+programming finds the most plausible assignment of groups to words. The assignment keeps the order
+of both, and fits the number of phonemes that each word should have.
 """
 
 import re
@@ -32,13 +32,13 @@ MOST_WORDS = 3
 MOST_GROUPS = 12
 """Maximum number of groups of phonemes for one word, e.g. for a long number."""
 UNEVEN = 0.8
-"""Cost of each word or group in excess of one word per group."""
+"""Cost of each word or group beyond one word per group."""
 
 
 def estimated_phonemes(word: str) -> float:
     """Estimate the number of phonemes of an English word.
 
-    Each digit counts as a word, and words in capitals are taken to be spelled out.
+    Each digit counts as a word, and words in capitals count as spelled letters.
     """
     letters = re.sub(r"[^\w]", "", word)
     digits = sum(character.isdigit() for character in letters)
@@ -74,7 +74,7 @@ AlignmentStep = tuple[int, int, int, int]
 def _path(expected: list[float], groups: list[PhonemeGroup]) -> list[AlignmentStep]:
     """Return the cheapest series of steps that covers all words and all groups.
 
-    A step is (first word, end word, first group, end group).
+    A step is (first word, end word, first group, end group). The ends are exclusive.
     """
     rows, columns = len(expected), len(groups)
     best: dict[tuple[int, int], tuple[float, AlignmentStep | None]] = {(0, 0): (0.0, None)}

@@ -29,7 +29,7 @@ PEAK = 0.75
 that the voice says. If each clause were levelled separately, as Piper does, consecutive clauses
 would differ by 4 dB."""
 QUIET = 0.008
-"""Fraction of the peak below which sound counts as silence."""
+"""Level below which sound counts as silence, as a fraction of the peak."""
 WARM_UP = "Hello, I am listening."
 _STRESS = frozenset("ˈˌːˑ")
 _PUNCTUATION = frozenset('.,;:!?¡¿—…"«»()')
