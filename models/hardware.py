@@ -1,4 +1,4 @@
-"""What this machine can run: its memory and cores, and a language model's expected speed."""
+"""Describes this machine's memory and cores, and estimates the speed of a language model on it."""
 
 import os
 import platform
@@ -16,13 +16,14 @@ from assistant.errors import ModelTooLarge
 from models.catalogue import Model
 
 PROBE_BYTES = 64 << 20
-"""Bytes read by each thread per pass; more than a laptop's caches hold."""
+"""Bytes that each thread reads per pass. A laptop's caches hold less than this."""
 
 TOKENS_PER_PASS = 0.9
-"""Tokens that llama.cpp generates (Q4_K_M, on the CPU) in the time that the probe takes to read as
-many bytes as the model has. Calibrated on a 2-core Xeon: one thread read 24 GB/s, and the 1.5B
-model (1.12 GB) generated 31 tokens per second on two threads, about 0.6 times that on one. A rule
-of thumb, used until the model itself has been measured (models/selection/benchmark.py)."""
+"""Number of tokens that llama.cpp generates while the probe reads as many bytes as the model has.
+It applies to Q4_K_M on the CPU. It was calibrated on a 2-core Xeon, where one thread read 24 GB/s.
+There, the 1.5B model (1.12 GB) generated 31 tokens per second on two threads, and about 0.6 times
+as many on one. This rule of thumb is used until the model itself has been measured
+(models/selection/benchmark.py)."""
 
 CGROUP_LIMITS = (
     Path("/sys/fs/cgroup/memory.max"),
@@ -32,13 +33,20 @@ CGROUP_QUOTAS = (
     (Path("/sys/fs/cgroup/cpu.max"),),
     (Path("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"), Path("/sys/fs/cgroup/cpu/cpu.cfs_period_us")),
 )
-"""Files with the processor time allowed per period, and the period, in microseconds: one file in
-version 2 of control groups, two in version 1."""
+"""Files that hold the processor time allowed per period and the length of the period, in
+microseconds. Version 2 of Linux control groups has one file for both values, version 1 has two
+files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hardware:
-    """`ram_bytes` that this process may use; `cores` (physical) that it may run on."""
+    """The hardware that this process may use.
+
+    Attributes:
+        ram_bytes: size of the memory, in bytes.
+        cores: number of physical cores.
+        processor: name of the processor.
+    """
 
     ram_bytes: int
     cores: int
@@ -47,24 +55,29 @@ class Hardware:
 
     @property
     def threads(self) -> int:
-        """Threads for generation. One core is left free for audio, unless there are only two: until
-        the first clause is written, nothing else has work, and writing it takes 100 ms, not 170."""
+        """Number of threads for generation. One core is left free for audio, unless there are only
+        two cores. Then both are used: nothing else has work until the first clause is written, and
+        two threads write it in 100 ms, one in 170."""
         return self.cores if self.cores <= 2 else self.cores - 1
 
     @property
     def listening_threads(self) -> int:
-        """Threads for the recogniser. One core is left free for the turn detector, which runs at
-        the same time. More than four don't make a short utterance any faster."""
+        """Number of threads for the speech recogniser. One core is left free for the turn detector,
+        which runs at the same time. More than four threads don't make a short utterance any
+        faster."""
         return min(4, max(1, self.cores - 1))
 
     @property
     def key(self) -> str:
-        """Distinguishes machines that share a cache."""
+        """A string that distinguishes this machine from others that share the cache of models."""
         return f"{platform.node()}/{self.processor}/{self.cores}/{self.ram_bytes >> 28}"
 
 
 def usable_cores() -> int:
-    """Logical cores that this process may run on; a container or `taskset` may limit them."""
+    """Return the number of logical cores that this process may run on.
+
+    A container or `taskset` may limit this number.
+    """
     if sys.platform == "linux":
         cores = len(os.sched_getaffinity(0))
     else:
@@ -73,7 +86,10 @@ def usable_cores() -> int:
 
 
 def processor_quota() -> float | None:
-    """The processor time that a container may use, in processors; None if unlimited."""
+    """Return how much processor time a container may use; None if there is no limit.
+
+    The unit is one processor, e.g. 1.5 for one and a half.
+    """
     for files in CGROUP_QUOTAS:
         if all(path.exists() for path in files):
             words = " ".join(path.read_text(encoding="ascii") for path in files).split()
@@ -93,10 +109,14 @@ def detect() -> Hardware:
 
 
 def stream_rate(threads: int, rounds: int = 8, seconds: float = 0.06) -> float:
-    """Bytes per second that `threads` cores read and compare; the best of some rounds.
+    """Measure how many bytes per second `threads` threads can read; return the best of some rounds.
 
-    Generating a token reads the whole model once, so this limits the speed. Each thread is timed by
-    its own processor time, so that other programs don't affect the result.
+    Generating a token reads the whole model once, so this rate limits the speed of generation. Each
+    thread is timed by its own processor time, so that other programs don't affect the result.
+
+    Args:
+        rounds: number of rounds.
+        seconds: duration of a round.
     """
     arrays = [np.ones(PROBE_BYTES // 4, dtype=np.float32) for _ in range(threads)]
 
@@ -112,12 +132,16 @@ def stream_rate(threads: int, rounds: int = 8, seconds: float = 0.06) -> float:
 
 
 def expected_speed(rate: float, model_bytes: int) -> float:
-    """Tokens per second that a model of this size will generate, from `stream_rate`."""
+    """Return the tokens per second that a model of this size is expected to generate.
+
+    Args:
+        rate: bytes per second, as measured by `stream_rate`.
+    """
     return TOKENS_PER_PASS * rate / model_bytes
 
 
 def require_ram(model: Model, hardware: Hardware) -> None:
-    """Raises ModelTooLarge if the machine can't hold the model."""
+    """Raise ModelTooLarge if the model needs more memory than this machine has."""
     need = model.ram_mb << 20
     if need > hardware.ram_bytes:
         raise ModelTooLarge(
@@ -128,7 +152,7 @@ def require_ram(model: Model, hardware: Hardware) -> None:
 
 
 def require_free_memory(name: str, need: int, mend: str) -> None:
-    """Raises ModelTooLarge if fewer than `need` bytes are available to a new model."""
+    """Raise ModelTooLarge if fewer than `need` bytes of memory are free for a new model."""
     free = psutil.virtual_memory().available
     if need > free:
         raise ModelTooLarge(

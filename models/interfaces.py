@@ -1,8 +1,9 @@
-"""The interfaces of the engines.
+"""Interfaces of the models that the assistant runs.
 
-The rest of the program knows only these. Speech-to-text, text-to-speech and the sentence encoder
-are blocking calls that release the GIL (call them with `asyncio.to_thread`). The language model is
-asynchronous, since it streams and runs in another process or on another machine.
+The rest of the program uses models only through these interfaces. Speech-to-text, text-to-speech
+and the sentence encoder have blocking methods that release the GIL; call them with
+`asyncio.to_thread`. The language model is asynchronous, because it streams its answers and often
+runs in another process or on another machine.
 """
 
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
@@ -16,7 +17,8 @@ from numpy.typing import NDArray
 
 
 class WordTime(NamedTuple):
-    """The word `text[start:end]` is heard from `start_s` to `end_s`, in seconds of the audio."""
+    """The time at which the word `text[start:end]` is heard, in seconds from the start of the
+    audio."""
 
     start: int
     end: int
@@ -25,7 +27,7 @@ class WordTime(NamedTuple):
 
 
 Samples = NDArray[np.int16]
-"""Mono PCM, shape (n,), 16-bit."""
+"""Mono PCM audio, 16-bit, shape (n,)."""
 
 STT_SAMPLE_RATE = 16_000
 """Sample rate, in Hz, of the audio that `SpeechToText.transcribe` takes."""
@@ -33,14 +35,14 @@ STT_SAMPLE_RATE = 16_000
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One chat message, as a chat template takes it."""
+    """One chat message, in the form that chat templates take."""
 
     role: Literal["system", "user", "assistant"]
     content: str
 
 
 class Lane(StrEnum):
-    """Who a generation is for. Each lane has its own KV cache."""
+    """The purpose of a generation. Each lane has its own KV cache."""
 
     CONVERSATION = "conversation"
     BACKGROUND = "background"
@@ -50,8 +52,11 @@ class Lane(StrEnum):
 class Generation:
     """A request to a language model.
 
-    With `max_tokens` 0, the messages are only read into the lane's KV cache. `json_schema`
-    constrains the output by a grammar, so that it parses and conforms.
+    Attributes:
+        max_tokens: maximum length of the answer. With 0, the messages are only read into the lane's
+            KV cache.
+        json_schema: schema of the answer. A grammar constrains the output, so that it always
+            conforms to the schema.
     """
 
     messages: Sequence[Message]
@@ -63,10 +68,13 @@ class Generation:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The tokens that a generation took, as counted by the engine.
+    """The numbers of tokens that a request used, as counted by the engine.
 
-    `read_tokens` were processed for this request and `cached_tokens` came from the KV cache;
-    together they are the prompt. Engines that don't distinguish them report all as read.
+    Attributes:
+        read_tokens: tokens of the prompt that were processed for this request. Engines that don't
+            report cached tokens count the whole prompt here.
+        cached_tokens: tokens of the prompt that were in the KV cache.
+        generated_tokens: tokens of the answer.
     """
 
     read_tokens: int
@@ -80,50 +88,60 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of a streamed answer. The last piece has the usage instead of text."""
+    """A piece of a streamed answer. The last piece has no text, but the usage."""
 
     text: str
     usage: Usage | None = None
 
 
 class LanguageModel(Protocol):
-    """A chat model that streams.
+    """A chat model that streams its answers.
 
-    Every method may raise `ModelFailed`, with a `mend` for the user.
+    Every method may raise `ModelFailed`, whose `mend` says what the user can do.
     """
 
     name: str
 
     @property
     def context_tokens(self) -> int:
-        """Size of one lane's window: prompt and answer together."""
+        """Maximum number of tokens in a lane, prompt and answer together."""
 
     async def load(self) -> None:
-        """Load the model; returns once it can answer. Idempotent."""
+        """Load the model; return when it can answer. Idempotent."""
 
     def stream(self, request: Generation) -> AsyncGenerator[Chunk]:
-        """Generate an answer. Closing the generator cancels at once, even while reading."""
+        """Generate an answer, and yield it in pieces.
+
+        Closing the generator cancels the request at once, even while the model still reads the
+        prompt.
+        """
 
     def count(self, text: str) -> int:
-        """Tokens of `text` inside a message, in the model's own vocabulary, without any
-        template."""
+        """Return the number of tokens of `text` inside a message.
+
+        The model's own vocabulary is used. The chat template's tokens are not included.
+        """
 
     def count_messages(self, messages: Sequence[Message]) -> int:
-        """Tokens of `messages` rendered by the chat template, including the answer's opening."""
+        """Return the number of tokens of `messages` in the chat template.
+
+        The opening of the answer is included.
+        """
 
     def hold(self) -> AbstractContextManager[None]:
-        """Leave the processor to other work during the block, if possible and useful."""
+        """Pause the model during the `with` block, if that helps other work to run faster."""
 
     async def close(self) -> None:
-        """Release memory and processes. Idempotent."""
+        """Release the model's memory and processes. Idempotent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Transcription:
-    """The recogniser's text for a segment of audio, with its own measures of doubt.
+    """The text recognised in a segment of audio, and how uncertain the recogniser is.
 
-    `no_speech` is the probability of silence, in [0, 1]; `log_probability` is the mean per token
-    (0 is certain).
+    Attributes:
+        no_speech: probability that the segment has no speech, in [0, 1].
+        log_probability: mean log probability per token; 0 is certain.
     """
 
     text: str
@@ -141,7 +159,7 @@ class SpeechToText(Protocol):
 
 
 class SpokenPiece(NamedTuple):
-    """A piece of spoken text: its audio, and the words that end in it.
+    """A piece of a text's audio, and the words that end in this piece.
 
     Word times count from the beginning of the whole text's audio, not of this piece.
     """
@@ -155,14 +173,15 @@ class TextToSpeech(Protocol):
 
     @property
     def sample_rate(self) -> int:
-        """Sample rate, in Hz, of what `synthesize` yields; known after `load`."""
+        """Sample rate of the audio, in Hz; known after `load`."""
 
     def load(self) -> None: ...
 
     def synthesize(self, text: str) -> Iterator[SpokenPiece]:
-        """Speak `text` piece by piece, the first one soon; each word ends in exactly one piece.
+        """Speak `text`, and yield its audio piece by piece. The first piece comes soon.
 
-        Yields nothing if there is nothing to say. Blocking; thread-safe.
+        Each word ends in exactly one piece. Yields nothing if there is nothing to say. Blocking;
+        thread-safe.
         """
 
 
@@ -175,12 +194,13 @@ class SentenceEncoder(Protocol):
     def load(self) -> None: ...
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Unit vectors, shape (len(texts), dimensions). Blocking; thread-safe."""
+        """Return unit vectors of the texts, shape (len(texts), dimensions). Blocking;
+        thread-safe."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSet:
-    """The models of one running assistant."""
+    """The models that a running assistant uses for conversation."""
 
     stt: SpeechToText
     llm: LanguageModel

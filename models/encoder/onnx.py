@@ -1,5 +1,7 @@
-"""Sentence vectors: a sentence-transformers model, prepared once (`preparation`) and run by
-onnxruntime."""
+"""Computes sentence vectors with a sentence-transformers model in onnxruntime.
+
+The model must have been converted by `models.encoder.preparation`.
+"""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -16,27 +18,28 @@ from models.download.manifest import vectors_name
 FULL = "encoder.onnx"
 QUANTISED = "encoder.int8.onnx"
 TOKENS_AT_ONCE = 256
-"""Tokens per call of the engine, over all its texts. Larger batches are no faster per token."""
+"""Maximum number of tokens per batch, summed over its texts. Larger batches are no faster per
+token."""
 DEFAULT_LENGTH = 256
-"""Tokens, if the model doesn't specify a length."""
+"""Maximum number of tokens per text if the model doesn't specify one."""
 CHARACTERS_PER_TOKEN = 32
-"""Before text is tokenized, it is cut to this many characters per token of the model's length:
-a megabyte would take a second."""
+"""Characters of a text that are kept per token of the maximum length. The rest is cut off before
+the text is tokenized, because tokenizing a megabyte takes a second."""
 
 Vectors = NDArray[np.float32]
 Ids = tuple[int, ...]
 
 
 class OnnxEncoder:
-    """A prepared model in `folder`.
+    """A `SentenceEncoder` that runs the prepared model in `folder`.
 
     Args:
-        quantised: for questions; takes a third of the time and memory (less if fewer layers were
-            distilled), and gives vectors that are close but not equal (mean cosine 0.99;
-            distilled, 0.95).
-        threads: CPU threads per call.
-        max_tokens: length to which text is cut, if below the model's own.
-        keep_end: cut long texts at the beginning instead of the end: a user who says a lot before
+        quantised: use the 8-bit model, which is meant for questions. It takes a third of the time
+            and memory, and even less if it was distilled to fewer layers. Its vectors are close to
+            those of the full model, but not equal (mean cosine 0.99; 0.95 if distilled).
+        threads: number of CPU threads per call.
+        max_tokens: length to which texts are cut, if it is below the model's own maximum.
+        keep_end: cut long texts at the beginning instead of the end. A user who says a lot before
             asking puts the question last.
     """
 
@@ -52,8 +55,8 @@ class OnnxEncoder:
         self.name = vectors_name(folder)
         self._folder = folder
         self._file = QUANTISED if quantised else FULL
-        # Activations are quantised over the range of a whole call: several texts would affect each
-        # other.
+        # Activations are quantised over the range of a whole call, so that several texts in one
+        # call would change each other's vectors.
         self._tokens_at_once = 1 if quantised else TOKENS_AT_ONCE
         self._threads = threads
         self._max_tokens = max_tokens
@@ -65,7 +68,7 @@ class OnnxEncoder:
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector; known after `load`."""
+        """Number of values in a vector; known after `load`."""
         self._ready()
         return self._dimensions
 
@@ -73,8 +76,8 @@ class OnnxEncoder:
         """Load the model and encode a word, so that the first query is fast. Idempotent.
 
         Raises:
-            ModelMissing: the folder is missing or not prepared.
-            ModelCorrupt: a file can't be read.
+            ModelMissing: the folder is missing or has not been prepared.
+            ModelCorrupt: a file of the model can't be read.
         """
         if self._session is not None:
             return
@@ -97,14 +100,16 @@ class OnnxEncoder:
         self.encode(["warm"])
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Unit vectors, shape (len(texts), dimensions). Text past the model's length is cut.
+        """Return unit vectors of the texts, shape (len(texts), dimensions).
+
+        Texts longer than the model's maximum length are cut.
 
         Raises:
-            ModelFailed: not loaded, or the engine failed.
+            ModelFailed: the model is not loaded, or onnxruntime failed.
         """
         session, tokenizer = self._ready()
         vectors = np.empty((len(texts), self._dimensions), np.float32)
-        # One by one: a batch would start the tokenizer's own threads.
+        # Tokenize one text at a time: a batch would start the tokenizer's own threads.
         tokens = [tuple(tokenizer.encode(self._cut(text)).ids) for text in texts]
         for chosen in _batches(tokens, self._tokens_at_once):
             ids = np.array([tokens[index] for index in chosen], np.int64)
@@ -117,7 +122,10 @@ class OnnxEncoder:
         return vectors
 
     def _cut(self, text: str) -> str:
-        """The part to encode, with "?" for lone surrogates, which the tokenizer rejects."""
+        """Return the part of a text that is tokenized.
+
+        Lone surrogates, which the tokenizer rejects, are replaced by "?".
+        """
         kept = text[-self._characters :] if self._keep_end else text[: self._characters]
         return kept.encode("utf-8", "replace").decode("utf-8")
 
@@ -141,7 +149,10 @@ class OnnxEncoder:
 
 
 def _batches(tokens: Sequence[Ids], at_once: int) -> Iterator[list[int]]:
-    """Indices of texts to encode together: of equal length, since the graph has no padding."""
+    """Yield the indices of texts to encode together.
+
+    All texts of a batch have the same length, because the graph has no padding.
+    """
     batch: list[int] = []
     for index in sorted(range(len(tokens)), key=lambda each: len(tokens[each])):
         length = len(tokens[index])

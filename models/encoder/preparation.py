@@ -1,27 +1,28 @@
-"""Prepares a sentence-transformers model for the encoder: writes two ONNX graphs.
+"""Prepares a sentence-transformers model for the encoder by writing two ONNX graphs.
 
     python -m models.encoder.preparation FOLDER [ADAPTER [DISTILLED]]
 
-writes `encoder.onnx` and `encoder.int8.onnx` beside the published weights, adapted by the adapter
-in the folder ADAPTER. With a folder DISTILLED, the second file has only the layers that the adapter
-in that folder is made for.
+writes `encoder.onnx` and `encoder.int8.onnx` beside the published weights in FOLDER. ADAPTER is the
+folder of an adapter, which is added to the weights. DISTILLED is the folder of a second adapter:
+with it, `encoder.int8.onnx` has only the layers that this adapter was trained for.
 
-The graphs are written directly from the published weights with NumPy: the encoder's few operations
-in onnxruntime's fused form, about a dozen per layer where an export by tracing has fifty. That
-makes a difference for a query of a dozen tokens, and needs neither torch nor anything of its size.
-The tests compare the result with sentence-transformers. Sums, biases and norms stay separate
-operations: onnxruntime's fused SkipLayerNormalization takes twice as long on a CPU.
+The graphs are written directly from the published weights with NumPy. They use onnxruntime's fused
+operations, about a dozen per layer, where an export by tracing has fifty. That makes a difference
+for a query of a dozen tokens, and it needs no package as large as torch. The tests compare the
+result with sentence-transformers. Sums, biases and norms stay separate operations, because
+onnxruntime's fused SkipLayerNormalization takes twice as long on a CPU.
 
 A graph takes token ids, shape (texts, length), and returns unit vectors, shape (texts, dimensions).
 All texts in a call have the same length, so there is no padding and no mask.
 
-The quantised graph multiplies 7-bit weights by 8-bit activations, in well under half the time and a
-third of the memory. A few channels of the activations are many times larger than the others, so
-that a common scale would leave the others almost nothing (all-mpnet-base-v2: mean cosine 0.91 to
-full precision). So each channel is divided, and its weights are multiplied, by a value between
-the channel's range on some sentences and the range of its weights (SmoothQuant, Xiao et al. 2022),
-which gives 0.99. Blockwise 8-bit weights reach 0.9998, but take almost twice as long; with an
-eighth bit, sums overflow on older processors without VNNI.
+The quantised graph multiplies 7-bit weights by 8-bit activations. It takes well under half the time
+of the full graph, and a third of the memory. A few channels of the activations are many times
+larger than the others. A scale common to all channels would round the smaller channels to almost
+nothing (all-mpnet-base-v2: mean cosine 0.91 to full precision). So each channel is divided by a
+factor of its own, and its weights are multiplied by the same factor (SmoothQuant, Xiao et al.
+2022). The factor balances the channel's range on some sentences against the range of its weights.
+This gives a mean cosine of 0.99. Blockwise 8-bit weights reach 0.9998, but take almost twice as
+long. With 8-bit instead of 7-bit weights, sums overflow on older processors without VNNI.
 """
 
 import itertools
@@ -42,11 +43,13 @@ from models.encoder.weights import Array, Published, distil, read_published
 OPSET = 17
 IR_VERSION = 8
 MICROSOFT = "com.microsoft"
-"""The domain of onnxruntime's own operators."""
+"""Domain of onnxruntime's own operators."""
 GREATEST_WEIGHT = 63
-"""Largest quantised weight: two products with 8-bit activations then fit into 16 bits."""
+"""Largest absolute value of a quantised weight. It is low enough that the sum of two products with
+8-bit activations fits into 16 bits."""
 EASE = 0.7
-"""Share of a channel's range that the weights absorb; by cosine, the best of 0.4 to 0.8."""
+"""Share of a channel's range that is moved from the activations to the weights, in [0, 1]
+(SmoothQuant's alpha). Of the values from 0.4 to 0.8, this one gives the best cosine."""
 TINY = 1e-5
 THINGS = (
     "my sister's wedding",
@@ -71,14 +74,18 @@ FRAMES = (
     "I don't like {} any more; I'd rather have {}.",
 )
 SENTENCES = tuple(frame.format(*pair) for pair in itertools.pairwise(THINGS) for frame in FRAMES)
-"""Sentences worded like questions and statements, from which the activations' range is taken."""
+"""Sample questions and statements on which the range of the activations is measured."""
 
 
 class Graph:
     """An ONNX graph built node by node.
 
-    The graph is quantised if `reach` is given: the largest activation of each input channel of each
-    matrix, by the matrix's name. `inputs` maps each matrix to the name of its input.
+    Args:
+        reach: the largest activation of each input channel, by the name of the weight matrix. If it
+            is given, the graph is quantised.
+
+    Attributes:
+        inputs: name of the tensor that each weight matrix is applied to, by the matrix's name.
     """
 
     def __init__(self, reach: Mapping[str, Array] | None = None) -> None:
@@ -94,13 +101,17 @@ class Graph:
     def add(
         self, kind: str, *inputs: str, outputs: tuple[str, ...] = (), domain: str = "", **how: Any
     ) -> str:
-        """Append a node; returns its (first) output."""
+        """Append a node; return the name of its first output."""
         made = outputs or (f"{kind}_{len(self.nodes)}",)
         self.nodes.append(helper.make_node(kind, inputs, made, domain=domain, **how))
         return made[0]
 
     def dense(self, name: str, x: str, weight: Array, bias: Array) -> str:
-        """`x` times the transpose of `weight`, shape (out, in) as published, plus `bias`."""
+        """Append a linear layer to `x`; return the name of its output.
+
+        The layer multiplies `x` by the transpose of `weight`, shape (out, in) as published, and
+        adds `bias`.
+        """
         self.inputs[name] = x
         shift = self.constant(f"{name}.bias", bias)
         if self._reach is None:
@@ -118,14 +129,18 @@ class Graph:
         )
 
     def embedding(self, name: str, ids: str, table: Array) -> str:
-        """Rows of `table`; half precision takes half the memory at no noticeable loss."""
+        """Append a lookup of the rows `ids` of `table`; return the name of its output.
+
+        The quantised graph stores the table in half precision, which halves its memory at no
+        noticeable loss.
+        """
         if self._reach is None:
             return self.add("Gather", self.constant(name, table), ids)
         half = self.constant(name, table.astype(np.float16))
         return self.add("Cast", self.add("Gather", half, ids), to=TensorProto.FLOAT)
 
     def model(self, dimensions: int) -> onnx.ModelProto:
-        """The model from `input_ids` to `vectors`."""
+        """Return the model from `input_ids` to `vectors`, built from the nodes so far."""
         ids = helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["texts", "length"])
         out = helper.make_tensor_value_info("vectors", TensorProto.FLOAT, ["texts", dimensions])
         graph = helper.make_graph(self.nodes, "encoder", [ids], [out], self.constants)
@@ -134,7 +149,10 @@ class Graph:
 
 
 def easing(reach: Array, weight: Array) -> Array:
-    """The factors that divide each input channel and multiply its weights; shape (in,)."""
+    """Return a factor for each input channel, shape (in,).
+
+    The channel's activations are to be divided by the factor, and its weights multiplied by it.
+    """
     inputs = np.maximum(reach, TINY)
     weights = np.maximum(np.abs(weight).max(axis=0), TINY)
     ease = inputs**EASE / weights ** (1 - EASE)
@@ -142,13 +160,18 @@ def easing(reach: Array, weight: Array) -> Array:
 
 
 def quantise(weight: Array) -> tuple[Array, Array]:
-    """Codes and scales of (out, in) weights, with one scale per output."""
+    """Return the 8-bit codes of weights with shape (out, in), and the scale of each output."""
     scales = np.maximum(np.abs(weight).max(axis=1), TINY) / np.float32(GREATEST_WEIGHT)
     return np.rint(weight / scales[:, None]).astype(np.int8), scales.astype(np.float32)
 
 
 def reach(published: Published, texts: Iterable[Sequence[int]]) -> dict[str, Array]:
-    """The largest activation of each channel over some texts (token ids); see `Graph`."""
+    """Return the largest activation of each channel over some texts, in the form that `Graph`
+    takes.
+
+    Args:
+        texts: the token ids of each text.
+    """
     graph = Graph()
     model = build(graph, published)
     watched = dict.fromkeys(graph.inputs.values())
@@ -166,7 +189,7 @@ def reach(published: Published, texts: Iterable[Sequence[int]]) -> dict[str, Arr
 
 
 def build(graph: Graph, published: Published) -> onnx.ModelProto:
-    """The whole model as one graph."""
+    """Add the whole model to `graph`, and return it as an ONNX model."""
     x = _embeddings(graph, published)
     bias = _position_bias(graph, published)
     for layer in published.layers:
@@ -177,7 +200,10 @@ def build(graph: Graph, published: Published) -> onnx.ModelProto:
 
 
 def _embeddings(graph: Graph, published: Published) -> str:
-    """Word plus position embeddings, normalised. All tokens have the first token type."""
+    """Append the sum of word and position embeddings, normalised; return the name of the result.
+
+    All tokens have the first token type.
+    """
     words = graph.embedding("words", "input_ids", published["embeddings.word_embeddings.weight"])
     positions = published["embeddings.position_embeddings.weight"]
     positions = positions[published.architecture.first_position :]
@@ -192,9 +218,10 @@ def _embeddings(graph: Graph, published: Published) -> str:
 
 
 def _position_bias(graph: Graph, published: Published) -> str:
-    """Each head's bias on a score for two tokens' distance, shape (1, heads, length, length).
+    """Append each head's attention bias by the distance of two tokens; return its name.
 
-    "" if this kind of model has none.
+    The bias has the shape (1, heads, length, length). The name is "" if this kind of model has no
+    bias.
     """
     name = "encoder.relative_attention_bias.weight"
     if name not in published.weights:
@@ -213,9 +240,10 @@ def _position_bias(graph: Graph, published: Published) -> str:
 
 
 def distance_buckets(distances: Array, buckets: int, furthest: int = 128) -> Array:
-    """The bucket of each distance (key minus query), by T5's scheme (Raffel et al. 2020): half of
-    the buckets are for each direction; each near distance has its own, and far ones share buckets
-    of logarithmic width up to `furthest`.
+    """Return the bucket of each distance (key minus query) by T5's scheme (Raffel et al. 2020).
+
+    Half of the buckets are for each direction. Each near distance has its own bucket. Far distances
+    share buckets of logarithmic width up to `furthest`.
     """
     half = buckets // 2
     near = half // 2
@@ -226,7 +254,10 @@ def distance_buckets(distances: Array, buckets: int, furthest: int = 128) -> Arr
 
 
 def _layer(graph: Graph, published: Published, prefix: str, x: str, position_bias: str) -> str:
-    """Attention and a two-layer perceptron, each added to its input and normalised."""
+    """Append attention and a two-layer perceptron; return the name of the output.
+
+    Each of the two adds its input to its result and normalises the sum.
+    """
     where = published.architecture
     parts = [f"{prefix}.{part}" for part in where.query_key_value]
     weights, biases = (
@@ -262,7 +293,11 @@ def _layer(graph: Graph, published: Published, prefix: str, x: str, position_bia
 
 
 def _added(graph: Graph, published: Published, names: tuple[str, str], y: str, x: str) -> str:
-    """LayerNorm(x + dense(y)); `names` are those of the dense layer and the norm."""
+    """Append LayerNorm(x + dense(y)); return the name of its output.
+
+    Args:
+        names: published names of the dense layer and of the norm.
+    """
     dense, norm = names
     y = graph.dense(dense, y, published[f"{dense}.weight"], published[f"{dense}.bias"])
     return _normalised(graph, published, norm, graph.add("Add", y, x))
@@ -280,8 +315,15 @@ def _normalised(graph: Graph, published: Published, norm: str, x: str) -> str:
 
 
 def prepare(folder: Path, adapter: Path | None = None, distilled: Path | None = None) -> None:
-    """Write both graphs of the model in `folder`. The same weights give the same bytes on the same
-    kind of processor. Raises like `read_published`.
+    """Write both graphs of the model in `folder`.
+
+    The same weights give the same bytes on processors of the same kind.
+
+    Raises:
+        ModelMissing: the published files are missing.
+        ModelCorrupt: a published file or an adapter can't be read, or an adapter doesn't fit.
+        ModelFailed: models of this kind can't be prepared.
+        OSError: a graph can't be written.
     """
     published = read_published(folder, adapter)
     asked = distil(published, distilled) if distilled else published

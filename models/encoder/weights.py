@@ -1,10 +1,10 @@
-"""The weights of a sentence encoder, as published and as adapted.
+"""Reads the published weights of a sentence encoder, and adds adapters to them.
 
-An adapter is a low-rank difference to some of the matrices (LoRA, Hu et al. 2021), in peft's
-format. The difference is added once, when the model is prepared, and so costs nothing later. The
-adapters that ship with the project are in `models/adapters`; `scripts/train_encoder.py` makes them.
+An adapter is a low-rank difference to some of the weight matrices (LoRA, Hu et al. 2021), in peft's
+format. It is added once, when the model is prepared, so it costs no time later. The adapters that
+ship with the project are in `models/adapters`; `scripts/train_encoder.py` trains them.
 
-A second adapter is for questions only: with it, some of the layers do the work of all, in a
+A second adapter is for questions only. With it, a few of the layers do the work of all layers, in a
 fraction of the time (`scripts/distil_encoder.py`).
 """
 
@@ -23,12 +23,12 @@ Array = NDArray[Any]
 
 WRAPPED = "base_model.model."
 DOWN, UP = ".lora_A.weight", ".lora_B.weight"
-"""The prefix and the suffixes that peft adds to the name of a matrix."""
+"""Prefix and suffixes that peft adds to the name of a weight matrix."""
 
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """One kind of model: the names of its weights, and the index of its first position."""
+    """A kind of model: the names of its weights, and the index of its first position embedding."""
 
     query_key_value: tuple[str, str, str]
     attended: str
@@ -54,10 +54,13 @@ ARCHITECTURES = {
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A model as published: its configuration and its weights by name.
+    """A published model, and the adapters to be added to it.
 
-    `added` holds the adapters' differences by the same names; `layers` are the numbers of the
-    layers in use.
+    Attributes:
+        config: the contents of config.json.
+        weights: the published weights by name.
+        added: the adapters' differences by the name of the weight.
+        layers: the numbers of the layers in use.
     """
 
     config: dict[str, Any]
@@ -76,12 +79,13 @@ class Published:
 
 
 def read_published(folder: Path, adapter: Path | None = None) -> Published:
-    """The sentence-transformers model in `folder`, adapted by the folder `adapter`.
+    """Read the sentence-transformers model in `folder`, and the adapter in the folder `adapter`.
 
     Raises:
         ModelMissing: the published files are missing.
-        ModelCorrupt: they or the adapter can't be read, or the adapter is another model's.
-        ModelFailed: the model is of a kind that can't be prepared.
+        ModelCorrupt: a published file or the adapter can't be read, or the adapter is for another
+            model.
+        ModelFailed: models of this kind can't be prepared.
     """
     if not (folder / "modules.json").is_file():
         raise ModelMissing(f"{folder} contains no sentence-transformers model.")
@@ -102,7 +106,7 @@ def read_published(folder: Path, adapter: Path | None = None) -> Published:
 
 
 def distil(published: Published, folder: Path) -> Published:
-    """Keep only the layers that the adapter in `folder` transforms, and add its differences.
+    """Return the model with the adapter in `folder`, and with only the layers that it changes.
 
     Raises:
         ModelCorrupt: the adapter can't be read, or is made for other layers.
@@ -119,11 +123,14 @@ def distil(published: Published, folder: Path) -> Published:
 def read_adapter(
     folder: Path, weights: Mapping[str, Array]
 ) -> tuple[dict[str, Array], tuple[int, ...]]:
-    """The values that peft's adapter in `folder` adds to these weights, by weight name, and the
-    numbers of the layers that it is limited to, ascending.
+    """Read peft's adapter in `folder`.
+
+    Returns:
+        The values to add to `weights`, by the name of the weight, and the numbers of the layers
+        that the adapter is limited to, ascending. There are no numbers if it is not limited.
 
     Raises:
-        ModelCorrupt: it can't be read, or is made for other weights.
+        ModelCorrupt: the adapter can't be read, or is made for other weights.
     """
     try:
         config = json.loads((folder / "adapter_config.json").read_text(encoding="utf-8"))
@@ -147,7 +154,10 @@ def read_adapter(
 
 
 def _safetensors(file: Path) -> dict[str, Array]:
-    """The tensors of a memory-mapped safetensors file: length, JSON header, then the bytes."""
+    """Map a safetensors file into memory, and return its tensors by name.
+
+    The file has the header's length, the header in JSON, and the bytes of the tensors.
+    """
     kinds = {"F32": np.float32, "F16": np.float16, "I64": np.int64}
     data = np.memmap(file, np.uint8, mode="r")
     length = int(data[:8].view("<u8")[0])

@@ -1,12 +1,13 @@
-"""A sentence encoder in a process of its own, which runs only while there is something to encode.
+"""Runs a sentence encoder in a process of its own, only while there are texts to encode.
 
-A strong encoder's full weights take half a gigabyte, and are needed only now and then. A process
-returns all of this memory when it ends, and can be stopped in the middle of a text when somebody
-speaks.
+A strong encoder's full weights take half a gigabyte, and are needed only now and then. When the
+process ends, all of this memory is free again. The process can also be stopped in the middle of a
+text, e.g. when somebody speaks.
 
     python -m models.encoder.worker FOLDER
 
-reads pickled lists of texts, and answers each with pickled vectors or a ModelError.
+reads pickled lists of texts from standard input. For each list, it writes pickled vectors or a
+pickled ModelError to standard output.
 """
 
 import os
@@ -29,12 +30,15 @@ Vectors = NDArray[np.float32]
 
 FULL = "encoder.onnx"
 NICE = 10
-"""Scheduling priority: nobody waits for this work."""
+"""Nice value of the process. It is high, because nobody waits for the results."""
 _PROJECT = Path(__file__).resolve().parents[2]
 
 
 class EncoderProcess:
-    """A prepared model in `folder`, in full precision. Thread-safe; encodes one text at a time."""
+    """A `SentenceEncoder` that runs the prepared model in `folder`, in full precision.
+
+    Thread-safe: concurrent calls of `encode` wait for each other.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.name = vectors_name(folder)
@@ -44,14 +48,14 @@ class EncoderProcess:
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector; found by encoding a word."""
+        """Number of values in a vector, found by encoding a word."""
         return int(self.encode(["warm"]).shape[1])
 
     def load(self) -> None:
-        """Check the files; the model itself is loaded when needed.
+        """Check that the model's files exist. The model itself is loaded by `encode`.
 
         Raises:
-            ModelMissing: the folder is missing or not prepared.
+            ModelMissing: the folder is missing or has not been prepared.
         """
         if not (self._folder / FULL).is_file():
             raise ModelMissing(
@@ -60,10 +64,12 @@ class EncoderProcess:
             )
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Like `OnnxEncoder.encode`; the first call takes a second or two.
+        """Return unit vectors of the texts, shape (len(texts), dimensions).
+
+        If the process is not running, it is started, which takes a second or two.
 
         Raises:
-            ModelFailed: the process ended (`rest` ends it too), or the engine failed.
+            ModelFailed: the process ended, e.g. because of `rest`, or onnxruntime failed.
         """
         with self._working:
             if self._process is not None and self._process.poll() is not None:
@@ -76,7 +82,7 @@ class EncoderProcess:
                 raise ModelFailed(f"The encoder {self.name} has ended.") from error
 
     def rest(self) -> None:
-        """End the process, whatever it is doing. May be called from any thread; idempotent."""
+        """End the process, even in the middle of a text. Thread-safe and idempotent."""
         process = self._process
         if process is not None:
             process.kill()
@@ -107,7 +113,12 @@ class EncoderProcess:
         )
 
     def _asked(self, process: "subprocess.Popen[bytes]", texts: Sequence[str]) -> Vectors:
-        """Raises OSError, EOFError or UnpicklingError if the process has ended."""
+        """Send the texts to the process, and return its answer.
+
+        Raises:
+            ModelFailed: the process reported an error.
+            OSError, EOFError, UnpicklingError: the process has ended.
+        """
         assert process.stdin is not None
         assert process.stdout is not None
         pickle.dump(list(texts), process.stdin)
@@ -119,7 +130,8 @@ class EncoderProcess:
 
 
 def serve(folder: Path, asked: IO[bytes], answers: IO[bytes]) -> None:
-    """Encode the requested texts until the input ends."""
+    """Encode each list of texts in `asked` until the input ends, and write the results to
+    `answers`."""
     from models.encoder.onnx import OnnxEncoder
 
     encoder = OnnxEncoder(folder)

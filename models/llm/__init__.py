@@ -1,5 +1,4 @@
-"""Language models: llama.cpp (`llama`, which also restarts its process), MLX, and OpenAI's
-interface over HTTP."""
+"""Language models run by llama.cpp, by MLX, or by a server with OpenAI's HTTP interface."""
 
 from typing import TYPE_CHECKING
 

@@ -1,11 +1,12 @@
-"""Reads a prompt into a slot's KV cache a few tokens at a time, in the worker process.
+"""Reads a prompt into a slot's KV cache a few tokens at a time, in llama.cpp's worker process.
 
-The engine can only be stopped between two steps, and a step reads up to `batch` tokens: 32 of them
-take a model of half a billion weights 0.2 s on two cores. That is fine for the conversation, but
-background work has to stop at once. So its prompt is given to the engine in prefixes, each longer
-than the last by as many tokens as can be read in `CHUNK_S`; the cache holds the others. How many
-tokens a step can read is found by trial: a step has a fixed cost besides that of its tokens, and
-takes longer while the conversation runs.
+The engine can only be stopped between two steps, and a step reads up to `batch` tokens. For 32
+tokens, a model with half a billion weights takes 0.2 s on two cores. That is fine for the
+conversation, but background work has to stop at once. So the prompt of a background request is
+given to the engine as a series of prefixes. Each prefix is longer than the previous one by as many
+tokens as the engine can read in `CHUNK_S`; the cache already holds the others. This number of
+tokens is found by trial: a step has a fixed cost besides that of its tokens, and takes longer while
+the conversation runs.
 """
 
 import http.client
@@ -18,32 +19,37 @@ from itertools import takewhile
 from typing import Any
 
 CHUNK_S = 0.02
-"""Seconds that a step may take; generating one token takes about as long on a laptop."""
+"""Target duration of a step in seconds. Generating one token takes about as long on a laptop."""
 FIRST = 4
-"""Tokens in the first piece, until it is known how long a piece takes. If reading is limited by the
-processor, not by memory bandwidth, pieces may shrink to one token."""
+"""Number of tokens in the first piece of a prompt, when it isn't known yet how long a piece takes.
+Later pieces may shrink to one token if the processor, not the memory, limits the reading speed."""
 TRIED_AFTER, TRIED_AT_LAST = 8, 64
-"""Number of consecutive pieces within `CHUNK_S` after which one token more than their times suggest
-is tried: at first, and at most. It is halved after each such try that succeeds, and doubled after
-one that fails."""
+"""Number of consecutive pieces within `CHUNK_S` after which a piece with one token more is tried.
+The first value is the initial number, the second one the maximum. The number is halved after each
+try that succeeds, and doubled after each one that fails."""
 LOOK_S = 0.02
-"""Seconds between two checks whether a request waiting for the slot was cancelled."""
+"""Seconds between two checks whether a request that waits for the slot was cancelled."""
 FREE_LOOK_S = 0.002
+"""Seconds between two checks whether the engine has finished the step of a cancelled request."""
 STEP_S = 0.5
-"""Seconds; longer than any step of a model fast enough to talk with on a laptop."""
+"""Maximum seconds to wait for a step of a cancelled request. If a model is fast enough to talk with
+on a laptop, each of its steps is shorter than this."""
 TALK_S = 30.0
+"""Timeout in seconds for requests to the engine's HTTP interface."""
 
 Post = Callable[[str, Mapping[str, Any]], dict[str, Any]]
 PrefillStep = Callable[[dict[str, Any]], bool]
 
 
 class ChunkedPrefill:
-    """Reads prompts for one slot, which nothing else may use.
+    """Reads prompts into one slot. Nothing else may use this slot.
 
     Args:
-        complete: runs a completion on the engine; takes its request and a callback for each chunk.
-        post: calls the engine's own HTTP interface; raises OSError, ValueError, LookupError.
-        busy: whether the engine is still in a step of a cancelled request.
+        complete: runs a completion on the engine. It takes the request, and a callback that gets
+            each chunk of the answer.
+        post: posts JSON to the engine's own HTTP interface; may raise OSError, ValueError,
+            LookupError.
+        busy: returns whether the engine is still in a step of a cancelled request.
         context: size of the slot, in tokens.
         most: maximum number of tokens per step of the engine.
     """
@@ -66,7 +72,10 @@ class ChunkedPrefill:
         self._slot = threading.Lock()
 
     def enter(self, cancelled: threading.Event) -> bool:
-        """Wait for the slot; `leave` it afterwards. False if cancelled before it was free."""
+        """Wait for the slot. Return False if the request was cancelled before the slot was free.
+
+        If this returns True, call `leave` afterwards.
+        """
         while not self._slot.acquire(timeout=LOOK_S):
             if cancelled.is_set():
                 return False
@@ -76,8 +85,9 @@ class ChunkedPrefill:
         """Free the slot.
 
         Args:
-            in_midst: the request was cancelled. The engine notices only when it emits a token, and
-                has started the next step by then; wait for that step to end.
+            in_midst: whether the request was cancelled. The engine notices a cancellation only when
+                it emits a token, and has started its next step by then. So this method first waits
+                until that step ends, for at most `STEP_S`.
         """
         try:
             until = time.monotonic() + STEP_S
@@ -89,8 +99,9 @@ class ChunkedPrefill:
     def read(
         self, body: Mapping[str, Any], cancelled: threading.Event, tell: Callable[[int], None]
     ) -> int:
-        """Read all but the last piece of a chat request's prompt, until cancelled. Returns how many
-        tokens were read: 0 if the request is invalid.
+        """Read a chat request's prompt, except for its last piece, until cancelled.
+
+        Returns the number of tokens read; 0 if the request is invalid.
 
         Args:
             tell: called after each piece with the number of tokens in the cache.
@@ -115,7 +126,8 @@ class ChunkedPrefill:
         return read
 
     def _one(self, tokens: list[int], slot: int) -> int:
-        """Read these tokens; returns how many were not in the cache."""
+        """Read `tokens` into the slot; return the number of tokens that were not yet in the
+        cache."""
         counts = [0]
         errors: list[object] = []
 
@@ -142,7 +154,10 @@ class ChunkedPrefill:
         return counts[-1]
 
     def _tokens(self, body: Mapping[str, Any], cancelled: threading.Event) -> list[int]:
-        """The whole prompt's tokens; [] if the engine refuses it or the request was cancelled."""
+        """Return the tokens of the whole prompt.
+
+        The list is empty if the engine refuses the request, or if the request was cancelled.
+        """
         asked = {key: value for key, value in body.items() if key != "stream"}
         prompt = self._post("/apply-template", asked).get("prompt")
         if not isinstance(prompt, str) or cancelled.is_set():
@@ -152,13 +167,13 @@ class ChunkedPrefill:
 
 
 class _Size:
-    """Chooses the number of tokens per piece from the time that the last pieces took."""
+    """Chooses the number of tokens per piece, based on the time that the previous pieces took."""
 
     def __init__(self, most: int) -> None:
         self.now = min(FIRST, most)
         self._most = most
         self._kept = 0
-        """Number of consecutive pieces of this size that took at most `CHUNK_S`."""
+        """Number of consecutive pieces of the current size that took at most `CHUNK_S`."""
         self._tried_after = TRIED_AFTER
         self._tries = False
 
@@ -176,11 +191,11 @@ class _Size:
 
 
 def json_poster(address: str, secret: str) -> Post:
-    """Returns a function that posts JSON to the engine.
+    """Return a function that posts JSON to the engine and returns the JSON object it answers.
 
     Args:
         address: `unix://PATH` or `http://HOST:PORT`.
-        secret: the bearer token for HTTP.
+        secret: the bearer token, which the engine requires over TCP.
     """
 
     def post(path: str, body: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,5 +1,4 @@
-"""A language model that is loaded on first use, so that it costs nothing if it turns out not to be
-needed."""
+"""A language model that is loaded on first use. If it is never used, it costs nothing."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -9,15 +8,15 @@ from models.interfaces import Chunk, Generation, LanguageModel, Message
 
 
 class LazyLanguageModel:
-    """A `LanguageModel` that is loaded only by `stream` or `load`.
+    """A `LanguageModel` that is loaded by the first call of `stream` or `load`.
 
     Args:
-        build: creates the model; blocking. Raises ModelError, SettingsError.
+        build: creates the model. Blocking; may raise ModelError or SettingsError.
     """
 
     def __init__(self, build: Callable[[], LanguageModel]) -> None:
         self.name = ""
-        """Empty until loaded."""
+        """Name of the model; empty until it is loaded."""
         self._build = build
         self._llm: LanguageModel | None = None
         self._loading = asyncio.Lock()

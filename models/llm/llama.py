@@ -1,4 +1,4 @@
-"""Language models in GGUF files, run by llama.cpp in a worker process."""
+"""Runs language models in GGUF files with llama.cpp, in a worker process."""
 
 import asyncio
 import os
@@ -31,24 +31,27 @@ SLOTS = {Lane.CONVERSATION: 0, Lane.BACKGROUND: 1}
 RESTARTS_PER_MINUTE = 3
 LOAD_SECONDS = 180.0
 BATCH_TOKENS = 32
-"""Prompt tokens per step. A cancelled prompt ends after one or two steps, most turns fit into one
-step, and prompts are read at 85 to 90 % of the speed with 128."""
+"""Number of prompt tokens that the engine reads per step. A cancelled request ends after one or two
+steps. Most turns fit into one step. Prompts are read at 85 to 90 % of the speed with 128 tokens."""
 HOLDS = sys.platform == "linux" and (os.cpu_count() or 1) <= 4
-"""Whether `hold` pauses the worker. With more than 4 cores, one is always free. Only Linux can wake
-a suspended child whose parent died."""
+"""Whether `hold` pauses the worker. With more than 4 cores, one core is always free anyway. On
+systems other than Linux, a suspended worker would stay suspended if its parent died."""
 WORKING_BYTES = 200 << 20
-"""Memory that the engine needs besides weights and KV cache: graph, logits, interpreter."""
-LESS_MEMORY = "Close other programs, choose a smaller model, or lower `llm.context_tokens`."
+"""Bytes of memory that the engine needs in addition to the weights and the KV cache. They hold the
+graph, the logits and the interpreter."""
+LESS_MEMORY = "Close other programs, or choose a smaller model or `llm.context_tokens`."
 
 
 class _Description:
-    """The file's metadata. Its token lists are dropped once the counter is built from them."""
+    """The metadata of a GGUF file. Its token lists are dropped once the token counter has been
+    built."""
 
     def __init__(self, path: Path, wished_context: int) -> None:
         """Read the metadata.
 
         Raises:
-            ModelMissing, ModelCorrupt: like `read_header`.
+            ModelMissing: the file does not exist.
+            ModelCorrupt: the file is not a GGUF file, or its header is damaged.
         """
         header = read_header(path)
         self.context_tokens = min(wished_context, header.context_tokens or wished_context)
@@ -63,7 +66,10 @@ class _Description:
         self._lock = threading.Lock()
 
     def counter(self) -> TokenCounter | None:
-        """The token counter; None if only the engine can count. The first call takes 0.1–0.5 s."""
+        """Return the token counter; None if only the engine can count this model's tokens.
+
+        The first call takes 0.1–0.5 s.
+        """
         with self._lock:
             header, self._header = self._header, None
             vocabulary = vocabulary_from(header) if header is not None and self._template else None
@@ -75,10 +81,10 @@ class _Description:
 
 
 class LlamaCpp:
-    """A `LanguageModel` on llama.cpp.
+    """A `LanguageModel` that llama.cpp runs in a child process.
 
-    The engine runs in a child process, which `load` starts and which ends with this one. If the
-    child dies, it is restarted, and requests that had streamed nothing are run again.
+    `load` starts the child, and the child ends with this process. If the child dies, it is
+    restarted. Requests that have not yielded any text by then are run again.
     """
 
     def __init__(
@@ -91,16 +97,18 @@ class LlamaCpp:
         log: Path | None = None,
         on_restart: Callable[[str], None] = lambda _sentence: None,
     ) -> None:
-        """Describe the model; `load` starts it.
+        """Prepare the model; `load` starts it.
 
         Args:
             path: the GGUF file.
             name: the user's name for the model; default: the file's name.
             context_tokens: desired window; capped at the model's own.
-            threads: for generation; default: one fewer than there are cores, as one other busy core
-                costs more than a thread gains.
+            threads: number of threads for generation. The default is one fewer than there are
+                cores, because one core busy with other work costs more than an additional thread
+                gains.
             log: file for the output of native code; default: discarded.
-            on_restart: called with a sentence after the process died and was restarted.
+            on_restart: called with a sentence for the user after the process has died. The sentence
+                says whether the process was restarted.
         """
         self.path = path
         self.name = name or path.stem
@@ -123,16 +131,17 @@ class LlamaCpp:
 
     @property
     def worker_pid(self) -> int | None:
-        """The id of the process that holds the model now."""
+        """Id of the process that holds the model; None if no process is running."""
         return self._worker.pid if self._worker else None
 
     async def load(self) -> None:
         """Start the process and load the model.
 
         Raises:
-            ModelMissing, ModelCorrupt: the file is missing or damaged.
-            ModelTooLarge: it needs more memory than is available.
-            ModelFailed: it was not ready in time, or its process died.
+            ModelMissing: the file does not exist.
+            ModelCorrupt: the file is damaged.
+            ModelTooLarge: the model needs more memory than is free.
+            ModelFailed: the model was not ready in time, or its process died.
         """
         self._closed = False
         await self._running()
@@ -172,9 +181,9 @@ class LlamaCpp:
     def hold(self) -> AbstractContextManager[None]:
         """Pause the worker process during the block.
 
-        If two "cores" share a physical one, synthesizing speech takes twice as long while tokens
-        are generated (320 instead of 160 ms for a clause), and the user is waiting for the first
-        clause.
+        If two "cores" share a physical one, speech synthesis takes twice as long while tokens are
+        generated (320 instead of 160 ms for a clause). This matters because the user is waiting for
+        the first clause.
         """
         worker = self._worker if HOLDS else None
         return worker.paused() if worker is not None else nullcontext()
@@ -186,7 +195,7 @@ class LlamaCpp:
         return self._counting().count_messages(messages)
 
     def _body(self, request: Generation) -> dict[str, Any]:
-        """The request in llama.cpp's form."""
+        """Convert the request to the form that llama.cpp takes."""
         body: dict[str, Any] = {
             "messages": engine_messages(request.messages),
             "max_tokens": request.max_tokens,
@@ -194,7 +203,8 @@ class LlamaCpp:
             "id_slot": SLOTS[request.lane],
             "cache_prompt": True,
             "stream": True,
-            # Makes the engine report after every batch of the prompt: it can be cancelled then.
+            # The engine then reports after every batch of the prompt, and only when it reports can
+            # a request be cancelled.
             "return_progress": True,
             "chat_template_kwargs": NO_THINKING,
         }
@@ -214,7 +224,7 @@ class LlamaCpp:
         return ModelFailed(f"The language model {self.name} refused the request: {refusal}.")
 
     async def _running(self) -> Worker:
-        """The running worker, the one being started, or a new one."""
+        """Return the running worker; start one first if there is none."""
         if self._closed:
             raise ModelFailed(f"The language model {self.name} is closed.")
         if self._worker is not None:
@@ -266,7 +276,11 @@ class LlamaCpp:
             ) from error
 
     def _on_end(self, worker: Worker) -> None:
-        """The process ended: start another, unless we ended it or it keeps dying."""
+        """Start another worker after `worker` has ended.
+
+        Nothing is started if the model has been closed. If workers keep dying, the next one is
+        started only when it is needed.
+        """
         if self._worker is worker:
             self._worker = None
         if self._closed or self._starting is not None:
@@ -282,8 +296,8 @@ class LlamaCpp:
 
     def _begin(self) -> asyncio.Task[Worker]:
         start = asyncio.create_task(self._start())
-        # Waiting callers get its exception. If there are none, retrieve it here; otherwise asyncio
-        # would complain that nobody retrieved it.
+        # Callers that wait for the task get its exception. It is also retrieved here, because
+        # asyncio would complain about an exception that nobody retrieved.
         start.add_done_callback(lambda done: done.cancelled() or done.exception())
         return start
 
@@ -299,8 +313,11 @@ class LlamaCpp:
         return self._described
 
     def _choose_counter(self, described: _Description, worker: Worker) -> None:
-        """Count in this process if the result agrees with the engine's; otherwise ask the
-        engine."""
+        """Choose how tokens are counted.
+
+        They are counted in this process if the result agrees with the engine's. Otherwise the
+        engine is asked.
+        """
         if self._engine_counter is not None:
             self._engine_counter.close()
         self._engine_counter = EngineCounter(worker.http())

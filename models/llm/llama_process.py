@@ -1,8 +1,8 @@
-"""The parent's side of the llama.cpp worker: starts it, talks to it, notices its death.
+"""Starts llama.cpp's worker process, talks to it, and notices its death.
 
-The worker is a separate process because the engine's constructor holds the GIL during the whole
-load, a crash in native code must not end the conversation, and a process returns its memory to the
-system at once.
+The worker is a separate process for three reasons. The engine's constructor holds the GIL while it
+loads the model. A crash in native code must not end the conversation. And when a process ends, it
+returns its memory to the system at once.
 """
 
 import asyncio
@@ -34,7 +34,8 @@ Reply = dict[str, Any]
 _PROJECT = Path(__file__).resolve().parents[2]
 STOP_SECONDS = 1.5
 FREE_S = 0.5
-"""Seconds to wait, on closing, for a background request to end: about ten of its steps."""
+"""Maximum seconds to wait until a cancelled background request has ended. The engine does about ten
+of its steps in this time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +43,15 @@ class WorkerConfig:
     """The worker's configuration.
 
     Attributes:
-        context_tokens: size of one lane.
+        path: the GGUF file.
+        context_tokens: size of one lane's window.
         lanes: number of slots, each with its own KV cache.
-        threads: threads for generating tokens.
-        batch_threads: threads for reading prompts.
-        batch: prompt tokens read between two checks whether the request was cancelled.
-        unix_socket: whether the engine's HTTP server listens on a socket in a folder that only this
-            user can open. If not (Windows), it listens on 127.0.0.1, and requires `secret` as a
-            bearer token.
+        threads: number of threads for generating tokens.
+        batch_threads: number of threads for reading prompts.
+        batch: number of prompt tokens read between two checks whether the request was cancelled.
+        unix_socket: whether the engine's HTTP server listens on a Unix socket, in a folder that
+            only this user can open. If not (on Windows), the server listens on 127.0.0.1, and
+            requires `secret` as a bearer token.
     """
 
     path: str
@@ -63,7 +65,7 @@ class WorkerConfig:
 
 
 class WorkerDied(Exception):
-    """The process ended by itself; `str()` says how."""
+    """The worker process ended while it was still needed. The message says how it ended."""
 
 
 class WorkerRefused(Exception):
@@ -76,12 +78,12 @@ class WorkerRefused(Exception):
 
 
 class Worker:
-    """One child process. Belongs to the event loop that starts it.
+    """A child process that runs llama.cpp. It belongs to the event loop in which it is created.
 
-    Two threads serve the pipes: on Python 3.11, asyncio's own subprocesses hang for good if a start
-    is cancelled midway, and some event loops don't support them. The reading thread owns the
-    process from start to end, so that no process is left over, no matter when somebody stops
-    waiting.
+    Two threads serve its pipes, because asyncio's own subprocesses hang for good on Python 3.11 if
+    a start is cancelled midway, and some event loops don't support them. The reading thread owns
+    the process from start to end. So no process is left over, even if a caller stops waiting for
+    it.
     """
 
     def __init__(
@@ -95,10 +97,11 @@ class Worker:
         """Prepare a worker; `start` starts it.
 
         Args:
-            log: file for the output of native code; None discards it.
-            on_end: called when the process ends after having been ready.
-            expendable: `stop` kills the process, even while it loads, without waiting for the
-                system to reclaim its memory (0.1 to 0.2 s per gigabyte).
+            log: file for the output of native code; None discards the output.
+            on_end: called when the process ends, if it had loaded the model.
+            expendable: `stop` kills the process at once, even while it is loading the model, and
+                doesn't wait. Until the system has reclaimed the memory, 0.1 to 0.2 s per gigabyte
+                may pass.
         """
         self.address = ""
         self.ended = ""
@@ -122,7 +125,7 @@ class Worker:
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
-        """Suspend the process during the block; nothing is lost."""
+        """Suspend the process during the block. Running requests continue afterwards."""
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
         try:
@@ -131,14 +134,17 @@ class Worker:
             self._process.send_signal(signal.SIGCONT)
 
     async def start(self, timeout: float) -> None:
-        """Start the process and wait until the model is loaded; `timeout` in seconds.
+        """Start the process and wait until the model is loaded.
 
         `on_end` is called when the process ends after that, whether on request or not.
 
+        Args:
+            timeout: maximum seconds to wait.
+
         Raises:
             ModelCorrupt: llama.cpp can't load the model.
-            WorkerDied: the process ended while loading.
-            TimeoutError: it took too long.
+            WorkerDied: the process ended while loading the model.
+            TimeoutError: loading took longer than `timeout`.
         """
         self._begun = True
         self._put(asdict(self._config))
@@ -158,14 +164,14 @@ class Worker:
         self.address = first["ready"]["address"]
 
     async def run(self, body: dict[str, Any], *, in_pieces: bool = False) -> AsyncGenerator[Chunk]:
-        """Run one chat request; closing the generator cancels it.
+        """Run one chat request and yield its answer. Closing the generator cancels the request.
 
         Args:
-            in_pieces: read the prompt a few tokens at a time; closing then returns once the engine
-                has stopped, or after `FREE_S`.
+            in_pieces: read the prompt a few tokens at a time. Closing the generator then waits
+                until the engine has stopped, for at most `FREE_S`.
 
         Raises:
-            WorkerDied: the process ended before the answer did.
+            WorkerDied: the process ended before the answer was complete.
             WorkerRefused: the engine answered with an error.
         """
         number = next(self._numbers)
@@ -196,7 +202,10 @@ class Worker:
                 del self._replies[number]
 
     async def _freed(self, replies: "asyncio.Queue[Reply | None]") -> None:
-        """Wait until a cancelled request has ended, at most `FREE_S`: the process may be paused."""
+        """Wait until a cancelled request has ended.
+
+        This waits for at most `FREE_S`, because the process may be paused.
+        """
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(FREE_S):
                 while not (self.ended and replies.empty()):
@@ -205,7 +214,7 @@ class Worker:
                         return
 
     async def stop(self) -> None:
-        """End the process by closing its input, or by force if it does not react."""
+        """End the process by closing its input; kill it if it does not react."""
         if not self._begun:
             return
         self._outbox.put(None)
@@ -228,7 +237,8 @@ class Worker:
         self._outbox.put(json.dumps(message).encode() + b"\n")
 
     def _live(self) -> None:
-        """The reading thread, which covers the whole life of the process."""
+        """Start the process and follow it until it ends. This is the main function of the reading
+        thread."""
         how = "its pipe broke"
         folder = tempfile.mkdtemp(prefix="assistant-")  # mkdtemp guarantees mode 0700
         try:
@@ -237,11 +247,11 @@ class Worker:
         except OSError as error:
             how = f"it can't be started: {error.strerror}"
         finally:
-            shutil.rmtree(folder, ignore_errors=True)  # a kill -9 leaves it behind
+            shutil.rmtree(folder, ignore_errors=True)  # remains if we are killed
             self._tell(self._finish, how)
 
     def _follow(self, process: subprocess.Popen[bytes]) -> int:
-        """Deliver the process's replies until it ends; returns its exit code."""
+        """Deliver the process's replies until it ends; return its exit code."""
         self._process = process
         if self._killed:
             process.kill()
@@ -258,14 +268,20 @@ class Worker:
         return process.returncode
 
     def _write(self, requests: IO[bytes]) -> None:
-        """The writing thread. If the process has ended, the reading thread deals with it."""
+        """Send the queued messages to the process. This is the main function of the writing thread.
+
+        Errors are ignored here: if the process has ended, the reading thread deals with that.
+        """
         with contextlib.suppress(OSError), requests:
             while (line := self._outbox.get()) is not None:
                 requests.write(line)
                 requests.flush()
 
     def _tell(self, function: Callable[..., None], argument: Any) -> None:
-        """Call `function` on the event loop. If that has ended, the process is no longer needed."""
+        """Call `function` on the event loop, from another thread.
+
+        If the loop has ended, the process is no longer needed, so its input is closed.
+        """
         try:
             self._loop.call_soon_threadsafe(function, argument)
         except RuntimeError:
@@ -290,7 +306,8 @@ class Worker:
             replies.put_nowait(None)
 
     def http(self) -> httpx.Client:
-        """A blocking client for the engine's own HTTP interface, for exact tokenization."""
+        """Return a blocking client for the engine's own HTTP interface, which tokenizes text
+        exactly."""
         if self._config.unix_socket:
             return httpx.Client(
                 transport=httpx.HTTPTransport(uds=self.address.removeprefix("unix://")),
@@ -302,11 +319,12 @@ class Worker:
 
 
 PATIENT = {"GOMP_SPINCOUNT": "30000"}
-"""Threads that finish their part of a step spin for a fraction of a millisecond, then sleep. By
-default they keep spinning, and on a busy machine they use up the very time that the others need:
-with eight other programs on two cores the first token took 5.0 s. With no spinning at all, the
-smallest model wrote 18 tokens per second instead of 68. With this value, it writes 61, or 34 beside
-six programs, with its first token after 0.25 s."""
+"""Environment variable for the worker's threads. With it, threads that have finished their part of
+a step spin for a fraction of a millisecond, then sleep. By default they keep spinning, and on a
+busy machine they use up the processor time that the other threads need. With eight other programs
+on two cores, the first token then took 5.0 s. Without any spinning, the smallest model wrote 18
+tokens per second instead of 68. With this value, it writes 61. Beside six other programs, it writes
+34, and the first token comes after 0.25 s."""
 
 
 def _spawn(folder: str, log: Path | None) -> subprocess.Popen[bytes]:

@@ -1,8 +1,8 @@
 """The process that runs llama.cpp: `python -m models.llm.llama_worker FOLDER`.
 
-FOLDER is empty and accessible only to this user; it holds the engine's socket, and is deleted with
-the process. The protocol is JSON, one object per line. The first line on standard input is the
-configuration (`WorkerConfig` in models/llm/llama_process.py); then:
+FOLDER is empty and accessible only to this user. It holds the engine's socket, and is deleted when
+the process ends. The protocol is JSON, one object per line. The first line on standard input is the
+configuration (`WorkerConfig` in models/llm/llama_process.py). The lines after it are:
 
     in   {"id": 7, "request": {…}}        an OpenAI-style chat request; with "pieces": true its
                                              prompt is read a few tokens at a time
@@ -13,10 +13,10 @@ configuration (`WorkerConfig` in models/llm/llama_process.py); then:
          {"id": 7, "done": {"read": n, "cached": n, "generated": n}}
          {"id": 7, "error": {"type": …, "message": …}}
 
-Every request, even a cancelled one, ends with one `done` or `error` once its slot is free again.
-The process ends when its standard input does, so that it never outlives its parent, and ignores
-Ctrl-C, which is for the parent. What native code prints goes to standard error (which the parent
-makes a log file), never into the protocol.
+Every request, even a cancelled one, ends with one `done` or `error`, which is sent when its slot is
+free again. The process ends when its standard input ends, so that it never outlives its parent. It
+ignores Ctrl-C, because the parent handles that. The output of native code goes to standard error,
+never into the protocol; the parent makes standard error a log file.
 """
 
 import contextlib
@@ -40,19 +40,21 @@ from models.unused_memory import release_zeros
 Reply = dict[str, Any]
 
 FAILURES = (ArithmeticError, ImportError, LookupError, OSError, RuntimeError, TypeError, ValueError)
-"""Exceptions that the binding may raise; the parent words them for the user."""
+"""Exceptions that the llama.cpp binding may raise. The parent turns them into messages for the
+user."""
 
 
 PROCESSED = re.compile(r"^llamacpp:requests_processing (\d+)", re.MULTILINE)
 
 PR_SET_PDEATHSIG = 1
-"""From <sys/prctl.h>."""
+"""Constant from <sys/prctl.h>."""
 
 BACKGROUND_NICE = 5
-"""Nice value. Hearing, recall and speaking need a few milliseconds at a time, by a deadline, while
-the model works for seconds. With a value of 5, 4 of 1,250 recalls from 100,000 memories missed
-the deadline. With 10, fewer would, but next to another program that takes all it can get, the model
-would get a tenth of the processor instead of a quarter."""
+"""Nice value of this process. Hearing, recall and speaking need a few milliseconds at a time, by a
+deadline, while the model works for seconds. With a value of 5, 4 of 1,250 recalls from 100,000
+memories missed the deadline. With 10, fewer recalls would miss it. But next to a program that takes
+all the processor time it can get, the model would then get a tenth of the processor instead of a
+quarter."""
 
 AUTOGROUP_TRIES = 3
 AUTOGROUP_EVERY_S = 0.11
@@ -82,18 +84,22 @@ def main() -> None:
 
 
 def wake_when_orphaned() -> None:
-    """Ensure that this process is not left suspended if its parent dies after sending SIGSTOP."""
+    """Make sure that this process is resumed if its parent dies while it is suspended.
+
+    The parent suspends it with SIGSTOP.
+    """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGCONT)
 
 
 def lower_priority(nice: int) -> None:
-    """Let other programs have the processor first."""
+    """Let other programs have the processor first, by raising the nice value of this process."""
     if not hasattr(os, "nice"):
         return
     os.nice(nice)
     if os.getsid(0) == os.getpid():
-        # Linux may first divide the processor among sessions; then `nice` counts only within ours.
+        # Linux may first divide the processor among sessions. Then `nice` counts only within a
+        # session, so the session's own value is set too.
         for _ in range(AUTOGROUP_TRIES):
             try:
                 Path("/proc/self/autogroup").write_text(f"{nice}", "ascii")
@@ -106,13 +112,13 @@ def lower_priority(nice: int) -> None:
 
 
 def serve(config: dict[str, Any], folder: str, requests: IO[bytes], protocol: IO[bytes]) -> Any:
-    """Load the model and answer requests until the parent closes its end of the pipe. Returns the
-    server; None if the model could not be loaded."""
+    """Load the model and answer requests until the parent closes its end of the pipe. Return the
+    server, or None if the model could not be loaded."""
     lock = threading.Lock()
 
     def send(reply: Reply) -> None:
         line = json.dumps(reply).encode() + b"\n"
-        # If the parent is gone, `requests` ends.
+        # If the parent has died, `requests` ends too.
         with lock, contextlib.suppress(BrokenPipeError):
             protocol.write(line)
             protocol.flush()
@@ -128,7 +134,7 @@ def serve(config: dict[str, Any], folder: str, requests: IO[bytes], protocol: IO
     post = json_poster(address, config["secret"])
     running: dict[int, threading.Event] = {}
     beside: set[int] = set()
-    """The running requests whose prompts are read in pieces."""
+    """Ids of the running requests whose prompts are read in pieces."""
 
     def busy() -> bool:
         return active_requests(server) > len(running) - len(beside)
@@ -168,7 +174,10 @@ def serve(config: dict[str, Any], folder: str, requests: IO[bytes], protocol: IO
 
 
 def _messages(requests: IO[bytes]) -> Iterator[dict[str, Any]]:
-    """The parent's messages, until it closes its end of the pipe or dies within a message."""
+    """Yield the parent's messages until the parent closes its end of the pipe.
+
+    If the parent dies in the middle of a message, that message is dropped.
+    """
     for line in requests:
         if not line.endswith(b"\n"):
             return
@@ -176,8 +185,10 @@ def _messages(requests: IO[bytes]) -> Iterator[dict[str, Any]]:
 
 
 def active_requests(server: Any) -> int:
-    """How many requests the engine is running; 0 if it can't tell: if the engine has failed, the
-    next request will report it."""
+    """Return the number of requests that the engine is running; 0 if the engine can't tell.
+
+    If the engine has failed, the next request will report that.
+    """
     try:
         return processed(server.handle_metrics())
     except FAILURES:
@@ -185,7 +196,7 @@ def active_requests(server: Any) -> int:
 
 
 def processed(metrics: str) -> int:
-    """How many requests the engine is running, from its own metrics."""
+    """Return the number of running requests, as reported in the engine's metrics."""
     found = PROCESSED.search(metrics)
     return int(found[1]) if found else 0
 
@@ -224,12 +235,13 @@ def run_request(
     send: Callable[[Reply], None],
     pieces: ChunkedPrefill | None = None,
 ) -> Reply:
-    """Run one request: stream `progress` and `text`, return the final `done` or `error`.
+    """Run one request: send `progress` and `text`, and return the final `done` or `error`.
 
     A cancelled request ends at its next step: a token, or a batch of the prompt.
 
     Args:
-        pieces: reads the prompt in smaller steps, once its slot is free.
+        pieces: reads the prompt in smaller steps, once the slot is free. None reads it in full
+            batches.
     """
     if pieces is not None and not pieces.enter(cancelled):
         return {"done": {"read": 0, "cached": 0, "generated": 0}}
@@ -254,10 +266,10 @@ def _chat(
     send: Callable[[Reply], None],
     ahead: int,
 ) -> Reply:
-    """Run a chat completion.
+    """Run a chat completion; send `progress` and `text`, and return the final `done` or `error`.
 
     Args:
-        ahead: tokens of the prompt that have already been read for this request.
+        ahead: number of tokens of the prompt that have already been read for this request.
     """
     silent = body["max_tokens"] == 0  # only reads the prompt; drop the one token it still generates
     done = {"read": ahead, "cached": 0, "generated": 0}

@@ -1,4 +1,7 @@
-"""Language models in MLX format, for Apple Silicon (and, slowly, any CPU): mlx-lm in a thread."""
+"""Runs language models in MLX format with mlx-lm, in a thread.
+
+MLX is made for Apple Silicon. On other processors it runs slowly.
+"""
 
 import asyncio
 import threading
@@ -28,14 +31,18 @@ FILES = ("config.json", "tokenizer.json", "tokenizer_config.json")
 WORKING_BYTES = 500 << 20
 JOIN_SECONDS = 1.5
 WANTED = ["*.json", "*.safetensors", "*.model", "*.jinja", "*.txt"]
-"""Patterns of the files to download from a repository on the hub."""
+"""Patterns of the files to download from a model's repository on the Hugging Face hub."""
 
 Piece = Chunk | ModelError | None
 
 
 @dataclass(eq=False, slots=True)
 class _Job:
-    """A request being processed by the thread. `pieces` ends with None or an error."""
+    """A request, and the queue through which the thread answers it.
+
+    Attributes:
+        pieces: the pieces of the answer, then None or an error.
+    """
 
     request: Generation
     loop: asyncio.AbstractEventLoop
@@ -43,7 +50,10 @@ class _Job:
     cancelled: threading.Event = field(default_factory=threading.Event)
 
     def tell(self, piece: Piece) -> None:
-        """Called from the thread. If the loop has ended, nobody is listening any more."""
+        """Pass a piece of the answer from the thread to the event loop.
+
+        If the loop has ended, nobody needs the answer any more, so the request is cancelled.
+        """
         try:
             self.loop.call_soon_threadsafe(self.pieces.put_nowait, piece)
         except RuntimeError:
@@ -51,10 +61,10 @@ class _Job:
 
 
 class MlxModel:
-    """A `LanguageModel` on mlx-lm.
+    """A `LanguageModel` that mlx-lm runs in a thread.
 
-    MLX has a single work queue per device, so one thread serves both lanes; background work yields
-    to the conversation after every token and every piece of a prompt.
+    MLX has a single work queue per device, so one thread serves both lanes. After every token and
+    every piece of a prompt, background work lets requests of the conversation go first.
     """
 
     def __init__(
@@ -64,10 +74,11 @@ class MlxModel:
         name: str | None = None,
         context_tokens: int = 8192,
     ) -> None:
-        """Describe the model; `load` loads it.
+        """Prepare the model; `load` loads it.
 
         Args:
-            folder: config, safetensors and tokenizer, as mlx-community publishes them.
+            folder: holds the config, safetensors and tokenizer files, as mlx-community publishes
+                them.
             name: the user's name for the model; default: the folder's name.
             context_tokens: desired window; capped at the model's own.
         """
@@ -90,8 +101,9 @@ class MlxModel:
         """Load the model.
 
         Raises:
-            ModelMissing, ModelCorrupt: the folder or a file in it is missing or damaged.
-            ModelTooLarge: it needs more memory than is available.
+            ModelMissing: the folder or a file in it is missing.
+            ModelCorrupt: a file is damaged.
+            ModelTooLarge: the model needs more memory than is free.
             ModelFailed: mlx-lm is not installed, or does not support this kind of model.
         """
         if self._loaded is None:
@@ -137,7 +149,8 @@ class MlxModel:
             job.cancelled.set()
 
     def hold(self) -> AbstractContextManager[None]:
-        """Does nothing: the model runs elsewhere, or not on the CPU."""
+        """Return a context manager that does nothing: on Apple Silicon, the model runs on the
+        GPU."""
         return nullcontext()
 
     def count(self, text: str) -> int:
@@ -161,7 +174,10 @@ class MlxModel:
         require_free_memory(self.name, needed, "Close other programs, or choose a smaller model.")
 
     def _live(self, loaded: Future[None]) -> None:
-        """The thread's main function. MLX's arrays belong to the thread that created them."""
+        """Load the model and process requests. This is the main function of the thread.
+
+        All of this runs on one thread, because MLX's arrays belong to the thread that created them.
+        """
         loaded.set_running_or_notify_cancel()  # so that nobody can cancel it
         try:
             engine = self._open()
@@ -194,7 +210,10 @@ class MlxModel:
             ) from error
 
     def _next(self) -> _Job | None:
-        """The next job, the conversation's first; None once the model is closing."""
+        """Wait for a request and return it, those of the conversation first.
+
+        Returns None once the model is being closed.
+        """
         with self._work:
             self._work.wait_for(lambda: self._closing or any(self._waiting.values()))
             if not self._closing:
@@ -209,7 +228,8 @@ class MlxModel:
 
     def _run(self, engine: "MlxEngine", job: _Job) -> None:
         def goes_on() -> bool:
-            """Between two steps: let the conversation go first, and check for cancellation."""
+            """Run waiting requests of the conversation; return whether this request should
+            continue."""
             if job.request.lane is Lane.BACKGROUND:
                 while (urgent := self._urgent()) is not None:
                     self._run(engine, urgent)
@@ -230,11 +250,13 @@ class MlxModel:
 
 
 def repository(name: str) -> Path:
-    """The folder of `owner/name` (such as mlx-community/NAME): from the hub's local cache or, the
-    first time, from the hub. Unlike the catalogue's models, it is whatever is published today.
+    """Return the folder of the model repository `owner/name`, such as mlx-community/NAME.
+
+    The first call downloads it from the hub, and later calls find it in the hub's local cache. Its
+    version is not fixed, unlike that of the catalogue's models: the newest one is downloaded.
 
     Raises:
-        ModelUnavailable: it is not on this machine and can't be downloaded.
+        ModelUnavailable: the model is not on this machine and can't be downloaded.
     """
     from huggingface_hub import snapshot_download  # slow to import
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError

@@ -1,6 +1,6 @@
 """Runs mlx-lm: turns prompts into tokens and tokens into text, with a KV cache for each lane.
 
-Created and used on one thread. Imported only if MLX is installed.
+The engine must be created and used on one thread. Import this module only if MLX is installed.
 """
 
 import json
@@ -34,18 +34,18 @@ from models.llm.token_counting import (
 )
 
 PREFILL_TOKENS = 256
-"""Prompt tokens read between two checks whether the request was cancelled."""
+"""Number of prompt tokens read between two checks whether the request was cancelled."""
 TOP_P, TOP_K, MIN_P = 0.95, 40, 0.05
-"""llama.cpp's defaults, so that both engines write alike."""
+"""Sampling parameters. They are llama.cpp's defaults, so that both engines write alike."""
 
 
 class _Stopped(Exception):
-    """The request was cancelled in the middle of its prompt."""
+    """The request was cancelled while its prompt was being read."""
 
 
 @dataclass(slots=True)
 class _LaneCache:
-    """The contents of a lane's KV cache."""
+    """A lane's KV cache, and the tokens in it."""
 
     cache: list[Any]
     tokens: list[int] = field(default_factory=list)
@@ -57,7 +57,7 @@ class MlxEngine:
 
         Raises:
             ModelFailed: the model is not made for chat.
-            Exception: of any type, if mlx-lm or tokenizers can't load a file.
+            Exception: mlx-lm or tokenizers can't load a file. The exception may be of any type.
         """
         self._model, config = load_model(folder)
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
@@ -76,11 +76,13 @@ class MlxEngine:
     def generate(
         self, request: Generation, context_tokens: int, goes_on: Callable[[], bool]
     ) -> Generator[Chunk]:
-        """Generate; ends without usage as soon as `goes_on` returns False.
+        """Generate an answer, and yield it in pieces.
+
+        If `goes_on` returns False, the generator ends at once, without yielding the usage.
 
         Raises:
-            ModelFailed: the messages are longer than `context_tokens`, the schema can't be used, or
-                mlx-lm failed.
+            ModelFailed: the messages are longer than `context_tokens`, the JSON schema can't be
+                used, or mlx-lm failed.
         """
         try:
             yield from self._generate(request, context_tokens, goes_on)
@@ -119,9 +121,9 @@ class MlxEngine:
         return tokens
 
     def _rewind(self, kept: _LaneCache, prompt: list[int]) -> int:
-        """Cut the cache to its common start with `prompt`, leaving at least one token to read.
+        """Cut the cache to the tokens that it has in common with the start of `prompt`.
 
-        Returns how many tokens are left in the cache.
+        At least one token of the prompt is left to read. Returns the number of tokens in the cache.
         """
         pairs = zip(kept.tokens, prompt, strict=False)
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
@@ -143,8 +145,11 @@ class MlxEngine:
         room: int,
         goes_on: Callable[[], bool],
     ) -> Generator[int]:
-        """Generated tokens, one by one. `kept.tokens` mirrors the cache: mlx-lm always feeds a
-        token to the model before it yields that token."""
+        """Yield the generated tokens one by one.
+
+        `kept.tokens` is always equal to the cache's contents, because mlx-lm feeds each token to
+        the model before it yields that token.
+        """
         new = prompt[len(kept.tokens) :]
         before = list(kept.tokens)
 
@@ -213,8 +218,11 @@ class MlxEngine:
         )
 
     def _choose_counter(self) -> TokenCounter:
-        """Counting message by message is faster than counting whole prompts, but exact only if no
-        token spans a special one, which is checked."""
+        """Return the fastest exact token counter.
+
+        Counting the texts between special tokens is faster than counting whole prompts. It is exact
+        only if no token reaches across a special one, so this is checked first.
+        """
         special = frozenset(
             token.content for token in self._tokenizer.get_added_tokens_decoder().values()
         )
@@ -229,7 +237,7 @@ class MlxEngine:
 
 
 class _Constraint:
-    """A logits processor that keeps only the logits of tokens that the grammar allows."""
+    """A logits processor that rules out all tokens that the grammar does not allow."""
 
     def __init__(self, matcher: llguidance.LLMatcher, vocabulary_size: int, end: set[int]) -> None:
         self._matcher = matcher
@@ -238,7 +246,12 @@ class _Constraint:
         self._begun = False
 
     def __call__(self, tokens: mx.array, logits: mx.array) -> mx.array:
-        """`tokens`: all tokens so far, shape (n,); `logits`: shape (1, vocabulary)."""
+        """Return the logits, with those of the tokens that are not allowed set to -inf.
+
+        Args:
+            tokens: all tokens so far, shape (n,).
+            logits: shape (1, vocabulary).
+        """
         if self._begun and not self._matcher.is_stopped():
             newest: Any = tokens[-1].item()
             self._matcher.consume_token(newest)
@@ -247,7 +260,7 @@ class _Constraint:
         return mx.where(allowed, logits, mx.array(-mx.inf, dtype=logits.dtype))
 
     def _allowed(self) -> NDArray[np.bool_]:
-        """Whether each token is allowed, shape (1, vocabulary or a little more)."""
+        """Return whether each token is allowed, shape (1, vocabulary or a little more)."""
         if self._matcher.is_stopped():
             return self._end
         fill_next_token_bitmask(self._matcher, self._mask)
@@ -256,7 +269,10 @@ class _Constraint:
 
 
 def _token(config: Mapping[str, Any], role: str) -> str:
-    """A named token; in some files it is wrapped in an object."""
+    """Return the token named by `role`, such as `eos_token`; "" if there is none.
+
+    In some files, the token is wrapped in an object.
+    """
     named = config.get(role)
     return str(named.get("content", "") if isinstance(named, dict) else named or "")
 

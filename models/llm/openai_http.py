@@ -1,4 +1,4 @@
-"""Any server with OpenAI's chat interface: Ollama, LM Studio, llama-server and others."""
+"""Uses language models on servers with OpenAI's chat interface, e.g. Ollama or LM Studio."""
 
 import ipaddress
 import json
@@ -15,10 +15,10 @@ from models.llm.special_tokens import engine_messages, without_special_tokens
 from models.llm.token_counting import NO_THINKING, EngineCounter
 
 BYTES_PER_TOKEN = 3.6
-"""UTF-8 bytes per token: English prose has about 4.3, code 3, Chinese 3 to 4. Errs on the high
-side."""
+"""Assumed number of UTF-8 bytes per token. English prose has about 4.3, code 3, and Chinese 3 to 4.
+Token counts estimated with this value are usually too high rather than too low."""
 MESSAGE_TOKENS = 4
-"""Tokens that chat templates add to a message."""
+"""Assumed number of tokens that a chat template adds to a message."""
 CONNECT_SECONDS = 5.0
 COUNT_SECONDS = 0.5
 
@@ -26,9 +26,9 @@ COUNT_SECONDS = 0.5
 class OpenAICompatible:
     """A `LanguageModel` behind an HTTP endpoint.
 
-    llama-server counts tokens exactly. For other servers, `count` and `count_messages` are
-    *estimates* from the text's length, on the high side. Closing a stream closes its connection,
-    which cancels the request on such servers.
+    If the server is llama-server, it counts tokens exactly. For other servers, `count` and
+    `count_messages` *estimate* the number from the text's length, usually too high rather than too
+    low. Closing a stream closes its connection. The server then cancels the request.
     """
 
     def __init__(
@@ -44,9 +44,11 @@ class OpenAICompatible:
 
         Args:
             endpoint: base URL, such as http://127.0.0.1:11434/v1.
-            model: the endpoint's name for the model; None or `default` takes the first one listed.
-            context_tokens: desired window; capped at the endpoint's own, if it reports one.
-            timeout_s: longest wait for the next piece of an answer, including the first.
+            model: the endpoint's name for the model. None or `default` takes the first one that the
+                endpoint lists.
+            context_tokens: desired window; capped at the endpoint's own, if the endpoint reports
+                one.
+            timeout_s: maximum seconds to wait for each piece of an answer.
         """
         self.endpoint = endpoint.rstrip("/")
         self.name = model or "default"
@@ -55,7 +57,7 @@ class OpenAICompatible:
         self._timeout_s = timeout_s
         self._client: httpx.AsyncClient | None = None
         self._slots = 0
-        """Slots of a llama-server, each with its own cache; 0 if it is another server."""
+        """Number of slots of a llama-server, each with its own KV cache; 0 for other servers."""
         self._counter: EngineCounter | None = None
 
     @property
@@ -66,7 +68,8 @@ class OpenAICompatible:
         """Ask the endpoint for its models and its capabilities.
 
         Raises:
-            ModelFailed: no server answers, the key is refused, or the model doesn't exist there.
+            ModelFailed: no server answers, the server refuses the key, or it doesn't have the
+                model.
         """
         if self._client is not None:
             return
@@ -117,7 +120,7 @@ class OpenAICompatible:
         yield Chunk("", usage or Usage(self.count_messages(request.messages), 0, pieces))
 
     def hold(self) -> AbstractContextManager[None]:
-        """Does nothing: the model runs elsewhere, or not on the CPU."""
+        """Return a context manager that does nothing: the model runs in another program."""
         return nullcontext()
 
     def count(self, text: str) -> int:
@@ -165,7 +168,10 @@ class OpenAICompatible:
         return body
 
     async def _recognise_llama_server(self) -> None:
-        """Recognise llama-server by the endpoints that it has besides the common interface."""
+        """Find out whether the server is llama-server, which has endpoints of its own.
+
+        If so, use its window and slots, and let it count tokens.
+        """
         assert self._client is not None
         root = self.endpoint.removesuffix("/v1")
         probe = await self._client.post(f"{root}/tokenize", json={"content": "one two"})
@@ -192,9 +198,12 @@ class OpenAICompatible:
             counter.close()
 
     def _choose_model(self, names: list[str]) -> None:
-        """Take the first listed model if none was named; refuse a name that is not listed.
+        """Choose the first model that the server lists, unless the user named one.
 
-        llama-server accepts any name, as it has only one model.
+        llama-server accepts any name, because it serves only one model.
+
+        Raises:
+            ModelFailed: the server does not list the named model.
         """
         if self.name == "default" and names:
             self.name = names[0]
@@ -206,7 +215,14 @@ class OpenAICompatible:
             )
 
     def _accepted(self, reply: httpx.Response, *, may_lack: bool = False) -> Mapping[str, Any]:
-        """The body of a successful reply; with `may_lack`, a missing page counts as empty."""
+        """Return the JSON object in a successful reply.
+
+        Args:
+            may_lack: return an empty object if the server does not have the page.
+
+        Raises:
+            ModelFailed: the server refused the request.
+        """
         if reply.is_success:
             return _object(reply)
         if reply.status_code in {401, 403}:
@@ -241,11 +257,11 @@ class OpenAICompatible:
             raise ModelFailed(f"The connection to {self.endpoint} was lost.") from error
 
     async def _events(self, reply: httpx.Response) -> AsyncGenerator[dict[str, Any]]:
-        """The server-sent events of an answer.
+        """Yield the server-sent events of an answer.
 
         Raises:
-            ModelFailed: the request was refused, an event reports an error, or the events end
-                before the answer does.
+            ModelFailed: the server refused the request, an event reports an error, or the events
+                end before the answer does.
             json.JSONDecodeError: an event is truncated.
         """
         if not reply.is_success:
@@ -271,7 +287,7 @@ class OpenAICompatible:
 
 
 def _object(reply: httpx.Response) -> Mapping[str, Any]:
-    """A reply's JSON object; empty if it has none."""
+    """Return the JSON object in a reply; an empty one if the reply has none."""
     try:
         found = reply.json()
     except ValueError:

@@ -1,20 +1,20 @@
-"""Keeps special tokens out of messages, so that no model takes anything in them for structure.
+"""Breaks up special tokens in messages, so that no model mistakes a message's text for structure.
 
-A chat template puts messages between marks (`<|im_end|>`, `[/INST]`, `</s>`), and engines look for
-these marks in the whole rendered prompt, including the words that somebody said. So a blank is
-inserted into each sequence that some template or tokenizer takes for a mark: a special token is
-recognised by its exact spelling only. The text that is stored and shown is unchanged; only an
-engine receives the changed text.
+A chat template puts messages between special tokens, such as `<|im_end|>`, `[/INST]` or `</s>`.
+Engines look for these tokens in the whole rendered prompt, including the words that somebody said.
+So a blank is inserted into each sequence that some template or tokenizer treats as special. This is
+enough, because a special token is recognised by its exact spelling only. The text that is stored
+and shown is unchanged; only engines receive the changed text.
 
-Marks are recognised by shape, since there are more of them than any list holds:
+There are too many special tokens for a list, so they are recognised by their shape:
 
     < or [ beside |, and lookalikes    ChatML, Llama 3, Phi, Zephyr, Command R, DeepSeek, EXAONE …
-    <word>, </word>, <start_of_turn>   SentencePiece's own, Gemma, Ling, thinking, tools; a tag
-                                       with one plain word counts as ordinary text unless some
-                                       model uses it
+    <word>, </word>, <start_of_turn>   SentencePiece's own, Gemma, Ling, thinking, tools; a plain
+                                       word counts only if some model uses it (`TAG_WORDS`)
     [INST], [/TOOL_CALLS], [gMASK]     Llama 2, Mistral, ChatGLM: a word with capitals or _
     >>QUESTION<<, ]~b]                 Falcon, MiniMax
-    ### Instruction:, USER:            templates that use words as marks
+    ### Instruction:, USER:            templates that mark speakers by words; here, the colon
+                                       becomes a comma
 """
 
 import re
@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from models.interfaces import Message
 
 _LINE_END = re.compile("\r\n?|[\x0b\x0c\x1c-\x1f\x85\u2028\u2029]")
-"""All character sequences that some program takes for a line end."""
+"""Matches every character sequence that some program treats as a line end."""
 
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e"
@@ -33,15 +33,15 @@ _INVISIBLE = re.compile(
     + "".join(chr(plane << 16 | end) for plane in range(1, 17) for end in (0xFFFE, 0xFFFF))
     + "]"
 )
-"""Control, format and direction characters, lone surrogates and non-characters. Spaces, tabs and
-line feeds are kept."""
+"""Matches control, format and direction characters, lone surrogates and non-characters. Spaces,
+tabs and line feeds are not matched."""
 
 _BARS = "|｜∣￨❘│┃¦ǀ"
 _OPEN, _CLOSE = r"<＜﹤‹〈⟨\[［", r">＞﹥›〉⟩\]］"
 _ALONE = rf"\x00-\x7f{_BARS}{_OPEN}{_CLOSE}"
 _JOINERS = re.compile(rf"(?<![^{_ALONE}])[\u200c\u200d]+|[\u200c\u200d]+(?![^{_ALONE}])")
-"""Zero-width joiners belong between letters of scripts that join, and in emoji; in ASCII and next
-to a bracket they only serve to hide something."""
+"""Matches zero-width joiners in ASCII text or next to a bracket, where they only serve to hide
+something. Joiners between letters of scripts that join, and in emoji, are not matched."""
 _BESIDE_BAR = re.compile(rf"(?<=[{_OPEN}])(?=[{_BARS}])|(?<=[{_BARS}])(?=[{_CLOSE}])")
 _TILDE = re.compile(r"(?<=[\[\]])(?=~)|(?<=~)(?=[\[\]])|(?<=~!b)(?=\[)")
 _TAG = re.compile(r"(?<=[<＜﹤])(?=/?([^\s<>＜＞﹤﹥/]{1,64})/?[>＞﹥])")
@@ -69,17 +69,17 @@ TAG_WORDS = frozenset(
         *("filename", "reponame", "commit"),
     }
 )
-"""Words that alone form a tag in some vocabulary or template, or that name a speaker."""
+"""Words that some vocabulary or template uses as a tag, or that name a speaker."""
 
 
 def without_special_tokens(text: str) -> str:
-    """`text` without marks or invisible characters; each line end becomes one line feed.
+    """Return `text` without special tokens and invisible characters. Idempotent.
 
-    Idempotent.
+    Special tokens are broken up, usually by a blank. Each line end becomes one line feed.
     """
     if not text.replace("\n", " ").isprintable():
         text = _JOINERS.sub("", _INVISIBLE.sub("", _LINE_END.sub("\n", text)))
-    # Written out, not a loop: this runs for every message of a prompt.
+    # Not a loop, which would be slower: this runs for every message of a prompt.
     if "##" in text or "USER" in text or "ASSISTANT" in text or "SYSTEM" in text or "HUMAN" in text:
         text = _WORD_MARK.sub(r"\1,", text)
     if _BRACKET.search(text):
@@ -90,8 +90,10 @@ def without_special_tokens(text: str) -> str:
 
 
 def engine_messages(messages: Sequence[Message]) -> list[dict[str, str]]:
-    """Messages in the form that chat interfaces and templates take. Every message that an engine
-    receives passes through here."""
+    """Return the messages in the form that chat interfaces and templates take.
+
+    Every message for an engine passes through here, so that none contains special tokens.
+    """
     return [
         {"role": each.role, "content": without_special_tokens(each.content)} for each in messages
     ]

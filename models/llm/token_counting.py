@@ -1,12 +1,12 @@
-"""Exact token counts, without asking the engine where possible.
+"""Counts tokens exactly, where possible without asking the engine.
 
-A GGUF file contains its vocabulary, merges and template. From these, a tiktoken `Encoding` and a
-Jinja template are built, which count a prompt exactly, in this process, in microseconds. Other
-kinds of vocabulary (SentencePiece, WordPiece) have no tiktoken form; for those, `vocabulary_from`
-returns None and the caller asks the engine.
+A GGUF file contains its vocabulary, merges and template. From these, this module builds a tiktoken
+`Encoding` and a Jinja template. They count a prompt exactly, in this process, in microseconds.
+Other kinds of vocabulary (SentencePiece, WordPiece) have no tiktoken form. For those,
+`vocabulary_from` returns None, and the caller asks the engine.
 
-`tokenizer.ggml.pre` names the regular expression that splits text into words; the expressions are
-each tokenizer's published ones, as llama.cpp applies them.
+`tokenizer.ggml.pre` names the regular expression that splits text into words. The expressions are
+the published ones of each tokenizer, as llama.cpp applies them.
 """
 
 import json
@@ -66,19 +66,19 @@ SPLITS: Mapping[str, str] = {
     **dict.fromkeys(("gpt-4o", "llama4"), _GPT4O),
     "tekken": _TEKKEN,
 }
-"""`tokenizer.ggml.pre` → the expression that splits text into words."""
+"""Regular expressions that split text into words, by the value of `tokenizer.ggml.pre`."""
 
 _CONTROL, _USER_DEFINED = 3, 4
 _BOS_BY_DEFAULT = frozenset({"llama3", "llama-v3", "llama-bpe", "falcon3", "tekken"})
 
 NO_THINKING = {"enable_thinking": False}
-"""Arguments that switch thinking off in templates that support it."""
+"""Arguments of chat templates that switch thinking off, if the template supports that."""
 
 PROBE = (
     "It's 3:07 p.m. on 2024-11-05, and I'll say: \"naïve café\" — 漢字, дом, 🙂!\n\n"
     "def f(x_1):\n\tif x_1 >= 10_000:\n        return {'a': [1, 22, 333, 4444]}  # ok?\r\n   \n"
 )
-"""Contains every class of character that tokenizers split differently."""
+"""A text with every class of character that tokenizers split differently."""
 
 
 class TokenCounter(Protocol):
@@ -91,10 +91,13 @@ class TokenCounter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """How plain text is counted, and the special tokens outside it.
+    """What is needed to count the tokens of a text.
 
-    `special` tokens are cut out of a rendered prompt, `literal` (user-defined) ones out of any
-    text; each counts as one.
+    Attributes:
+        count_plain: counts the tokens of a text that has no special tokens.
+        special: tokens that are cut out of a rendered prompt. Each counts as one.
+        literal: user-defined tokens, which are cut out of any text. Each counts as one.
+        adds_bos: whether the engine puts the token `bos` before a prompt.
     """
 
     count_plain: Callable[[str], int]
@@ -106,7 +109,8 @@ class Vocabulary:
 
 
 def vocabulary_from(header: Header) -> Vocabulary | None:
-    """The vocabulary of a GGUF file; None if tiktoken can't express its kind."""
+    """Return the vocabulary of a GGUF file; None if tiktoken can't express this kind of
+    vocabulary."""
     values = header.values
     pre = str(values.get("tokenizer.ggml.pre", ""))
     tokens: list[str] = values.get("tokenizer.ggml.tokens", [])
@@ -145,10 +149,10 @@ def vocabulary_from(header: Header) -> Vocabulary | None:
 
 
 def _ranks(merges: Sequence[str]) -> dict[bytes, int]:
-    """Bytes → merge order, which determines a BPE encoding.
+    """Return the place of each byte sequence in the merge order, which determines a BPE encoding.
 
-    The numbers are positions in the list of merges, not the model's token ids: these ids need
-    not follow that order, and only the number of tokens matters.
+    The numbers are positions in the list of merges, not the model's token ids. The ids need not
+    follow that order, and only the number of tokens matters here.
     """
     alphabet = _byte_alphabet()
     ranks = {bytes([byte]): byte for byte in alphabet.values()}
@@ -163,8 +167,10 @@ def _ranks(merges: Sequence[str]) -> dict[bytes, int]:
 
 
 def _byte_alphabet() -> dict[str, int]:
-    """GPT-2's printable letter for each of the 256 bytes: printable ones stand for themselves, the
-    others are mapped to letters from U+0100 on."""
+    """Return the byte that each printable letter of GPT-2's byte alphabet stands for.
+
+    Printable bytes are their own letters. The other bytes are mapped to letters from U+0100 on.
+    """
     own = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     letters = {chr(byte): byte for byte in own}
     others = [byte for byte in range(256) if byte not in set(own)]
@@ -172,7 +178,10 @@ def _byte_alphabet() -> dict[str, int]:
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):
-    """A sandbox in which templates can check faster whether a message is the first or last."""
+    """A sandbox that lets templates read attributes of a loop without slow checks.
+
+    Templates do that for every message, to find out whether it is the first or last one.
+    """
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
         if isinstance(obj, LoopContext) and not attr.startswith("_"):
@@ -186,8 +195,12 @@ class ChatTemplate:
     def __init__(self, source: str, *, bos: str, eos: str) -> None:
         """Parse the template.
 
+        Args:
+            bos: the model's begin token, for use in the template.
+            eos: the model's end token, for use in the template.
+
         Raises:
-            ModelFailed: it can't be parsed.
+            ModelFailed: the template can't be parsed.
         """
         environment = _Sandbox(
             trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
@@ -204,10 +217,11 @@ class ChatTemplate:
             raise ModelFailed(f"The model's chat template can't be read: {error}.") from error
 
     def render(self, messages: Sequence[Message]) -> str:
-        """The prompt as the model reads it, including the answer's opening.
+        """Return the prompt that the model reads, including the opening of the answer.
 
         Raises:
-            ModelFailed: the template refuses these messages (an order of roles it doesn't support).
+            ModelFailed: the template refuses these messages, e.g. because of the order of their
+                roles.
         """
         try:
             return self._template.render(
@@ -225,7 +239,10 @@ def _refuse(message: str) -> NoReturn:
 
 
 class VocabularyCounter:
-    """Counts in this process. Counts are cached by a hash of the text, never by its words."""
+    """Counts tokens in this process.
+
+    The counts are cached by a hash of the text, so that the cache contains no user text.
+    """
 
     def __init__(self, vocabulary: Vocabulary, template: ChatTemplate) -> None:
         self._vocabulary = vocabulary
@@ -245,16 +262,20 @@ class VocabularyCounter:
         return int(vocabulary.adds_bos) + self._sum(self._split_special(prompt))
 
     def _sum(self, pieces: list[str]) -> int:
-        """Tokens of a text cut at special tokens: every odd piece is one, counted as 1."""
+        """Count the tokens of a text that has been cut at special tokens.
+
+        Every second piece is a special token, which counts as one.
+        """
         count = self._vocabulary.count_plain
         return len(pieces) // 2 + sum(self._known.get(text, count) for text in pieces[::2])
 
 
 class CountCache:
-    """Counts by hash of the text, so that no words remain here after being forgotten.
+    """Caches token counts by a hash of the text, so that no text remains here after being
+    forgotten.
 
-    Python's string hash has 64 bits and a random key per process; together with the length, two
-    texts of one conversation never collide.
+    Python's string hash has 64 bits and a random key per process. Together with the length of the
+    text, it distinguishes all texts of a conversation in practice.
     """
 
     def __init__(self, size: int = 4096) -> None:
@@ -262,7 +283,10 @@ class CountCache:
         self._counts: dict[tuple[int, int], int] = {}
 
     def get(self, text: str, count: Callable[[str], int]) -> int:
-        """The cached count, or else `count(text)`. Thread-safe: at worst, text is counted twice."""
+        """Return the cached count of `text`, or else the result of `count(text)`.
+
+        Thread-safe. At worst, a text is counted twice.
+        """
         if not text:
             return 0
         key = (hash(text), len(text))
@@ -276,10 +300,12 @@ class CountCache:
 
 
 class EngineCounter:
-    """Counts by asking the engine, for vocabularies that tiktoken can't express.
+    """Counts tokens by asking the engine, for vocabularies that tiktoken can't express.
 
-    Blocking; about a millisecond per request on the same machine. `client` must be bound to the
-    address of a llama.cpp server; `close` closes it.
+    Blocking: on the same machine, a request takes about a millisecond.
+
+    Args:
+        client: bound to the address of a llama.cpp server; `close` closes it.
     """
 
     def __init__(self, client: httpx.Client) -> None:
@@ -315,7 +341,10 @@ class EngineCounter:
 
 
 def _splitter(words: frozenset[str]) -> Callable[[str], list[str]]:
-    """Splits a text at any of `words`, longest first: text, word, text, word, … text."""
+    """Return a function that splits a text at any of `words`, trying the longest word first.
+
+    The resulting list alternates between text and word, and begins and ends with a text.
+    """
     if not words:
         return lambda text: [text]
     longest_first = sorted(words, key=len, reverse=True)
@@ -323,8 +352,9 @@ def _splitter(words: frozenset[str]) -> Callable[[str], list[str]]:
 
 
 def agree(ours: TokenCounter, engine: TokenCounter) -> bool:
-    """Whether both counters agree on a text with all kinds of characters, by itself and in a
-    conversation.
+    """Return whether both counters agree on a text with all kinds of characters.
+
+    They are compared on the text alone and on conversations that contain it.
 
     Raises:
         ModelFailed: the engine does not count at all.
@@ -340,7 +370,10 @@ def agree(ours: TokenCounter, engine: TokenCounter) -> bool:
 
 
 def _count_or_refusal(counter: TokenCounter, messages: Sequence[Message]) -> int | None:
-    """The count; None if the template refuses the messages, such as a system message."""
+    """Return the token count; None if the template refuses the messages.
+
+    Some templates refuse system messages, for example.
+    """
     try:
         return counter.count_messages(messages)
     except ModelFailed:

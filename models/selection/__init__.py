@@ -1,4 +1,4 @@
-"""Chooses the models that suit this machine."""
+"""Chooses the models that suit this machine and the settings."""
 
 from typing import TYPE_CHECKING
 

@@ -1,9 +1,10 @@
 """Measures how fast a language model runs on this machine, in a process of its own.
 
-A running conversation's process can't be used, even if it has the same model. Its background lane
-reads a few tokens at a time, so that it can be interrupted, and is far slower than the
-conversation's lane: on two cores a 1.5B model reads 28 tokens per second in the former and 65 in
-the latter. Also, a separate process can be killed as soon as somebody speaks.
+The process of a running conversation can't be used for this, even if it has the same model. Its
+background lane reads a few tokens at a time, so that it can be interrupted. This makes it far
+slower than the conversation's lane: on two cores, a 1.5B model reads 28 tokens per second in the
+background lane and 65 in the conversation's. Also, a separate process can be killed as soon as
+somebody speaks.
 """
 
 import asyncio
@@ -31,31 +32,38 @@ logger = logging.getLogger(__name__)
 CONTEXT_TOKENS = 512
 WRITTEN_TOKENS = 32
 LONGEST_S = 90.0
-"""Seconds for loading and measuring together. A longer run would tell us nothing: the machine is
-busy, or so slow that the estimate alone rules the model out."""
+"""Maximum seconds for loading and measuring together. A longer run would tell us nothing: either
+the machine is busy, or it is so slow that the estimate alone rules the model out."""
 WARM_UP = "Hello."
-"""Gets the weights into memory, and the beginning of the prompt into the cache."""
+"""A short prompt. It brings the weights into memory, and the beginning of the chat template into
+the cache."""
 PROMPT = (
     "The keeper of the lighthouse climbed the stairs every evening before sunset, carrying a can "
     "of oil and a clean cloth. He wiped the lenses, trimmed the wick, and waited for the first "
     "ships to pass the headland on their way home. Count from one to a hundred."
 )
-"""About `READ_TOKENS` long; its answer is longer than `WRITTEN_TOKENS`."""
+"""A prompt of about `READ_TOKENS` tokens, whose answer is longer than `WRITTEN_TOKENS`."""
 
 
 class Moment(NamedTuple):
-    """A point in time, in seconds: wall clock, and the model process's processor time so far."""
+    """A point in time, in seconds.
+
+    Attributes:
+        wall: wall-clock time.
+        processor: processor time that the model's process has used so far.
+    """
 
     wall: float
     processor: float
 
 
 class Benchmark:
-    """Measures the better model of the profile `default`, when due.
+    """Measures the language model whose speed decides the choice for the profile `default`.
 
     Args:
-        threads: for writing, as in a conversation; None: as many as suit the machine.
-        log: file for the output of native code; None discards it.
+        threads: number of threads for writing, as in a conversation; None chooses as many as suit
+            the machine.
+        log: file for the output of native code; None discards the output.
     """
 
     def __init__(
@@ -73,8 +81,9 @@ class Benchmark:
         self._log = log
 
     def due(self, now: datetime) -> str | None:
-        """The model to measure, by its name in the catalogue; None if there is nothing to learn
-        now, or too little free memory. Blocking.
+        """Return the catalogue name of the model that should be measured now. Blocking.
+
+        Returns None if no measurement is needed now, or if too little memory is free.
 
         Args:
             now: in UTC.
@@ -89,11 +98,14 @@ class Benchmark:
         return model
 
     async def run(self, model: str) -> bool:
-        """Measure a model. Returns whether the result was stored, that is, the machine was not
-        busy. Cancelling kills the model's process at once.
+        """Measure a model; return whether the result was stored.
+
+        The result is not stored if the machine was busy, or if measuring took too long. Cancelling
+        kills the model's process at once.
 
         Raises:
-            ModelMissing, ModelCorrupt: the model's file is missing or damaged.
+            ModelMissing: the model's file is missing.
+            ModelCorrupt: the model's file is damaged.
             ModelFailed: the model's process failed.
         """
         weights = self._store.weights(model)
@@ -120,13 +132,14 @@ async def measure(
     """Load a GGUF file in a new process, time one prompt and its answer, and end the process.
 
     Args:
-        threads: for writing. Prompts are read with all cores.
-        log: file for the output of native code; None discards it.
+        threads: number of threads for writing. Prompts are read with all cores.
+        log: file for the output of native code; None discards the output.
+        longest_s: maximum seconds for all of this.
 
     Raises:
         ModelCorrupt: llama.cpp can't load the file.
-        ModelFailed: the process ended, or refused the prompt.
-        TimeoutError: it took longer than `longest_s`.
+        ModelFailed: the process ended, refused the prompt, or wrote too little to be timed.
+        TimeoutError: measuring took longer than `longest_s`.
     """
     config = WorkerConfig(
         path=str(weights),
@@ -149,7 +162,10 @@ async def measure(
 
 
 async def _timed(worker: Worker, prompt: str, tokens: int) -> tuple[list[Moment], Usage]:
-    """Ask for an answer; returns the times of the request, its first token and its last one."""
+    """Ask the model for an answer; return three times and the numbers of tokens.
+
+    The times are those of the request, of the first token and of the last one.
+    """
     process = psutil.Process(worker.pid)
 
     def now() -> Moment:

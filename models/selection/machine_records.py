@@ -1,5 +1,7 @@
-"""Facts about the machines that share a cache of models, above all how fast a language model ran on
-them; and the speed that a conversation requires."""
+"""Stores facts about the machines that share a cache of models, e.g. the speed of a language model.
+
+This module also defines the speed that a conversation requires.
+"""
 
 import json
 import logging
@@ -19,38 +21,46 @@ from models.hardware import Hardware
 logger = logging.getLogger(__name__)
 
 SPEECH_TOKENS_PER_S = 5.0
-"""Writing at this rate keeps up with speaking: at its normal pace, the Piper voice speaks 4.0 to
-4.3 tokens of Qwen2.5 per second."""
+"""Minimum writing speed, in tokens per second, that keeps up with speech. At its normal pace, the
+Piper voice speaks 4.0 to 4.3 tokens of Qwen2.5 per second."""
 FIRST_CLAUSE_S = 4.0
-"""Longest acceptable wait for the first clause, in seconds. The limit is generous on purpose: a
+"""Maximum acceptable wait for the first clause, in seconds. The limit is generous on purpose: a
 model that answers twice as many questions correctly is worth waiting for."""
 READ_TOKENS = 60
-"""Tokens that a turn typically adds to a prompt whose beginning is cached."""
+"""Typical number of tokens that a turn adds to a prompt whose beginning is cached."""
 CLAUSE_TOKENS = 10
-"""Tokens written before the voice can start."""
+"""Number of tokens that must be written before the voice can start."""
 CALM_SHARE = 0.8
-"""A measurement counts if the model got at least this share of the processor time it could use. On
-two cores it gets 0.94 to 0.98 when nothing else is running, and less than 0.5 next to one or two
-programs that take all they can get; then it writes 2 tokens per second instead of 28."""
+"""Share of the available processor time that the model must get during a measurement. A measurement
+with a smaller share doesn't count. On two cores, the share is 0.94 to 0.98 when nothing else is
+running. Next to one or two programs that take all they can get, it is less than 0.5, and the model
+writes 2 tokens per second instead of 28."""
 
 KEPT = 3
-"""Number of measurements stored per model. It takes all of them to outweigh the estimate, as any
-single one may have been made under conditions that nobody noticed."""
+"""Number of measurements stored per model. All of them are needed to outweigh the estimate, because
+a single one may have been disturbed without anybody noticing."""
 UNSETTLED = timedelta(hours=1)
-"""Time between measurements while some are missing, or the newest contradicts the others."""
+"""Time between two measurements, as long as some are missing or the newest contradicts the
+others."""
 TOO_SLOW_AGAIN = timedelta(days=1)
+"""Time between two measurements of a model that is too slow. It is shorter than `RENEWED`, because
+a user who could use this model should not have to use a smaller one for long."""
 RENEWED = timedelta(days=7)
-"""Time between measurements of a fast enough model. A model that is too slow is measured again
-sooner, because using an unnecessarily small model costs the user more."""
+"""Time between two measurements of a model that is fast enough."""
 OBSOLETE = frozenset({"speeds"})
-"""Keys that earlier versions wrote. Those speeds were recorded without the machine's load, so they
-say nothing about the model."""
+"""Keys that earlier versions wrote, and that are ignored. The speeds were recorded without the
+machine's load, so they say nothing about the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """Tokens per second. `reading` covers the time up to the first token written, with the batches
-    and threads that a conversation uses."""
+    """A language model's speed, in tokens per second.
+
+    Attributes:
+        reading: speed of reading a prompt, over the time until the first token is written. It is
+            measured with the batches and threads that a conversation uses.
+        writing: speed of writing an answer.
+    """
 
     reading: PositiveFloat
     writing: PositiveFloat
@@ -63,7 +73,7 @@ class Speed:
 
     @property
     def keeps_up(self) -> bool:
-        """Whether this is fast enough for a conversation."""
+        """Whether this speed is high enough for a conversation."""
         return self.writing >= SPEECH_TOKENS_PER_S and self.first_clause_s <= FIRST_CLAUSE_S
 
 
@@ -72,7 +82,8 @@ class Measurement(Speed):
     """A measured speed.
 
     Args:
-        share: processor time that the model's process got, relative to what its threads could use.
+        share: processor time that the model's process got, divided by the time that its threads
+            could have used.
         at: time of the measurement, in UTC.
     """
 
@@ -81,7 +92,7 @@ class Measurement(Speed):
 
     @property
     def calm(self) -> bool:
-        """Whether nothing else wanted the processor at the same time."""
+        """Whether no other program wanted the processor during the measurement."""
         return self.share >= CALM_SHARE
 
 
@@ -89,7 +100,7 @@ _STORED = TypeAdapter(Measurement)
 
 
 def typical(measurements: Sequence[Speed]) -> Speed:
-    """The median of each figure."""
+    """Return the median reading speed and the median writing speed."""
     return Speed(
         statistics.median(each.reading for each in measurements),
         statistics.median(each.writing for each in measurements),
@@ -98,8 +109,10 @@ def typical(measurements: Sequence[Speed]) -> Speed:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """A JSON file with one object of facts per machine. If the file is lost, the processor is
-    probed and the model measured again."""
+    """Facts about each machine, in a JSON file with one object per machine.
+
+    If the file is lost, the processor is probed and the model measured again.
+    """
 
     path: Path
 
@@ -107,7 +120,7 @@ class Notes:
         return self._all().get(hardware.key, {})
 
     def add(self, hardware: Hardware, **facts: Any) -> None:
-        """Record facts about a machine. If the file can't be written, this is only logged."""
+        """Record facts about a machine. If the file can't be written, the error is only logged."""
         everything = self._all() | {hardware.key: self.of(hardware) | facts}
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -132,7 +145,7 @@ class Notes:
     # -- measured speeds ------------------------------------------------------------------------
 
     def keep(self, hardware: Hardware, model: str, measurement: Measurement) -> bool:
-        """Store a measurement, unless the machine was busy; returns whether it was stored."""
+        """Store a measurement unless the machine was busy; return whether it was stored."""
         if not measurement.calm:
             return False
         kept = [*self.measurements(hardware, model), measurement][-KEPT:]
@@ -149,7 +162,10 @@ class Notes:
         return True
 
     def measurements(self, hardware: Hardware, model: str) -> list[Measurement]:
-        """The latest measurements on a calm machine, oldest first."""
+        """Return the latest measurements of a model, oldest first.
+
+        Measurements on a busy machine are left out.
+        """
         noted = self._measured(hardware).get(model)
         found: list[Measurement] = []
         for each in noted if isinstance(noted, list) else []:
@@ -158,7 +174,10 @@ class Notes:
         return [each for each in found if each.calm]
 
     def speed(self, hardware: Hardware, models: Sequence[str]) -> Speed | None:
-        """The typical speed of the first of these models that was measured often enough."""
+        """Return the median speed of the first of `models` that was measured often enough.
+
+        Returns None if none of them was.
+        """
         for model in models:
             kept = self.measurements(hardware, model)
             if len(kept) >= KEPT:
@@ -166,7 +185,11 @@ class Notes:
         return None
 
     def due(self, hardware: Hardware, model: str, now: datetime) -> bool:
-        """Whether the model should be measured (again); `now` in UTC."""
+        """Return whether the model should be measured now, for the first time or again.
+
+        Args:
+            now: in UTC.
+        """
         kept = self.measurements(hardware, model)
         if not kept:
             return True

@@ -1,4 +1,7 @@
-"""Profiles: the model for each role, and the language model that suits this machine."""
+"""Defines the profiles, and chooses the language model that suits this machine.
+
+A profile names a model for each role.
+"""
 
 import math
 import threading
@@ -19,13 +22,18 @@ from models.selection.machine_records import (
 )
 
 ENOUGH_RAM_BYTES = 7 << 30
-"""Bytes of memory for a model of the 1.5B class. Machines sold with 8 GB report somewhat less."""
+"""Minimum bytes of memory for a model with 1.5 billion weights. Machines sold with 8 GB report
+somewhat less than that."""
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Names in the catalogue, by role. `stand_in` is a faster encoder, which recall uses if
-    `encoder` is late; None if there is only one."""
+    """The catalogue names of the models for each role.
+
+    Attributes:
+        stand_in: a faster encoder, which recall uses if the results of `encoder` come too late;
+            None if the profile has only one encoder.
+    """
 
     name: str
     stt: str
@@ -36,7 +44,7 @@ class Profile:
 
     @property
     def encoders(self) -> tuple[str, ...]:
-        """The encoders, the faster one first."""
+        """The names of the encoders, the faster one first."""
         return (self.encoder,) if self.stand_in is None else (self.stand_in, self.encoder)
 
     @property
@@ -54,23 +62,25 @@ SMALL = Profile(
     "all-mpnet-base-v2",
     stand_in="all-minilm-l6-v2",
 )
-"""The stronger encoder finds a third more paraphrases, but takes five times as long for a question.
-On two cores that exceeds a recall's deadline, unless it starts while the user is still speaking."""
+"""Compared with the faster encoder, the stronger one finds a third more paraphrases, but takes five
+times as long for a question. On two cores, that is too long for recall's deadline, unless encoding
+starts while the user is still speaking."""
 PROFILE_NAMES = ("tiny", "small", "default")
 
 STRONG = ("qwen2.5-1.5b-instruct", "qwen2.5-coder-1.5b-instruct")
-"""Language models for a CPU, best first: a general chat model, which only the hub has, then one
-that wheels contain too."""
+"""Language models for a CPU, best first. The first is a general chat model, which only the hub
+offers. The second can also be downloaded in wheels."""
 
 APPLE_MODELS = ("qwen2.5-1.5b-instruct-mlx", *STRONG)
 
 
 class Ground(StrEnum):
-    """What a choice is based on; a change of the ground is reported to the user."""
+    """The reason for a choice of language model. A change of the reason is reported to the user."""
 
     FIXED = "fixed"
     """The profile names the model."""
     FITS = "fits"
+    """The best model suits this machine."""
     MEMORY = "memory"
     """There is too little memory for a better model."""
     SPEED = "speed"
@@ -81,12 +91,12 @@ class Ground(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A profile for this machine, and why.
+    """A profile for this machine, and the reason for it.
 
     Attributes:
-        reason: one or two sentences, including what a better model would need.
-        candidates: language models that suit this machine, best first. The profile has one of them,
-            unless none of them is on this machine and another one is.
+        reason: one or two sentences for the user. They also say what a better model would need.
+        candidates: language models that suit this machine, best first. The profile uses one of
+            them, or another language model if only that one is on this machine.
     """
 
     profile: Profile
@@ -96,11 +106,14 @@ class Choice:
 
     @property
     def absent(self) -> str | None:
-        """The more suitable model that is missing on this machine; None if there is none."""
+        """The best candidate, if the profile does not use any of the candidates; otherwise None."""
         return None if self.profile.llm in self.candidates else self.candidates[0]
 
     def is_news(self, hardware: Hardware, notes: Notes) -> bool:
-        """Whether this choice differs from the last one reported; if so, records it as reported."""
+        """Return whether this choice differs from the last one reported to the user.
+
+        If it does, it is recorded as reported.
+        """
         reported = f"{self.profile.llm} {self.ground}"
         if notes.of(hardware).get("told") == reported:
             return False
@@ -116,16 +129,20 @@ def choose_profile(
     *,
     anew: bool = False,
 ) -> Choice:
-    """The models of a profile. Needs no network; `default` probes the processor once.
+    """Choose the models of a profile. Needs no network; `default` probes the processor once.
 
-    Among the suitable language models, it takes the best that is on the machine, otherwise the one
-    chosen last time, otherwise the best. If no suitable model is on the machine, but another
-    language model of `default` is, it takes that one, so that an assistant that worked yesterday
-    needs no download today.
+    For `default`, the language model is the first that exists of these:
+
+    - the best suitable model on this machine
+    - another model of `default` on this machine, so that an assistant that worked yesterday needs
+      no download today
+    - the suitable model that was downloaded last
+    - the best suitable model
 
     Args:
-        anew: for a download. Probes again, in case the machine was busy the first time (the better
-            result counts), and takes a suitable model even if another is on the machine.
+        anew: choose for a download. The processor is probed again, in case it was busy the first
+            time, and the better result counts. An unsuitable model is not chosen, even if it is the
+            only one on this machine.
 
     Raises:
         SettingsError: there is no such profile.
@@ -154,8 +171,11 @@ def choose_profile(
 
 
 def to_measure(hardware: Hardware, store: ModelStore) -> str | None:
-    """The model on this machine whose measured speed decides the choice for `default`: the better
-    one, whether it is in use or was too slow. None if speed does not matter."""
+    """Return the model whose measured speed decides the choice for `default`.
+
+    It is the best strong model on this machine, whether it is in use or was too slow. Returns None
+    if there is none, or if speed does not matter on this machine.
+    """
     if hardware.ram_bytes < ENOUGH_RAM_BYTES or hardware.apple_silicon:
         return None
     ready = _ready(store, STRONG)
@@ -173,7 +193,10 @@ def _for_machine(
     probe: Callable[[int], float],
     anew: bool,
 ) -> tuple[tuple[str, ...], Ground, str]:
-    """Language models for this machine, best first, and the reason."""
+    """Return the language models for this machine, best first, and why they were chosen.
+
+    The reason is returned as a `Ground` and as the rest of a sentence.
+    """
     memory = f"this machine has {hardware.ram_bytes / 1e9:.1f} GB of memory"
     if hardware.ram_bytes < ENOUGH_RAM_BYTES:
         return (SMALL.llm,), Ground.MEMORY, f"{memory}. A 1.5B model would need 8 GB."
@@ -216,7 +239,7 @@ def _too_slow(measured: Speed) -> str:
 
 
 def _rate(tokens_per_s: float) -> str:
-    """Rounded down, so that a speed just below a limit doesn't seem to meet it."""
+    """Format a speed, rounded down, so that a speed just below a limit doesn't seem to meet it."""
     tenths = math.floor(10 * tokens_per_s)
     return f"{tenths // 10}" if tokens_per_s >= 10 else f"{tenths / 10:g}"
 
@@ -231,8 +254,16 @@ def pull_choice(
 ) -> Choice:
     """Download a profile's models, among them the best language model that a source serves.
 
-    Returns the resulting choice; `arrived` is called with each downloaded model. Raises like
-    `ModelStore.pull`.
+    Returns the choice, with the language model that was downloaded.
+
+    Args:
+        arrived: called with each downloaded model.
+
+    Raises:
+        ModelUnavailable: no source could serve a model.
+        ModelFailed: a model could not be prepared.
+        StoreError: the disk is full or the cache can't be written.
+        PullStopped: `stop` was set.
     """
     others = [name for name in choice.profile.models if name != choice.profile.llm]
     store.pull(others, report, stop, arrived)

@@ -1,4 +1,4 @@
-"""The models that the settings ask for."""
+"""Finds the models that the settings ask for."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from models.selection.profiles import Choice, Profile, choose_profile
 
 @dataclass(frozen=True, slots=True)
 class ModelSelection:
-    """The inputs for building models: the cache, this machine, and the choice for it."""
+    """The model store, this machine's hardware, and the models chosen for it."""
 
     store: ModelStore
     hardware: Hardware
@@ -36,12 +36,12 @@ class ModelSelection:
         return notes_in(self.store.cache)
 
     def knows(self, name: str) -> bool:
-        """Whether `name` is in the catalogue."""
+        """Return whether `name` is in the catalogue."""
         return name in self.store.catalogue.models
 
 
 def select_models(settings: Settings) -> ModelSelection:
-    """Choose the models of the settings' profile. Blocking; needs no network.
+    """Choose the models of the profile in the settings. Blocking; needs no network.
 
     Raises:
         SettingsError: there is no such profile.
@@ -53,7 +53,7 @@ def select_models(settings: Settings) -> ModelSelection:
 
 
 def engine_for(shop: ModelSelection, settings: Settings, wanted: str) -> str:
-    """The engine that the named model needs."""
+    """Return the engine for the named model: `openai`, `mlx` or `llama.cpp`."""
     if settings.llm.endpoint is not None:
         return "openai"
     if shop.knows(wanted):
@@ -65,7 +65,16 @@ def engine_for(shop: ModelSelection, settings: Settings, wanted: str) -> str:
 def model_path(
     shop: ModelSelection, wanted: str, role: ModelRole, find: Callable[[ModelStore, str], Path]
 ) -> Path:
-    """The path of a model named in the catalogue, or of the user's own file or folder."""
+    """Return the path of a model.
+
+    Args:
+        wanted: a name in the catalogue, or the path of the user's own file or folder.
+        find: returns the path of a model in the store.
+
+    Raises:
+        SettingsError: the model is for another role.
+        ModelMissing: there is no such model.
+    """
     if shop.knows(wanted):
         if shop.store.catalogue.get(wanted).role is not role:
             raise SettingsError(
@@ -83,8 +92,10 @@ def model_path(
 
 
 def wanted_models(settings: Settings, shop: ModelSelection) -> list[str]:
-    """The catalogue's models that the settings need on this machine; the user's own files and
-    servers need no download."""
+    """Return the names of the catalogue's models that the settings need on this machine.
+
+    The user's own files and servers are left out, because they need no download.
+    """
     served = settings.llm.endpoint is not None or settings.llm.engine == "openai"
     named = (
         settings.stt.model or shop.profile.stt,

@@ -1,4 +1,4 @@
-"""Speech to text."""
+"""Speech recognition."""
 
 from typing import TYPE_CHECKING
 

@@ -1,14 +1,14 @@
-"""Speech-to-text: Whisper on CTranslate2, int8 on the CPU, tuned for short spoken turns.
+"""Speech recognition by Whisper on CTranslate2, int8 on the CPU, tuned for short spoken turns.
 
-Whisper always encodes 30 s, of which a spoken turn fills three. The encoder's cost falls with its
-window, so the window here is just long enough; decoding is greedy and without timestamps. Two
-things make that safe:
+Whisper always encodes 30 s, of which a spoken turn fills three. The encoder takes less time for a
+shorter window, so here the window is only as long as necessary. Decoding is greedy and without
+timestamps. Two measures make that safe:
 
-- The *features* are padded with zeros, never cut to the real length: a decoder that doesn't see the
-  silence after the words repeats them endlessly.
-- A result that seems to run on, or is unsure, is decoded again with a beam, which costs little as
-  the encoding already exists. If the result still runs on or is a guess, the audio is decoded with
-  faster-whisper's defaults: 30 s window, beam, rising temperature.
+- The *features* are padded with zeros, never cut to the length of the audio. A decoder that doesn't
+  see the silence after the words repeats them endlessly.
+- A result that seems to run on, or is unsure, is decoded again with a beam. This costs little,
+  because the audio is already encoded. If the result still runs on or is a guess, the audio is
+  decoded with faster-whisper's defaults: 30 s window, beam, rising temperature.
 """
 
 import logging
@@ -27,48 +27,53 @@ from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing, SettingsEr
 from models.interfaces import STT_SAMPLE_RATE, Samples, Transcription
 
 FULL_FRAMES = 3000
-"""Frames of the window that Whisper was trained on: 30 s."""
+"""Number of frames in the window that Whisper was trained on, which is 30 s long."""
 SAMPLES_PER_FRAME = 160
 AFTER_SPEECH_FRAMES = 500
 """Minimum number of frames of silence in the window after the audio."""
 SHORTEST_SAMPLES = 400
-"""Samples in one analysis window of the spectrogram; shorter audio is padded with silence."""
+"""Number of samples in one analysis window of the spectrogram. Shorter audio is padded with
+silence."""
 
 COMPRESSION_LIMIT = 2.4
-"""Compression ratio by zlib above which text repeats itself (faster-whisper's own limit)."""
+"""Compression ratio by zlib above which a text is taken to repeat itself. This is faster-whisper's
+own limit."""
 DOUBT_LIMIT = -1.0
-"""Mean log probability below which the text is a guess (faster-whisper's own limit)."""
+"""Mean log probability below which a text is taken for a guess. This is faster-whisper's own
+limit."""
 SILENCE_LIMIT = 0.6
-"""Probability of silence above which a guess isn't worth a second try (faster-whisper's own)."""
+"""Probability of silence above which a guess isn't decoded a second time. This is faster-whisper's
+own limit."""
 UNSURE_LIMIT = -0.5
-"""Mean log probability below which a beam is worth its 30–60 ms. This applies to a third of the
-recordings, and lowers the word error rate of tiny.en by one point."""
+"""Mean log probability below which audio is decoded again with a beam, which takes 30–60 ms. This
+applies to a third of the recordings, and lowers the word error rate of tiny.en by one point."""
 SECOND_TRY_BEAM = 5
 LONG_S = 8.0
-"""Seconds above which audio is decoded with timestamps: without timestamps, the decoder may
-stop at a pause; with them, it reports how far it got, and the rest is decoded separately."""
+"""Seconds above which audio is decoded with timestamps. Without timestamps, the decoder may stop at
+a pause. With them, it reports how far it got, and the audio after that is decoded separately."""
 LEAST_REST_S = 1.5
-"""Seconds below which the rest isn't decoded: usually it is silence after the words."""
+"""Minimum seconds of remaining audio that are decoded. Less is usually silence after the words."""
 TIMESTAMP_S = 0.02
 GRACE_S = 4
-"""Seconds. Speech has at least one token for every second beyond these; with fewer, the decoder has
-stopped at a pause."""
+"""Seconds of an utterance that may have no tokens. Speech has at least one token for every second
+beyond these. With fewer tokens, the decoder has stopped at a pause."""
 
 LAST_TRY_TEMPERATURES = (0.0, 0.4)
 SENTENCE_WORDS = 4
-"""Minimum words of a suspicious repetition; people repeat shorter phrases ("come on, come on")."""
+"""Minimum number of words of a suspicious repetition. People do repeat shorter phrases ("come on,
+come on")."""
 
 AUTO = "auto"
 REQUIRED_FILES = ("model.bin", "config.json", "tokenizer.json")
 
 
 class FasterWhisper:
-    """A Whisper model in CTranslate2's format, in `folder`.
+    """A `SpeechToText` that runs a Whisper model in CTranslate2's format.
 
     Args:
         folder: holds model.bin, config.json, tokenizer.json and the vocabulary.
-        threads: CPU threads per transcription.
-        language: ISO 639-1 code, or `auto` to detect it in every utterance.
+        threads: number of CPU threads per transcription.
+        language: ISO 639-1 code, or `auto` to detect the language of every utterance.
     """
 
     def __init__(self, folder: Path, *, threads: int, language: str = "en") -> None:
@@ -82,7 +87,8 @@ class FasterWhisper:
         """Load the model and transcribe some silence, so that the first turn is fast.
 
         Raises:
-            ModelMissing, ModelCorrupt: the folder's files are missing or unreadable.
+            ModelMissing: a file in the folder is missing.
+            ModelCorrupt: a file in the folder can't be read.
             SettingsError: the model doesn't know the language.
         """
         if self._engine is not None:
@@ -92,11 +98,11 @@ class FasterWhisper:
         self._engine = engine
 
     def transcribe(self, audio: Samples) -> Transcription:
-        """See `SpeechToText.transcribe`. Empty audio gives empty text.
+        """Transcribe 16 kHz mono audio of at most 30 s. Empty audio gives empty text.
 
         Raises:
-            ModelFailed: not loaded, or the engine failed.
-            ValueError: more than 30 s of audio.
+            ModelFailed: the model is not loaded, or the engine failed.
+            ValueError: the audio is longer than 30 s.
         """
         if self._engine is None:
             raise ModelFailed(f"The speech recogniser {self.name} was used before it was loaded.")
@@ -136,10 +142,15 @@ def _open(folder: Path, threads: int) -> WhisperModel:
 
 @dataclass(frozen=True, slots=True)
 class _Length:
-    """How many tokens a segment of audio can contain.
+    """How many tokens the transcript of a segment of audio can have.
 
-    No true transcript of the recordings has more than 6.1 tokens per second in English, spelled
-    letters included; other languages are split into more and smaller tokens.
+    No correct transcript of the recordings has more than 6.1 tokens per second in English, not even
+    with spelled letters. Other languages are split into more and smaller tokens.
+
+    Attributes:
+        least: minimum number; a transcript with fewer tokens ended early.
+        likely: number above which a transcript is doubtful.
+        most: number at which the decoder is stopped.
     """
 
     least: int
@@ -161,10 +172,11 @@ class _Decoded:
     log_probability: float
     no_speech: float
     until_s: float | None = None
-    """How far into the audio the text reaches; None if the decoder didn't report it."""
+    """Seconds of the audio that the text covers; None if the decoder didn't report this."""
 
     def is_doubtful(self, length: _Length) -> bool:
-        """Whether the text runs on, ends early, or is a guess where there seems to be speech."""
+        """Return whether the text runs on, ends early, or is a guess although there seems to be
+        speech."""
         if not length.least <= self.tokens <= length.likely:
             return True
         if compression_ratio(self.text) > COMPRESSION_LIMIT:
@@ -174,14 +186,16 @@ class _Decoded:
         return self.log_probability < DOUBT_LIMIT and self.no_speech <= SILENCE_LIMIT
 
     def is_unsure(self, length: _Length) -> bool:
-        """Whether the text is doubtful, or worth decoding with a beam."""
+        """Return whether the text is doubtful, or uncertain enough for a second decoding with a
+        beam."""
         if self.is_doubtful(length) or repetition_count(self.text) > 1:
             return True
         return self.log_probability < UNSURE_LIMIT and self.no_speech <= SILENCE_LIMIT
 
 
 class _Engine:
-    """The loaded model and what depends only on it. Thread-safe, since nothing changes later."""
+    """The loaded model, and values that are computed once from it. Thread-safe, because nothing
+    changes."""
 
     def __init__(self, model: WhisperModel, language: str, name: str) -> None:
         if language != AUTO and language not in model.supported_languages:
@@ -222,7 +236,10 @@ class _Engine:
     def _in_parts(
         self, audio: Samples, encoded: ctranslate2.StorageView, language: str
     ) -> _Decoded:
-        """Decode, continue after the last word, and so on to the end of the audio."""
+        """Decode the audio in parts.
+
+        Each part begins after the last word of the previous one, until the audio ends.
+        """
         parts: list[_Decoded] = []
         while True:
             seconds = len(audio) / STT_SAMPLE_RATE
@@ -238,7 +255,7 @@ class _Engine:
         return _joined(parts)
 
     def _encode(self, audio: Samples) -> ctranslate2.StorageView:
-        """Encode the audio in the shortest window that is safe."""
+        """Encode the audio in the shortest window that is safe for decoding."""
         waveform = audio.astype(np.float32) / 32768.0
         if len(waveform) < SHORTEST_SAMPLES:
             waveform = np.pad(waveform, (0, SHORTEST_SAMPLES - len(waveform)))
@@ -251,7 +268,7 @@ class _Engine:
         return self._model.encode(padded)
 
     def _detect(self, encoded: ctranslate2.StorageView) -> str:
-        """The most probable language, such as `de` from `<|de|>`."""
+        """Return the code of the most probable language, such as `de`."""
         token, _ = self._model.model.detect_language(encoded)[0][0]
         return str(token).strip("<|>")
 
@@ -295,10 +312,12 @@ class _Engine:
     def _decode_with_defaults(
         self, audio: Samples, language: str, length: _Length, before: _Decoded
     ) -> Transcription:
-        """Decode again with faster-whisper's own window, beam, and its first temperatures.
+        """Decode again with faster-whisper's own window and beam, and with the first of its
+        temperatures.
 
         Higher temperatures cost seconds and seldom help. faster-whisper drops segments that it
-        considers silent; if it drops all, the previous try's doubts are reported.
+        considers silent. If it drops all of them, the measures of doubt are those of the previous
+        result, `before`.
         """
         waveform = audio.astype(np.float32) / 32768.0
         found, _ = self._model.transcribe(
@@ -318,7 +337,11 @@ class _Engine:
 
 
 def _joined(parts: list[_Decoded]) -> _Decoded:
-    """Join the parts of one segment; doubt is averaged over tokens; silence is the first part's."""
+    """Join the parts of one segment of audio.
+
+    The log probability is averaged over the tokens of all parts. The probability of silence is that
+    of the first part.
+    """
     tokens = sum(part.tokens for part in parts)
     doubt = sum(part.log_probability * (part.tokens + 1) for part in parts) / (tokens + len(parts))
     text = " ".join(part.text for part in parts if part.text)
@@ -326,9 +349,10 @@ def _joined(parts: list[_Decoded]) -> _Decoded:
 
 
 def repetition_count(text: str) -> int:
-    """How often the text repeats the same words: 3 for "Repeat. Repeat. Repeat.", usually 1.
+    """Return how often the text repeats the same words, e.g. 3 for "Repeat. Repeat. Repeat."
 
-    People do say "no, no, no", so repetition is a reason to decode again, not to reject the text.
+    The result is usually 1. People do say "no, no, no", so repetition is a reason to decode again,
+    not to reject the text.
     """
     words = re.findall(r"\w+", text.lower())
     count = len(words)
@@ -343,7 +367,10 @@ def repetition_count(text: str) -> int:
 
 
 def repeats_itself(text: str) -> bool:
-    """Whether a whole sentence occurs twice, perhaps broken off: the decoder ran on."""
+    """Return whether the text is one sentence said twice or more, because the decoder ran on.
+
+    The last repetition may be broken off.
+    """
     words = re.findall(r"\w+", text.lower())
     return any(
         words[:unit] == words[unit : 2 * unit]
@@ -353,6 +380,9 @@ def repeats_itself(text: str) -> bool:
 
 
 def compression_ratio(text: str) -> float:
-    """Bytes of the text divided by its compressed bytes; below 1 for a few words."""
+    """Return the number of bytes of the text, divided by the number of its compressed bytes.
+
+    The ratio of a text with only a few words is below 1.
+    """
     raw = text.encode()
     return len(raw) / len(zlib.compress(raw))

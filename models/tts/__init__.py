@@ -1,4 +1,4 @@
-"""Text to speech."""
+"""Speech synthesis."""
 
 from typing import TYPE_CHECKING
 

@@ -1,8 +1,9 @@
-"""Finds which sounds of a synthesized clause belong to which written word.
+"""Finds out when each written word of a synthesized clause is heard.
 
-A voice reports the length of every phoneme, in groups that espeak formed from the text. Groups are
-usually words, but not always: "of the" becomes one, "24" becomes two. Dynamic programming over the
-number of sounds finds the most plausible assignment that keeps the order.
+A voice reports the length of every phoneme, in groups that espeak formed from the text. A group is
+usually a word, but not always: "of the" becomes one group, and "24" becomes two. So dynamic
+programming finds the most plausible assignment of groups to words. The assignment keeps the order
+of both, and fits the number of phonemes that each word should have.
 """
 
 import re
@@ -13,7 +14,13 @@ from models.interfaces import WordTime
 
 @dataclass(frozen=True, slots=True)
 class PhonemeGroup:
-    """Phonemes between two spaces; times in seconds."""
+    """The phonemes between two spaces.
+
+    Attributes:
+        sounds: number of phonemes.
+        start_s: start in seconds.
+        end_s: end in seconds.
+    """
 
     sounds: int
     start_s: float
@@ -21,15 +28,18 @@ class PhonemeGroup:
 
 
 MOST_WORDS = 3
-"""Maximum number of words in one group."""
+"""Maximum number of words in one group of phonemes."""
 MOST_GROUPS = 12
-"""Maximum number of groups of one word, such as a long number."""
+"""Maximum number of groups of phonemes for one word, e.g. for a long number."""
 UNEVEN = 0.8
-"""The cost of each deviation from one word per group."""
+"""Cost of each word or group beyond one word per group."""
 
 
 def estimated_phonemes(word: str) -> float:
-    """Roughly how many sounds an English word has. A digit is a word; capitals are spelled out."""
+    """Estimate the number of phonemes of an English word.
+
+    Each digit counts as a word, and words in capitals count as spelled letters.
+    """
     letters = re.sub(r"[^\w]", "", word)
     digits = sum(character.isdigit() for character in letters)
     if digits:
@@ -41,7 +51,7 @@ def estimated_phonemes(word: str) -> float:
 
 
 def align_words(text: str, groups: list[PhonemeGroup]) -> list[WordTime]:
-    """Times of the words of `text`, in order; empty if nothing was spoken."""
+    """Return the times of the words of `text`, in order; an empty list if nothing was spoken."""
     words = list(re.finditer(r"\S+", text))
     if not words or not groups:
         return []
@@ -62,7 +72,10 @@ AlignmentStep = tuple[int, int, int, int]
 
 
 def _path(expected: list[float], groups: list[PhonemeGroup]) -> list[AlignmentStep]:
-    """Steps (first word, end word, first group, end group) that together cover everything."""
+    """Return the cheapest series of steps that covers all words and all groups.
+
+    A step is (first word, end word, first group, end group). The ends are exclusive.
+    """
     rows, columns = len(expected), len(groups)
     best: dict[tuple[int, int], tuple[float, AlignmentStep | None]] = {(0, 0): (0.0, None)}
     for i in range(rows + 1):
@@ -85,7 +98,10 @@ def _path(expected: list[float], groups: list[PhonemeGroup]) -> list[AlignmentSt
 
 
 def _steps(i: int, j: int, rows: int, columns: int) -> list[AlignmentStep]:
-    """One word with some groups, or some words with one group."""
+    """Return the possible steps from word `i` and group `j`.
+
+    A step assigns one or more groups to one word, or one group to several words.
+    """
     if i == rows or j == columns:
         return []
     one_word = [(i, i + 1, j, j + n) for n in range(1, MOST_GROUPS + 1) if j + n <= columns]

@@ -1,4 +1,4 @@
-"""Text-to-speech: a Piper voice, in this process.
+"""Speech synthesis by a Piper voice, in this process.
 
 The time to the first sample matters most. So a sentence is synthesized piece by piece, and the
 silence that Piper puts before the first word is cut.
@@ -20,14 +20,16 @@ from models.tts.piper_graph import Frames, Waveform, open_network
 from models.tts.trimming import Trimmer
 
 PAUSES_S = {".": 0.22, "!": 0.22, "?": 0.22, ",": 0.12, ";": 0.16, ":": 0.16}
-"""Maximum seconds of silence kept after the last sound, by the mark that ends the text."""
+"""Maximum seconds of silence kept after the last sound, by the punctuation mark that ends the
+text."""
 RUN_ON_S = 0.05
-"""Maximum seconds of silence kept if the text ends without a mark."""
+"""Maximum seconds of silence kept after the last sound if no punctuation mark ends the text."""
 PEAK = 0.75
-"""Peak of the warm-up, as a fraction of full scale. It sets one gain for everything the voice says:
-levelling each clause separately, as Piper does, makes consecutive clauses differ by 4 dB."""
+"""Peak of the warm-up sentence, as a fraction of full scale. It determines one gain for everything
+that the voice says. If each clause were levelled separately, as Piper does, consecutive clauses
+would differ by 4 dB."""
 QUIET = 0.008
-"""Fraction of the peak below which sound counts as silence."""
+"""Level below which sound counts as silence, as a fraction of the peak."""
 WARM_UP = "Hello, I am listening."
 _STRESS = frozenset("ˈˌːˑ")
 _PUNCTUATION = frozenset('.,;:!?¡¿—…"«»()')
@@ -42,10 +44,11 @@ class _Sentence:
 
 
 class Piper:
-    """A Piper voice: `onnx_path`, and its description at the same path plus `.json`.
+    """A `TextToSpeech` that runs a Piper voice.
 
     Args:
-        speed: 1.0 is the voice's own pace, 2.0 twice as fast.
+        onnx_path: the voice's network. Its description is a file at the same path plus `.json`.
+        speed: 1.0 is the voice's own pace, and 2.0 is twice as fast.
     """
 
     def __init__(self, onnx_path: Path, speed: float = 1.0) -> None:
@@ -59,11 +62,11 @@ class Piper:
         return self._ready().rate
 
     def load(self) -> None:
-        """Load the voice and synthesize a word, so that the first answer is fast.
+        """Load the voice and synthesize a sentence, so that the first answer is fast.
 
         Raises:
-            ModelMissing: one of the two files is missing.
-            ModelCorrupt: one of them can't be read, or is not a Piper voice.
+            ModelMissing: the network or its description is missing.
+            ModelCorrupt: one of the two files can't be read, or is not a Piper voice.
         """
         if self._voice is not None:
             return
@@ -83,10 +86,11 @@ class Piper:
             ) from error
 
     def synthesize(self, text: str) -> Iterator[SpokenPiece]:
-        """See `TextToSpeech.synthesize`.
+        """Speak `text`, and yield its audio piece by piece, as described in
+        `TextToSpeech.synthesize`.
 
         Raises:
-            ModelFailed: not loaded, or the engine failed.
+            ModelFailed: the voice is not loaded, or the engine failed.
         """
         voice = self._ready()
         if not any(character.isalnum() for character in text):
@@ -110,14 +114,17 @@ class _Voice:
         self.rate = int(config.sample_rate)
         self._pace = config.length_scale / speed
         self._network = open_network(path, config)
-        # Without a session it only turns text into phonemes, and phonemes into ids.
+        # Without a session, PiperVoice only turns text into phonemes, and phonemes into ids.
         self._piper = PiperVoice(config=config, session=None)
         self._gain = 1.0
         loudest = max(int(np.abs(piece.samples).max()) for piece in self.speak(WARM_UP))
         self._gain = PEAK * 32767 / max(1, loudest)
 
     def speak(self, text: str) -> Iterator[SpokenPiece]:
-        """Encode all sentences first, since word times are aligned over all of them."""
+        """Yield the audio of `text` piece by piece.
+
+        All sentences are encoded first, because word times are aligned over the whole text.
+        """
         sentences = [
             _Sentence(
                 phonemes, self._network.encode(self._piper.phonemes_to_ids(phonemes), self._pace)
@@ -145,7 +152,13 @@ class _Voice:
     def _sounded(
         self, sentence: _Sentence, words: list[WordTime], laid_out_s: float, spoken_s: float
     ) -> Iterator[SpokenPiece]:
-        """Synthesize a sentence without the silence around it, shifting its word times to match."""
+        """Synthesize a sentence without the silence around it, and shift its word times to match.
+
+        Args:
+            words: the sentence's words, with times in the untrimmed audio of the text.
+            laid_out_s: start of the sentence in the untrimmed audio, in seconds.
+            spoken_s: duration of the trimmed audio before this sentence, in seconds.
+        """
         mark = next((p for p in reversed(sentence.phonemes) if not p.isspace()), "")
         trimmer = Trimmer(self.rate, QUIET * PEAK * 32767, PAUSES_S.get(mark, RUN_ON_S))
         said_s = spoken_s
@@ -168,7 +181,7 @@ class _Voice:
         return samples
 
     def _groups(self, sentence: _Sentence, start_s: float, frame_s: float) -> list[PhonemeGroup]:
-        """The sentence's phonemes, grouped by spaces, with their times."""
+        """Return the sentence's phonemes, grouped by spaces, with their times."""
         known = self._piper.config.phoneme_id_map
         pad = len(known.get("_", []))
         ends = np.cumsum(sentence.frames.lengths) * frame_s + start_s

@@ -1,9 +1,10 @@
-"""A Piper voice cut in two, so that sound starts before a sentence is done.
+"""Splits a Piper voice in two, so that sound starts before a whole sentence is synthesized.
 
-A voice is one network of two halves: text to frames (pronunciation and melody of the whole
-sentence) and frames to sound. The second half takes two thirds of the time, and each frame's sound
-depends only on a few frames around it. So it can run piece by piece, and still yields exactly the
-samples that it would yield for the whole sentence.
+A voice is one network of two halves. The first half turns text into frames, which hold the
+pronunciation and melody of the whole sentence. The second half turns frames into sound. It takes
+two thirds of the time, and each frame's sound depends only on a few frames around it. So the second
+half can run piece by piece, and still yields exactly the samples that it would yield for the whole
+sentence.
 """
 
 from collections.abc import Iterator
@@ -20,24 +21,28 @@ from piper import PiperConfig
 from piper.patch_voice_with_alignment import add_alignment_output
 
 Waveform = NDArray[np.float32]
-"""Mono, shape (n,), within ±1."""
+"""Mono audio, shape (n,), with values within ±1."""
 
 DECODER = "/dec/"
-"""Prefix of the second half's nodes in every voice that Piper's own exporter made."""
+"""Prefix of the names of the second half's nodes, in every voice made by Piper's own exporter."""
 FIRST_OF_DECODER = "/dec/conv_pre/Conv"
 CONTEXT_FRAMES = 13
-"""Frames that the decoder sees to either side: 10 in medium voices, 13 in high ones."""
+"""Number of frames on either side that affect a frame's sound: 10 in medium voices, 13 in high
+ones."""
 PIECES = (20, 40, 80, 160)
-"""Frames per piece (a frame is 12 ms); the last value repeats. The first is short, since somebody
-waits for it; each is decoded well within the time that the previous one plays."""
+"""Number of frames per piece; a frame is 12 ms long. The last number applies to all further pieces.
+The first piece is short, because somebody is waiting for it. Each piece is decoded well within the
+time that the previous one plays."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frames:
     """The data of a sentence that the first half passes to the second.
 
-    `lengths` has the number of frames of each phoneme id; `conditions` are further inputs of the
-    decoder, such as the speaker.
+    Attributes:
+        latent: the frames, shape (1, values, frames).
+        conditions: further inputs of the second half, such as the speaker.
+        lengths: number of frames of each phoneme id.
     """
 
     latent: NDArray[np.float32]
@@ -49,21 +54,26 @@ class Frames:
 
 
 class NotSplittable(ValueError):
-    """The network isn't structured like those of Piper's exporter."""
+    """The network is not structured like those made by Piper's exporter."""
 
 
 class Network(Protocol):
     frame_samples: int
 
     def encode(self, ids: list[int], pace: float) -> Frames:
-        """The frames of a sentence. `pace` stretches every phoneme: 2.0 is half as fast."""
+        """Return the frames of a sentence.
+
+        Args:
+            ids: the sentence's phoneme ids.
+            pace: factor that stretches every phoneme; 2.0 is half as fast.
+        """
 
     def decode(self, frames: Frames) -> Iterator[Waveform]:
-        """The sound of a sentence, in pieces."""
+        """Yield the sound of a sentence in pieces."""
 
 
 def open_network(path: Path, config: PiperConfig) -> Network:
-    """The network of the voice at `path`, in two halves if possible."""
+    """Open the network of the voice at `path`, in two halves if it can be split."""
     try:
         return SplitNetwork(path, config)
     except NotSplittable:
@@ -71,7 +81,11 @@ def open_network(path: Path, config: PiperConfig) -> Network:
 
 
 class SplitNetwork:
-    """The two halves of a voice, each in its own session. Raises NotSplittable."""
+    """The two halves of a voice, each in its own session.
+
+    Raises:
+        NotSplittable: the network is not structured like those made by Piper's exporter.
+    """
 
     def __init__(self, path: Path, config: PiperConfig) -> None:
         self.frame_samples = int(config.hop_length)
@@ -100,7 +114,7 @@ class SplitNetwork:
             start, number = stop, number + 1
 
     def part(self, frames: Frames, start: int, stop: int) -> Waveform:
-        """The samples of frames `start` to `stop`."""
+        """Return the samples of the frames from `start` up to `stop`."""
         first = max(0, start - CONTEXT_FRAMES)
         last = min(len(frames), stop + CONTEXT_FRAMES)
         given = {self._latent: frames.latent[:, :, first:last], **frames.conditions}
@@ -110,8 +124,10 @@ class SplitNetwork:
 
 
 class WholeNetwork:
-    """A voice that can't be split. Its frames are single samples, and its phonemes are taken to be
-    equally long, since it doesn't report their lengths."""
+    """A voice that can't be split. Its frames are single samples.
+
+    The network doesn't report the lengths of phonemes, so they are taken to be equally long.
+    """
 
     frame_samples = 1
 
@@ -159,7 +175,11 @@ def _open_session(model: bytes | str) -> onnxruntime.InferenceSession:
 def _split(model: onnx.ModelProto) -> tuple[onnx.ModelProto, onnx.ModelProto, str]:
     """Cut the graph before the decoder, and add the phonemes' lengths as an output.
 
-    Returns both halves, and the name of the tensor passed from the first to the second.
+    Returns both halves, and the name of the tensor with the frames, which the first half passes to
+    the second.
+
+    Raises:
+        NotSplittable: the graph is not structured like those made by Piper's exporter.
     """
     graph = model.graph
     first = [node for node in graph.node if node.name == FIRST_OF_DECODER]

@@ -1,16 +1,17 @@
-"""Trims the silence around a sentence while it streams."""
+"""Trims the silence around a sentence while its audio is being synthesized."""
 
 import numpy as np
 
 from models.interfaces import Samples
 
 LEAD_S = 0.015
-"""Seconds kept before the first sound, so that no onset is clipped. Piper puts 40–70 ms there."""
+"""Seconds of audio kept before the first sound, so that its onset is not cut off. Piper puts 40–70
+ms of silence there."""
 _FRAME_S = 0.005
 
 
 class Trimmer:
-    """Passes on one sentence's samples from its first sound to a pause after its last.
+    """Passes on the audio of a sentence from its first sound to a short pause after its last sound.
 
     Args:
         rate: sample rate in Hz.
@@ -26,10 +27,13 @@ class Trimmer:
         self._held: Samples = np.empty(0, np.int16)
         self._began = False
         self.dropped = 0
-        """Samples cut from the beginning so far."""
+        """Number of samples cut from the beginning so far."""
 
     def feed(self, samples: Samples) -> Samples:
-        """Add samples; returns those surely needed: silence is held back until a sound follows."""
+        """Add samples; return the samples that can be passed on now.
+
+        Silence is held back until a sound follows it.
+        """
         known = np.concatenate((self._held, samples))
         loud = self._loud_frames(known)
         if not len(loud):
@@ -45,7 +49,7 @@ class Trimmer:
         return known[:end]
 
     def finish(self) -> Samples:
-        """End the sentence; returns the pause after its last sound."""
+        """End the sentence; return the pause after its last sound."""
         held, self._held = self._held, np.empty(0, np.int16)
         return held[: self._pause]
 

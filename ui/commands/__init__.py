@@ -1,7 +1,7 @@
 """The command line.
 
-Each command's module has `add_arguments(parser)`, and `run(args, home, settings)`, which returns
-the exit code and raises AssistantError.
+Each command has a module with two functions. `add_arguments(parser)` defines its arguments.
+`run(args, home, settings)` carries it out, returns the exit code, and may raise AssistantError.
 """
 
 from collections.abc import Callable
@@ -9,4 +9,5 @@ from collections.abc import Callable
 from assistant.settings import Loaded
 
 ReadSettings = Callable[[], Loaded]
-"""Reads the settings, with this command line's flags on top. Raises SettingsError."""
+"""A function that reads the settings and applies the flags of this command line. It raises
+SettingsError if a setting is invalid."""

@@ -1,4 +1,4 @@
-"""`assistant config`: show each setting and where it came from; change the settings file."""
+"""`assistant config`: shows each setting and where it comes from, or changes the settings file."""
 
 import argparse
 import json

@@ -1,4 +1,5 @@
-"""`assistant encryption`: encrypts or decrypts data, sets a new passphrase, recovers a key."""
+"""`assistant encryption`: encrypts or decrypts data, sets a new passphrase, or recovers a lost
+key."""
 
 import argparse
 import sys
@@ -78,7 +79,7 @@ def run(args: argparse.Namespace, home: Home, settings: ReadSettings) -> int:
 
 
 def sentence(found: EncryptionStatus) -> str:
-    """A sentence that says whether a home is encrypted."""
+    """Return a sentence that says whether the user's data is encrypted."""
     match found.state:
         case "encrypted":
             how = "a passphrase" if found.by == "passphrase" else KEYS["keyring"]
@@ -94,7 +95,7 @@ def sentence(found: EncryptionStatus) -> str:
 
 
 def advice(found: EncryptionStatus) -> str | None:
-    """The command that improves this state, if any."""
+    """Return the command that improves this state; None if there is nothing to improve."""
     if found.state in ("damaged", "missing"):
         return "assistant encryption recover"
     return "assistant encryption enable" if found.state == "plain" else None

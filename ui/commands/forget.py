@@ -1,4 +1,4 @@
-"""`assistant memory forget`: forgets memories, with a question first if needed."""
+"""`assistant memory forget`: forgets memories, and asks for confirmation first if necessary."""
 
 import argparse
 import sys
@@ -18,7 +18,8 @@ FORMS = {
 MEND = "assistant memory forget --help"
 NOT_AGREED_EXIT = 1
 STANDARD_STREAM = "-"
-"""Given in place of a text, since the shell and the system record the text of command lines."""
+"""An argument that means standard input or output. It keeps private texts off the command line,
+which the shell and the system record."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,10 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def request_of(args: argparse.Namespace) -> Row:
-    """The request to forget something.
+    """Return the request to forget what the arguments name.
 
     Raises:
-        SettingsError: the arguments name nothing to forget, or several things at once.
+        SettingsError: the arguments name nothing to forget, name several things at once, or don't
+            fit together.
     """
     given = {name: getattr(args, name) for name in FORMS}
     given = {name: value for name, value in given.items() if value not in (None, False, [])}
@@ -93,10 +95,14 @@ def forget(
     ask: Callable[[Request], Iterator[Row]],
     show: Callable[[Iterable[Row]], None],
 ) -> int:
-    """Carry out the request, or ask first; returns the exit code.
+    """Send the request, after asking the user if necessary; return the exit code.
+
+    Args:
+        ask: sends a request and yields the rows that answer it.
+        show: prints such rows.
 
     Raises:
-        SettingsError: the user has to agree, and there is no terminal to ask on.
+        SettingsError: the user has to confirm, and there is no terminal to ask on.
     """
     if args.preview or args.yes:
         show(ask(request))

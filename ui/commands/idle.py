@@ -1,6 +1,6 @@
-"""`assistant idle`: shows, runs or pauses the work done while nobody speaks.
+"""`assistant idle`: shows, runs or pauses the work that is done while nobody speaks.
 
-Asks a running assistant; if none runs, the command does the work itself.
+A running assistant is asked to do this. If none is running, the command does the work itself.
 """
 
 import argparse
@@ -37,7 +37,7 @@ NOTHING: Row = {
     "asked": None,
     "attended": False,
 }
-"""The status of a home in which nothing has been said yet."""
+"""Status of the idle work before the user has said anything."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -85,14 +85,20 @@ def run(args: argparse.Namespace, home: Home, settings: ReadSettings) -> int:
 
 
 def _without_words(action: str) -> Iterator[Row]:
-    """The answer in a home in which nothing has been said yet."""
+    """Yield the answer to a command that is given before the user has said anything.
+
+    Raises:
+        StoreError: the command is `pause`, and there is nothing to pause.
+    """
     if action == "pause":
         raise StoreError("Nothing has been said yet, so there is nothing to pause.")
     yield NOTHING if action != "run" else _done(0, NOTHING)
 
 
 def _follow(home: Home, request: Request, show: Show) -> None:
-    """Wait until the running assistant has done the work, which speech may interrupt.
+    """Wait until the running assistant has done the work, and show its progress.
+
+    Speech may interrupt the work, which then continues later.
 
     Raises:
         StoreError: the work failed, or the assistant has ended.
@@ -117,7 +123,7 @@ def _follow(home: Home, request: Request, show: Show) -> None:
 
 
 async def _work(home: Home, settings: Settings, vault: Vault, request: Request, show: Show) -> Row:
-    """Do the work here, because no assistant is running; returns the final row."""
+    """Do the work in this process, because no assistant is running; return the final row."""
     from assistant.compose import open_idle_scheduler
 
     def hear(event: Event) -> None:

@@ -1,6 +1,7 @@
 """The `assistant` command.
 
-A command's modules are imported when it runs: `assistant config` must not wait for torch.
+Only the modules of the given command are imported, so that `assistant config` doesn't wait for
+torch.
 """
 
 import argparse
@@ -35,11 +36,12 @@ COMMANDS = {
     "memory": "browse memories; search, add, change, forget",
     "idle": "work done while nobody speaks: show, run now, pause",
 }
-"""Each is a module of this package."""
+"""Summary of each command. The keys are also the names of the commands' modules in this package."""
 
 
 class Parser(argparse.ArgumentParser):
-    """Reports wrong usage like any other error."""
+    """An argument parser that raises SettingsError on wrong usage. `main` reports it like other
+    errors."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{"allow_abbrev": False, **kwargs})
@@ -49,7 +51,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit code. Every error is reported here, once."""
+    """Run a command; return its exit code. Every error is reported here, once."""
     ensure_standard_streams()
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
@@ -99,13 +101,16 @@ def _run(arguments: list[str]) -> int:
 
 
 def _default_command(flags: list[str]) -> str:
-    """The screen if there is a terminal and no flag asks for plain lines."""
+    """Return the command to run if none is given.
+
+    This is `screen` if there is a terminal and no flag asks for plain lines, otherwise `talk`.
+    """
     terminal = sys.stdin.isatty() and sys.stdout.isatty()
     return "screen" if terminal and "--json" not in flags and "--text" not in flags else "talk"
 
 
 def _globals_parser() -> Parser:
-    """The flags accepted before and after the command's name."""
+    """Return a parser for the flags that are accepted before and after the command's name."""
     parser = Parser(prog="assistant", add_help=False)
     group = parser.add_argument_group("everywhere")
     group.add_argument("--home", type=Path, metavar="DIR", help="folder for your data")
@@ -132,7 +137,11 @@ def _globals_parser() -> Parser:
 
 
 def _assignment(text: str) -> tuple[str, str]:
-    """`section.name` and value. Raises SettingsError."""
+    """Split `SECTION.NAME=VALUE` into the name of the setting and its value.
+
+    Raises:
+        SettingsError: the text has another form.
+    """
     key, equals, value = text.partition("=")
     if not equals or "." not in key:
         raise SettingsError(
@@ -142,7 +151,10 @@ def _assignment(text: str) -> tuple[str, str]:
 
 
 def _parser(command: str | None) -> Parser:
-    """The whole grammar, but with the arguments of `command` only."""
+    """Return a parser for the whole command line.
+
+    It has all commands, but only the arguments of `command`, whose module it imports.
+    """
     parser = Parser(
         prog="assistant",
         description="A voice assistant that runs entirely on this machine.",
@@ -171,7 +183,10 @@ def _carry_out(args: argparse.Namespace, home: Home) -> int:
 
 
 def _unexpected(error: Exception, home: Home, logged: bool) -> console.UnexpectedError:
-    """Write the traceback to the log, even if logging has not begun."""
+    """Write the traceback to the log, and return an error that can be shown to the user.
+
+    This also works before logging has begun.
+    """
     with ExitStack() as stack:
         try:
             if not logged:

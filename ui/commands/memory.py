@@ -1,7 +1,7 @@
-"""`assistant memory`: browse and change memories.
+"""`assistant memory`: shows and changes memories.
 
-A running assistant has exclusive access to the memories, so it is asked; if none is running, the
-command opens them itself.
+A running assistant has exclusive access to the memories, so the command asks it. If no assistant is
+running, the command opens the memories itself.
 """
 
 import argparse
@@ -135,7 +135,12 @@ def _print(rows: Iterable[Row], *, as_json: bool, least_score: float) -> None:
 
 
 def request_of(args: argparse.Namespace) -> Row:
-    """The command line as a JSON request. Raises SettingsError."""
+    """Convert the command line to a JSON request.
+
+    Raises:
+        SettingsError: the arguments are invalid, or a file to import is not in JSON lines.
+        StoreError: a file to import can't be read.
+    """
     request: Row = {"act": args.action}
     match args.action:
         case "forget":
@@ -163,14 +168,17 @@ def request_of(args: argparse.Namespace) -> Row:
 
 
 def _lines_of_stdin() -> list[str]:
-    """Lines of standard input; none if that is a terminal."""
+    """Return the lines of standard input that are not blank.
+
+    The list is empty if standard input is a terminal.
+    """
     if sys.stdin is None or sys.stdin.isatty():
         return []
     return [line.strip() for line in text_of_stdin().splitlines() if line.strip()]
 
 
 def _read(name: str) -> list[Any]:
-    """The objects in a file of JSON lines.
+    """Return the objects in a file of JSON lines.
 
     Raises:
         SettingsError: a line is not JSON.

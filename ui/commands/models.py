@@ -1,4 +1,4 @@
-"""`assistant models list | pull [NAME...] | verify [NAME...] | remove NAME`."""
+"""`assistant models`: lists, downloads, verifies or removes models."""
 
 import argparse
 import sys
@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # slow to import, and not needed when nothing is missing at a
     from rich.progress import Progress, TaskID
 
 PLAIN_EVERY_S = 5.0
-"""Seconds between two lines of progress where there is no terminal."""
+"""Seconds between two lines of progress if the output is not a terminal."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,19 +49,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(slots=True)
 class Output:
-    """Where the command writes: a terminal, a plain stream, or JSON lines."""
+    """The output of the command: a terminal, a plain stream, or JSON lines."""
 
     stream: TextIO
     as_json: bool = False
     live: "Console | None" = None
-    """The terminal while a bar is drawn on it; lines must be printed above the bar."""
+    """The terminal, while a progress bar is drawn on it. Lines must be printed above the bar."""
 
     @property
     def terminal(self) -> bool:
         return not self.as_json and self.stream.isatty()
 
     def say(self, sentence: str, **facts: Any) -> None:
-        """Print one line: the sentence, or with `--json` the facts."""
+        """Print one line: the sentence or, with `--json`, the facts."""
         if self.live:
             self.live.print(sentence, markup=False, soft_wrap=True)
         elif self.as_json:
@@ -148,7 +148,13 @@ def _state_text(row: dict[str, Any]) -> str:
 
 
 def _verify(store: ModelStore, names: Sequence[str], out: Output) -> int:
-    """Check models; returns the exit code of the last failure, or 0."""
+    """Check every byte of some models, and print the results.
+
+    Returns the exit code of the last failure, or 0.
+
+    Raises:
+        ModelMissing: no names are given, and there are no models on this machine.
+    """
     code = 0
     chosen = names or [n for n in store.catalogue.models if store.folder(n).exists()]
     if not chosen:
@@ -175,7 +181,12 @@ def _verify(store: ModelStore, names: Sequence[str], out: Output) -> int:
 def pull(
     store: ModelStore, hardware: Hardware, names: Sequence[str], profile: str, out: Output
 ) -> None:
-    """Download these models; without names, the profile's. Raises ModelError, StoreError."""
+    """Download the named models or, if no names are given, those of the profile.
+
+    Raises:
+        ModelError: a model could not be downloaded or prepared.
+        StoreError: the disk is full or the cache can't be written.
+    """
 
     def arrived(one: PullResult) -> None:
         sentence = f"{one.name}: already here and intact."
@@ -207,14 +218,16 @@ def pull(
 
 
 def pull_missing(settings: Settings, stream: TextIO) -> None:
-    """Download the models missing at a start, with progress on `stream`; quick if none are.
+    """Download the models that are missing when the assistant starts, with progress on `stream`.
 
-    A language model that suits the machine better than the present one is downloaded too. If that
-    download fails, the assistant starts anyway, and doesn't try it again on the same day.
+    If a language model suits the machine better than the present one, it is downloaded too. If only
+    this download fails, the assistant starts anyway, and the download is not tried again on the
+    same day. The call is quick if there is nothing to download.
 
     Raises:
         SettingsError: there is no such profile.
-        ModelError: a model could not be downloaded.
+        ModelError: a model could not be downloaded or prepared.
+        StoreError: the disk is full or the cache can't be written.
     """
     selection = select_models(settings)
     store, hardware, notes = selection.store, selection.hardware, selection.notes
@@ -242,7 +255,10 @@ def pull_missing(settings: Settings, stream: TextIO) -> None:
 
 @contextmanager
 def _progress(out: Output) -> Iterator[Report]:
-    """Shows progress: a bar on a terminal, occasional lines elsewhere, nothing with `--json`."""
+    """Provide a function that shows progress.
+
+    It draws a bar on a terminal, prints occasional lines elsewhere, and does nothing with `--json`.
+    """
     if out.as_json:
         yield lambda _: None
     elif not out.terminal:
@@ -269,7 +285,7 @@ def _progress(out: Output) -> Iterator[Report]:
 
 
 def _bars(bars: "Progress") -> Report:
-    """One bar per model and kind of work."""
+    """Return a function that draws a progress bar for each model and kind of work."""
     tasks: dict[tuple[str, str], TaskID] = {}
 
     def report(step: DownloadProgress) -> None:
@@ -286,8 +302,11 @@ def _bars(bars: "Progress") -> Report:
 
 
 def _lines(out: Output) -> Report:
-    """Prints a line when the kind of work changes, and every few seconds; checks are quick, so
-    they print nothing."""
+    """Return a function that prints progress in lines.
+
+    It prints a line when the kind of work changes, and every few seconds. It prints nothing for
+    checks, because they are quick.
+    """
     last: tuple[str, str, str] | None = None
     last_at = 0.0
 

@@ -1,4 +1,4 @@
-"""Unlocks a home on the terminal: asks for a passphrase, and shows a new recovery key once."""
+"""Unlocks the user's data on the terminal: asks for a passphrase, or shows a new recovery key."""
 
 import getpass
 import sys
@@ -12,10 +12,15 @@ from ui.process.console import runnable_hint
 
 
 def unlock(home: Home, settings: Settings) -> Vault:
-    """Open the home's vault; create it in a new home. Messages go to standard error.
+    """Open the vault, which holds the key to the user's data; create it if the home is new.
+
+    Messages go to standard error.
 
     Raises:
-        StoreError: see `open_vault`.
+        StoreLocked: the data is encrypted, and the key is missing or wrong; or the settings ask for
+            encryption, and the data is not encrypted.
+        StoreInUse: another process is encrypting or decrypting the data.
+        StoreError: an interrupted encryption or decryption can't be completed.
     """
     vault = open_vault(home, settings, ask, create=True)
     if vault.recovery is not None:
@@ -26,11 +31,12 @@ def unlock(home: Home, settings: Settings) -> Vault:
 
 
 def ask(question: SecretKind) -> str | None:
-    """Ask for a secret on the terminal; a recovery key may also come from standard input. None if
-    neither is possible.
+    """Ask for a secret on the terminal. A recovery key may also come from standard input.
+
+    Returns None if the user gives no secret or can't be asked.
 
     Raises:
-        SettingsError: the two new passphrases differ.
+        SettingsError: the two entries of a new passphrase differ.
     """
     if sys.stdin is None:
         return None
@@ -51,7 +57,7 @@ def ask(question: SecretKind) -> str | None:
 
 
 def show_recovery(recovery: str, out: TextIO) -> None:
-    """Show the recovery key once; it is stored nowhere."""
+    """Show the recovery key, which is not stored anywhere."""
     print(
         "Your data is encrypted. If the key is ever lost, only this recovery key\n"
         "can unlock your data. Write it down: it is not shown again.\n\n"

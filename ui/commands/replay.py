@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, home: Home, settings: ReadSettings) -> int:
-    """Play or print a recording, or list all recordings.
+    """Play or print a recording, or list all recordings; return the exit code.
 
     Raises:
         SettingsError: the speed is invalid.
@@ -73,7 +73,10 @@ def run(args: argparse.Namespace, home: Home, settings: ReadSettings) -> int:
 
 
 def recording_file(home: Home, named: str) -> Path:
-    """The file of a recording; `named` is a path, the name of a recording in the home, or `demo`.
+    """Return the file of a recording.
+
+    Args:
+        named: a path, the name of a recording in the home, or `demo`.
 
     Raises:
         StoreError: there is no such recording.

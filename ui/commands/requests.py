@@ -1,4 +1,4 @@
-"""Sends requests to the running assistant; if none is running, the command does the work itself."""
+"""Sends requests to the running assistant. If none is running, the command answers them itself."""
 
 import sys
 import time
@@ -14,15 +14,18 @@ from assistant.settings import Settings
 from ui.commands.passphrase import unlock
 
 STARTING_S = 10.0
-"""Seconds to wait while another process (an assistant that is starting, or another command) has the
-memories open but doesn't accept requests."""
+"""Maximum seconds to wait while another process has the memories open but doesn't accept requests.
+This process is an assistant that is starting, or another command."""
 
 
 def ask(home: Home, request: Request, otherwise: Callable[[], Iterator[Row]]) -> Iterator[Row]:
-    """The running assistant's answer; if no assistant is running, the answer of `otherwise`.
+    """Send a request to the running assistant, and yield the rows that answer it.
+
+    Args:
+        otherwise: answers the request if no assistant is running.
 
     Raises:
-        AssistantError: the assistant or `otherwise` reported it.
+        AssistantError: the assistant or `otherwise` could not carry out the request.
     """
     until = time.monotonic() + STARTING_S
     while True:
@@ -39,14 +42,16 @@ def ask(home: Home, request: Request, otherwise: Callable[[], Iterator[Row]]) ->
 def ask_memory(
     home: Home, settings: Settings, request: Request, unlocked: Callable[[], Vault] | None = None
 ) -> Iterator[Row]:
-    """Answer a request about memories.
+    """Yield the rows that answer a request about memories.
 
     Args:
-        unlocked: returns the home's vault, which is left open. By default, the vault is opened for
-            the request and closed again.
+        unlocked: returns the home's vault, which is not closed afterwards. By default, the vault is
+            opened for this request and closed again.
 
     Raises:
-        AssistantError: as `admin_requests.handle_request`.
+        SettingsError: the request is malformed.
+        StoreError: the memories can't be opened, or the request can't be carried out.
+        ModelError: a model that the request needs failed.
     """
     request = {**request, "user": settings.general.user}
 

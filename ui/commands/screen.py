@@ -1,7 +1,7 @@
-"""`assistant` or `assistant screen`: talk with the assistant, and watch it listen, think and
-remember.
+"""`assistant` or `assistant screen`: shows a conversation with the assistant on the screen.
 
-Only modules that the first frame needs are imported at once; encryption, models and sound follow.
+The user can watch the assistant listen, think and remember. Only modules that the first frame needs
+are imported at once. The modules for encryption, models and sound are imported later.
 """
 
 import argparse
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, home: Home, settings: ReadSettings) -> int:
-    """Show the screen until the user leaves it; returns the exit code.
+    """Show the screen until the user leaves it, then end the process with an exit code.
 
     Raises:
         SettingsError: there is no terminal.

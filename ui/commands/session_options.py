@@ -1,11 +1,11 @@
-"""Options shared by the commands that hold a conversation."""
+"""Options shared by the commands `screen` and `talk`, which hold a conversation."""
 
 import argparse
 from pathlib import Path
 
 
 def add_files(parser: argparse.ArgumentParser) -> None:
-    """Add options for the files to hear, to write speech to, and to record to."""
+    """Add options for files: recordings to hear, a file for the speech, and a file for replay."""
     parser.add_argument(
         "--input",
         action="append",
@@ -28,7 +28,7 @@ def add_files(parser: argparse.ArgumentParser) -> None:
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
-    """Add shorthands for settings."""
+    """Add options that are short forms of settings."""
     for name, key, metavar, what in (
         ("microphone", "audio.input_device", "NAME", "part of the device's name, or its number"),
         ("loudspeaker", "audio.output_device", "NAME", "part of the device's name, or its number"),

@@ -1,4 +1,4 @@
-"""`assistant talk`: a conversation in plain lines; turns are spoken, recorded or typed."""
+"""`assistant talk`: holds a conversation in plain lines. Turns are spoken, recorded or typed."""
 
 import argparse
 import asyncio
@@ -23,7 +23,7 @@ from ui.process.signals import end_on_signals
 from ui.text.conversation import JsonView, PlainView, View
 
 END_S = 1.5
-"""Maximum time in seconds for closing everything after a signal."""
+"""Maximum seconds for closing everything after a signal."""
 TYPED_COMMANDS = {
     "/mute": "close the microphone",
     "/unmute": "open the microphone",
@@ -37,7 +37,7 @@ TYPED_COMMANDS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The flags of `talk`, and the commands that may be typed."""
+    """Add the flags of `talk`, and a description of the commands that may be typed."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     typed = "\n".join(f"  {name:<22}{what}" for name, what in TYPED_COMMANDS.items())
     parser.epilog = (
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, home: Home, settings: ReadSettings) -> int:
-    """Hold a conversation until it ends."""
+    """Hold a conversation until it ends; return the exit code."""
     read = settings().settings
     if args.pull:
         from ui.commands.models import pull_missing
@@ -86,7 +86,7 @@ async def _converse(
     broken: list[BrokenPipeError] = []
 
     def show(event: Event) -> None:
-        """Show an event; end if nobody reads our output any more."""
+        """Show an event. End the conversation if nobody reads our output any more."""
         try:
             view.show(event)
         except BrokenPipeError as error:
@@ -136,7 +136,9 @@ async def _session(
 
 
 async def _take_lines(assistant: Assistant, bus: EventBus, *, wait: bool) -> None:
-    """Run typed turns, and commands that begin with a slash, until /quit or the end of the input.
+    """Run typed turns and commands until /quit or the end of the input.
+
+    A command begins with a slash.
 
     Args:
         wait: read the next line only when the turn has been answered.
@@ -165,8 +167,10 @@ async def _run_typed_command(assistant: Assistant, text: str, bus: EventBus) -> 
 
 
 def _is_waited_for(descriptor: int) -> bool:
-    """Whether the event loop can wait for this descriptor; plain files and /dev/null, which are
-    always ready, can't be waited for."""
+    """Return whether the event loop can wait for this descriptor.
+
+    It can't wait for plain files and /dev/null, which are always ready.
+    """
     if os.isatty(descriptor):
         return True
     mode = os.fstat(descriptor).st_mode
@@ -174,8 +178,10 @@ def _is_waited_for(descriptor: int) -> bool:
 
 
 async def _lines() -> AsyncIterator[str]:
-    """Lines of standard input; waiting for one blocks neither the event loop nor the program's
-    end."""
+    """Yield the lines of standard input.
+
+    Waiting for a line blocks neither the event loop nor the end of the program.
+    """
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=16 * 1024 * 1024)
     if not _is_waited_for(sys.stdin.fileno()):

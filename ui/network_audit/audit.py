@@ -1,4 +1,4 @@
-"""A program under observation: the command that starts it, and the attempts that it made."""
+"""Runs a program under observation, and collects its attempts to reach other machines."""
 
 import json
 import os
@@ -16,21 +16,26 @@ ROOT = Path(__file__).resolve().parents[2]
 HOOK = Path(__file__).resolve().parent / "python_hook"
 HIDES = ("CI", "GITHUB_ACTIONS", "GITLAB_CI", "TF_BUILD")
 CLAIMED_S = 20.0
-"""Seconds. A system call from Python belongs to an attempt that its thread reported at most this
-long before: a resolver asks several times, with pauses."""
+"""Maximum seconds between an attempt that Python reports and the system calls that belong to it.
+They may come late, because a resolver asks several times, with pauses."""
 SANDBOX = """
 (version 1)
 (allow default)
 (deny network-outbound (remote ip))
 (allow network-outbound (remote ip "localhost:*"))
 """
-"""Profile for macOS's sandbox-exec."""
+"""Profile for macOS's sandbox-exec, which allows connections to this machine only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What a library tried to reach: `target` is a name, an address with its port, or `the name
-    server …`."""
+    """An attempt to reach another machine.
+
+    Attributes:
+        library: the library that made the attempt.
+        target: a name, an address with its port, or `the name server …`.
+        times: how often the attempt was made.
+    """
 
     library: str
     target: str
@@ -38,11 +43,11 @@ class Attempt:
 
 
 class NetworkAudit:
-    """Runs a program that must not connect to any other machine.
+    """Observes a program that must not connect to any other machine.
 
-    On Linux, every attempt is refused and observed, whoever makes it. On macOS, `sandbox-exec`
-    refuses all attempts, but only those made in Python are observed. On other systems, attempts
-    made in Python are observed, and nothing is refused.
+    On Linux, every attempt to connect is refused and observed, no matter which code makes it. On
+    macOS, `sandbox-exec` refuses all attempts, but only those made in Python are observed. On other
+    systems, attempts made in Python are observed, and nothing is refused.
 
     Args:
         folder: where the observations of one or several runs are stored.
@@ -53,7 +58,7 @@ class NetworkAudit:
         self._log = folder / "python.jsonl"
 
     def watched(self, command: Sequence[str]) -> list[str]:
-        """The command that runs `command` under observation."""
+        """Return the command line that runs `command` under observation."""
         if platform.system() == "Linux":
             supervisor = (sys.executable, "-m", "ui.network_audit.supervisor")
             return [*supervisor, str(self._report), *command]
@@ -62,18 +67,21 @@ class NetworkAudit:
         return list(command)
 
     def environment(self, base: Mapping[str, str]) -> dict[str, str]:
-        """`base`, plus variables that make every Python process report its attempts.
+        """Return `base` with variables that make every Python process report its attempts to
+        connect.
 
-        Some libraries send no reports in continuous integration, so variables that reveal it are
-        hidden.
+        Variables that reveal continuous integration are removed, because some libraries send no
+        usage reports there.
         """
         paths = [str(HOOK), str(ROOT), *filter(None, [base.get("PYTHONPATH")])]
         more = {"PYTHONPATH": os.pathsep.join(paths), "NETWORK_AUDIT_LOG": str(self._log)}
         return {name: value for name, value in base.items() if name not in HIDES} | more
 
     def blind_spot(self) -> str | None:
-        """After the run: a sentence that says what could not be observed; None if nothing was
-        missed."""
+        """Return a sentence that says what could not be observed; None if nothing was missed.
+
+        Call this after the run.
+        """
         if platform.system() == "Linux":
             first = next(iter(_rows(self._report)), {})
             if first.get("watched"):
@@ -89,7 +97,7 @@ class NetworkAudit:
         return "Only attempts made in Python could be seen on this system."
 
     def attempts(self) -> list[Attempt]:
-        """The attempts, most frequent first."""
+        """Return the observed attempts, most frequent first."""
         python = _rows(self._log)
         calls = [row for row in _rows(self._report) if "target" in row]
         seen = [*python, *(row for row in calls if not _claimed(row, python))]
@@ -98,7 +106,10 @@ class NetworkAudit:
 
 
 def _claimed(call: Mapping[str, Any], python: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether Python has reported the same attempt, with the library that made it."""
+    """Return whether Python has reported the attempt that `call` belongs to.
+
+    Python's report is preferred, because it also names the library.
+    """
     return call["library"] == PYTHON and any(
         row["thread"] == call["thread"] and 0 <= call["at"] - row["at"] <= CLAIMED_S
         for row in python

@@ -1,4 +1,4 @@
-"""Finds the library that made a system call, on the stack of the thread that waits in the call."""
+"""Finds the library that made a system call, by the stack of the thread that is in the call."""
 
 import bisect
 import contextlib
@@ -8,29 +8,32 @@ from collections.abc import Iterable
 from pathlib import Path, PurePath
 
 PYTHON = "Python"
-"""Stands for a call from Python code; only Python itself can say which library made it."""
+"""Name that stands for the library if a call came from Python code. Only Python itself can say
+which library that code belongs to."""
 PACKAGES = ("site-packages", "dist-packages")
 SYSTEM = ("libc.", "libc-", "libpthread", "libresolv", "libnss_", "libdl", "ld-linux", "libgcc_s")
 INTERPRETER = ("python", "libpython", "libffi")
 BUILT_IN = "lib-dynload"
 """Folder of the extension modules that come with Python."""
 STACK_BYTES = 1 << 16
-"""Bytes of the stack that are searched for callers: resolvers keep large buffers on the stack."""
+"""Number of bytes of the stack that are searched for callers. It is large because resolvers keep
+large buffers on the stack."""
 WORD = 8
 LONGEST_CALL = 8
-"""Number of bytes before a return address in which a call instruction is sought."""
+"""Number of bytes before a return address that are searched for a call instruction."""
 
 
 def library(paths: Iterable[str]) -> str | None:
-    """The library that made a system call.
+    """Return the name of the library that made a system call.
+
+    This is the first library that belongs neither to the system nor to Python.
 
     Args:
         paths: the result of `callers`.
 
     Returns:
-        The first library that belongs neither to the system nor to Python: the folder or module of
-        its distribution, such as `onnxruntime`, or else its file name. `PYTHON` if there is only
-        Python; None if nothing is known.
+        The folder or module of the library's distribution, such as `onnxruntime`, or else its file
+        name. `PYTHON` if there is only Python. None if nothing is known.
     """
     python = False
     for path in map(PurePath, paths):
@@ -45,7 +48,7 @@ def library(paths: Iterable[str]) -> str | None:
 
 
 def read(thread: int, address: int, count: int) -> bytes:
-    """Read at most `count` bytes of a thread's memory; fewer at its end.
+    """Read at most `count` bytes of a thread's memory. Fewer are returned at the end of the memory.
 
     Raises:
         OSError: the thread has ended, or access is denied.
@@ -58,13 +61,13 @@ def read(thread: int, address: int, count: int) -> bytes:
 
 
 def callers(thread: int) -> list[str]:
-    """Paths of the libraries that led to the system call, innermost first.
+    """Return the paths of the libraries that led to the system call, innermost first.
 
-    This is not a real unwinder: every word on the stack that points just behind a call instruction
-    counts as a return address, so libraries that have just returned may be included.
+    This is not a real unwinder. Every word on the stack counts as a return address if it points
+    just behind a call instruction. So libraries whose calls have already returned may be included.
 
     Raises:
-        OSError: as `read`.
+        OSError: the thread has ended, or access is denied.
     """
     starts, ends, paths = _code(thread)
     pointer = int(Path(f"/proc/{thread}/syscall").read_text().split()[-2], 16)
@@ -83,7 +86,10 @@ def callers(thread: int) -> list[str]:
 
 
 def _code(thread: int) -> tuple[list[int], list[int], list[str]]:
-    """The files whose code the thread can run: start addresses, end addresses and paths, sorted."""
+    """Return the files whose code the thread can run, sorted by address.
+
+    They are returned as three lists: start addresses, end addresses and paths.
+    """
     starts, ends, paths = [], [], []
     for line in Path(f"/proc/{thread}/maps").read_text("utf-8", "replace").splitlines():
         addresses, modes, _, _, _, *path = line.split(maxsplit=5)

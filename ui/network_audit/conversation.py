@@ -1,5 +1,4 @@
-"""Half a minute of conversation under observation, in which the assistant does everything it can
-do."""
+"""Holds half a minute of conversation under observation, with all features of the assistant."""
 
 import asyncio
 import os
@@ -24,20 +23,27 @@ QUESTION = "What is my locker code?"
 FORGET = "Forget that."
 RECORDING = "recordings/today.flac"
 ANSWER_S = 120.0
-"""Seconds that an answer may take on a busy machine."""
-SHORT_ANSWER_TOKENS = 8
-"""Maximum length of an answer: the first session lasts until its answer has been spoken."""
+"""Maximum seconds to wait for an answer. It is long, because the machine may be busy."""
+SHORT_ANSWER_TOKENS = 24
+"""Maximum number of tokens in an answer. It is low because the first session lasts until its answer
+has been spoken."""
 LASTING_S = 25.0
-"""Minimum duration of the second session, in seconds: a library, such as onnxruntime, may report
-only after having been loaded for a while."""
+"""Minimum duration of the second session, in seconds. A library such as onnxruntime may try to
+connect only after it has been loaded for a while."""
 
 Events = asyncio.Queue[Event | AssistantError | None]
-"""The assistant's events; an error ends the conversation."""
+"""Queue of the assistant's events. An error in it ends the conversation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """The observed attempts, and a sentence that says what could not be observed, if anything."""
+    """The result of a conversation under observation.
+
+    Attributes:
+        attempts: the attempts to reach other machines.
+        blind_spot: a sentence that says what could not be observed; None if nothing was missed.
+        seconds: duration of the conversation.
+    """
 
     attempts: list[Attempt]
     blind_spot: str | None
@@ -47,10 +53,10 @@ class Watched:
 async def converse_under_watch(
     settings: Settings, command: Sequence[str] = COMMAND, lasting_s: float = LASTING_S
 ) -> Watched:
-    """Tell the assistant a fact and let it do idle work; in a second session, ask for the fact and
-    have it forgotten.
+    """Hold two sessions with the assistant under observation, and return what was observed.
 
-    Uses a temporary home, and the models in the settings.
+    In the first session, the assistant is told a fact and does idle work. In the second one, it is
+    asked for the fact and has to forget it. Uses a temporary home, and the models in the settings.
 
     Args:
         command: runs `ui.session.assistant_worker`.
@@ -98,8 +104,10 @@ async def _talk(
     lines: Sequence[str],
     lasting_s: float,
 ) -> None:
-    """Wait for the answer to the recording, if there is one; then send the lines, each after the
-    answer to the previous one. Takes at least `lasting_s`.
+    """Say the lines, each after the answer to the previous one.
+
+    If the plan has a recording, first wait for the answer to it. Takes at least `lasting_s`
+    seconds.
 
     Raises:
         AssistantError: there was no answer.
@@ -130,8 +138,10 @@ async def _until(events: Events, *kinds: type[Event]) -> Event:
 
 
 def _trial_settings(settings: Settings) -> Settings:
-    """The user's settings, except those for storing data; answers are short, and idle work starts
-    at once."""
+    """Return the user's settings, changed for a short trial that stores no data in the user's home.
+
+    Answers are short, and idle work starts at once.
+    """
     values = settings.model_dump()
     values["llm"] |= {"max_answer_tokens": SHORT_ANSWER_TOKENS}
     values["memory"] |= {"store": None, "enabled": True}

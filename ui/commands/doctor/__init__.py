@@ -35,7 +35,8 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("Thinking", checks.check_thinking),
     ("Network", network_checks.check_network),
 )
-"""The order matters: `Hearing` transcribes the speech of `Speaking`; `Network` takes longest."""
+"""The checks, in the order in which they run: `Hearing` transcribes the speech of `Speaking`, and
+`Network` comes last because it takes longest."""
 
 SIGNS = {
     CheckStatus.GOOD: "✓",
@@ -53,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, home: Home, settings: ReadSettings) -> int:
-    """Run all checks; returns 0 if nothing is bad."""
+    """Run all checks; return 1 if something needs fixing, otherwise 0."""
     context = CheckContext(home, settings().settings)
     with redirected_output(home) as out:
         return asyncio.run(run_checks(context, CHECKS, out, as_json=args.json))
@@ -62,7 +63,11 @@ def run(args: argparse.Namespace, home: Home, settings: ReadSettings) -> int:
 async def run_checks(
     context: CheckContext, wanted: Sequence[tuple[str, Check]], out: TextIO, *, as_json: bool
 ) -> int:
-    """Run checks, even after failures, and print each finding as it comes."""
+    """Run the checks in order, and print each finding as soon as it is known.
+
+    A failed check doesn't stop the others. Returns 1 if any check found something that needs
+    fixing, otherwise 0.
+    """
     bad = 0
     try:
         for name, check in wanted:

@@ -1,7 +1,7 @@
-"""The doctor's checks other than sound: the machine, the models and their speed.
+"""The doctor's checks other than sound and network: the machine, the models and their speed.
 
-A check returns a finding. If it raises an exception, the doctor turns that into a finding and
-goes on.
+A check returns a finding. If it raises an exception, the doctor reports the exception as a finding
+and continues with the next check.
 """
 
 import asyncio
@@ -41,14 +41,15 @@ from ui.commands.encryption import advice, sentence
 from ui.commands.requests import ask_memory
 
 SPARE_DISK = 1 << 30
-"""Bytes of disk space for transcripts, logs, and preparing a model."""
+"""Bytes of disk space that are needed besides the models: for transcripts, logs, and preparing a
+model."""
 SPARE_RAM_MB = 1500
-"""Megabytes of memory for the program itself and a desktop."""
+"""Megabytes of memory that are needed besides the models: for the program itself and a desktop."""
 SENTENCE = "The quick brown fox jumps over the lazy dog near the quiet river."
 QUESTION = "Tell me in two sentences what a lighthouse is for."
 SLOW_TTS, SLOW_STT = 0.5, 0.5
-"""Seconds of processing per second of speech above which a conversation drags. The required speed
-of the language model is in models/selection/machine_records.py."""
+"""Seconds of processing per second of speech above which synthesis or recognition is too slow for a
+conversation. The required speed of the language model is in models/selection/machine_records.py."""
 
 
 class CheckStatus(StrEnum):
@@ -56,16 +57,22 @@ class CheckStatus(StrEnum):
     WARNING = "warning"
     BAD = "bad"
     UNTRIED = "untried"
-    """Skipped: an earlier check, which reports the cause, failed."""
+    """The check could not be tried, e.g. because an earlier check failed and reports the cause."""
 
 
 class NotTried(AssistantError):
-    """A check could not be tried."""
+    """A check could not be tried. The message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A check's result: one sentence, and what fixes the problem, if any."""
+    """The result of a check.
+
+    Attributes:
+        text: one sentence about what was found.
+        mend: a command or advice that fixes the problem; None if there is no problem.
+        figures: the measured values by name.
+    """
 
     verdict: CheckStatus
     text: str
@@ -75,7 +82,8 @@ class Finding:
 
 @dataclass(slots=True)
 class CheckContext:
-    """The objects that checks examine and share; the models are loaded only once."""
+    """The home, the settings and the models, which the checks share. The models are loaded only
+    once."""
 
     home: Home
     settings: Settings
@@ -83,7 +91,7 @@ class CheckContext:
     _models: ModelSet | None = None
     _failure: AssistantError | None = None
     spoken: tuple[Samples, int] | None = None
-    """The speech from the check of the voice's speed, and its sample rate."""
+    """Speech from `check_voice`, and its sample rate in Hz; None before that check."""
 
     async def selection(self) -> ModelSelection:
         if self._selection is None:
@@ -91,7 +99,12 @@ class CheckContext:
         return self._selection
 
     async def models(self) -> ModelSet:
-        """The models, loaded at the first call. Raises ModelError, and NotTried at later calls."""
+        """Return the models; the first call loads them.
+
+        Raises:
+            AssistantError: the models can't be loaded. Only the first call raises this.
+            NotTried: an earlier call could not load the models.
+        """
         if self._failure is not None:
             raise NotTried("Not measured, because the models don't load.")
         if self._models is None:
@@ -129,7 +142,11 @@ async def check_python(_: CheckContext) -> Finding:
 
 
 async def check_encryption(context: CheckContext) -> Finding:
-    """No encryption is a warning if it is available and has not been switched off."""
+    """Check whether the user's data is encrypted.
+
+    The finding is a warning if the data is not encrypted but could be: a keyring is available, and
+    the settings allow encryption.
+    """
     found = await asyncio.to_thread(encryption_status, context.home)
     if found.state in ("damaged", "missing"):
         return bad(sentence(found), advice(found))
@@ -140,8 +157,10 @@ async def check_encryption(context: CheckContext) -> Finding:
 
 
 async def check_memory(context: CheckContext) -> Finding:
-    """Compares the total memory, not what is free at the moment, with the profile's models and a
-    desktop."""
+    """Check that the memory is large enough for the profile's models and a desktop.
+
+    The check fails if the total memory is too small. Too little free memory is only a warning.
+    """
     selection = await context.selection()
     catalogue = selection.store.catalogue
     names = wanted_models(context.settings, selection)
@@ -176,7 +195,7 @@ async def check_disk(context: CheckContext) -> Finding:
 
 
 async def check_models(context: CheckContext) -> Finding:
-    """Verify every byte of the profile's models."""
+    """Verify every byte of the models that the settings need."""
     selection = await context.selection()
     names = wanted_models(context.settings, selection)
     missing = selection.store.missing(names)
@@ -197,8 +216,10 @@ async def check_models(context: CheckContext) -> Finding:
 
 
 async def check_store(context: CheckContext) -> Finding:
-    """Find out where memories are stored, and whether they can be read; asks a running
-    assistant."""
+    """Find out where the memories are stored, and count them to check that they can be read.
+
+    If an assistant is running, it is asked for the number.
+    """
     if not context.settings.memory.enabled:
         return good("Nothing is remembered beyond the conversation: memory.enabled is false.")
     place = store_location(context.home, context.settings)
@@ -243,7 +264,7 @@ async def check_voice(context: CheckContext) -> Finding:
 
 
 async def check_hearing(context: CheckContext) -> Finding:
-    """Transcribe what the voice said."""
+    """Transcribe the speech from `check_voice`, and check the words and the speed."""
     models = await context.models()
     if context.spoken is None:
         raise NotTried("Not measured, because the voice said nothing.")
@@ -287,10 +308,10 @@ async def check_thinking(context: CheckContext) -> Finding:
 
 
 def quicker(settings: Settings, profile: Profile) -> str:
-    """Advice if the language model is too slow.
+    """Return advice for the case that the language model is too slow.
 
     Args:
-        profile: the one chosen for this machine.
+        profile: the profile chosen for this machine.
     """
     llm, close = settings.llm, "Close programs that keep the processor busy"
     if llm.endpoint is not None or llm.model is not None or llm.engine == "openai":

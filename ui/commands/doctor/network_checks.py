@@ -1,4 +1,4 @@
-"""The doctor's network check: nothing may leave this machine."""
+"""The doctor's network check, which tests that no data leaves this machine."""
 
 import asyncio
 from collections.abc import Sequence
@@ -16,9 +16,11 @@ REPORT = "Please report this: nothing should leave this machine."
 
 
 async def check_network(context: CheckContext) -> Finding:
-    """Hold a conversation in a process that may only reach this machine, and count every attempt.
+    """Hold a conversation in a separate process, and report its attempts to reach other machines.
 
-    If the settings use a model server on another machine, only the open sockets are checked.
+    Raises:
+        NotTried: the settings use a model server on another machine. The message lists the sockets
+            that reach beyond this machine.
     """
     await context.models()
     outside = sorted(set(await asyncio.to_thread(connections_outside)))
@@ -34,7 +36,10 @@ async def check_network(context: CheckContext) -> Finding:
 
 
 def judge(watched: Watched) -> Finding:
-    """The finding, which is never good if something could not be observed."""
+    """Return the finding for an observed conversation.
+
+    The finding is never good if something could not be observed.
+    """
     figures = {"seconds": round(watched.seconds, 1), "attempts": _total(watched.attempts)}
     if watched.attempts:
         return bad(_summary(watched.attempts), REPORT, **figures)
@@ -49,7 +54,10 @@ def judge(watched: Watched) -> Finding:
 
 
 def connections_outside() -> Sequence[str]:
-    """Sockets of this process and its children that reach or listen beyond loopback."""
+    """Return the sockets of this process and its children that reach beyond this machine.
+
+    These are connections to other machines, and sockets on which other machines could connect.
+    """
     here = psutil.Process()
     found = []
     for process in (here, *here.children(recursive=True)):
@@ -68,7 +76,11 @@ def is_loopback(address: str) -> bool:
 
 
 def _server_elsewhere(endpoint: str | None) -> str | None:
-    """The host of a model server that is not on this machine, if any."""
+    """Return the host of the model server, or None if it is on this machine.
+
+    Args:
+        endpoint: the server's address; None if the settings use no model server.
+    """
     host = urlsplit(endpoint or "").hostname
     if host is None or host == "localhost":
         return None

@@ -1,4 +1,4 @@
-"""The doctor's sound checks: devices, the microphone's level, the echo."""
+"""The doctor's sound checks: the devices, the microphone's level, and the echo."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -23,23 +23,32 @@ from ui.commands.doctor.checks import CheckContext, Finding, bad, good, warning
 
 LISTEN_S = 1.0
 FIRST_BLOCK_S = 3.0
-"""Seconds after which a device that has delivered nothing counts as silent."""
+"""Maximum seconds to wait for the microphone's first block of audio."""
 DEAD_DBFS = -85.0
-"""A level in dBFS, below the noise of any working microphone (converters have about -70)."""
+"""Level in dBFS below which the microphone is considered dead. The noise of a working microphone is
+louder: its converter alone has about -70 dBFS."""
 CLIPPED = 0.001
-"""Share of samples at full scale above which the microphone counts as overdriven."""
+"""Share of samples at full scale above which the microphone is considered overdriven."""
 RUSTLE_S, RUSTLE_DBFS = 2.5, -24.0
 LEARNING_S = 1.0
-"""Seconds for the canceller to learn the room, as at the start of a conversation."""
+"""Seconds that the echo canceller gets to learn the room, as at the start of a conversation."""
 HEARD_DB = 6.0
-"""If the loudspeaker raises the microphone's level by this many dB, there is an echo."""
+"""Minimum rise of the microphone's level, in dB, that counts as an echo of the loudspeaker."""
 LEFT_DB = 10.0
-"""If the residue is this many dB above the room's noise, it may be taken for speech."""
+"""Maximum level of the remaining echo, in dB above the room's noise. A louder one may be taken for
+speech."""
 
 
 @dataclass(slots=True)
 class Recording:
-    """Blocks as recorded, and as they left the canceller, if there is one."""
+    """Audio from the microphone, in blocks.
+
+    Attributes:
+        canceller: removes the echo from each block; None if echo is not removed.
+        began: set when the first block arrives.
+        raw: the blocks as recorded.
+        cleaned: the blocks without echo; empty if there is no canceller.
+    """
 
     canceller: EchoCanceller | None = None
     began: asyncio.Event = field(default_factory=asyncio.Event)
@@ -53,7 +62,7 @@ class Recording:
             self.cleaned.append(self.canceller.near(block))
 
     def take(self) -> tuple[Samples, Samples]:
-        """The sound since the last call, raw and cleaned."""
+        """Return the audio since the previous call, first as recorded, then without echo."""
         nothing = np.zeros(0, np.int16)
         taken = (np.concatenate([nothing, *self.raw]), np.concatenate([nothing, *self.cleaned]))
         self.raw, self.cleaned = [], []
@@ -61,7 +70,7 @@ class Recording:
 
 
 async def check_devices(context: CheckContext) -> Finding:
-    """PortAudio, and the devices that the settings name or the system prefers."""
+    """Find the devices that the settings name or the system prefers."""
     audio = context.settings.audio
     microphone = await asyncio.to_thread(find_input, audio.input_device)
     loudspeaker = await asyncio.to_thread(find_output, audio.output_device)
@@ -69,7 +78,7 @@ async def check_devices(context: CheckContext) -> Finding:
 
 
 async def check_microphone(context: CheckContext) -> Finding:
-    """Record the room for one second."""
+    """Record the room for one second, and check the level."""
     recording = Recording()
     async with _listening(context, recording):
         await asyncio.sleep(LISTEN_S)
@@ -94,7 +103,7 @@ async def check_microphone(context: CheckContext) -> Finding:
 
 
 async def check_echo(context: CheckContext) -> Finding:
-    """Play a soft noise, and measure how much comes back and how much the canceller leaves."""
+    """Play a soft noise, and measure how loud its echo is before and after echo cancellation."""
     canceller = WebRtcCanceller()
     recording = Recording(canceller)
     async with _listening(context, recording) as devices:
@@ -116,7 +125,13 @@ async def check_echo(context: CheckContext) -> Finding:
 
 
 def judge_echo(room: float, back: float, left: float) -> Finding:
-    """Judge by levels in dBFS: the room's, the microphone's during the noise, the canceller's."""
+    """Return the finding for three levels in dBFS.
+
+    Args:
+        room: level of the room's background noise.
+        back: level of the microphone while the noise is played.
+        left: level after echo cancellation while the noise is played.
+    """
     figures = {
         "room_dbfs": round(room, 1),
         "echo_dbfs": round(back, 1),
@@ -141,7 +156,8 @@ def judge_echo(room: float, back: float, left: float) -> Finding:
 
 
 def rustle() -> Samples:
-    """Noise with a falling spectrum that swells four times a second, like speech."""
+    """Return a noise that resembles speech: its spectrum falls, and it swells four times a
+    second."""
     count = int(RUSTLE_S * MIC_RATE)
     spectrum = np.fft.rfft(np.random.default_rng(1).standard_normal(count))
     hertz = np.fft.rfftfreq(count, 1 / MIC_RATE)
@@ -154,7 +170,11 @@ def rustle() -> Samples:
 
 @asynccontextmanager
 async def _listening(context: CheckContext, recording: Recording) -> AsyncIterator[SoundDevices]:
-    """An open microphone that delivers sound. Raises AudioError if it doesn't."""
+    """Open the microphone, wait for its first audio, and keep it open during the block.
+
+    Raises:
+        AudioError: the microphone can't be opened or delivers nothing.
+    """
     devices = SoundDevices()
     microphone = devices.microphone(context.settings.audio.input_device)
     await microphone.open(recording.deliver)
