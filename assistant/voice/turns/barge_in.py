@@ -158,7 +158,7 @@ def is_backchannel(text: str) -> bool:
 
 def is_echo(text: str, speaking_text: str, own_voice: float = 0.0) -> bool:
     """Whether `text` is an echo of the assistant's own speech. It is if most of its words occur in
-    a row in `speaking_text`. If the sound resembles the assistant's voice, fewer words need match.
+    a row in `speaking_text`. If the sound resembles the assistant's voice, fewer words must match.
 
     Args:
         own_voice: the `echo_similarity` of the sound.
