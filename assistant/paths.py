@@ -21,7 +21,7 @@ APP_NAME = "local-voice-assistant"
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """A person's data folder: the `--home` option, or else `default_home`."""
+    """A person's data folder. The option `--home` names it; the default is `default_home`."""
 
     root: Path
 
@@ -97,8 +97,8 @@ class Home:
 
 
 def default_home() -> Home:
-    """Return the home in the environment variable `ASSISTANT_HOME`, or else in the platform's
-    user-data folder."""
+    """Return the home that the environment variable `ASSISTANT_HOME` names, or else the home in the
+    platform's user-data folder."""
     named = os.environ.get("ASSISTANT_HOME")
     if named:
         return Home(Path(named).expanduser())

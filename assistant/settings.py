@@ -392,7 +392,7 @@ def _wanted(error: Mapping[str, Any]) -> str:
 
 
 def _mend(key: str, source: str) -> str:
-    """Tell the user how to correct a setting, by a step that works while settings can't be read."""
+    """Return how the user can correct a setting. It must work while the settings can't be read."""
     if source.startswith(ENVIRONMENT_PREFIX):
         return f"Unset or correct the environment variable {source}."
     if source in ("default", "flag"):

@@ -62,7 +62,7 @@ class UserMemory:
         open_table: opens the table of memories. It blocks and may raise StoreError.
         emit: called with a `Notice` when storing starts to fail, and when it works again.
         policy: which memories are merged and which expire; default: none.
-        enrichment: the weights in search of texts from idle work; default: 0.
+        enrichment: how much the search weights texts from idle work; default: 0.
         close_table: releases the table that `open_table` returned.
     """
 
@@ -129,8 +129,8 @@ class UserMemory:
         exclude: Collection[str] = (),
         earlier: Sequence[Earlier] = (),
     ) -> Recalled:
-        """Return the memories relevant to `query`. If its vector is late, search by words only, or
-        by the vector of the part of the question that was heard shortly before.
+        """Return the memories relevant to `query`. If the query's vector is late, search by words
+        only, or by the vector of the part of the question that was heard shortly before.
 
         Args:
             exclude: ids of exchanges that are already in the prompt.
@@ -163,8 +163,8 @@ class UserMemory:
         return recalled
 
     def profile(self) -> tuple[MemoryUsed, ...]:
-        """Return the notes for every prompt. Calls return the same tuple until one of the notes
-        changes. Thread-safe."""
+        """Return the notes that belong in every prompt. Repeated calls return the same tuple until
+        a note changes. Thread-safe."""
         index = self._index_sync.index
         return index.profile if index is not None else ()
 
@@ -355,8 +355,8 @@ class UserMemory:
         return index.speakers() if (index := self._index_sync.index) is not None else frozenset()
 
     def _reading(self, read: Callable[[], None]) -> None:
-        """Call `read` on the writing thread, then encode. Errors are logged but not raised, so that
-        the conversation goes on."""
+        """Call `read`, then encode the memories. Runs on the writing thread. Errors are logged but
+        not raised, so that the conversation goes on."""
         try:
             read()
             if self.store.writes:

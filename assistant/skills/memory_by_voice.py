@@ -122,8 +122,8 @@ class MemoryCommands:
         return await asyncio.to_thread(self._resolver.resolve, request_of(command), live)
 
     def _known(self, topic: str | None) -> str | None:
-        """Return a reply with what is known about a topic, or in general if the topic is None.
-        Return None if nothing is known about the topic, so that the language model answers. Blocks.
+        """Return a reply that tells what is known about a topic, or the newest memories if the
+        topic is None. Return None if nothing is known, so that the language model answers. Blocks.
         """
         if topic is None:
             return spoken_replies.known(None, self._resolver.newest(), english=self._english)
@@ -135,7 +135,7 @@ class MemoryCommands:
 
 
 def request_of(command: Command) -> ForgetRequest:
-    """Convert a command to forget to a request."""
+    """Convert a command such as "forget that" to a request."""
     match command.kind:
         case CommandKind.FORGET_THAT:
             return ForgetRequest(that=True)

@@ -193,7 +193,8 @@ class Dialogue:
         return self._current is not None or self.aloud
 
     def sounds_in_the_room(self) -> SpeculativeAnswer | None:
-        """Return the answer that is being played or ended at most `ECHO_TAIL_S` seconds ago."""
+        """Return the answer that is being played or ended at most `ECHO_TAIL_S` seconds ago, if
+        any."""
         recent = time.monotonic() - self._silent_since < ECHO_TAIL_S
         return self._sounding if self.aloud or recent else None
 

@@ -61,8 +61,8 @@ class StopSpeakingFrame(SystemFrame):
 
 @dataclass
 class AnswerRequestFrame(DataFrame):
-    """Asks for an answer to the user's words, which may still be withdrawn. If it is a remark, its
-    text is already known."""
+    """A request for an answer to the user's words. The answer may still be withdrawn. If the answer
+    is a remark, it already has its text."""
 
     answer: SpeculativeAnswer
 

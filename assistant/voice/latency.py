@@ -43,7 +43,7 @@ class TurnTimes:
 
 
 class LatencyLog:
-    """Appends one line per turn to the ledger. Its method blocks briefly, so call it in a thread."""
+    """Appends one line per turn to the ledger. `write` blocks briefly, so call it in a thread."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

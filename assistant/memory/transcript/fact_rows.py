@@ -90,8 +90,8 @@ def suppress(
         same: returns whether the texts of two facts mean the same.
 
     Raises:
-        StoreError: the file could not be written, or another program keeps its log from being
-            emptied.
+        StoreError: the file could not be written, or another program uses it and so prevents its
+            log from being emptied.
     """
     wanted: dict[str, list[Memory]] = {}
     for each in memories:
@@ -149,7 +149,7 @@ def delete_derived(transcript: Transcript, user: str, exchanges: Collection[str]
 def told_elsewhere(
     gone: Iterable[Memory], chosen: Iterable[Memory], exchanges: Collection[str]
 ) -> set[str]:
-    """Return the ids of further exchanges that state facts deleted with the given exchanges.
+    """Return the ids of further exchanges that state facts which are deleted with `exchanges`.
 
     Args:
         gone: all memories that are deleted.

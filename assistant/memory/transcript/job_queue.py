@@ -18,8 +18,8 @@ from assistant.memory.transcript.rows import places
 State = Literal["waiting", "running", "dead"]
 
 BACKOFF = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 180))
-"""Pauses after a job's first, second, … failure. One more failure marks the job as failed for
-good."""
+"""Pauses after a job's first, second and further failures. After one more failure, the job is
+marked as failed for good."""
 CRASHED_ERROR = "Crashed"
 """Stored in place of an exception's name if the process died during the job."""
 
@@ -165,7 +165,8 @@ class JobQueue:
         The subjects of a batch with several subjects are retried without a pause, one by one.
 
         Args:
-            error: the name of an exception's class; its message may contain the user's words.
+            error: the name of the exception's class. Don't pass the exception's message, which may
+                contain the user's words.
         """
         due = _due(now)
         if len(batch.subjects) > 1:  # the retries will show which one failed
@@ -203,7 +204,7 @@ class JobQueue:
         return [FailedJob(*row) for row in found]
 
     def retry(self, kind: str | None = None) -> int:
-        """Queue the jobs that have failed for good again. Return their number.
+        """Queue again all jobs that have failed for good. Return their number.
 
         Args:
             kind: retry only jobs of this kind; None means all kinds.
@@ -268,7 +269,7 @@ def _fail(
 
 def _next(db: sqlite3.Connection, user: str, kind: str, limit: int, now: datetime) -> list[str]:
     """Return up to `limit` subjects that were never tried, in the order in which they were queued.
-    If there are none, return the failed subject whose retry time passed first.
+    If there are none, return the failed subject with the earliest retry time, if it has passed.
 
     A retry time further ahead than the longest pause means that the clock has been set back. Such a
     subject is retried at once.

@@ -68,7 +68,7 @@ class Recorder:
     """Records the events on a bus. Use it only on the event loop.
 
     Args:
-        bus: provides the events, and is told when a recording begins and ends.
+        bus: provides the events. It also gets an event when a recording begins or ends.
         now: returns the wall time, in UTC.
     """
 
@@ -166,8 +166,8 @@ class Recorder:
             self._stale = set(self._open)
 
     def _go_off(self, event: RecordChanged) -> None:
-        """Delete the turns in progress from the recording, because going off the record keeps them
-        from being stored."""
+        """Delete the turns in progress from the recording. They are off the record now, too, so
+        they must not be recorded."""
         self._partials.clear()
         turns, writer = frozenset(self._open), self._writer
         if writer is not None and turns:

@@ -36,8 +36,8 @@ def parts(ids: Iterable[str]) -> Iterator[tuple[str, ...]]:
 
 
 def stored_conversation(db: sqlite3.Connection, user: str, conversation: str) -> Conversation:
-    """Load a conversation without its hidden exchanges. Its last summary is left out if it covers
-    one of these."""
+    """Load a conversation without its hidden exchanges. A summary of a hidden exchange is left out,
+    too."""
     hidden = hidden_exchanges(db, user)
     found = db.execute(
         f"SELECT {EXCHANGE} FROM exchange"

@@ -297,7 +297,7 @@ class SoundDevices:
 
     Args:
         on_state: called on the event loop when sound is lost and when it works again.
-        rest_after_s: as `REST_AFTER_S`.
+        rest_after_s: seconds after which an idle output stream is stopped; None keeps it running.
     """
 
     def __init__(

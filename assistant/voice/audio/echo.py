@@ -3,7 +3,7 @@
 The echo canceller is WebRTC's AEC3, in the binding by LiveKit. It was chosen because the voice
 detector works best with it while the user and the assistant speak at once. At equal loudness, in a
 room with 250 ms of reverberation, the detector found 60 to 80 of 110 windows of the user's speech.
-With `pywebrtc-audio` it found 6 to 55. With neither did it take the echo for speech. LiveKit's
+With `pywebrtc-audio` it found 6 to 55. It took the echo for speech with neither binding. LiveKit's
 binding costs 0.12 s at start, 23 MB, and 0.1 ms of CPU per 10 ms of sound.
 
 Noise suppression and automatic gain control are off. They produce sound that the recogniser was not
@@ -32,8 +32,7 @@ QUIET_AFTER_S = 1.0
 RESERVE = 0.4
 """Fraction of the devices' latency by which the reference is delayed to absorb jitter."""
 SURPLUS = 4 * FRAME
-"""Number of samples (40 ms) that may be queued beyond the reserve. Above that, silence is dropped.
-"""
+"""Maximum number of samples (40 ms) queued beyond the reserve. Silence above that is dropped."""
 LIMIT = 20 * FRAME
 """Maximum number of samples queued (200 ms). Only a stalled microphone leads to more."""
 FEW_LAPSES = 2

@@ -128,7 +128,7 @@ class FileMicrophone:
             deliver(block, captured)
 
     def _silence(self, number: int) -> Samples:
-        """Return a block of faint noise. The blocks repeat every `STEP` numbers."""
+        """Return block `number` of the faint noise. The blocks repeat after `STEP` numbers."""
         offset = number % STEP * 7919 % (len(self._noise) - BLOCK)
         return self._noise[offset : offset + BLOCK].copy()
 
@@ -229,7 +229,7 @@ class NullLoudspeaker:
 
 
 class WavLoudspeaker(NullLoudspeaker):
-    """Writes what a device would have played to a WAV file, including gain, interruptions and
+    """Writes to a WAV file what a device would have played, including gain, interruptions and
     silences.
 
     The complete file appears when the loudspeaker is closed or its task is cancelled.

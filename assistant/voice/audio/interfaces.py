@@ -18,7 +18,7 @@ MIC_RATE = 16_000
 BLOCK = 320
 """Number of samples per block from the microphone (20 ms)."""
 WRITE_AHEAD_S = 0.06
-"""Seconds of sound above which `play` waits for the device. So an interruption drops no more."""
+"""Seconds of queued sound at which `play` waits for the device. So an interruption drops little."""
 
 Deliver = Callable[[Samples, float], None]
 """Called with a block of BLOCK samples, and the `time.monotonic()` at which its last sample was

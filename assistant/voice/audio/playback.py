@@ -31,7 +31,7 @@ class PlayQueue:
         self._blocks: deque[Samples] = deque()
         self.queued = 0
         self.played = 0
-        """Samples taken so far."""
+        """Number of samples taken so far."""
 
     def push(self, samples: Samples) -> None:
         if len(samples):

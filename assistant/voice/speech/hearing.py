@@ -1,7 +1,7 @@
 """The pipeline's step after echo cancellation: finds the user's turns in the microphone's sound,
 and transcribes them.
 
-Silero estimates the probability of a voice for every 32 ms. From it, the endpointer decides when
+Silero estimates the probability of a voice for every 32 ms. The endpointer decides by this when
 speech begins, pauses and resumes. As soon as speech pauses, two checks run in parallel to find out
 whether the user has finished. Smart Turn judges the sound of the last seconds, and the transcribed
 words are checked for completeness. The words are also passed on at once, so that an answer is
@@ -70,8 +70,8 @@ RECOGNISER_FAILED = "the recogniser failed"
 
 
 class Hear(FrameProcessor):
-    """Turns the microphone's frames into turns. The recogniser runs on a thread beside the
-    pipeline, and transcribes one segment at a time."""
+    """Finds the user's turns in the microphone's frames, and requests answers to them. The
+    recogniser runs on its own thread and transcribes one segment at a time."""
 
     def __init__(
         self,

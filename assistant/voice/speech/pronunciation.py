@@ -40,8 +40,8 @@ COMMA = SpokenForm((), Pause.CLAUSE)
 _CLAUSE_MARKS = ",;:、，；：—–"
 _CLOSERS = "\"'”’»)]}*_~`」』"
 _SPOKEN_SIGNS = "%&+=€$£°"
-"""Signs that the voice itself reads aloud in other languages. In English, they are replaced by
-words before."""
+"""Signs that the voice itself reads aloud in other languages. In English, words have already
+replaced them."""
 _DASHES = {"-", "--", "–", "—", "―"}
 
 _SPELLED_OUT = {

@@ -24,7 +24,7 @@ _WIDE_STOPS = "。！？"
 class WrittenWord:
     """The word `answer[start:end]`. `text` is the part of the word to be read aloud.
 
-    If `is_code` is True, it is a whole block of code, and `text` is empty.
+    If `is_code` is True, the range is a whole block of code, and `text` is empty.
     """
 
     text: str
@@ -35,7 +35,7 @@ class WrittenWord:
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """The end of a line, such as a paragraph, a heading or a list item."""
+    """The end of a line, e.g. of a paragraph, a heading or a list item."""
 
 
 class WordStream:
@@ -71,8 +71,8 @@ class WordStream:
                 return
 
     def _step(self) -> WrittenWord | Break | None:
-        """Process the text at `_at` and advance `_at`. Return a word or break, if one was found. If
-        more text is needed, `_at` stays the same."""
+        """Process the text at the offset `_at` and advance the offset. Return the word or break
+        that was found, if any. If more text is needed, the offset stays the same."""
         character = self._text[self._at]
         if self._thinking:
             self._skip_thought()

@@ -7,13 +7,15 @@ from rapidfuzz.distance.Indel import normalized_similarity as likeness
 from assistant.intents import normalised
 from assistant.settings import Settings
 
+# All similarities are by letters. They are below 1 because the recogniser often misspells names.
 SHORT_LIKENESS = 0.7
+"""Minimum similarity of a word heard and a word of the wake phrase with up to three letters."""
 LONG_LIKENESS = 0.6
+"""Minimum similarity of a word heard and a longer word of the wake phrase."""
 JOINED_LIKENESS = 0.85
+"""Minimum similarity of the words heard and the wake phrase if the recogniser joined words."""
 SINGLE_LIKENESS = 0.9
-"""Minimum similarity, by letters, of the words heard and the wake phrase. It is below 1 because the
-recogniser often misspells names. The first two apply to short and long words, the third to words
-that the recogniser joined, the last to a wake phrase of one word."""
+"""Minimum similarity of a word heard and a wake phrase of one word."""
 
 
 def without_wake_phrase(text: str, wake_phrase: str) -> str | None:
@@ -53,9 +55,11 @@ def _joined_alike(heard: list[str], phrase: list[str]) -> bool:
 class AddresseeDetector:
     """Decides which speech is addressed to the assistant.
 
-    While the assistant is asleep, only speech that begins with the wake phrase is. While it is
-    awake, all speech is. But if the settings contain a wake phrase, speech must begin with it or
-    soon follow an answer. The default wake phrase is "hey" and the assistant's name."""
+    While the assistant is asleep, it reacts only to speech that begins with the wake phrase. While
+    awake, it reacts to all speech. But if the settings contain a wake phrase, speech must begin
+    with the wake phrase or soon follow an answer. The default wake phrase is "hey" and the
+    assistant's name.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._required = bool(settings.turn.wake_phrase)

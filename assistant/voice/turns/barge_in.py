@@ -41,8 +41,8 @@ Echoes that the canceller left are often transcribed wrongly, and score 0.33 to 
 speak at the same time score up to 0.3."""
 OTHER_WORDS = 4
 OTHER_SHARE = 0.6
-"""Minimum number and share of words outside the answer in sound that is the user's speech, although
-it resembles the assistant's own voice."""
+"""Minimum number and minimum share of words that the answer doesn't contain. With fewer such words,
+sound that resembles the assistant's own voice counts as an echo."""
 
 _BACKCHANNEL_WORDS = (
     "mm mmm mhm mhmm hm hmm hmmm uh huh um ah aha ahh oh ooh wow yeah yea yep yup yes ya ok okay "
@@ -157,8 +157,8 @@ def is_backchannel(text: str) -> bool:
 
 
 def is_echo(text: str, speaking_text: str, own_voice: float = 0.0) -> bool:
-    """Whether `text` is an echo of the assistant's own speech. It is if most of its words occur in
-    a row in `speaking_text`. If the sound resembles the assistant's voice, fewer words must match.
+    """Whether `text` is an echo of the assistant's own speech. Most words of an echo occur in a row
+    in `speaking_text`. If the sound resembles the assistant's voice, fewer words must match.
 
     Args:
         own_voice: the `echo_similarity` of the sound.

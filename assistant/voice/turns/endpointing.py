@@ -30,7 +30,8 @@ _NO_END = frozenset(
     " ".join((_ARTICLES, _PREPOSITIONS, _CONJUNCTIONS, _BEGINNINGS, _NAMING)).split(" ")
 )
 _NO_QUESTION_END = frozenset(f"{_ARTICLES} {_CONJUNCTIONS}".split(" "))
-"""Words that can't even end a question. Other incomplete words can, e.g. "Who is it from?"."""
+"""Words that can't end a question either. Other words in `_NO_END` can, e.g. "from" in "Who is it
+from?"."""
 _OPENERS = frozenset(("if", "although", "though", "because", "unless", "while", "whereas", "once"))
 _INFINITIVE = re.compile(
     r"to (?!(?:me|you|him|her|it|us|them|the|a|an|my|your|this|that)\b)\w+ \w+"

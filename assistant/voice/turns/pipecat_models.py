@@ -47,8 +47,8 @@ class SileroVoice(SileroVADAnalyzer):
 
 
 class GatedVoiceDetector:
-    """Runs `model` only on sound that is louder than the room, to save time. Other sound can't be a
-    voice.
+    """Saves time in a quiet room by running `model` only on sound that is louder than the room.
+    Quieter sound can't be a voice.
 
     When `model` runs again, it first gets the last windows that it missed, as context for the
     beginning of a word.
