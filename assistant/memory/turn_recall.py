@@ -1,5 +1,5 @@
-"""Connects the conversation and long-term memory: stored exchanges are remembered, and recall
-leaves out what the prompt already contains."""
+"""Connects the conversation with long-term memory. Exchanges are stored in both, and recall leaves
+out the exchanges that the prompt already contains."""
 
 from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
@@ -13,12 +13,12 @@ from assistant.memory.transcript.database import Transcript
 from assistant.memory.user_memory import UserMemory
 
 BRIEF_LESS = 0.1
-"""How much lower scores may be in a brief search: of 141 correct memories, 7 scored below 0.5, none
-below 0.4."""
+"""Amount by which the minimum score is lowered after a brief search, i.e. one shortened for lack of
+time. Of 141 correct memories found by brief searches, 7 scored below 0.5 and none below 0.4."""
 
 
 class Archive:
-    """Stores exchanges in the transcript, and remembers those that were stored."""
+    """Stores exchanges in the transcript, then in long-term memory."""
 
     def __init__(self, transcript: Transcript, memory: UserMemory) -> None:
         self._transcript = transcript
@@ -31,10 +31,13 @@ class Archive:
         latency: Latency | None = None,
         memories: Sequence[MemoryUsed] = (),
     ) -> None:
-        """Store an exchange, and remember it.
+        """Store an exchange in the transcript and in long-term memory.
+
+        Args:
+            memories: the memories in the exchange's prompt, which are recorded as used.
 
         Raises:
-            StoreError: the transcript could not be written; nothing is remembered either.
+            StoreError: the transcript could not be written. The memory is unchanged, too.
         """
         if not self._transcript.store(conversation, exchange, latency, memories):
             return
@@ -51,13 +54,13 @@ class Archive:
 
 
 class TurnRecall:
-    """Recall for the voice loop.
+    """Recalls memories for the voice loop.
 
     Args:
-        shown: returns the ids of the exchanges already in the prompt.
-        exchanges: returns those of the running conversation, oldest first; a question may refer to
-            them.
-        least_score: the lowest score worth a place in the prompt.
+        shown: returns the ids of the exchanges that are already in the prompt.
+        exchanges: returns the exchanges of the running conversation, oldest first. A question may
+            refer to them.
+        least_score: the minimum score of a memory in the prompt.
     """
 
     def __init__(
@@ -73,14 +76,15 @@ class TurnRecall:
         self._least_score = least_score
 
     def ahead(self, words: str) -> None:
-        """See `voice.recalling.Recaller`."""
+        """Prepare a recall for `words`, the beginning of what the user is saying. Returns at
+        once."""
         self._memory.asking.ahead(words)
 
     async def recall(self, query: str, deadline_s: float) -> RecalledForTurn:
-        """See `voice.recalling.Recaller`."""
+        """Return the memories relevant to `query` that were found within `deadline_s` seconds."""
         earlier = self._earlier()
         recalled = await self._memory.recall(query, deadline_s, self._shown(), earlier)
-        # Scores are lower if only words count, and a little lower in a brief search.
+        # Scores are lower if the search was by words only, and a little lower if it was brief.
         least = float("-inf") if recalled.missed else self._least_score
         least -= BRIEF_LESS if recalled.brief else 0.0
         used = tuple(_used(each, least) for each in recalled.memories)
@@ -91,7 +95,8 @@ class TurnRecall:
         return [Earlier(each.user_text.strip(), each.assistant_text.strip()) for each in over]
 
     def watch(self, event: Event) -> None:
-        """Receives every event; the vector of speech that did not become a turn is dropped."""
+        """Receive an event from the event bus. When speech ends, tell the question encoder what the
+        turn's text is, or that there was no turn."""
         if isinstance(event, TurnHeard):
             self._memory.asking.over(event.text)
         elif isinstance(event, SpeechIgnored):

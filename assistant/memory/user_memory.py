@@ -1,10 +1,10 @@
-"""Long-term memory as the rest of the program calls it.
+"""The interface of long-term memory for the rest of the program.
 
-    recall(query)        once a turn: relevant memories, within a deadline
-    remember(exchange)   once an exchange: searchable by its words when this returns
-    settled()            between turns: everything is on disk and has vectors
+    recall(query)        once per turn: return relevant memories within a deadline
+    remember(exchange)   once per exchange: make the exchange searchable by its words
+    settled()            between turns: wait until all memories are on disk and have vectors
 
-A recall searches on the caller's thread; other threads encode and write.
+A recall searches on the caller's thread. Other threads encode and write.
 """
 
 import asyncio
@@ -46,9 +46,9 @@ from assistant.memory.store.write_queue import WriteQueue
 from assistant.memory.transcript.database import Transcript
 
 MOST = 12
-"""Maximum number of memories returned by one recall; the prompt takes as many as fit."""
+"""Maximum number of memories returned by one recall. The prompt contains as many as fit."""
 SEARCH_S = 0.003
-"""Seconds of the deadline reserved for the search itself, to begin with."""
+"""Seconds of the deadline reserved for the search itself, until searches have been timed."""
 RECENT = 3
 """Number of newest memories to return when only a word search was possible and found nothing."""
 
@@ -59,10 +59,10 @@ class UserMemory:
     """One user's memories.
 
     Args:
-        open_table: opens the table; blocking, and may raise StoreError.
-        emit: receives a `Notice` when storing starts to fail, and when it works again.
-        policy: which memories are merged, and which expire; default: none.
-        enrichment: the weights of results of idle work; default: 0.
+        open_table: opens the table of memories. It blocks and may raise StoreError.
+        emit: called with a `Notice` when storing starts to fail, and when it works again.
+        policy: which memories are merged and which expire; default: none.
+        enrichment: how much the search weights texts from idle work; default: 0.
         close_table: releases the table that `open_table` returned.
     """
 
@@ -99,7 +99,7 @@ class UserMemory:
         strong = self._index_sync.stronger
         self.asking = QuestionEncoder(encoder, lexicon, self._speakers, lambda: strong.serving)
         self.writable = asyncio.Event()
-        """Set once the store is read and this process may write to it."""
+        """Set once the store has been read, if this process may write to it."""
         self.strengthening = strong
         self._misses = DeadlineMisses(emit)
         self._pace = SearchTimings(SEARCH_S)
@@ -112,11 +112,11 @@ class UserMemory:
     async def load(
         self, transcript: Transcript | None, first: Callable[[MemoryTable], None] = lambda _: None
     ) -> None:
-        """Read the table, and the exchanges that only the transcript has. Until then, recall finds
-        nothing.
+        """Read the memories from the table, and add the exchanges that only the transcript has.
+        Until then, recall finds nothing.
 
-        Errors of the store or the encoder are not raised: memories then stay in RAM for now.
-        `first` runs on the table before anything is read; it may raise StoreError.
+        Errors of the store or the encoder are not raised. New memories then stay in RAM for now.
+        `first` is called with the table before anything is read. It may raise StoreError.
         """
         self._loop = asyncio.get_running_loop()
         load = partial(self._index_sync.load, transcript, first)
@@ -129,12 +129,12 @@ class UserMemory:
         exclude: Collection[str] = (),
         earlier: Sequence[Earlier] = (),
     ) -> Recalled:
-        """Memories relevant to `query`. If the deadline passes, the search uses only words, or
-        the vector of the part of the question that was heard shortly before.
+        """Return the memories relevant to `query`. If the query's vector is late, search by words
+        only, or by the vector of the part of the question that was heard shortly before.
 
         Args:
-            exclude: ids of exchanges already in the prompt.
-            earlier: the exchanges before, newest last; a question may refer to them.
+            exclude: ids of exchanges that are already in the prompt.
+            earlier: the previous exchanges, newest last. The question may refer to them.
         """
         index = self._index_sync.index
         if index is None:
@@ -163,17 +163,17 @@ class UserMemory:
         return recalled
 
     def profile(self) -> tuple[MemoryUsed, ...]:
-        """The notes that are always in the prompt; the same tuple until one of them changes. Any
-        thread."""
+        """Return the notes that belong in every prompt. Repeated calls return the same tuple until
+        a note changes. Thread-safe."""
         index = self._index_sync.index
         return index.profile if index is not None else ()
 
     def count(self) -> int:
-        """How many memories have been read so far."""
+        """Return the number of memories that have been read so far."""
         return len(self._index_sync.index or ())
 
     def remember(self, conversation: str, exchange: Exchange) -> None:
-        """Add a complete exchange. Quick; any thread. After `settled` it is on disk."""
+        """Add a complete exchange, which is on disk after `settled`. Quick; thread-safe."""
         try:
             if self._index_sync.take_in(materialize_exchange(self.user_id, conversation, exchange)):
                 self._writing.post(self._keep)
@@ -183,25 +183,26 @@ class UserMemory:
             self._repair.failed(self._index_sync.index)
 
     def mark_used(self, ids: Collection[str], at: datetime) -> None:
-        """Record that an answered prompt contained these memories."""
+        """Record that the prompt of an answered turn contained these memories."""
         if ids:
             self._writing.post(self._index_sync.count_use, list(ids), at)
 
     def hide(self, items: HiddenItems) -> None:
-        """From now on, don't recall these items. Quick; any thread."""
+        """Leave these items out of every recall from now on. Quick; thread-safe."""
         self._index_sync.hide(items)
 
     def unhide(
         self, items: HiddenItems, exchanges: Sequence[tuple[str, Exchange]] = ()
     ) -> Sequence[Exchange]:
-        """Undo `hide`."""
+        """Undo `hide`, and add the exchanges if they had not been read yet."""
         self._index_sync.unhide(items)
         for conversation, exchange in exchanges:  # some may have been hidden before they were read
             self.remember(conversation, exchange)
         return ()
 
     def purged(self, items: HiddenItems, *, clean: bool) -> None:
-        """The items are deleted. If traces were found, they stay hidden until the program ends."""
+        """React to the deletion of the items from disk. If traces of them were found (`clean` is
+        False), the items stay hidden until the program ends."""
         if clean:
             self._index_sync.unhide(items)
         self.forget_questions()
@@ -211,31 +212,32 @@ class UserMemory:
         self._encoder.forget_queries()
 
     def written(self) -> None:
-        """Wait until everything is in the store; not on the event loop. Raises StoreError."""
+        """Block until all memories are in the store. Don't call this on the event loop. Raises
+        StoreError if they can't be stored."""
         self._writing.submit(self._index_sync.store.flush).result()
         if not self.store.settled:
             raise self.store.why()
 
     def give_way(self, somebody: Callable[[], bool]) -> None:
-        """Low-priority writes wait while `somebody` says that someone may be speaking. It is
-        called in a thread."""
+        """Make low-priority writes wait while `somebody()` is true, which means that someone may be
+        speaking. `somebody` is called in another thread."""
         self._writing.somebody = somebody
 
     async def settled(self) -> None:
-        """Wait until everything remembered is on disk and has its vector."""
+        """Wait until all memories are on disk and have their vectors."""
         await asyncio.get_running_loop().run_in_executor(self._writing, lambda: None)
 
     def untidy(self, unmerged: int) -> bool:
-        """Whether new memories or small writes have piled up enough to slow things down."""
+        """Whether there is work for `tidy`, e.g. more than `unmerged` unmerged memories."""
         return self._index_sync.untidy(unmerged)
 
     async def tidy(self, unmerged: int) -> None:
-        """Merge them. Work that has begun is finished even if the caller is cancelled."""
+        """Merge new memories and small writes, even if the caller is cancelled meanwhile."""
         tidy = partial(self._index_sync.tidy, unmerged, in_silence=True)
         await asyncio.get_running_loop().run_in_executor(self._writing, tidy)
 
     async def close(self) -> None:
-        """Idempotent."""
+        """Stop the threads and close the store. Idempotent."""
         await asyncio.to_thread(self.shut_down)
 
     def shut_down(self) -> None:
@@ -248,25 +250,25 @@ class UserMemory:
 
     @property
     def store(self) -> WriteQueue:
-        """The memories' store on disk; only its properties may be used."""
+        """The store of memories on disk. Use only its properties."""
         return self._index_sync.store
 
     @property
     def table(self) -> MemoryTable:
-        """The open table. Raises StoreError: it could not be opened, or is still loading."""
+        """The open table. Raises StoreError if it could not be opened or is still loading."""
         return self._index_sync.opened()[0]
 
     @property
     def index(self) -> UserIndex:
-        """The user's index. Raises StoreError: it is still loading."""
+        """The user's index. Raises StoreError if it is still loading."""
         return self._index_sync.opened()[1]
 
     def find(self, query: str, k: int = MOST, *, both: bool = False) -> Recalled:
-        """Like `recall`, without a deadline.
+        """Return up to `k` memories relevant to `query`, without a deadline.
 
         Args:
-            both: load and use the stronger encoder too. Otherwise the scores are those of the fast
-                encoder, for which limits are known.
+            both: load and use the stronger encoder too. Without it, the scores are those of the
+                fast encoder and can be compared with the known limits.
         """
         _, index = self._index_sync.opened()
         if both:
@@ -279,11 +281,12 @@ class UserMemory:
         return self._search(index, EncodedQuestion(question, vector, late, better), k=k)
 
     def put(self, memories: Sequence[Memory], *, told: bool = False) -> list[str]:
-        """Store each memory once, replacing those with the same ids; on disk when this returns.
+        """Store memories in place of any with the same ids. They are on disk when this returns.
+        Return their ids, which differ from the given ones where memories were merged.
 
         Args:
-            told: treat them as new statements, which refresh memories that say the same and
-                supersede those no longer true. Returns the ids that the memories then have.
+            told: treat the memories as new statements by the user. They then refresh memories with
+                the same meaning and supersede memories that are no longer true.
 
         Raises:
             StoreError: writing failed; nothing has changed.
@@ -294,11 +297,13 @@ class UserMemory:
         return upkeep.standing(memory.id for memory in memories)
 
     def change(self, ids: Sequence[str], how: Callable[[Memory], Memory]) -> list[Memory]:
-        """Change the memories that exist; returns their new versions. Raises as `put`."""
+        """Apply `how` to the memories with these ids, as far as they exist. Return the new
+        versions. Raises StoreError if writing failed."""
         return self._writing.submit(self._index_sync.change, ids, how).result()
 
     def delete(self, memories: Sequence[Memory]) -> None:
-        """Delete memories from recall, caches and table before returning. Raises as `put`."""
+        """Delete memories from the index, the caches and the table before returning. Raises
+        StoreError if writing failed."""
         self._writing.submit(self._index_sync.delete, memories).result()
 
     @property
@@ -307,16 +312,16 @@ class UserMemory:
         return self._encoder.name
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
-        """Encode texts without caching anything; 5 ms each. Raises ModelFailed."""
+        """Encode texts without caching anything. Takes 5 ms per text. Raises ModelFailed."""
         return self._encoder.encode_apart(texts)
 
     def enrich(self, exchanges: Collection[str]) -> None:
-        """Make the results of idle work on these exchanges searchable soon. Returns at once."""
+        """Make the results of idle work on these exchanges searchable, in the background."""
         self._writing.post(self._index_sync.enrich, exchanges)
 
     def rebuild(self, transcript: Transcript) -> int:
-        """Derive everything again from the transcript; returns the number of memories. Meanwhile,
-        recall uses the old index. Raises StoreError; it can be called again."""
+        """Rebuild all memories from the transcript; return their number. Meanwhile, recall uses the
+        old index. Raises StoreError if this fails; it can then be called again."""
         count = self._writing.submit(self._index_sync.rebuild, transcript).result()
         self._writing.post(self._index_sync.take_in_rest)
         self._writing.post(self._index_sync.tidy)
@@ -330,7 +335,7 @@ class UserMemory:
         k: int = MOST,
         limit: SearchDeadline | None = None,
     ) -> Recalled:
-        """Search the index, which takes a few milliseconds."""
+        """Search the index. Takes a few milliseconds."""
         found = index.search(
             asked.question,
             asked.vector,
@@ -350,7 +355,8 @@ class UserMemory:
         return index.speakers() if (index := self._index_sync.index) is not None else frozenset()
 
     def _reading(self, read: Callable[[], None]) -> None:
-        """Runs on the writing thread. Doesn't raise: the conversation goes on regardless."""
+        """Call `read`, then encode the memories. Runs on the writing thread. Errors are logged but
+        not raised, so that the conversation goes on."""
         try:
             read()
             if self.store.writes:
@@ -370,7 +376,8 @@ class UserMemory:
         self._embed_rest()
 
     def _embed_rest(self, *, again: bool = False) -> None:
-        """On the writing thread: encode the newest memories now, the rest in silence."""
+        """Encode the newest memories now, and the others while nobody is speaking. Runs on the
+        writing thread."""
         self._embedding_later = self._embedding_later and not again
         if self._index_sync.embed_some() and not self._embedding_later:
             self._embedding_later = True
@@ -378,7 +385,7 @@ class UserMemory:
                 self._writing.post(self._embed_rest, again=True)
 
     def _try_later(self, seconds: float) -> None:
-        """Called on the writing thread: read the table again later, after a failure."""
+        """Schedule another attempt to read the table. Called on the writing thread."""
         if self._loop is not None:
             self._on_loop(self._loop.call_later, seconds, self._try_again)
 
@@ -387,6 +394,6 @@ class UserMemory:
             self._writing.post(self._reading, self._index_sync.read)
 
     def _on_loop(self, do: Callable[..., object], *args: object) -> None:
-        """Called from any thread: call `do` on the loop, if the loop still runs."""
+        """Call `do` on the event loop, unless the loop is closed. May be called on any thread."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(do, *args)

@@ -1,4 +1,4 @@
-"""Actions that the assistant carries out on request."""
+"""Actions that the assistant carries out when the user asks for them."""
 
 from typing import TYPE_CHECKING
 

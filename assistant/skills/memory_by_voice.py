@@ -1,5 +1,5 @@
-"""Spoken commands about memories. Resolves what a command means, asks for confirmation if it
-concerns more than one thing, carries it out, and reports the result."""
+"""Carries out spoken commands about memories, such as "forget that". A command that concerns more
+than one thing must be confirmed first."""
 
 import asyncio
 import time
@@ -21,17 +21,17 @@ from assistant.memory import (
 )
 
 ANSWER_S = 30.0
-"""Seconds that a request for confirmation waits for a yes."""
+"""Seconds after which a request for confirmation lapses."""
 TURNS = 50
 """Number of turns whose recalled memories are stored, to find out what an answer was based on."""
 
 
 class MemoryCommands:
-    """One user's spoken commands. Belongs to the event loop.
+    """Carries out one user's spoken commands. Use it only on the event loop.
 
     Args:
         conversation: returns the running conversation.
-        forget_questions: drops everything cached about questions.
+        forget_questions: clears the caches about earlier questions.
         english: whether the language is English, so that replies may rephrase what was said.
     """
 
@@ -55,7 +55,7 @@ class MemoryCommands:
         self._just_forgotten = False
 
     def watch(self, event: Event) -> None:
-        """Receives every event on the event bus."""
+        """Receive an event from the event bus."""
         if isinstance(event, TurnEnded):
             self._used.append((event.turn, event.memories))
             self._asked = None
@@ -66,23 +66,25 @@ class MemoryCommands:
 
     @property
     def waits_for_yes(self) -> bool:
-        """Whether a request for confirmation was made recently."""
+        """Whether a command waits for the user's confirmation."""
         return self._asked is not None and time.monotonic() - self._asked_at < ANSWER_S
 
     @property
     def may_be_undone(self) -> bool:
-        """Whether something was forgotten, and nothing has been said since."""
+        """Whether something was forgotten that can be restored, and no turn has ended since."""
         return self._just_forgotten
 
     async def answered(self, *, yes: bool) -> str:
-        """Carry out the confirmed command, unless the user said no; returns what to say."""
+        """Carry out the command that waits for confirmation if `yes`, else drop it. Return the
+        reply to say."""
         plan, self._asked = self._asked, None
         if plan is None or not yes:
             return spoken_replies.KEPT
         return await self._forget(plan)
 
     async def carry_out(self, command: Command) -> str | None:
-        """Carry out a command; returns what to say, or None if the model should answer."""
+        """Carry out a command, or ask for confirmation. Return the reply to say, or None if the
+        language model should answer."""
         self._asked = None
         try:
             if command.kind is CommandKind.KNOW:
@@ -120,8 +122,9 @@ class MemoryCommands:
         return await asyncio.to_thread(self._resolver.resolve, request_of(command), live)
 
     def _known(self, topic: str | None) -> str | None:
-        """The reply about a topic; None if nothing is known (yet), so that the model answers.
-        Blocking."""
+        """Return a reply that tells what is known about a topic, or the newest memories if the
+        topic is None. Return None if nothing is known, so that the language model answers. Blocks.
+        """
         if topic is None:
             return spoken_replies.known(None, self._resolver.newest(), english=self._english)
         try:
@@ -132,7 +135,7 @@ class MemoryCommands:
 
 
 def request_of(command: Command) -> ForgetRequest:
-    """The request that a command to forget makes."""
+    """Convert a command such as "forget that" to a request."""
     match command.kind:
         case CommandKind.FORGET_THAT:
             return ForgetRequest(that=True)

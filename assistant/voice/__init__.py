@@ -1,4 +1,5 @@
-"""The voice loop: devices, turns, and the pipeline from microphone to loudspeaker."""
+"""The voice loop: audio devices, turn detection, and the pipeline from microphone to
+loudspeaker."""
 
 from typing import TYPE_CHECKING
 

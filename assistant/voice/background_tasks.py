@@ -1,4 +1,4 @@
-"""Tasks that run beside the pipeline, whose failures must not go unnoticed."""
+"""Background tasks whose exceptions are reported."""
 
 import asyncio
 import logging
@@ -11,10 +11,10 @@ OnFailure = Callable[[Exception], None]
 
 
 class TaskSet:
-    """Holds running tasks. An exception in one is logged and reported once.
+    """A set of running tasks. A task's exception is logged and reported.
 
     Args:
-        on_failure: called with every exception, on the event loop.
+        on_failure: called on the event loop with each exception.
     """
 
     def __init__(self, on_failure: OnFailure) -> None:
@@ -34,7 +34,7 @@ class TaskSet:
             task.cancel()
 
     async def finish(self, timeout_s: float) -> None:
-        """Wait for running tasks, up to `timeout_s`."""
+        """Wait up to `timeout_s` seconds for the running tasks to end."""
         if self._tasks:
             await asyncio.wait(set(self._tasks), timeout=timeout_s)
 

@@ -1,7 +1,7 @@
-"""Cache warming: between turns the model reads the history into its cache.
+"""Fills the language model's cache with the conversation's history between turns.
 
-A turn then reads only its own words. Reading stops the moment the model is needed; the part
-read by then stays in the cache.
+In the next turn, the model then has to read only the new words. Reading stops as soon as the model
+is needed. The part of the history that was read by then stays in the cache.
 """
 
 import asyncio
@@ -16,13 +16,14 @@ from models.interfaces import Generation, Lane, LanguageModel, Message
 logger = logging.getLogger(__name__)
 
 BLANK_PROMPT = (Message("user", "Nothing."),)
+"""A prompt without user text, to overwrite a part of the cache."""
 
 
 class CacheWarmer:
-    """Keeps the conversation lane of one model's cache up to date.
+    """Keeps the part of a model's cache for the conversation up to date.
 
     Args:
-        on_read: called with the number of tokens read and the seconds it took.
+        on_read: called with the number of tokens that the model read and the seconds this took.
     """
 
     def __init__(self, llm: LanguageModel, on_read: Callable[[int, float], None]) -> None:
@@ -32,22 +33,23 @@ class CacheWarmer:
         self._clearing: asyncio.Task[None] | None = None
 
     def warm(self, messages: Sequence[Message]) -> None:
-        """Start reading `messages`, in place of whatever was being read."""
+        """Start reading `messages` into the cache. A read in progress is cancelled."""
         self._task = asyncio.create_task(self._read(messages, after=self._task))
 
     def clear_background(self) -> None:
-        """Start overwriting what background work has read, such as the source of a summary."""
+        """Start overwriting the part of the cache that background work uses, because it may contain
+        user text such as the source of a summary."""
         self._clearing = asyncio.create_task(self._read(BLANK_PROMPT, None, Lane.BACKGROUND))
 
     async def cool(self) -> None:
-        """Stop reading, and return once the model is free."""
+        """Stop reading, and wait until the model is free."""
         task, self._task = self._task, None
         if task is not None and not task.done():
             task.cancel()
             await asyncio.wait({task})
 
     async def warmed(self) -> None:
-        """Wait until the requested messages have been read."""
+        """Wait until the messages given to `warm` have been read."""
         while self._task is not None and not self._task.done():
             await asyncio.wait({self._task})
 

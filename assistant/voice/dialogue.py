@@ -1,8 +1,8 @@
 """The state of the conversation that all processors share.
 
-Processors handle frames; the dialogue persists. It gives each turn its number and its prompt, knows
-when its answer is being played, and closes the turn: history, transcript, ledger, event. Everything
-here runs on the event loop.
+The dialogue gives each turn its number and its prompt, and tracks whether its answer is being
+played. When a turn ends, the dialogue adds the turn to the history, stores it in the transcript and
+the ledger, and emits an event. Everything here runs on the event loop.
 """
 
 import asyncio
@@ -43,30 +43,31 @@ from models.interfaces import Generation, LanguageModel
 logger = logging.getLogger(__name__)
 
 SETTLE_S = 2.0
-"""Seconds that a new turn waits for the last one to be stored before it is closed by force."""
+"""Seconds that a new turn waits for the previous turn to be stored. Then the previous turn is cut
+off."""
 ECHO_TAIL_S = 0.35
 """Seconds after an answer's end during which its echo may still reach the microphone."""
 LEAST_MEASURED = 16
-"""Tokens. Reading or writing fewer than this says nothing about the model's speed."""
+"""Minimum number of tokens read or written for a measurement of the model's speed."""
 
 
 class Voice(Protocol):
-    """What the other processors may do to the assistant's voice."""
+    """Controls the playback of the assistant's voice."""
 
     def set_gain(self, gain: float) -> None: ...
 
     def chime(self) -> None:
-        """Play the soft sound that means: I heard you, and it is my turn now."""
+        """Play a soft sound to tell the user that the assistant begins to answer."""
 
     def hush(self) -> None:
-        """Go silent at once. Audio that is still queued is dropped and counts as not heard."""
+        """Stop playback at once. Queued audio is dropped and counts as not heard."""
 
 
 class Dialogue:
-    """Tracks who said what, and whose turn it is."""
+    """Tracks the turns of the user and the assistant."""
 
     voice: Voice
-    """Set by the loudspeaker's processor."""
+    """The assistant's voice. The loudspeaker's processor sets this attribute."""
 
     def __init__(
         self,
@@ -98,9 +99,9 @@ class Dialogue:
         self._closing = TaskSet(self.failed)
         self._phase = Phase.STARTING
         self._stale = False
-        """The model's cache no longer matches the start of the prompt."""
+        """Whether the model's cache no longer matches the start of the prompt."""
         self.last_answer = ""
-        """The part of the last answer that was heard."""
+        """The part of the last answer that the user heard."""
         self._reads_per_s: float | None = None
 
     # -- whether the assistant is addressed ------------------------------------------------------
@@ -110,7 +111,8 @@ class Dialogue:
         return self.attention.asleep
 
     def meant_for_me(self, text: str) -> str | None:
-        """The words addressed to the assistant, without the wake phrase; None if there are none."""
+        """Return the words addressed to the assistant, without the wake phrase. Return None if the
+        text is not addressed to it."""
         return self.attention.meant_for_me(text, answering=self.answering)
 
     def sleep(self) -> None:
@@ -128,11 +130,11 @@ class Dialogue:
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
-        """The running conversation's exchanges."""
+        """The exchanges of the running conversation."""
         return self._memory.conversation.exchanges
 
     def hide(self, items: HiddenItems) -> None:
-        """Remove `items` from the running conversation, and from the model's cache as soon as the
+        """Remove `items` from the running conversation at once, and from the model's cache when the
         model is free."""
         self.last_answer = ""
         self._memory.hide(items.exchanges)
@@ -147,15 +149,15 @@ class Dialogue:
         return unsaved
 
     def purged(self, items: HiddenItems, *, clean: bool) -> None:
-        """The items were purged from storage: remove them from the model's cache too."""
+        """Remove items that were deleted from disk from the model's cache, too."""
         del clean
         self._memory.purged(items.exchanges)
         self.cache.clear_background()
         self.refresh()
 
     def record(self, *, off: bool) -> None:
-        """Go off the record, so that nothing said is stored; or back on, discarding everything said
-        meanwhile."""
+        """Go off the record, so that nothing is stored. Or go back on the record, and discard what
+        was said in between."""
         if off:
             self._memory.go_off_record()
         else:
@@ -169,8 +171,8 @@ class Dialogue:
         return self._memory.off_record
 
     def refresh(self) -> None:
-        """The start of the next prompt has changed: read it while nobody is waiting. During a turn,
-        reading waits for the turn's end."""
+        """Read the changed start of the next prompt into the model's cache. During a turn, wait for
+        the turn's end first."""
         self._stale = True
         self._read_anew()
 
@@ -191,12 +193,13 @@ class Dialogue:
         return self._current is not None or self.aloud
 
     def sounds_in_the_room(self) -> SpeculativeAnswer | None:
-        """The answer that is being played, or ended at most `ECHO_TAIL_S` ago; None if neither."""
+        """Return the answer that is being played or ended at most `ECHO_TAIL_S` seconds ago, if
+        any."""
         recent = time.monotonic() - self._silent_since < ECHO_TAIL_S
         return self._sounding if self.aloud or recent else None
 
     def speech_started(self) -> None:
-        """Someone has begun to speak."""
+        """React to the start of speech: stop background work, and announce a turn if awake."""
         self._user_speaks = True
         self._memory.pause()
         if not self.asleep:
@@ -206,7 +209,7 @@ class Dialogue:
                 self._show(Phase.HEARING)
 
     def ignore(self, reason: str, text: str = "") -> None:
-        """Speech did not become a turn: report why. While asleep, don't report its words."""
+        """Report why speech did not become a turn. While asleep, its text is not reported."""
         self._user_speaks = False
         self.emit(SpeechIgnored(reason, "" if self.asleep else text))
         if not self.answering:
@@ -218,7 +221,7 @@ class Dialogue:
         await self._quiet.wait()
 
     async def settled(self) -> None:
-        """Wait until the previous turn is stored, so that the prompt includes it."""
+        """Wait until the previous turn is stored, so that the next prompt includes it."""
         try:
             async with asyncio.timeout(SETTLE_S):
                 await self._idle.wait()
@@ -228,7 +231,7 @@ class Dialogue:
             await self._idle.wait()
 
     async def begin(self, answer: SpeculativeAnswer) -> Generation:
-        """Build the prompt for an answer. The turn itself begins when it is confirmed."""
+        """Build the prompt for an answer. The turn begins later, when the answer is confirmed."""
         self._memory.pause()
         await self.cache.cool()
         answer.turn = self.next_turn
@@ -263,19 +266,20 @@ class Dialogue:
             self.voice.chime()
 
     def has_read(self, tokens: int, seconds: float) -> None:
-        """Track how fast the model reads; this decides how many memories a prompt holds."""
+        """Record that the model read `tokens` in `seconds`. The speed limits how many memories a
+        prompt contains."""
         if tokens >= LEAST_MEASURED and seconds > 0:
             speed = tokens / seconds
             before = self._reads_per_s if self._reads_per_s is not None else speed
             self._reads_per_s = 0.7 * before + 0.3 * speed
 
     def written(self, answer: SpeculativeAnswer) -> None:
-        """The answer is complete but not yet heard: meanwhile, read it into the model's cache."""
+        """Read a complete answer into the model's cache while it is still being played."""
         if self._current is answer:
             self.cache.warm(self._memory.read_ahead(answer.user_text, answer.text))
 
     def sounding(self, answer: SpeculativeAnswer) -> None:
-        """The first sample of an answer, or of its next clause, is going to the loudspeaker."""
+        """Note that a clause of the answer begins to play."""
         answer.times.stamp("first_audio")
         self._sounding = answer
         self.aloud = True
@@ -283,12 +287,13 @@ class Dialogue:
         self._show(Phase.SPEAKING)
 
     def heard(self, answer: SpeculativeAnswer) -> None:
-        """More of the answer has been played."""
+        """Report how much of the answer has been played."""
         if not answer.remark:
             self.emit(AnswerHeard(answer.turn, answer.heard))
 
     def cut_off(self) -> None:
-        """Stop the voice at once. Only the part of the answer that was heard is stored."""
+        """Stop the voice at once, and end the turn. Only the part of the answer that was heard is
+        stored."""
         self.voice.hush()
         self._fall_silent()
         if self._current is not None:
@@ -303,12 +308,12 @@ class Dialogue:
             self._silent_since = time.monotonic()
 
     def spoken(self, answer: SpeculativeAnswer) -> None:
-        """The answer was played to its end."""
+        """End the turn after its answer was played to the end."""
         self._fall_silent()
         self._closing.start(self._finish(answer, interrupted=False))
 
     async def _finish(self, answer: SpeculativeAnswer, *, interrupted: bool) -> None:
-        """Close a turn, once: add it to the history, store it, emit its event."""
+        """End a turn, unless it has ended: add it to the history, store it, and emit its event."""
         if answer.remark or self._current is not answer:
             if answer.remark and not self.asleep:
                 self.attention.answered()  # "Yes?" invites a follow-up
@@ -350,14 +355,14 @@ class Dialogue:
         self._bus.emit(event)
 
     def sound(self, *, works: bool) -> None:
-        """The audio devices were lost, or are back."""
+        """Show that the audio devices were lost, or that they work again."""
         if works:
             self._show(Phase.SPEAKING if self.aloud else self._resting())
         else:
             self._show(Phase.PAUSED)
 
     def listen(self) -> None:
-        """Everything is ready: start listening."""
+        """Show that the assistant listens, and fill the model's cache."""
         self._rest()
         self.cache.warm(self._memory.read_ahead())
 
@@ -377,14 +382,14 @@ class Dialogue:
             self.emit(PhaseChanged(phase))
 
     def failed(self, error: Exception) -> None:
-        """Something broke that should not have: report it, abandon the turn, and go on."""
-        what = str(error).rstrip(".") if isinstance(error, AssistantError) else type(error).__name__
+        """Report an unexpected error, and end the turn. The session goes on."""
+        what = str(error) if isinstance(error, AssistantError) else type(error).__name__
         text = f"This turn went wrong ({what}). See the log for details."
         self.emit(Notice(text, Severity.ERROR))
         self.cut_off()
 
     async def close(self) -> None:
-        """End the session. The part of the current answer that was heard is stored."""
+        """End the session. Of the current answer, the part that was heard is stored."""
         self.cut_off()
         await self._closing.finish(timeout_s=1.0)
         await self.cache.cool()

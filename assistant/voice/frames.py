@@ -1,6 +1,6 @@
-"""The frames that travel down the pipeline, in addition to pipecat's own.
+"""The assistant's own frames, in addition to pipecat's.
 
-System frames overtake others; data frames keep their order and are dropped by an interruption.
+System frames overtake other frames. Data frames keep their order, and an interruption drops them.
 """
 
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ from models.interfaces import Samples
 
 @dataclass
 class MicrophoneFrame(InputAudioRawFrame):
-    """20 ms of sound. `captured` is when its last sample was recorded (`time.monotonic`).
+    """20 ms of sound from the microphone. `captured` is the `time.monotonic()` of its last sample.
 
-    `played` is what the loudspeaker played meanwhile (same length); None if it was silent.
+    `played` is what the loudspeaker played meanwhile, with the same length; None if it was silent.
     """
 
     captured: float = 0.0
@@ -35,13 +35,13 @@ class SpeechStartedFrame(SystemFrame):
 
 @dataclass
 class SpeechDiscardedFrame(SystemFrame):
-    """The utterance is not a turn: it was noise, had no words or was abandoned."""
+    """The utterance did not become a turn, e.g. because it was noise or was abandoned."""
 
 
 @dataclass
 class PartialFrame(SystemFrame):
-    """The words heard so far of an utterance still in progress. `own_voice` is how much of the
-    sound came from the loudspeaker, in [0, 1]."""
+    """The words that the recogniser has found so far in an utterance. `own_voice` estimates how
+    much of the sound came from the loudspeaker, in [0, 1]."""
 
     text: str
     own_voice: float = 0.0
@@ -49,7 +49,7 @@ class PartialFrame(SystemFrame):
 
 @dataclass
 class TypedFrame(SystemFrame):
-    """A line typed by the user: a complete turn in itself."""
+    """A line that the user typed, which is a complete turn."""
 
     text: str
 
@@ -61,25 +61,30 @@ class StopSpeakingFrame(SystemFrame):
 
 @dataclass
 class AnswerRequestFrame(DataFrame):
-    """The user's words, to be answered, perhaps speculatively. A remark already has its text."""
+    """A request for an answer to the user's words. The answer may still be withdrawn. If the answer
+    is a remark, it already has its text."""
 
     answer: SpeculativeAnswer
 
 
 @dataclass
 class AnswerTextFrame(DataFrame):
+    """The next piece of an answer's text."""
+
     answer: SpeculativeAnswer
     text: str
 
 
 @dataclass
 class AnswerEndFrame(DataFrame):
+    """The end of an answer's text or sound."""
+
     answer: SpeculativeAnswer
 
 
 class TimedWord(NamedTuple):
-    """A word that ends at sample `end_sample` of a clause's audio. Once it has been heard, so has
-    the answer's text up to `source_end`."""
+    """A word that ends at sample `end_sample` of the audio. Once the word has been heard, the
+    answer's text up to `source_end` counts as heard."""
 
     end_sample: int
     source_end: int
@@ -87,7 +92,7 @@ class TimedWord(NamedTuple):
 
 @dataclass
 class ClauseAudioFrame(DataFrame):
-    """Part of a clause as audio, and the words that end in it."""
+    """Audio of a clause or part of it, with the words that end in this audio."""
 
     answer: SpeculativeAnswer
     samples: Samples

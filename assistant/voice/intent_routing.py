@@ -1,4 +1,5 @@
-"""barge in → *spoken command?*: commands are carried out at once and never reach the model."""
+"""The pipeline's step after `barge_in`: carries out spoken commands instead of passing them on to
+the language model."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -30,10 +31,10 @@ NOTHING_KEPT = "I'm not keeping anything in this session, so there is nothing to
 
 
 class RouteIntents(FrameProcessor):
-    """Carries out commands, and passes on only speech that was addressed to the assistant.
+    """Carries out commands, and passes on other speech that is addressed to the assistant.
 
     Args:
-        memory_commands: carries out commands about stored memories; None if nothing is stored.
+        memory_commands: carries out commands about memories; None if this session stores nothing.
     """
 
     def __init__(self, dialogue: Dialogue, memory_commands: MemoryCommands | None) -> None:
@@ -48,7 +49,7 @@ class RouteIntents(FrameProcessor):
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
-        if isinstance(frame, StartFrame):  # so that the first turn needn't load English
+        if isinstance(frame, StartFrame):  # load English before the first turn needs it
             self._waiting.start(self._learn())
         if isinstance(frame, AnswerRequestFrame) and not frame.answer.remark:
             await self._sort(frame)
@@ -90,7 +91,8 @@ class RouteIntents(FrameProcessor):
         await self.push_frame(frame)
 
     def _later(self, answer: SpeculativeAnswer, act: Callable[[], Awaitable[None]]) -> None:
-        """Act only once the turn is over: "stop" may continue as "stop by the shop"."""
+        """Call `act` when the answer is confirmed, i.e. when the turn is over. Before that, the
+        user may go on, e.g. from "stop" to "stop by the shop"."""
 
         async def wait() -> None:
             if await answer.may_be_heard():
@@ -117,7 +119,8 @@ class RouteIntents(FrameProcessor):
         self._dialogue.ignore("command")
 
     async def _carry_out(self, command: Command) -> str | None:
-        """Carry out a command. Returns the reply to say, or None if the model is to answer."""
+        """Carry out a command. Return the reply to say, or "" for no reply. Return None if the
+        language model should answer."""
         match command.kind:
             case CommandKind.STOP:
                 return ""
@@ -136,7 +139,7 @@ class RouteIntents(FrameProcessor):
         return await self._memory_commands.carry_out(command)
 
     async def _record(self, *, off: bool) -> str:
-        await self._dialogue.settled()  # first store the previous turn in its own mode
+        await self._dialogue.settled()  # the new mode must not affect the previous turn
         was_off = self._dialogue.off_record
         self._dialogue.record(off=off)
         return OFF if off else ON if was_off else ALREADY_ON

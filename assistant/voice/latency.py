@@ -1,7 +1,7 @@
-"""Measures when each step of a turn happened, on one clock, and writes it to the ledger.
+"""Measures the time of each step of a turn, and writes these times to the ledger.
 
-The ledger is a JSON-lines file in the home folder, which lets a slow day be investigated later. It
-contains no words of the conversation.
+The ledger is a file with JSON lines in the home folder. It helps to find out later why answers were
+slow. It contains no words of the conversation.
 """
 
 import json
@@ -16,7 +16,7 @@ from assistant.events import Latency, TurnEnded
 
 @dataclass(slots=True)
 class TurnTimes:
-    """When each step of a turn happened, on the clock of `time.monotonic`, in seconds."""
+    """The `time.monotonic()` at which each step of a turn happened; None if it has not happened."""
 
     speech_ended: float = field(default_factory=time.monotonic)
     turn_decided: float | None = None
@@ -26,12 +26,12 @@ class TurnTimes:
     first_audio: float | None = None
 
     def stamp(self, name: str) -> None:
-        """Record that step `name` happened now, unless it is already recorded."""
+        """Set the time of step `name` to now, unless it is already set."""
         if getattr(self, name) is None:
             setattr(self, name, time.monotonic())
 
     def latency(self) -> Latency:
-        """Milliseconds from the end of the speech to each step."""
+        """Return the milliseconds from the end of the user's speech to each step."""
         steps = asdict(self)
         ended = steps.pop("speech_ended")
         return Latency(
@@ -43,13 +43,13 @@ class TurnTimes:
 
 
 class LatencyLog:
-    """Appends one line per turn. Blocking but short; call it off the event loop."""
+    """Appends one line per turn to the ledger. `write` blocks briefly, so call it in a thread."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def write(self, turn: TurnEnded) -> None:
-        """Append a turn's figures.
+        """Append a turn's times and token counts.
 
         Raises:
             StoreError: the file can't be written.

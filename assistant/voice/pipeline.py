@@ -1,4 +1,4 @@
-"""The path of a spoken sentence, as one list of processors."""
+"""Builds and runs the pipeline of processors from the microphone to the loudspeaker."""
 
 import asyncio
 import time
@@ -26,9 +26,9 @@ from assistant.voice.turns.pipecat_models import EndOfTurn, VoiceDetector
 from models.interfaces import ModelSet
 
 SILENT_RATE = 22_050
-"""Sample rate in Hz of a loudspeaker that plays only the chime."""
+"""Sample rate of the loudspeaker in Hz if answers are not spoken, so that it only chimes."""
 SETTLE_S = 0.5
-"""Seconds without a sign of work after which everything said so far counts as answered."""
+"""Seconds without activity after which everything said so far counts as answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class AudioIO:
     loudspeaker: Loudspeaker
     echo: EchoCanceller
     speaks: bool = True
-    """If False, answers are only written."""
+    """Whether answers are spoken. If False, they are only written."""
 
 
 class VoiceLoop:
@@ -88,7 +88,7 @@ class VoiceLoop:
         self.hears = sound.microphone is not None
 
     async def start(self) -> None:
-        """Begin listening; returns once audio flows.
+        """Start the pipeline and open the devices.
 
         Raises:
             AudioError: a device is missing or in use.
@@ -112,21 +112,22 @@ class VoiceLoop:
         await self._microphone.open()
 
     def sound(self, *, works: bool) -> None:
-        """The audio devices were lost, or are back. A turn in progress when they fail is
-        abandoned."""
+        """React to the loss or the return of the audio devices. If they are lost, speech in
+        progress is discarded."""
         self._dialogue.sound(works=works)
         if not works:
             self._losing = asyncio.create_task(self.hear.give_up("sound was lost"))
 
     async def say(self, text: str) -> None:
-        """Start a typed turn."""
+        """Begin a turn with `text`, which the user typed."""
         await self._worker.queue_frame(TypedFrame(text))
 
     async def stop_speaking(self) -> None:
         await self._worker.queue_frame(StopSpeakingFrame())
 
     async def settled(self) -> None:
-        """Wait until everything said so far has been answered; for recordings and tests."""
+        """Wait until everything said so far has been answered. Used with recordings and in
+        tests."""
         calm_since = time.monotonic()
         while time.monotonic() - calm_since < SETTLE_S:
             await asyncio.sleep(0.02)
@@ -134,7 +135,7 @@ class VoiceLoop:
                 calm_since = time.monotonic()
 
     async def close(self) -> None:
-        """End at once, whatever is in progress."""
+        """Stop the pipeline at once. A turn in progress is abandoned."""
         running, self._running = self._running, None
         if running is not None:
             await self._runner.cancel("closed")

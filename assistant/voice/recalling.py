@@ -1,7 +1,6 @@
-"""spoken command? → *recall*: memories for this turn, within the deadline.
+"""The pipeline's step after `intent_routing`: recalls memories for a turn within a deadline.
 
-The slowest part, encoding the question, starts on partial words while the user is still
-speaking.
+Encoding the question is the slowest part. It starts while the user is still speaking.
 """
 
 import asyncio
@@ -22,26 +21,30 @@ from assistant.voice.speculation import SpeculativeAnswer
 logger = logging.getLogger(__name__)
 
 HANG_TIMEOUT_S = 0.1
-"""Seconds after the deadline at which a recaller that hangs is abandoned. Normally, the recaller
-meets the deadline itself: even in a process that runs late, it can return a word search."""
+"""Seconds after the deadline at which a hanging recall is abandoned. Normally, a recall ends by the
+deadline, if necessary with the results of a word search."""
 
 
 class Recaller(Protocol):
+    """Finds the memories relevant to a turn."""
+
     def ahead(self, words: str) -> None:
-        """Prepare for `words`, heard so far from a user who is still speaking. Returns at once."""
+        """Prepare a recall for `words`, the beginning of what the user is saying. Returns at
+        once."""
 
     async def recall(self, query: str, deadline_s: float) -> RecalledForTurn:
-        """The memories relevant to `query` that were found by the deadline, best first, and whether
-        the search was cut short."""
+        """Return the memories relevant to `query` that were found within `deadline_s` seconds, best
+        first. The result also says whether the search was cut short."""
 
 
 class Recall(FrameProcessor):
-    """Recalls once per answer; never adds to the history or delays the answer.
+    """Recalls memories once per answer. A failing or late recall neither stops nor delays the
+    answer.
 
     Args:
-        recaller: None in a session that remembers nothing beyond the conversation.
-        settings: holds the deadlines. Typed turns have their own, as recall can't be
-            prepared for them.
+        recaller: None if the session has no long-term memory.
+        settings: contains the deadlines. The deadline of typed turns is longer, because a recall
+            can't be prepared while the user types.
     """
 
     def __init__(self, recaller: Recaller | None, dialogue: Dialogue, settings: Memory) -> None:
@@ -68,7 +71,7 @@ class Recall(FrameProcessor):
             return
         try:
             self._recaller.ahead(words)
-        except Exception:  # as in `_recall`
+        except Exception:  # a failure of the memory must not stop the answer
             logger.exception("recall failed")
 
     async def _recall(self, recaller: Recaller, answer: SpeculativeAnswer) -> None:
@@ -79,7 +82,7 @@ class Recall(FrameProcessor):
                 found = await recaller.recall(answer.user_text, deadline_s)
         except TimeoutError:
             logger.warning("recall missed its deadline")
-        except Exception:  # a memory failure costs the memories, never the answer
+        except Exception:  # a failure of the memory must not stop the answer
             logger.exception("recall failed")
         answer.memories = found.memories
         answer.when_confirmed(partial(self._report, found))

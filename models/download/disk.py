@@ -1,4 +1,4 @@
-"""The cache's folder on disk: its lock, its size, and messages for disk errors."""
+"""Functions for the model cache's folder: its lock, its size, and messages for disk errors."""
 
 import errno
 import os
@@ -15,14 +15,14 @@ from models.download.sources import PullStopped
 FULL = frozenset(
     getattr(errno, name) for name in ("ENOSPC", "EDQUOT", "EFBIG") if hasattr(errno, name)
 )
-"""Error numbers by which systems report that a file can't grow."""
+"""Error numbers of a full disk, an exhausted quota and a file that is too large."""
 
 SPARE_BYTES = 32 << 20
-"""Bytes of disk that a pull leaves free."""
+"""Number of bytes that a download leaves free on the disk."""
 
 
 def size_text(size: int) -> str:
-    """Bytes in readable form: 612 B, 4.8 kB, 75.5 MB, 1.12 GB."""
+    """Format a number of bytes for the user, e.g. "612 B", "4.8 kB", "75.5 MB" or "1.12 GB"."""
     if size < 1000:
         return f"{size} B"
     if size < 1000**2:
@@ -33,7 +33,7 @@ def size_text(size: int) -> str:
 
 
 def unwritable(cache: Path, name: str, error: OSError) -> StoreError:
-    """A disk error as a message for the user."""
+    """Convert a disk error to an error with a message for the user. `name` is the model's name."""
     if error.errno in FULL:
         return StoreError(
             f"The disk with the model cache {cache} is full; the part downloaded so far is kept.",
@@ -43,14 +43,16 @@ def unwritable(cache: Path, name: str, error: OSError) -> StoreError:
 
 
 def files(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Every file below a folder, sorted: its path relative to the folder, and its full path."""
+    """Yield the files below a folder in sorted order, each as its path relative to the folder and
+    its full path."""
     for path in sorted(folder.rglob("*")):
         if path.is_file():
             yield path.relative_to(folder).as_posix(), path
 
 
 def folder_bytes(folder: Path) -> int:
-    """Bytes of all files below a folder; files that vanish meanwhile count as empty."""
+    """Return the total size in bytes of the files below a folder. Files that are deleted meanwhile
+    count as empty."""
     total = 0
     for parent, _, names in os.walk(folder):
         for name in names:
@@ -63,14 +65,17 @@ def folder_bytes(folder: Path) -> int:
 def cache_lock(
     path: Path, stop: threading.Event | None, tell: Callable[[], None]
 ) -> Iterator[None]:
-    """Hold the lock of the cache; the system releases it if the process is killed.
+    """Hold the lock of the cache during the block. The system releases the lock if the process is
+    killed.
 
-    While another process holds it, `tell` is called repeatedly until `stop` is set; without `stop`,
-    don't wait.
+    Args:
+        path: the lock's file.
+        stop: set it to stop waiting for the lock. If it is None, this doesn't wait.
+        tell: called repeatedly while another process holds the lock.
 
     Raises:
-        PullStopped: `stop` was set while waiting.
-        StoreError: another process holds it, and there is no `stop`.
+        PullStopped: `stop` was set while another process held the lock.
+        StoreError: another process holds the lock, and `stop` is None.
     """
     lock = FileLock(path)
     while True:

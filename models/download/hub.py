@@ -1,4 +1,4 @@
-"""Downloads models from a hub with Hugging Face's `resolve` URLs."""
+"""Downloads models from Hugging Face's hub, or from another hub with the same `resolve` URLs."""
 
 import math
 import time
@@ -13,30 +13,34 @@ from models.download.sources import SourceFailed, Transfer, write_at_most
 PUBLIC = "https://huggingface.co"
 
 CONNECT_S = 5.0
-"""Seconds allowed for connecting; an unreachable hub must not keep the user waiting."""
+"""Seconds after which connecting fails. It is short so that the user need not wait long if the hub
+can't be reached."""
 
 READ_S = 20.0
 """Seconds without data after which a connection counts as lost."""
 
 ATTEMPTS = 3
-"""Consecutive tries without any data after which a hub that was reached counts as lost."""
+"""Number of consecutive requests without any data after which the hub counts as lost."""
 
 REST_S = 60.0
-"""Seconds for which an unreachable hub isn't tried again: a profile has four models."""
+"""Seconds for which a hub that can't be reached isn't tried again. So the wait for a connection
+occurs once per download, not once per model."""
 
 NO_CONNECTION = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
 UNREACHABLE = "it can't be reached"
 
 
 class _Cut(Exception):
-    """The connection was lost, or the server is busy: worth another try."""
+    """A request failed because the connection was lost or the server is busy. Try again."""
 
 
 @dataclass(slots=True)
 class HubSource:
-    """A hub at `endpoint`. If found unreachable, it isn't tried again for `REST_S` seconds.
+    """Downloads models from the hub at `endpoint`. If the hub can't be reached, it isn't tried
+    again for `REST_S` seconds.
 
-    `backoff_s` is the pause in seconds after a lost connection, doubled while no data arrives.
+    `backoff_s` is the pause after a lost connection, in seconds. The pause doubles after each
+    request that brings no data.
     """
 
     endpoint: str = PUBLIC
@@ -46,7 +50,8 @@ class HubSource:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "HubSource":
-        """`HF_ENDPOINT` names another hub, as for the hub's own tools."""
+        """Create the source for the hub in the environment variable `HF_ENDPOINT`, or else for the
+        public hub. Hugging Face's own tools use the same variable."""
         return cls(endpoint=environment.get("HF_ENDPOINT", "").rstrip("/") or PUBLIC)
 
     @property
@@ -75,14 +80,14 @@ class HubSource:
         self._complete(client, transfer, file)
         if transfer.accept(file):
             return
-        if resumed:  # the part downloaded earlier may be the wrong one
+        if resumed:  # the part downloaded earlier may be wrong, so download the file again
             self._complete(client, transfer, file)
             if transfer.accept(file):
                 return
         raise SourceFailed(f"its {file.name} differs from the catalogue's")
 
     def _complete(self, client: httpx.Client, transfer: Transfer, file: ModelFile) -> None:
-        """Send requests until the file is full length, resuming where the connection was lost."""
+        """Download a file's missing bytes. After a lost connection, continue where it broke off."""
         idle = 0
         while (offset := transfer.have(file.name)) < file.bytes:
             try:
@@ -114,7 +119,7 @@ class HubSource:
             with transfer.append(file.name, start, self.label) as out:
                 limit = file.bytes - start
                 if not write_at_most(out, self._blocks(response, transfer), limit):
-                    # The body is longer than the file should be: cut it, and let the digest decide.
+                    # The body is longer than the file should be. Its digest will be checked.
                     return
         if transfer.have(file.name) < file.bytes:
             raise _Cut("too few bytes")
@@ -126,7 +131,13 @@ class HubSource:
 
 
 def _start(response: httpx.Response, file: ModelFile, offset: int) -> int:
-    """The byte at which the body starts; 0 if the server ignored the requested range."""
+    """Return the offset in the file at which the response's body starts. It is `offset`, or 0 if
+    the server ignored the requested range.
+
+    Raises:
+        _Cut: the server is busy or failed.
+        SourceFailed: the server refused, or its file differs from the catalogue's.
+    """
     status = response.status_code
     if status == 429 or status >= 500:
         raise _Cut(f"status {status}")

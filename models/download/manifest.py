@@ -1,7 +1,8 @@
-"""The manifest beside a complete model's files, which lists what the model consists of.
+"""Reads and writes the manifest, a file in each complete model's folder that lists the model's
+files and their digests.
 
-The catalogue's files were verified against the digests recorded here. Prepared files were made on
-this machine, so their digests are recorded nowhere else.
+Published files were verified against these digests. Prepared files were made on this machine, so
+only the manifest contains their digests.
 """
 
 from pathlib import Path
@@ -12,11 +13,13 @@ from models.catalogue import Model, ModelFile
 
 NAME = "manifest.json"
 PREPARATION = 2
-"""Version of the preparation; increased whenever it makes different files from the same model."""
+"""Version of the preparation. Increase it when the preparation makes different files from the same
+model."""
 
 
 class Manifest(BaseModel):
-    """The record of one model; `source` tells the user where it came from."""
+    """The manifest of one model. `source` names, for the user, where the model was downloaded
+    from."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -25,15 +28,15 @@ class Manifest(BaseModel):
     files: tuple[ModelFile, ...]
     prepared: tuple[ModelFile, ...] = ()
     preparation: int = 1
-    """The value of `PREPARATION` for the prepared files."""
+    """The value of `PREPARATION` when the files were prepared."""
     adapter: str = ""
-    """SHA-256 of the adapter that was added to the published weights; "" if none."""
+    """SHA-256 of the adapter that was added to the published weights; "" if there is none."""
     distilled: str = ""
-    """SHA-256 of the adapter that lets fewer layers encode questions; "" if none."""
+    """SHA-256 of the adapter for encoding questions with fewer layers; "" if there is none."""
 
 
 def read(folder: Path) -> Manifest | None:
-    """The manifest; None if it is missing or unreadable."""
+    """Read the manifest in a model's folder. Return None if it is missing or unreadable."""
     try:
         return Manifest.model_validate_json((folder / NAME).read_text(encoding="utf-8"))
     except (OSError, ValidationError, UnicodeDecodeError):
@@ -41,8 +44,9 @@ def read(folder: Path) -> Manifest | None:
 
 
 def vectors_name(folder: Path) -> str:
-    """The name of an encoder's vectors; only vectors of the same name can be compared. It is the
-    model's name, plus a mark for its adapter if it has one."""
+    """Return the name of the vectors that the encoder in this folder computes. It is the model's
+    name, followed by part of its adapter's digest if it has an adapter. Only vectors with the same
+    name can be compared."""
     record = read(folder)
     mark = record.adapter[:6] if record else ""
     return f"{folder.name}+{mark}" if mark else folder.name
@@ -53,9 +57,10 @@ def write(folder: Path, manifest: Manifest) -> None:
 
 
 def fault(folder: Path, model: Model) -> str | None:
-    """Why the folder isn't this complete model, judged only by names and sizes; None if it is.
+    """Return the reason why a folder doesn't contain the complete model. Return None if it does.
 
-    Costs one `stat` per file. An old copy counts as faulty once the catalogue has changed.
+    Only the names and sizes of files are checked, with one `stat` per file. A model also counts as
+    faulty if the catalogue has changed since its download.
     """
     manifest = read(folder)
     if manifest is None:

@@ -1,8 +1,8 @@
-"""Writes the files of a model into a folder, whatever their source.
+"""The interface of the sources of models, and the download of a model's files into a folder.
 
-A file being downloaded has its final name and fewer bytes than the catalogue says; these bytes are
-its beginning. All sources have exactly the same files, so one can resume what another began. A
-file is accepted only once its size and SHA-256 match the catalogue.
+A file that is being downloaded already has its final name. It contains the first bytes of the
+complete file. All sources have exactly the same files, so a source can resume a download from
+another source. A file is accepted if its size and SHA-256 match the catalogue.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from assistant.errors import ModelError
 from models.catalogue import Model, ModelFile
 
 BLOCK = 1 << 20
-"""Bytes read, hashed and written at a time."""
+"""Number of bytes that are read and hashed at a time."""
 
 
 class PullStopped(ModelError):
@@ -28,12 +28,13 @@ class PullStopped(ModelError):
 
 
 class SourceFailed(Exception):
-    """One source failed, though the next may not. `str()` says why, as the end of a sentence."""
+    """A source can't serve a model, but another source may. The message is a reason in the form of
+    a clause, e.g. "it can't be reached"."""
 
 
 @dataclass(frozen=True, slots=True)
 class DownloadProgress:
-    """Progress on one model. `done` and `total` are bytes."""
+    """The progress of a pull or check of one model. `done` and `total` are in bytes."""
 
     model: str
     doing: Literal["waiting", "downloading", "verifying", "preparing"]
@@ -46,12 +47,13 @@ Report = Callable[[DownloadProgress], None]
 
 
 def silent(_step: DownloadProgress) -> None:
-    """Ignores the progress, for callers that don't show it."""
+    """Ignore the progress. Used by callers that don't show it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """The download of one model into `folder`; calls `report`, and stops when `stop` is set."""
+    """The download of one model into `folder`. Progress is passed to `report`. The download stops
+    when `stop` is set."""
 
     model: Model
     folder: Path
@@ -62,7 +64,7 @@ class Transfer:
         return self.folder.joinpath(*name.split("/"))
 
     def have(self, name: str) -> int:
-        """Number of bytes of a file that have been written."""
+        """Return the number of bytes of a file that have been written."""
         try:
             return self.path(name).stat().st_size
         except FileNotFoundError:
@@ -72,6 +74,7 @@ class Transfer:
         return sum(self.have(file.name) for file in self.model.files)
 
     def check(self) -> None:
+        """Raise PullStopped if `stop` is set."""
         if self.stop.is_set():
             raise PullStopped(
                 f"The download of {self.model.title} was stopped.",
@@ -79,7 +82,12 @@ class Transfer:
             )
 
     def tell(self, source: str, unwritten: int = 0) -> None:
-        """Report progress; `unwritten` bytes have arrived but aren't in a file yet."""
+        """Report progress, and raise PullStopped if `stop` is set.
+
+        Args:
+            source: the name of the source.
+            unwritten: number of bytes that have arrived but are not in a file yet.
+        """
         self.check()
         made = self.model.files
         if self.model.archive and self.have(self.model.archive.name):
@@ -93,11 +101,13 @@ class Transfer:
         return self.folder.parent / f"{self.folder.name}.served"
 
     def served(self) -> list[str]:
-        """Labels of the sources that bytes came from, in this run and earlier, unfinished ones."""
+        """Return the names of the sources that served bytes of this model, including earlier,
+        unfinished downloads."""
         return self._credits.read_text("utf-8").splitlines() if self._credits.exists() else []
 
     def credit(self, labels: Sequence[str]) -> None:
-        """Store these labels; an empty list deletes them."""
+        """Store the names of the sources that served bytes of this model. An empty list deletes the
+        stored names."""
         if labels:
             self._credits.write_text("\n".join(labels), "utf-8")
         else:
@@ -105,7 +115,8 @@ class Transfer:
 
     @contextmanager
     def append(self, name: str, offset: int, source: str) -> Iterator[BinaryIO]:
-        """Open a file for `source` to write from `offset` on; anything after it is truncated."""
+        """Open a file for writing at `offset`, and record that `source` serves bytes of it. Bytes
+        after `offset` are deleted. On exit, the file is flushed to disk."""
         if source not in (served := self.served()):
             self.credit([*served, source])
         path = self.path(name)
@@ -118,7 +129,8 @@ class Transfer:
             os.fsync(out.fileno())
 
     def accept(self, file: ModelFile) -> bool:
-        """True if the file is complete and correct. A complete but wrong file is deleted."""
+        """Return whether a file is complete and its SHA-256 is correct. Delete a file that is
+        complete but wrong."""
         have = self.have(file.name)
         if have < file.bytes:
             return False
@@ -129,7 +141,7 @@ class Transfer:
 
 
 class Source(Protocol):
-    """A place that models come from."""
+    """A place from which models are downloaded."""
 
     @property
     def label(self) -> str:
@@ -139,17 +151,17 @@ class Source(Protocol):
         """Whether the catalogue lists this kind of source for the model."""
 
     def fetch(self, transfer: Transfer) -> None:
-        """Fetch every missing file; on return, all are complete and verified.
+        """Download all missing files of a model. On return, all files are complete and verified.
 
         Raises:
-            SourceFailed: this source can't serve them; partial files are left for the next one.
+            SourceFailed: this source can't serve the files. The next source can resume them.
             PullStopped: the caller stopped the download.
             OSError: the disk is full or unwritable.
         """
 
 
 def sha256_of(path: Path, tick: Callable[[], object] = lambda: None) -> str:
-    """SHA-256 of a file, in hexadecimal; `tick` is called every `BLOCK` bytes."""
+    """Return the SHA-256 of a file in hexadecimal. `tick` is called after every `BLOCK` bytes."""
     sha = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(BLOCK):
@@ -159,7 +171,8 @@ def sha256_of(path: Path, tick: Callable[[], object] = lambda: None) -> str:
 
 
 def write_at_most(out: BinaryIO, blocks: Iterable[bytes], limit: int) -> bool:
-    """Write blocks up to `limit` bytes in total; False if there were more."""
+    """Write blocks to `out`, but no more than `limit` bytes in total. Return False if the blocks
+    contain more."""
     left = limit
     for block in blocks:
         out.write(block[:left])
@@ -176,9 +189,9 @@ def run_quietly(
     folder: Path,
     tick: Callable[[], None],
 ) -> tuple[int, str]:
-    """Run a program with its output captured; returns its exit code and output.
+    """Run a program in `folder` and capture its output. Return its exit code and its output.
 
-    `tick` is called a few times per second; if it raises, the program is ended.
+    `tick` is called a few times per second. If `tick` raises, the program is ended.
     """
     with tempfile.TemporaryFile() as caught:
         process = subprocess.Popen(

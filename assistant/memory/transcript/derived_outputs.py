@@ -1,9 +1,9 @@
-"""The outputs that models derive from exchanges while nobody speaks: descriptions, questions,
-facts. They are stored beside the exchanges, never change them, and can be derived again.
+"""Stores the outputs that models derive from exchanges while nobody is speaking, such as
+descriptions, questions and facts. Outputs never change the exchanges, and can be derived again.
 
-Each output names every exchange whose words the model saw, and is deleted in the same transaction
-as the first of these exchanges. Its subject then lacks an output again, and a new output is derived
-from the remaining exchanges.
+Each output lists every exchange whose words the model saw. When the first of these exchanges is
+deleted, the output is deleted in the same transaction. A new output is then derived from the
+remaining exchanges.
 """
 
 import json
@@ -21,9 +21,9 @@ from assistant.memory.transcript.database import Transcript
 
 @dataclass(frozen=True, slots=True)
 class DerivedOutput:
-    """An output about one subject, which is the id of an exchange or a conversation.
+    """An output about one subject. The subject is the id of an exchange or of a span of turns.
 
-    `content` is JSON-compatible. `sources` are the ids of all exchanges that went into it.
+    `content` is JSON-compatible. `sources` are the ids of all exchanges whose words the model saw.
     """
 
     subject: str
@@ -32,8 +32,11 @@ class DerivedOutput:
 
 
 class DerivedOutputs:
-    """One user's outputs. All calls block for about a millisecond, and may raise StoreError:
-    nothing has changed then. Thread-safe."""
+    """One user's derived outputs. Thread-safe.
+
+    Each call blocks for about a millisecond and may raise StoreError. A call that raises StoreError
+    has changed nothing.
+    """
 
     def __init__(self, transcript: Transcript, user: str) -> None:
         self._transcript = transcript
@@ -42,8 +45,8 @@ class DerivedOutputs:
     def keep(
         self, kind: str, version: int, model: str, output: DerivedOutput, now: datetime
     ) -> bool:
-        """Store an output, replacing an earlier one of its kind and subject. Returns False if a
-        source has been deleted or hidden meanwhile.
+        """Store an output in place of any earlier output of the same kind and subject. Return
+        whether it was stored. An output is not stored if one of its sources was deleted or hidden.
 
         Raises:
             ValueError: the output has no source.
@@ -68,7 +71,8 @@ class DerivedOutputs:
         return True
 
     def missing(self, kind: str, version: int, limit: int) -> list[str]:
-        """Exchanges without an output of this version, newest first; hidden ones are left out."""
+        """Return the ids of up to `limit` exchanges without an output of this version, newest
+        first. Hidden exchanges are left out."""
         with self._transcript.reading() as db:
             hidden = rows.hidden_exchanges(db, self._user)
             found = db.execute(
@@ -82,8 +86,8 @@ class DerivedOutputs:
     def lacking(
         self, kind: str, version: int, exchanges: Sequence[str]
     ) -> list[tuple[str, Exchange]]:
-        """The given exchanges that lack an output of this version and are not hidden, in the same
-        order, each with its conversation's id."""
+        """Return those of the given exchanges that lack an output of this version, as pairs of the
+        conversation's id and the exchange. Keep their order, and leave out hidden exchanges."""
         with self._transcript.reading() as db:
             hidden = rows.hidden_exchanges(db, self._user)
             made = rows.derived_subjects(db, self._user, kind, version, exchanges)
@@ -94,13 +98,17 @@ class DerivedOutputs:
         return [found[each] for each in ids if each in found]
 
     def readable(self, exchanges: Collection[str]) -> bool:
-        """Whether all of these exchanges exist and none is hidden."""
+        """Whether all of these exchanges exist and none of them is hidden."""
         with self._transcript.reading() as db:
             return self._readable(db, exchanges)
 
     def of(self, kind: str, subjects: Collection[str] | None = None) -> Mapping[str, Any]:
-        """Contents by subject, of outputs of any version, about these subjects or all. Leaves out
-        outputs based on hidden exchanges."""
+        """Return the contents of outputs of any version, by subject. Outputs based on hidden
+        exchanges are left out.
+
+        Args:
+            subjects: return only outputs about these subjects; None means all subjects.
+        """
         with self._transcript.reading() as db:
             found = rows.derived(db, self._user, kind, subjects)
             hidden = rows.derived_from(db, rows.hidden_exchanges(db, self._user))

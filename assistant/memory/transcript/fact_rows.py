@@ -1,7 +1,7 @@
-"""Facts derived from exchanges, converted to memories and back.
+"""Stores the facts derived from exchanges, and converts them to memories.
 
-The derived output is stored beside the exchange (`DerivedOutput`, of kind `EXTRACTED`): a list of
-facts, with None for each that the user deleted or edited, or that expired. So the memories can be
+The facts of one exchange are a `DerivedOutput` of kind `EXTRACTED`. Its content is a list of facts.
+Facts that expired, or that the user deleted or edited, are replaced by None. So the memories can be
 created again without a model, and the user's corrections last.
 """
 
@@ -20,13 +20,13 @@ from assistant.memory.transcript import rows, span_summaries
 from assistant.memory.transcript.database import Transcript
 
 EXTRACTED = "extract"
-"""The kind of derived output."""
+"""The kind of the derived outputs that contain facts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact. `quote` is its evidence in the user's words. `importance` and `confidence` are in
-    [0, 1]."""
+    """A fact that the user stated. `quote` is the evidence in the user's words. `importance` and
+    `confidence` are in [0, 1]."""
 
     kind: str
     text: str
@@ -36,15 +36,15 @@ class Fact:
 
 
 def content_of(facts: Iterable[Fact]) -> list[dict[str, Any] | None]:
-    """Facts as JSON-compatible values."""
+    """Convert facts to JSON-compatible values."""
     return [asdict(fact) for fact in facts]
 
 
 def memories_of_facts(
     user_id: str, conversation: str, exchange: Exchange, content: Sequence[Mapping[str, Any] | None]
 ) -> list[Memory]:
-    """Memories of facts. Their ids are derived from the exchange's, so repeating this adds no
-    duplicates."""
+    """Return the memories of the facts in `content`. Each memory's id is derived from the
+    exchange's id, so that storing the memories again adds no duplicates."""
     return [
         Memory(
             id=fact_id(exchange.id, number),
@@ -66,7 +66,11 @@ def memories_of_facts(
 def read(
     transcript: Transcript, user: str, exchanges: Collection[str]
 ) -> dict[str, list[dict[str, Any] | None]]:
-    """The facts derived from each of these exchanges. Raises StoreError."""
+    """Return the facts derived from these exchanges, by exchange id.
+
+    Raises:
+        StoreError: the file could not be read.
+    """
     with transcript.reading() as db:
         found = rows.derived(db, user, EXTRACTED, exchanges)
     return {subject: json.loads(content) for _, subject, content in found}
@@ -78,16 +82,16 @@ def suppress(
     memories: Collection[Memory],
     same: Callable[[str, str], bool] = operator.eq,
 ) -> None:
-    """Never derive these facts and summaries again, nor the same facts from other exchanges, and
-    delete their words here, because the user has deleted or changed them. Other memories are
-    ignored.
+    """Delete the texts of facts and summaries that the user deleted or changed, and prevent them
+    from being derived again. The same facts in other source exchanges are deleted too.
 
     Args:
-        same: returns whether two facts' texts say the same.
+        memories: may include memories of other kinds, which are ignored.
+        same: returns whether the texts of two facts mean the same.
 
     Raises:
-        StoreError: the file could not be written, or another program keeps its log from being
-            emptied.
+        StoreError: the file could not be written, or another program uses it and so prevents its
+            log from being emptied.
     """
     wanted: dict[str, list[Memory]] = {}
     for each in memories:
@@ -120,7 +124,7 @@ def _is_one(
     wanted: Sequence[Memory],
     same: Callable[[str, str], bool],
 ) -> bool:
-    """Whether a fact is one of these memories, or was merged into one."""
+    """Whether a fact is one of the memories `wanted`, or was merged into one of them."""
     key = fact_id(exchange, number)
     return fact is not None and any(
         each.id == key or (not each.id.startswith(f"{exchange}-") and same(each.text, fact["text"]))
@@ -129,8 +133,8 @@ def _is_one(
 
 
 def delete_derived(transcript: Transcript, user: str, exchanges: Collection[str]) -> None:
-    """Delete the facts derived from these exchanges, so that they are derived again, because a fact
-    into which they had been merged is gone.
+    """Delete the facts derived from these exchanges, so that they are derived again. This is needed
+    when another fact into which they had been merged was deleted.
 
     Raises:
         StoreError: the file could not be written.
@@ -145,14 +149,25 @@ def delete_derived(transcript: Transcript, user: str, exchanges: Collection[str]
 def told_elsewhere(
     gone: Iterable[Memory], chosen: Iterable[Memory], exchanges: Collection[str]
 ) -> set[str]:
-    """Other exchanges that contain facts which are deleted only because of these exchanges."""
+    """Return the ids of further exchanges that state facts which are deleted with `exchanges`.
+
+    Args:
+        gone: all memories that are deleted.
+        chosen: the memories that the user chose to delete. Their sources are not returned.
+        exchanges: the ids of the exchanges that are deleted.
+    """
     named = {memory.id for memory in chosen}
     resting = [each for each in gone if exchange_of(each.id) and each.id not in named]
     return {source for memory in resting for source in memory.sources} - set(exchanges)
 
 
 def tellings(memories: Iterable[tuple[str, Collection[str]]]) -> list[tuple[str, str]]:
-    """Pairs of an exchange and a fact or summary derived from it, to record that these expired."""
+    """Return pairs of ids to record that facts and summaries expired. Each pair is an exchange and
+    a fact or summary derived from it. Other memories are ignored.
+
+    Args:
+        memories: the id of each memory, with the ids of its source exchanges.
+    """
     return [
         (exchange, key)
         for key, sources in memories

@@ -1,8 +1,8 @@
-"""The durable queue of idle work: waiting jobs, how often each was tried, and jobs given up.
+"""The durable queue of idle work: jobs that wait, that run, or that have failed for good.
 
-It is a table in the transcript's file, with ids, times and names of errors, but no words. A row is
-deleted in the same transaction as its subject. The queue may be lost: each kind of work finds the
-subjects that lack its output, and queues them again.
+The queue is a table in the transcript's file. It contains ids, times and names of errors, but no
+user text. A job is deleted in the same transaction as its subject. Losing the queue does no harm:
+each kind of work finds the subjects that lack its output, and queues them again.
 """
 
 import sqlite3
@@ -18,9 +18,10 @@ from assistant.memory.transcript.rows import places
 State = Literal["waiting", "running", "dead"]
 
 BACKOFF = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 180))
-"""Pauses after the first failure, the second, …; after one more failure a job is given up."""
+"""Pauses after a job's first, second and further failures. After one more failure, the job is
+marked as failed for good."""
 CRASHED_ERROR = "Crashed"
-"""Used instead of an exception's name if the process died during the job."""
+"""Stored in place of an exception's name if the process died during the job."""
 
 _ANEW = "state = 'waiting', attempts = 0, not_before = 0, error = ''"
 _ONE = "user = ? AND kind = ? AND subject = ?"
@@ -31,7 +32,7 @@ _SHOWN = (
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Subjects of one kind that are being processed."""
+    """The subjects of jobs of one kind that are processed together."""
 
     kind: str
     subjects: tuple[str, ...]
@@ -39,6 +40,8 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Count:
+    """The number of jobs of one kind in one state."""
+
     kind: str
     state: State
     count: int
@@ -46,7 +49,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class FailedJob:
-    """A job that was given up; `error` is the name of an exception's class."""
+    """A job that has failed for good. `error` is the name of the last exception's class."""
 
     kind: str
     subject: str
@@ -55,10 +58,10 @@ class FailedJob:
 
 
 class JobQueue:
-    """One user's queue, used by one process at a time.
+    """One user's job queue, used by one process at a time. Thread-safe.
 
-    All calls block for about a millisecond; on an event loop use `asyncio.to_thread`. Thread-safe.
-    All may raise StoreError; nothing has changed then.
+    Each call blocks for about a millisecond, so use `asyncio.to_thread` on an event loop. Each call
+    may raise StoreError. A call that raises StoreError has changed nothing.
     """
 
     def __init__(self, transcript: Transcript, user: str) -> None:
@@ -68,8 +71,8 @@ class JobQueue:
     # -- at the start ---------------------------------------------------------------------------
 
     def recover(self, now: datetime) -> int:
-        """Record a failure of each job that an earlier process left running, since that job may
-        have killed it. Returns how many."""
+        """Record a failure of each job that an earlier process left running, since the job may have
+        killed the process. Return the number of these jobs."""
         query = "SELECT kind, subject FROM job WHERE user = ? AND state = 'running' ORDER BY number"
         with self._transcript.writing() as db:
             left = db.execute(query, (self._user,)).fetchall()
@@ -78,7 +81,7 @@ class JobQueue:
         return len(left)
 
     def keep_only(self, kinds: Sequence[str]) -> None:
-        """Drop jobs of all other kinds."""
+        """Delete all jobs whose kind is not in `kinds`."""
         with self._transcript.writing() as db:
             db.execute(
                 f"DELETE FROM job WHERE user = ? AND kind NOT IN ({places(kinds)})",
@@ -88,7 +91,8 @@ class JobQueue:
     # -- filling --------------------------------------------------------------------------------
 
     def known(self, kind: str) -> tuple[int, int]:
-        """How many jobs of this kind there are in any state, and how many were never tried."""
+        """Return the number of jobs of this kind in any state, and the number of those that were
+        never tried."""
         with self._transcript.reading() as db:
             row = db.execute(
                 "SELECT count(*), count(*) FILTER (WHERE state = 'waiting' AND attempts = 0)"
@@ -98,8 +102,8 @@ class JobQueue:
         return int(row[0]), int(row[1])
 
     def renew(self, kind: str, version: int) -> int:
-        """Restart the jobs of other versions of this kind, even those given up; returns how
-        many."""
+        """Restart all jobs of this kind that have another version, including those that failed for
+        good. Return the number of jobs restarted."""
         with self._transcript.writing() as db:
             return db.execute(
                 f"UPDATE job SET version = ?3, {_ANEW}"
@@ -108,8 +112,10 @@ class JobQueue:
             ).rowcount
 
     def add(self, kind: str, version: int, subjects: Sequence[str], now: datetime) -> int:
-        """Queue subjects that are neither queued nor forgotten; returns how many. Storing an
-        exchange may have to wait for this transaction, so add long lists in pieces."""
+        """Queue those subjects that are not queued yet and were not forgotten. Return their number.
+
+        Add long lists in pieces: storing an exchange may have to wait for this transaction.
+        """
         at = microseconds(now)
         with self._transcript.writing() as db:
             before = db.total_changes
@@ -124,13 +130,13 @@ class JobQueue:
     # -- working --------------------------------------------------------------------------------
 
     def take(self, limits: Mapping[str, int], now: datetime) -> Batch | None:
-        """Start the next batch; None if nothing is due.
+        """Start and return the next batch; return None if no job is ready to run.
 
-        Jobs that failed before come last and one at a time, so that one bad subject does not fail
-        the others.
+        Jobs that failed before come last and one at a time, so that one bad subject does not make
+        other jobs fail.
 
         Args:
-            limits: how many subjects at once, by kind, in order of priority.
+            limits: the maximum number of subjects per batch, by kind, in order of priority.
         """
         with self._transcript.reading() as db:
             for kind, limit in limits.items():
@@ -145,6 +151,7 @@ class JobQueue:
         return Batch(kind, tuple(found))
 
     def done(self, batch: Batch) -> None:
+        """Delete the jobs of a completed batch."""
         with self._transcript.writing() as db:
             db.executemany(
                 f"DELETE FROM job WHERE {_ONE} AND state = 'running'",
@@ -152,11 +159,14 @@ class JobQueue:
             )
 
     def failed(self, batch: Batch, error: str, now: datetime) -> int:
-        """Schedule a retry; if the batch has several subjects, at once and one by one. Returns how
-        many are given up.
+        """Record the failure of a batch and schedule retries. Return the number of its jobs that
+        have now failed for good.
+
+        The subjects of a batch with several subjects are retried without a pause, one by one.
 
         Args:
-            error: the name of an exception's class; its message may contain the user's words.
+            error: the name of the exception's class. Don't pass the exception's message, which may
+                contain the user's words.
         """
         due = _due(now)
         if len(batch.subjects) > 1:  # the retries will show which one failed
@@ -166,7 +176,7 @@ class JobQueue:
             return sum(_fail(db, key, error, due) for key in keys)
 
     def release(self) -> None:
-        """Return interrupted jobs to the queue."""
+        """Return all running jobs to the queue, because they were interrupted."""
         with self._transcript.writing() as db:
             db.execute(
                 "UPDATE job SET state = 'waiting' WHERE user = ? AND state = 'running'",
@@ -176,14 +186,15 @@ class JobQueue:
     # -- inspection and control -----------------------------------------------------------------
 
     def counts(self) -> list[Count]:
-        """Numbers of jobs by kind and state, without hidden subjects."""
+        """Return the number of jobs of each kind and state. Hidden subjects are not counted."""
         query = f"SELECT kind, state, count(*) FROM job WHERE user = ?1 AND {_SHOWN}"
         with self._transcript.reading() as db:
             found = db.execute(f"{query} GROUP BY kind, state", (self._user,)).fetchall()
         return [Count(*row) for row in found]
 
     def dead(self, limit: int) -> list[FailedJob]:
-        """Jobs that were given up, newest first, without hidden subjects."""
+        """Return up to `limit` jobs that have failed for good, newest first. Jobs with hidden
+        subjects are left out."""
         with self._transcript.reading() as db:
             found = db.execute(
                 "SELECT kind, subject, attempts, error FROM job WHERE user = ?1 AND state = 'dead'"
@@ -193,7 +204,11 @@ class JobQueue:
         return [FailedJob(*row) for row in found]
 
     def retry(self, kind: str | None = None) -> int:
-        """Retry the jobs that were given up; returns how many."""
+        """Queue again all jobs that have failed for good. Return their number.
+
+        Args:
+            kind: retry only jobs of this kind; None means all kinds.
+        """
         with self._transcript.writing() as db:
             return db.execute(
                 f"UPDATE job SET {_ANEW}"
@@ -202,7 +217,8 @@ class JobQueue:
             ).rowcount
 
     def paused(self) -> datetime | None:
-        """When idle work was paused; None if it is not. Survives restarts."""
+        """The time at which the user paused idle work; None if it is not paused. A pause survives
+        restarts."""
         query = "SELECT at FROM idle_pause WHERE user = ?"
         with self._transcript.reading() as db:
             row = db.execute(query, (self._user,)).fetchone()
@@ -231,10 +247,12 @@ def _due(now: datetime) -> list[int]:
 def _fail(
     db: sqlite3.Connection, key: tuple[str, str, str], error: str, due: Sequence[int]
 ) -> bool:
-    """Record a failure; returns whether the job is given up.
+    """Record a job's failure. Return whether the job has now failed for good.
 
     Args:
-        due: when to retry after the first failure, the second, …; after one more it is given up.
+        key: the job's user, kind and subject.
+        due: the times at which to retry after the first, second, … failure, in microseconds since
+            1970. One more failure is final.
     """
     row = db.execute(f"SELECT attempts FROM job WHERE {_ONE}", key).fetchone()
     if row is None:  # forgotten meanwhile
@@ -250,9 +268,12 @@ def _fail(
 
 
 def _next(db: sqlite3.Connection, user: str, kind: str, limit: int, now: datetime) -> list[str]:
-    """Subjects that were never tried, in the order they were queued; if there are none, the failed
-    one that has been due longest. A date further away than any pause comes from a clock that has
-    since been set back: it counts as due."""
+    """Return up to `limit` subjects that were never tried, in the order in which they were queued.
+    If there are none, return the failed subject with the earliest retry time, if it has passed.
+
+    A retry time further ahead than the longest pause means that the clock has been set back. Such a
+    subject is retried at once.
+    """
     waiting = (
         f"SELECT subject FROM job WHERE user = ?1 AND kind = ?2 AND state = 'waiting' AND {_SHOWN}"
     )

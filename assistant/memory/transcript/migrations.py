@@ -1,7 +1,7 @@
 """The transcript's tables, and the migrations of older files.
 
 Times are microseconds since 1970, UTC. `covers`, `latency`, `memories`, `exchanges` and `content`
-are JSON. The tables `hidden`, `forgotten`, `expired` and `job` hold ids and times, no words.
+are JSON. The tables `hidden`, `forgotten`, `expired` and `job` contain no user text.
 """
 
 import sqlite3
@@ -39,7 +39,7 @@ FIRST = (
     "CREATE INDEX summary_by_conversation ON summary (user, conversation, created)",
 )
 INJECTED_MEMORIES = ("ALTER TABLE exchange ADD COLUMN memories TEXT NOT NULL DEFAULT '[]'",)
-"""[[id, score], …] of the long-term memories in the turn's prompt."""
+"""Adds a column for the long-term memories in the turn's prompt, as `[[id, score], …]`."""
 EXPIRED = (
     """CREATE TABLE expired (
         exchange TEXT NOT NULL REFERENCES exchange (id) ON DELETE CASCADE,
@@ -117,11 +117,16 @@ MIGRATIONS: Sequence[Sequence[str]] = (
     JOBS,
     DERIVED,
 )
-"""The first migrates the schema from version 0 to 1, the second from 1 to 2, and so on; SQLite's
-`user_version` holds the version."""
+"""The SQL statements of each migration. The first migration leads from version 0 of the schema to
+version 1, the second from 1 to 2, and so on. SQLite's `user_version` holds the version."""
 
 
 def migrate(db: sqlite3.Connection, path: Path) -> None:
+    """Apply the migrations that the open transcript at `path` lacks.
+
+    Raises:
+        StoreError: a newer version of this program wrote the transcript.
+    """
     (version,) = db.execute("PRAGMA user_version").fetchone()
     if version > len(MIGRATIONS):
         raise StoreError(

@@ -1,11 +1,10 @@
 """Records a conversation's events to a file as they happen. Off by default.
 
-Recording runs in the assistant's process, not in the screen's, so that the command line can record
-too, the key and forgetting are at hand, and a crash of the screen loses nothing. A thread writes,
-so that no event waits for the disk.
+Recording runs in the assistant's process, not in the screen's. So the command line can record too,
+and a crash of the screen loses nothing. That process also has the encryption key, and deletes what
+the user forgets. A thread writes the file, so that no event waits for the disk.
 
-What is stored nowhere else is not recorded either: anything said off the record, and speech that
-did not become a turn.
+A recording contains nothing that is said off the record, and no speech that did not become a turn.
 """
 
 import asyncio
@@ -46,26 +45,30 @@ from assistant.memory.transcript.conversation_recordings import Recordings
 logger = logging.getLogger(__name__)
 
 LEVEL_S = 0.25
-"""Seconds between two recorded microphone levels; a meter needs no more."""
+"""Minimum number of seconds between two recorded microphone levels; a meter needs no more."""
 CLOSING_S = 5.0
+"""Maximum number of seconds to wait for the writing thread."""
 STATE = (ModelsReady, MemoriesRead, MemoriesCounted, PhaseChanged)
-"""Events that describe a lasting state; a recording begins with the latest of each type."""
+"""Types of events that describe a lasting state. A recording begins with the latest event of each
+type."""
 
 Job = Callable[[Path], None]
-"""Work on the file, to be done between two lines."""
+"""Changes the recording at the given path; called between writing two lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedEvent:
+    """An event and the time at which it happened."""
+
     at: datetime
     event: Event
 
 
 class Recorder:
-    """Records events. Belongs to the event loop.
+    """Records the events on a bus. Use it only on the event loop.
 
     Args:
-        bus: also receives the beginning and end of a recording.
+        bus: provides the events. It also gets an event when a recording begins or ends.
         now: returns the wall time, in UTC.
     """
 
@@ -81,30 +84,35 @@ class Recorder:
         self._state: dict[type[Event], Event] = {}
         self._off = False
         self._open: set[int] = set()
-        """Turns in progress: one may still be answered when the next begins."""
+        """Turns in progress. There may be two: a turn can begin while the last one is answered."""
         self._stale: set[int] = set()
-        """Turns whose prompt predates something that must not be recorded."""
+        """Turns whose prompt may contain something that must not be recorded, because it was built
+        before the user forgot something or went on or off the record."""
         self._partials: list[RecordedEvent] = []
         self._level_at = datetime.min.replace(tzinfo=UTC)
         bus.subscribe(self._hear)
 
     def keep_in(self, recordings: Recordings, conversation: Callable[[], str]) -> None:
-        """Set where this home's recordings are stored, and what is being recorded."""
+        """Set where recordings are stored.
+
+        Args:
+            conversation: returns the id of the running conversation.
+        """
         self._recordings, self._conversation = recordings, conversation
 
     @property
     def path(self) -> Path | None:
-        """The file being written."""
+        """The file being written; None if nothing is being recorded."""
         return self._writer.path if self._writer is not None else None
 
     async def start(self, path: Path | None = None) -> None:
-        """Start recording; does nothing if it already records.
+        """Start recording, unless a recording is already being written.
 
         Args:
-            path: default: a file in the home.
+            path: the new file; default: a file in the home folder.
 
         Raises:
-            StoreError: the file exists or can't be written, or this home stores nothing at all.
+            StoreError: the file exists or can't be written, or the transcript can't be opened.
         """
         async with self._changing:
             if self._writer is not None:
@@ -125,7 +133,7 @@ class Recorder:
         self._bus.emit(RecordingChanged(str(made)))
 
     async def stop(self) -> None:
-        """Stop; everything heard so far is in the file when it returns. Idempotent."""
+        """Stop recording. On return, the file contains all events received so far. Idempotent."""
         async with self._changing:
             writer, self._writer = self._writer, None
             self._partials.clear()
@@ -158,7 +166,8 @@ class Recorder:
             self._stale = set(self._open)
 
     def _go_off(self, event: RecordChanged) -> None:
-        """Drop turns in progress: they are not stored, so they must not be recorded."""
+        """Delete the turns in progress from the recording. They are off the record now, too, so
+        they must not be recorded."""
         self._partials.clear()
         turns, writer = frozenset(self._open), self._writer
         if writer is not None and turns:
@@ -195,7 +204,7 @@ class Recorder:
             self._writer.put(line)
 
     def _failed(self, writer: "RecordingWriter", error: StoreError) -> None:
-        """On the event loop: the conversation goes on unrecorded."""
+        """Warn the user that recording has stopped. The conversation goes on without it."""
         if self._writer is writer:
             self._writer = None
             self._bus.emit(Notice(f"{error} Recording has stopped.", Severity.WARNING, error.mend))
@@ -206,7 +215,7 @@ class RecordingWriter:
     """Writes one recording on its own thread, from construction to `close`.
 
     Args:
-        failed: called once, on the loop, when writing is no longer possible.
+        failed: called once, on `loop`, when writing fails. Nothing is written afterwards.
     """
 
     def __init__(
@@ -231,13 +240,15 @@ class RecordingWriter:
         self._jobs.put(job)
 
     def settle(self) -> None:
-        """Wait until everything so far is in the file. Purges call it from other threads."""
+        """Wait until all events put so far are in the file. A purge calls this from another
+        thread."""
         if self._thread.is_alive():
             done = threading.Event()
             self._jobs.put(done)
             done.wait(CLOSING_S)
 
     def close(self) -> None:
+        """Write all events put so far, then end the recording. Blocks."""
         self._jobs.put(None)
         self._thread.join(CLOSING_S)
         self.recordings.end(self.path)

@@ -1,4 +1,4 @@
-"""Queries on the transcript's tables. Each takes an open connection."""
+"""Queries on the transcript's tables, as functions that take an open connection."""
 
 import json
 import sqlite3
@@ -9,33 +9,35 @@ from assistant.context import Conversation, Exchange, Summary
 from assistant.memory.records.stored_values import time_of
 
 LOOKED_UP = 500
-"""Maximum number of ids in one statement. For more, reading all rows is faster, since each lookup
-takes 4 µs."""
+"""Maximum number of ids looked up in one SQL statement. A lookup takes 4 µs, so for more ids it is
+faster to read all rows."""
 EXCHANGE = "id, turn, user_text, started, assistant_text, interrupted, ended"
+"""The columns that `exchange_of` reads."""
 
 DerivedRow = tuple[int, str, str]
-"""Number, subject, content."""
+"""The number, subject and JSON content of a derived output."""
 
 
 def exchange_of(row: Sequence[Any]) -> Exchange:
-    """The exchange in a row with the columns `EXCHANGE`."""
+    """Convert a row with the columns `EXCHANGE` to an exchange."""
     key, turn, said, started, answer, interrupted, ended = row
     return Exchange(key, turn, said, time_of(started), answer, bool(interrupted), time_of(ended))
 
 
 def places(values: Collection[object]) -> str:
-    """Placeholders for these values: `?, ?, …`."""
+    """Return one SQL placeholder per value, e.g. `?, ?` for two values."""
     return ", ".join("?" * len(values))
 
 
 def parts(ids: Iterable[str]) -> Iterator[tuple[str, ...]]:
-    """The ids, in pieces of up to `LOOKED_UP`."""
+    """Split the ids into tuples of up to `LOOKED_UP` ids."""
     every = tuple(ids)
     return (every[at : at + LOOKED_UP] for at in range(0, len(every), LOOKED_UP))
 
 
 def stored_conversation(db: sqlite3.Connection, user: str, conversation: str) -> Conversation:
-    """A conversation as stored, without its hidden parts."""
+    """Load a conversation without its hidden exchanges. A summary of a hidden exchange is left out,
+    too."""
     hidden = hidden_exchanges(db, user)
     found = db.execute(
         f"SELECT {EXCHANGE} FROM exchange"
@@ -60,12 +62,14 @@ def stored_conversation(db: sqlite3.Connection, user: str, conversation: str) ->
 
 
 def hidden_exchanges(db: sqlite3.Connection, user: str) -> set[str]:
+    """Return the ids of the exchanges that are hidden, because the user has asked to forget
+    them."""
     query = "SELECT value FROM hidden, json_each(hidden.exchanges) WHERE hidden.user = ?"
     return {row[0] for row in db.execute(query, (user,))}
 
 
 def held(db: sqlite3.Connection, user: str, exchanges: Collection[str]) -> set[str]:
-    """Those of the given ids that belong to stored exchanges of this user, hidden or not."""
+    """Return those of the given ids that belong to stored exchanges of this user, hidden or not."""
     if len(exchanges) > LOOKED_UP:
         every = db.execute("SELECT id FROM exchange WHERE user = ?", (user,))
         return {row[0] for row in every}.intersection(exchanges)
@@ -76,12 +80,13 @@ def held(db: sqlite3.Connection, user: str, exchanges: Collection[str]) -> set[s
 def suppress(
     db: sqlite3.Connection, user: str, tellings: Iterable[tuple[str, str]], at: int
 ) -> None:
-    """Record that memories expired or were changed by the user, so that they are not created again.
-    A record is deleted together with its exchange.
+    """Record that memories expired, or that the user deleted or changed them, so that they are not
+    created again. A record is deleted together with its exchange.
 
     Args:
-        tellings: pairs of an exchange and a memory derived from it; unknown exchanges are skipped.
-        at: microseconds since 1970, UTC.
+        tellings: pairs of the ids of an exchange and of a memory derived from it. Unknown exchanges
+            are skipped.
+        at: the current time, in microseconds since 1970, UTC.
     """
     db.executemany(
         "INSERT OR REPLACE INTO expired SELECT id, ?, user, ? FROM exchange"
@@ -96,7 +101,7 @@ def suppress(
 def derived(
     db: sqlite3.Connection, user: str, kind: str, subjects: Collection[str] | None
 ) -> list[DerivedRow]:
-    """The outputs about these subjects, or about all."""
+    """Return the outputs of one kind about these subjects, or about all subjects if None."""
     query = "SELECT number, subject, content FROM derived WHERE user = ? AND kind = ?"
     if subjects is None:
         return db.execute(query, (user, kind)).fetchall()
@@ -109,7 +114,7 @@ def derived(
 def derived_subjects(
     db: sqlite3.Connection, user: str, kind: str, version: int, subjects: Collection[str]
 ) -> set[str]:
-    """Those of the given subjects that have an output of this version."""
+    """Return those of the given subjects that have an output of this kind and version."""
     query = "SELECT subject FROM derived WHERE user = ? AND kind = ? AND version = ?"
     found: set[str] = set()
     for part in parts(subjects):
@@ -119,7 +124,7 @@ def derived_subjects(
 
 
 def derived_from(db: sqlite3.Connection, exchanges: Collection[str]) -> set[int]:
-    """The numbers of the outputs based on one of these exchanges."""
+    """Return the numbers of the outputs that are based on at least one of these exchanges."""
     found: set[int] = set()
     for part in parts(exchanges):
         query = f"SELECT derived FROM derived_source WHERE exchange IN ({places(part)})"
@@ -128,6 +133,6 @@ def derived_from(db: sqlite3.Connection, exchanges: Collection[str]) -> set[int]
 
 
 def sources(db: sqlite3.Connection, number: int) -> tuple[str, ...]:
-    """The exchanges that an output is based on."""
+    """Return the ids of the exchanges on which the output with this number is based."""
     rows = db.execute("SELECT exchange FROM derived_source WHERE derived = ?", (number,))
     return tuple(row[0] for row in rows)

@@ -1,8 +1,9 @@
-"""Summaries of spans of a conversation, as memories and as rows of the transcript's file.
+"""Stores summaries of spans of a conversation, and converts them to memories.
 
-A span is a fixed number of turns of one conversation: turns 1 to 12, 13 to 24, … Turns keep their
-numbers when others are forgotten, so spans don't shift. A summary is based on all exchanges of its
-span, is deleted with the first of them that is forgotten, and is created again from the rest.
+A span is a fixed number of turns of one conversation, e.g. turns 1 to 12, 13 to 24 and so on. Turns
+keep their numbers when others are forgotten, so spans don't shift. A summary is based on all
+exchanges of its span. When one of these is forgotten, the summary is deleted, and a new summary is
+created from the remaining exchanges.
 """
 
 import json
@@ -21,19 +22,21 @@ from assistant.memory.transcript import rows
 from assistant.memory.transcript.database import Transcript
 
 SUMMARISED = "summarise"
-"""The kind of derived output; its content is a text, or None if there is nothing to summarise or
-the user deleted or changed the summary."""
+"""The kind of the derived outputs that contain summaries. The content is a text. It is None if
+there is nothing to summarise, or if the user deleted or changed the summary."""
 FEWEST = 3
-"""Minimum number of exchanges in a span worth a summary."""
+"""Minimum number of exchanges in a span that is summarised."""
 OVER = timedelta(hours=1)
-"""Pause after which a conversation counts as over, and so does its last, incomplete span."""
+"""Pause after which a conversation counts as over, so that its last span is summarised although it
+is incomplete."""
 IMPORTANCE = 0.4
-"""Importance of a summary: less than that of the words it is based on."""
+"""Importance of a summary. It is lower than the importance of what the user said."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A span. `subject` identifies it by its conversation and its first turn."""
+    """A span of turns. `subject` identifies the span by its conversation and its first turn.
+    `exchanges` are the ids of the span's exchanges."""
 
     subject: str
     conversation: str
@@ -44,11 +47,11 @@ class Span:
 def memory_of(
     user: str, conversation: str, subject: str, text: str, exchanges: Collection[Exchange]
 ) -> Memory:
-    """The memory of a summary. Its id is derived from the span, so repeating this adds no
-    duplicates.
+    """Convert a summary to a memory. The memory's id is derived from the span, so that storing the
+    memory again adds no duplicate.
 
     Args:
-        exchanges: all that the summary is based on; the last of them dates it.
+        exchanges: all exchanges on which the summary is based. The memory gets the last one's date.
     """
     last = max(each.started for each in exchanges)
     days = dict.fromkeys(day_words(each.started) for each in exchanges)
@@ -69,7 +72,11 @@ def memory_of(
 def stored_summaries(
     db: sqlite3.Connection, user: str, exchanges: Mapping[str, tuple[str, Exchange]]
 ) -> list[Memory]:
-    """The summaries based only on these exchanges, as memories, without a model."""
+    """Return the stored summaries that are based only on these exchanges, as memories.
+
+    Args:
+        exchanges: by id, each with the id of its conversation.
+    """
     made: list[Memory] = []
     for number, subject, content in rows.derived(db, user, SUMMARISED, None):
         text = json.loads(content)
@@ -81,8 +88,8 @@ def stored_summaries(
 
 
 def suppress(db: sqlite3.Connection, user: str, subjects: Collection[str]) -> bool:
-    """Delete the words of summaries that the user deleted or changed, and never create others in
-    their place. Returns whether there were any."""
+    """Delete the texts of summaries that the user deleted or changed, and prevent new summaries in
+    their place. Return whether any of these summaries was stored."""
     found = rows.derived(db, user, SUMMARISED, subjects)
     now = microseconds(datetime.now(UTC))
     for number, subject, _ in found:
@@ -93,8 +100,11 @@ def suppress(db: sqlite3.Connection, user: str, subjects: Collection[str]) -> bo
 
 
 class ConversationSpans:
-    """One user's spans of a fixed number of turns. Calls block for about a millisecond, and may
-    raise StoreError: nothing has changed then. Thread-safe."""
+    """Finds one user's spans of `turns` turns, and tells which of them need a summary. Thread-safe.
+
+    Each call blocks for about a millisecond and may raise StoreError. A call that raises StoreError
+    has changed nothing.
+    """
 
     def __init__(self, transcript: Transcript, user: str, turns: int) -> None:
         self._transcript = transcript
@@ -102,8 +112,8 @@ class ConversationSpans:
         self._turns = turns
 
     def without_summary(self, version: int, now: datetime, limit: int) -> list[str]:
-        """Subjects of spans without a complete summary of this version, newest first. Leaves out
-        spans that are still growing, or contain something that is being forgotten."""
+        """Return the subjects of up to `limit` spans without a complete summary of this version,
+        newest first. Spans that are still growing or contain a hidden exchange are left out."""
         with self._transcript.reading() as db:
             found = db.execute(
                 "SELECT conversation || '-' || ?4 || (part * ?3 + 1) FROM ("
@@ -134,7 +144,8 @@ class ConversationSpans:
         return [row[0] for row in found]
 
     def span(self, subject: str) -> Span | None:
-        """The span as it is now; None if it is too short, or part of it is hidden."""
+        """Load a span from the transcript. Return None if the span is too short, or if one of its
+        exchanges is hidden."""
         match = _ID.fullmatch(subject)
         if match is None or (int(match["first"]) - 1) % self._turns:
             return None
@@ -152,8 +163,8 @@ class ConversationSpans:
         return Span(subject, match["conversation"], first, ids)
 
     def suppressed(self, span: Span) -> bool:
-        """Whether a summary of these exchanges expired, or was deleted or changed by the user: it
-        must not come back in any form."""
+        """Whether a summary of one of the span's exchanges expired, or was deleted or changed by
+        the user. Such a span must not be summarised again."""
         places = rows.places(span.exchanges)
         query = f"SELECT memory FROM expired WHERE user = ? AND exchange IN ({places})"
         with self._transcript.reading() as db:
@@ -161,7 +172,7 @@ class ConversationSpans:
         return any(is_summary(row[0]) for row in found)
 
     def has_summary(self, span: Span, version: int) -> bool:
-        """Whether there is a summary of this version that covers the whole span."""
+        """Whether a summary of this version covers the whole span."""
         with self._transcript.reading() as db:
             if not rows.derived_subjects(db, self._user, SUMMARISED, version, [span.subject]):
                 return False
@@ -170,7 +181,8 @@ class ConversationSpans:
         return covered == set(span.exchanges)
 
     def drop_overlapping(self, span: Span) -> list[str]:
-        """Delete summaries of overlapping spans of another length; returns their subjects."""
+        """Delete the summaries of other spans that share exchanges with `span`. Such spans were
+        formed with another number of turns. Return the subjects of these other spans."""
         with self._transcript.writing() as db:
             resting = rows.derived_from(db, span.exchanges)
             every = rows.derived(db, self._user, SUMMARISED, None)

@@ -1,4 +1,4 @@
-"""Turns failures of the transcript's file into readable errors."""
+"""Turns errors of the disk and of SQLite into errors with a message for the user."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,8 @@ from assistant.errors import StoreBusy, StoreError
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Turn errors of the disk and SQLite into StoreError."""
+    """Turn errors that the disk or SQLite raises in the block into StoreErrors about the transcript
+    at `path`."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Devices, streams, resampling, echo cancellation, and audio files in place of devices."""
+"""Audio devices and their streams, resampling, echo cancellation, and files in place of devices."""
 
 from typing import TYPE_CHECKING
 

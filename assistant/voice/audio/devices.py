@@ -1,6 +1,6 @@
-"""The machine's own microphone and loudspeaker: opened, watched, and reopened after they are lost.
+"""Opens the machine's microphone and loudspeaker, and reopens them after they were lost.
 
-Each is a callback stream of PortAudio.
+Each device is a PortAudio stream with a callback.
 """
 
 import asyncio
@@ -31,30 +31,29 @@ from assistant.voice.audio.resampling import Resampler
 from models.interfaces import Samples
 
 OnState = Callable[[str, bool], None]
-"""Called with a sentence for the user, and whether sound works now."""
+"""Called with a sentence for the user, and with True if sound works now."""
 
 BLOCK_S = BLOCK / MIC_RATE
 OUTPUT_LATENCY_S = 0.06
 """Requested latency, in seconds. With less, sound servers that wake every 50 ms run dry."""
 STALL_S = 1.0
-"""Longest that `play` waits for a stalled device, in seconds."""
+"""Maximum number of seconds that `play` waits for a stalled device."""
 LOST_AFTER_S = 1.5
-"""Seconds without a callback after which a device counts as lost: PortAudio reports nothing."""
+"""Seconds without a callback after which a device counts as lost; PortAudio reports no error."""
 WATCH_S = 0.5
 SLEPT_S = 10.0
-"""If the wall clock gains this many seconds on the monotonic one, the computer was asleep."""
+"""If the wall clock gets ahead of the monotonic one by this many seconds, the computer slept."""
 RETRY_S = (0.3, 0.5, 1.0, 2.0)
 CLOSE_S = 1.0
-"""Seconds after which a driver that is still closing is abandoned."""
+"""Seconds after which a device that has not closed is abandoned."""
 REST_AFTER_S = 10.0 if sys.platform == "linux" else None
-"""Seconds after which an idle output stream is stopped; None keeps it running, at about 1 % of
-a core. Stopping pays off where restarting is immediate (1 ms on Linux), not where it delays the
-first word (Bluetooth on macOS), and not within a conversation, since every start shifts the echo's
-delay by some milliseconds."""
+"""Seconds after which an idle output stream is stopped. None keeps it running, at about 1 % of a
+core. Restarting takes 1 ms on Linux, but delays the first word with Bluetooth on macOS. A shorter
+time would restart the stream within a conversation, which shifts the echo's delay."""
 
 
 class Stream(ABC):
-    """The part common to both directions: stream, device, and time of the last callback."""
+    """The base class of microphone and loudspeaker: a stream that can be lost and reopened."""
 
     kind: DeviceKind
 
@@ -70,7 +69,7 @@ class Stream(ABC):
         self._ended = False
 
     def lost(self, now: float) -> bool:
-        """Whether the stream should be running, but isn't."""
+        """Whether the stream ended by itself, or has had no callback for LOST_AFTER_S seconds."""
         if self._ended:
             return True
         if self._opened is None or self.resting:
@@ -78,7 +77,7 @@ class Stream(ABC):
         return now - self._sign_of_life > LOST_AFTER_S
 
     def start(self) -> None:
-        """Open the device as it is found now. Blocking; runs on PortAudio's thread."""
+        """Find the device anew and open it. Blocks; call this on PortAudio's thread."""
         device = choose_device(list_devices(), self.kind, self._wanted)
         self._ended = False
         opened = self._open(device)
@@ -88,7 +87,7 @@ class Stream(ABC):
         self._opened = opened
 
     def abort(self) -> None:
-        """End the stream, whether or not it runs. Blocking; runs on PortAudio's thread."""
+        """End the stream if there is one. Blocks; call this on PortAudio's thread."""
         opened, self._opened = self._opened, None
         self.resting = self._ended = False
         if opened is not None:
@@ -97,16 +96,16 @@ class Stream(ABC):
 
     @abstractmethod
     def _open(self, device: Device) -> Opened:
-        """Open a running stream on this device. Blocking."""
+        """Open and start a stream on this device. Blocks."""
 
     def _on_end(self) -> None:
-        """Called from PortAudio's thread when the stream has ended, also if we stopped it."""
+        """Note that the stream has ended, unless it was stopped on purpose. Called by PortAudio."""
         if self._opened is not None and not self.resting:
             self._ended = True
 
 
 class SoundDeviceMicrophone(Stream):
-    """A microphone; see `interfaces.Microphone`. Created by `SoundDevices.microphone`."""
+    """A microphone of this machine. Create it with `SoundDevices.microphone`."""
 
     kind: DeviceKind = "microphone"
 
@@ -144,7 +143,7 @@ class SoundDeviceMicrophone(Stream):
 
         def captured(data: Any, frames: int, times: Any, _status: Any) -> None:
             now = self._sign_of_life = time.monotonic()
-            # Age of the block's end. Some drivers leave times empty, or use another time base.
+            # Age of the block's last sample. Some drivers give no times, or use another time base.
             age = times.currentTime - times.inputBufferAdcTime - frames * duration
             if not 0 < age < 0.5:
                 age = 0.0
@@ -154,7 +153,7 @@ class SoundDeviceMicrophone(Stream):
         return captured
 
     def _arrived(self, data: bytes, channels: int, end: float) -> None:
-        """On the event loop: cut incoming data into blocks. `end` is the last sample's time."""
+        """Cut captured data into blocks and deliver them. `end` is the last sample's time."""
         samples: Samples = np.frombuffer(data, np.int16)
         if channels > 1:
             samples = samples.reshape(-1, channels).mean(axis=1).astype(np.int16)
@@ -166,7 +165,7 @@ class SoundDeviceMicrophone(Stream):
 
 
 class SoundDeviceLoudspeaker(Stream):
-    """A loudspeaker; see `interfaces.Loudspeaker`. Created by `SoundDevices.loudspeaker`."""
+    """A loudspeaker of this machine. Create it with `SoundDevices.loudspeaker`."""
 
     kind: DeviceKind = "loudspeaker"
 
@@ -189,7 +188,7 @@ class SoundDeviceLoudspeaker(Stream):
         self._queue.gain = value
 
     def set_reference(self, sink: OnPlayed) -> None:
-        """Send exactly what goes to the device to `sink`; called from the audio thread."""
+        """Set a function that the audio thread calls with all samples that the device plays."""
         self._reference = sink
 
     async def open(self, sample_rate: int) -> None:
@@ -224,7 +223,7 @@ class SoundDeviceLoudspeaker(Stream):
         await asyncio.sleep(self.latency_s)
 
     async def rest(self) -> None:
-        """Stop the stream if nothing was played for a while; `play` restarts it."""
+        """Stop the stream if nothing has been played for a while. `play` restarts the stream."""
         after = self._devices.rest_after_s
         async with self._switch:
             idle = time.monotonic() - self._used_at
@@ -244,7 +243,7 @@ class SoundDeviceLoudspeaker(Stream):
             try:
                 await self._devices.calls.run(start_stream, opened, self.kind)
             except AudioError:
-                self._ended = True  # the watch reopens it; the queue is kept until then
+                self._ended = True  # `_run_watch` reopens the stream, then the queue is played
             self.resting = False
 
     async def _wait_below(self, level: int) -> None:
@@ -290,15 +289,15 @@ class SoundDeviceLoudspeaker(Stream):
 
 
 class SoundDevices:
-    """Owns the streams and watches over them.
+    """Opens streams, and reopens all of them when one is lost.
 
-    Unplugging, a new default device and the computer's sleep have one symptom: callbacks stop. Then
-    all streams are closed, PortAudio is restarted (it looks for devices only at start), and the
-    streams are opened on the devices found, again and again until that succeeds.
+    A stream's callbacks stop when a device is unplugged, the default device changes or the computer
+    sleeps. Then all streams are closed, and PortAudio is restarted, because it looks for devices
+    only at its start. Opening the streams again is repeated until it succeeds.
 
     Args:
-        on_state: called when sound is lost and when it is back; on the event loop.
-        rest_after_s: see REST_AFTER_S.
+        on_state: called on the event loop when sound is lost and when it works again.
+        rest_after_s: seconds after which an idle output stream is stopped; None keeps it running.
     """
 
     def __init__(
@@ -315,11 +314,11 @@ class SoundDevices:
         self._watch: asyncio.Task[None] | None = None
 
     def microphone(self, wanted: str | None = None) -> SoundDeviceMicrophone:
-        """A microphone by number or part of its name; None follows the system's default."""
+        """Create a microphone by its number or part of its name; None is the system's default."""
         return SoundDeviceMicrophone(self, wanted)
 
     def loudspeaker(self, wanted: str | None = None) -> SoundDeviceLoudspeaker:
-        """A loudspeaker by number or part of its name; None follows the system's default."""
+        """Create a loudspeaker by its number or part of its name; None is the system's default."""
         return SoundDeviceLoudspeaker(self, wanted)
 
     def holds(self, stream: Stream) -> bool:
@@ -336,7 +335,7 @@ class SoundDevices:
                 self._watch = asyncio.create_task(self._run_watch())
 
     async def detach(self, stream: Stream) -> None:
-        """Close `stream`; the watch ends with the last one."""
+        """Close `stream` and stop watching it."""
         if stream in self._streams:
             self._streams.remove(stream)
         if not self._streams and self._watch is not None:
@@ -354,7 +353,7 @@ class SoundDevices:
         except DeviceMissing:
             if self._streams:
                 raise
-            reinitialise()  # it may have been plugged in since PortAudio looked
+            reinitialise()  # the device may have been plugged in since PortAudio listed devices
             stream.start()
 
     async def _run_watch(self) -> None:

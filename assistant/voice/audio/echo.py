@@ -1,10 +1,12 @@
-"""Keeps the assistant's own voice out of what it hears.
+"""Removes the assistant's own voice from the microphone's signal.
 
-Of the bindings for WebRTC's echo canceller (AEC3), LiveKit's was chosen by how well the voice
-detector still works during double talk. At equal loudness, in a room with 250 ms of reverberation,
-it found 60 to 80 of 110 windows of the user's speech (`pywebrtc-audio`: 6 to 55); neither took the
-echo for speech. It costs 0.12 s at start, 23 MB, and 0.1 ms of CPU per 10 ms of sound. Noise
-suppression and automatic gain control are off: they produce sound unlike what the recogniser was
+The echo canceller is WebRTC's AEC3, in the binding by LiveKit. It was chosen because the voice
+detector works best with it while the user and the assistant speak at once. At equal loudness, in a
+room with 250 ms of reverberation, the detector found 60 to 80 of 110 windows of the user's speech.
+With `pywebrtc-audio` it found 6 to 55. It took the echo for speech with neither binding. LiveKit's
+binding costs 0.12 s at start, 23 MB, and 0.1 ms of CPU per 10 ms of sound.
+
+Noise suppression and automatic gain control are off. They produce sound that the recogniser was not
 trained on, and did not reliably help the detector.
 """
 
@@ -24,44 +26,47 @@ from models.interfaces import Samples
 Wave = NDArray[np.float32]
 
 FRAME = 160
-"""Samples in the 10 ms frames that AEC3 takes."""
+"""Number of samples in a frame of AEC3 (10 ms)."""
 QUIET_AFTER_S = 1.0
-"""Seconds of silence after which no echo can be left; the canceller then rests."""
+"""Seconds of silence from the loudspeaker after which there is no echo left to cancel."""
 RESERVE = 0.4
 """Fraction of the devices' latency by which the reference is delayed to absorb jitter."""
 SURPLUS = 4 * FRAME
-"""Samples (40 ms) that may queue beyond the reserve before silence is dropped."""
+"""Maximum number of samples (40 ms) queued beyond the reserve. Silence above that is dropped."""
 LIMIT = 20 * FRAME
-"""Maximum number of samples queued (200 ms), silent or not. If there are more, the microphone must
-have stalled."""
+"""Maximum number of samples queued (200 ms). Only a stalled microphone leads to more."""
 FEW_LAPSES = 2
-"""If the reference is late more often than this within a second, its delay is adjusted."""
+"""Number of times per second that the reference may be late. Above that, its delay is adjusted."""
 LATEST = 10 * FRAME
-"""If the reference is later than this many samples (100 ms), it has stopped."""
+"""Number of samples (100 ms). If the reference is later than that, playback has stopped."""
 HANGOVER_S = 0.15
-"""Seconds that the room and buffers keep sounding after the device got its last sample."""
+"""Seconds for which an echo goes on after the device's last sample, because of room and buffers."""
 
 
 class EchoCanceller(Protocol):
+    """Removes the loudspeaker's sound (`far`) from the microphone's signal (`near`)."""
+
     @property
     def played(self) -> Samples | None:
-        """What the loudspeaker played during the last block of `near`; None if it was silent."""
+        """What the loudspeaker played during the last block given to `near`; None if it was
+        silent."""
 
     def far(self, samples: Samples, rate: int) -> None:
-        """Take the samples sent to the loudspeaker, zeros included; called from the audio
-        thread."""
+        """Receive the samples that the loudspeaker plays, including zeros, at `rate` Hz. Called on
+        the audio thread."""
 
     def near(self, block: Samples) -> Samples:
-        """Clean a microphone block of BLOCK samples at 16 kHz; returns the same number."""
+        """Remove the echo from a block of BLOCK samples at 16 kHz. Return a block of the same
+        length."""
 
 
 class NoEcho:
-    """For headphones: passes the microphone's signal through unchanged."""
+    """Leaves the microphone's signal unchanged, for use with headphones."""
 
     played = None
 
     def far(self, samples: Samples, rate: int) -> None:
-        """Nothing to do."""
+        """Ignore the samples."""
 
     def near(self, block: Samples) -> Samples:
         return block
@@ -71,8 +76,8 @@ class HalfDuplex:
     """Mutes the microphone while the loudspeaker is playing.
 
     Args:
-        latency_s: both devices' latency, from `far` to the echo's arrival in `near`.
-        clock: monotonic seconds.
+        latency_s: the seconds from a call of `far` until its echo arrives in `near`.
+        clock: returns monotonic seconds.
     """
 
     played = None
@@ -91,13 +96,14 @@ class HalfDuplex:
 
 
 class FarEnd:
-    """The reference signal: what the loudspeaker played, aligned with the microphone's blocks.
+    """The reference signal for echo cancellation: what the loudspeaker played, aligned with the
+    microphone's blocks.
 
-    AEC3 takes one frame of each side in turn, and needs a second or two to adapt when the delay
-    between them jumps. But audio threads call in bursts, and late. So the reference is delayed by
-    part of the devices' known latency (any more, and it would arrive after its own echo). Gaps are
-    filled with zeros, and as many samples are cut from the sound that arrives late. A surplus is
-    dropped only from silence.
+    AEC3 needs a second or two to adapt whenever the delay between both signals jumps. But audio
+    threads deliver samples late and in bursts. So the reference is delayed by part of the devices'
+    latency. (With a longer delay, it would arrive after its own echo.) Gaps are filled with zeros,
+    and the same number of samples is cut from the sound that arrives late. Surplus samples are
+    dropped only if they are silent.
     """
 
     def __init__(self, latency_s: float = 0.1, clock: Callable[[], float] = time.monotonic) -> None:
@@ -117,20 +123,24 @@ class FarEnd:
 
     @property
     def quiet(self) -> bool:
+        """Whether the loudspeaker has been silent for QUIET_AFTER_S."""
         return self._clock() - self._sounded_at > QUIET_AFTER_S
 
     @property
     def waiting_s(self) -> float:
+        """Seconds of sound that are queued for `take`."""
         return len(self._waiting) / MIC_RATE
 
     def put(self, samples: Samples, rate: int) -> None:
-        """Called from the audio thread; only an append, which needs no lock."""
+        """Add the samples that the loudspeaker plays. Called on the audio thread. Needs no lock,
+        because a deque's `append` is atomic."""
         if samples.any():
             self._sounded_at = self._clock()
         self._arrived.append((samples, rate))
 
     def take(self) -> Samples:
-        """The next BLOCK samples at 16 kHz, with zeros for samples that have not arrived."""
+        """Remove and return the next BLOCK samples at 16 kHz. Samples that have not arrived are
+        zeros."""
         self._collect()
         missing = BLOCK - len(self._waiting)
         self._least = min(self._least, max(0, -missing))
@@ -163,7 +173,8 @@ class FarEnd:
             self._pay()
 
     def _pay(self) -> None:
-        """Cut the samples that came late; but if that happens often, keep the new alignment."""
+        """Cut samples that arrived late, to restore the alignment. If samples are often late, keep
+        the new alignment instead."""
         if self._lapses > FEW_LAPSES:
             self._debt = 0
         late = min(self._debt, len(self._waiting) - BLOCK)
@@ -180,7 +191,8 @@ class FarEnd:
         self._waiting = np.concatenate([self._waiting, np.zeros(missing, np.int16)])
 
     def _judge(self) -> None:
-        """Once a second: measure the excess delay of the reference, and clear the debt."""
+        """Measure the excess delay of the reference, and reset the counts of late samples. Called
+        once per second."""
         excess = self._least - self._reserve
         self._excess = excess if excess > SURPLUS else 0
         self._taken, self._least, self._debt, self._lapses = 0, LIMIT, 0, 0
@@ -194,11 +206,11 @@ class FarEnd:
 
 
 class WebRtcCanceller:
-    """AEC3 and its high-pass filter, through LiveKit's binding; rests while nothing is played.
+    """Cancels echo with AEC3 and its high-pass filter. Idle while the loudspeaker is silent.
 
     Args:
-        latency_s: both devices' latency; a first guess that the canceller refines.
-        clock: monotonic seconds.
+        latency_s: the sum of both devices' latency, in seconds. AEC3 refines this estimate.
+        clock: returns monotonic seconds.
 
     Raises:
         AudioError: the library can't be loaded.
@@ -253,27 +265,27 @@ class WebRtcCanceller:
 
 
 LIKENESS_SPAN = 2 * MIC_RATE
-"""Number of samples compared at once: within that span the delay between the devices hardly
+"""Number of samples compared at once. Over so short a time, the delay between the devices hardly
 changes."""
 LIKENESS_LONGEST = 6 * MIC_RATE
+"""Maximum number of samples that are compared."""
 LONGEST_DELAY = MIC_RATE // 2
+"""Maximum delay between playing and hearing a sound, in samples."""
 
 
 def echo_similarity(heard: Samples, played: Samples) -> float:
-    """How much of `heard` is an echo of `played` that the canceller left; only the last six seconds
+    """Estimate how much of the sound in `heard` is an echo of `played`. Only the last six seconds
     are compared.
 
-    It is the greatest correlation over delays of up to half a second, in spans of two seconds,
-    weighted by energy. The user's speech over a voice that is cancelled, or comes back at half its
-    loudness, scores up to 0.17. The assistant's voice itself, while the canceller is still
-    adapting, scores 0.3 to 1 through a sound server and 0.2 to 0.5 in a reverberant room.
+    The estimate is in [0, 1]. It is the greatest correlation over delays of up to half a second. It
+    is computed for spans of two seconds and averaged, weighted by energy. The user's speech scores
+    up to 0.17, even if the assistant's voice is heard at half its loudness. While the canceller is
+    still adapting, the assistant's voice alone scores 0.3 to 1 through a sound server and 0.2 to
+    0.5 in a reverberant room.
 
     Args:
-        heard: 16 kHz, after the canceller.
-        played: same length; zeros where the loudspeaker was silent.
-
-    Returns:
-        In [0, 1].
+        heard: 16 kHz sound from the microphone, after echo cancellation.
+        played: the loudspeaker's sound, of the same length; zeros where it was silent.
     """
     heard, played = heard[-LIKENESS_LONGEST:], played[-LIKENESS_LONGEST:]
     if not played.any():
@@ -290,9 +302,9 @@ def echo_similarity(heard: Samples, played: Samples) -> float:
 
 
 def _greatest_correlation(part: Wave, before: Wave) -> float:
-    """The correlation of `part` (n samples) with the best n-sample window of `before`, which is
-    LONGEST_DELAY samples longer."""
-    size = 1 << (len(before) - 1).bit_length()  # circular, but the delays in question don't wrap
+    """Return the greatest correlation of `part` with any window of the same length in `before`.
+    `before` is LONGEST_DELAY samples longer than `part`."""
+    size = 1 << (len(before) - 1).bit_length()  # circular, but delays up to LONGEST_DELAY fit
     products = np.fft.irfft(np.fft.rfft(before, size) * np.conj(np.fft.rfft(part, size)), size)
     sums = np.concatenate([[0.0], np.cumsum(before.astype(np.float64) ** 2)])
     runs = sums[len(part) :] - sums[: -len(part)]

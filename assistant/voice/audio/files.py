@@ -1,6 +1,7 @@
-"""Files in place of devices: a microphone that plays recordings, loudspeakers that write or count.
+"""Stand-ins for audio devices: a microphone that plays recordings, and loudspeakers that write a
+file or discard the sound.
 
-They run in real time as devices do, so that the pipeline behaves the same.
+Most of them run in real time, as devices do, so that the pipeline behaves the same.
 """
 
 import asyncio
@@ -28,21 +29,20 @@ from assistant.voice.turns.endpointing import WINDOW
 from models.interfaces import Samples
 
 FLOOR_DBFS = -80.0
-"""Level of the noise between recordings: detectors expect a real room, which is never digital
-zero."""
+"""Level of the noise between recordings. Detectors expect the noise of a room, not digital zero."""
 STEP = math.lcm(BLOCK, WINDOW) // BLOCK
-"""Number of blocks. A recording starts at a multiple of it, so that a detector cuts it into the
-same windows, and judges it alike, each time it is played."""
+"""Recordings start at multiples of this number of blocks. So the voice detector cuts a recording
+into the same windows each time it is played, and its results can be repeated."""
 TICK_S = 0.01
 """Seconds between two reads from the queue of a loudspeaker without a device."""
 FORMATS = "WAV, FLAC, OGG, MP3 or AIFF"
 
 
 def read_recording(path: Path) -> Samples:
-    """Read an audio file of any sample rate and channel count; returns 16 kHz mono.
+    """Read an audio file of any sample rate and channel count. Return its sound as 16 kHz mono.
 
     Raises:
-        RecordingUnreadable: the file is missing, is not audio, or contains no sound.
+        RecordingUnreadable: the file is missing, is not audio, or contains no samples.
     """
     if not path.exists():
         raise RecordingUnreadable(f"There is no recording {path}.")
@@ -69,9 +69,10 @@ def read_recording(path: Path) -> Samples:
 
 
 class FileMicrophone:
-    """Plays recordings in real time, surrounded by the noise of a silent room.
+    """Delivers recordings in real time, with the faint noise of a silent room between them.
 
-    The first starts `lead_in_s` after `open`; each later one waits for `next()`.
+    The first recording starts `lead_in_s` seconds after `open`. Each later recording starts after a
+    call of `next`.
     """
 
     def __init__(self, recordings: Sequence[Path | Samples], *, lead_in_s: float = 0.3) -> None:
@@ -82,9 +83,9 @@ class FileMicrophone:
         self.ends: list[float] = []
         """`time.monotonic()` at the last sample of each recording that has ended."""
         self.waiting = asyncio.Event()
-        """Set when a recording has ended and the next one waits for `next()`."""
+        """Set when a recording has ended and the next one waits for a call of `next`."""
         self.exhausted = asyncio.Event()
-        """Set when the last recording has ended; silence follows."""
+        """Set when the last recording has ended."""
         self._lead_in_s = lead_in_s
         level = 32768 * 10 ** (FLOOR_DBFS / 20)
         noise = np.random.default_rng(0).standard_normal(MIC_RATE) * level
@@ -127,12 +128,13 @@ class FileMicrophone:
             deliver(block, captured)
 
     def _silence(self, number: int) -> Samples:
-        """A block of noise; the sequence repeats every `STEP` blocks."""
+        """Return block `number` of the faint noise. The blocks repeat after `STEP` numbers."""
         offset = number % STEP * 7919 % (len(self._noise) - BLOCK)
         return self._noise[offset : offset + BLOCK].copy()
 
     def _mix_in(self, block: Samples, captured: float) -> None:
-        """Overwrite the silence in `block` with the current recording's next samples."""
+        """Overwrite the noise in `block` with the next samples of the current recording, if any.
+        `captured` is the time of the block's end."""
         index = len(self.ends)
         if index >= len(self._sounds) or index >= self._allowed:
             return
@@ -154,7 +156,7 @@ class FileMicrophone:
 
 
 class NullLoudspeaker:
-    """Takes sound in real time and discards it."""
+    """Discards sound at the speed at which a device would play it."""
 
     name = "no loudspeaker"
     latency_s = 0.0
@@ -200,7 +202,7 @@ class NullLoudspeaker:
         if clock is not None:
             clock.cancel()
             self._room.set()
-            # `play` has already raised any error of the task; it must not keep us from closing.
+            # An error of the task has been raised by `play`; it must not prevent closing.
             await asyncio.gather(clock, return_exceptions=True)
 
     async def _ticked(self) -> None:
@@ -223,13 +225,14 @@ class NullLoudspeaker:
             self._room.set()
 
     def _rendered(self, block: Samples) -> None:
-        """Hook: `block` has been played."""
+        """Called with each block that has been played; for subclasses."""
 
 
 class WavLoudspeaker(NullLoudspeaker):
-    """Writes what a device would have played: gain, interruptions and silences included.
+    """Writes to a WAV file what a device would have played, including gain, interruptions and
+    silences.
 
-    The file appears, complete and valid, when the loudspeaker is closed or its task is cancelled.
+    The complete file appears when the loudspeaker is closed or its task is cancelled.
     """
 
     def __init__(self, path: Path) -> None:
@@ -251,7 +254,7 @@ class WavLoudspeaker(NullLoudspeaker):
         await super().open(sample_rate)
 
     async def close(self) -> None:
-        self._finish()  # first, and without an await: closing may itself be cancelled
+        self._finish()  # before any await, at which closing could be cancelled
         await super().close()
 
     async def _run(self) -> None:
@@ -280,7 +283,8 @@ class WavLoudspeaker(NullLoudspeaker):
 
 
 class InstantLoudspeaker:
-    """Takes everything at once, for typed conversation: an answer counts as heard once written."""
+    """Counts all sound as played at once, without playing it. For typed conversations, in which an
+    answer counts as heard once it is written."""
 
     name = "no loudspeaker"
     latency_s = 0.0
@@ -307,4 +311,4 @@ class InstantLoudspeaker:
         await asyncio.sleep(0)
 
     async def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing, since there is no device to close."""

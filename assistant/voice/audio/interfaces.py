@@ -1,6 +1,7 @@
-"""The interfaces of the sound devices: a microphone, a loudspeaker, and what both share.
+"""The interfaces of microphones and loudspeakers, and functions on samples.
 
-All sound is mono int16. Devices are in `devices`, file-based stand-ins in `files`.
+All sound is mono int16. The module `devices` implements the interfaces for real devices, `files`
+for audio files.
 """
 
 import math
@@ -13,39 +14,45 @@ from numpy.typing import NDArray
 from models.interfaces import Samples
 
 MIC_RATE = 16_000
-"""Sample rate, in Hz, of everything that a microphone delivers."""
+"""Sample rate of the microphone's blocks, in Hz."""
 BLOCK = 320
-"""Samples per delivered block: 20 ms."""
+"""Number of samples per block from the microphone (20 ms)."""
 WRITE_AHEAD_S = 0.06
-"""Seconds that a caller of `play` may be ahead of the device; limits what an interruption drops."""
+"""Seconds of queued sound at which `play` waits for the device. So an interruption drops little."""
 
 Deliver = Callable[[Samples, float], None]
-"""Called with a block of BLOCK samples, and `time.monotonic()` when its last sample was
+"""Called with a block of BLOCK samples, and the `time.monotonic()` at which its last sample was
 captured."""
 OnPlayed = Callable[[Samples, int], None]
-"""Called with the samples sent to the loudspeaker, zeros included, and their rate in Hz."""
+"""Called with the samples sent to the loudspeaker, including zeros, and their rate in Hz."""
 
 
 class Microphone(Protocol):
-    """Delivers int16 mono 16 kHz blocks of BLOCK samples in real time."""
+    """Delivers blocks of BLOCK samples at 16 kHz in real time."""
 
     name: str
 
     async def open(self, deliver: Deliver) -> None:
-        """Start; `deliver` is called on the event loop.
+        """Start capturing.
+
+        Args:
+            deliver: called on the event loop with each block.
 
         Raises:
-            DeviceMissing, DeviceBusy, AudioError.
+            DeviceMissing: there is no such microphone.
+            DeviceBusy: another program uses the microphone.
+            AudioError: the microphone can't be opened for another reason.
         """
 
     async def close(self) -> None:
-        """Stop; idempotent. `deliver` is not called any more once this returns."""
+        """Stop capturing. After this returns, `deliver` is not called again. Idempotent."""
 
 
 class Loudspeaker(Protocol):
-    """Plays the samples it is given, and accounts for each.
+    """Plays samples, and counts them.
 
-    At any moment: accepted by `play` = `played()` + dropped by `flush` + still queued.
+    At any time, the number of samples given to `play` is the sum of those played, those dropped by
+    `flush`, and those still queued.
     """
 
     name: str
@@ -54,37 +61,44 @@ class Loudspeaker(Protocol):
     gain: float
 
     async def open(self, sample_rate: int) -> None:
-        """Start; `play` takes sound at `sample_rate`, whatever the device's own rate.
+        """Open the loudspeaker.
+
+        Args:
+            sample_rate: the rate of the samples given to `play`, in Hz. The device may have another
+                rate.
 
         Raises:
-            DeviceMissing, DeviceBusy, AudioError.
+            DeviceMissing: there is no such loudspeaker.
+            DeviceBusy: another program uses the loudspeaker.
+            AudioError: the loudspeaker can't be opened for another reason.
         """
 
     async def play(self, samples: Samples) -> None:
-        """Accept all of `samples`. Returns once less than WRITE_AHEAD_S is queued, so that the
-        caller is paced, or after a second at most if the device has stalled."""
+        """Queue all of `samples`, then wait until less than WRITE_AHEAD_S seconds are queued. If
+        the device has stalled, wait for a second at most."""
 
     def played(self) -> int:
-        """Samples handed to the device since `open`. What is heard lags behind by `latency_s`."""
+        """Return the number of samples passed to the device since `open`. They are heard
+        `latency_s` seconds later."""
 
     def flush(self) -> int:
-        """Drop what is queued, at once; returns how many samples that were."""
+        """Drop the queued samples at once. Return the number of samples dropped."""
 
     async def drain(self) -> None:
-        """Wait until everything queued has been handed to the device."""
+        """Wait until all queued samples have been passed to the device."""
 
     async def close(self) -> None:
-        """Stop; idempotent."""
+        """Stop playing and close the loudspeaker. Idempotent."""
 
 
 def rms(samples: Samples) -> float:
-    """Root mean square of 16-bit samples; 0 if there are none."""
+    """Return the root mean square of 16-bit samples, or 0 if there are none."""
     wide = samples.astype(np.float32)
     return math.sqrt(float(np.dot(wide, wide)) / max(1, len(wide)))
 
 
 def dbfs(samples: Samples) -> float:
-    """Root mean square in dB below full scale; silence is -100."""
+    """Return the root mean square of 16-bit samples in dB relative to full scale, at least -100."""
     return max(-100.0, 10 * math.log10((rms(samples) / 32768) ** 2 + 1e-12))
 
 

@@ -1,4 +1,4 @@
-"""The queue of sound that a loudspeaker has yet to play, with its gain and fades."""
+"""The queue of samples for a loudspeaker, and the conversion to the device's sample rate."""
 
 import math
 import threading
@@ -11,15 +11,15 @@ from assistant.voice.audio.resampling import Resampler
 from models.interfaces import Samples
 
 GAIN_RAMP_S = 0.02
-"""Seconds in which the gain crosses its full range; anything faster is heard as a click."""
+"""Seconds in which the gain changes from 0 to 1. A faster change is heard as a click."""
 FADE_S = 0.004
-"""Seconds of sound that `flush` keeps and fades out, so that it does not click."""
+"""Seconds of sound that `flush` leaves in the queue and fades out, to avoid a click."""
 
 
 class PlayQueue:
-    """Sound between the event loop, which pushes and flushes, and the audio thread, which takes.
+    """A queue of samples. The event loop calls `push` and `flush`, the audio thread calls `take`.
 
-    The gain is applied on taking, so that it acts within one block instead of after the queue.
+    `take` applies the gain, so that a change affects the next block that is played.
     """
 
     def __init__(self, rate: int = 1) -> None:
@@ -31,7 +31,7 @@ class PlayQueue:
         self._blocks: deque[Samples] = deque()
         self.queued = 0
         self.played = 0
-        """Samples taken so far."""
+        """Number of samples taken so far."""
 
     def push(self, samples: Samples) -> None:
         if len(samples):
@@ -40,7 +40,8 @@ class PlayQueue:
                 self.queued += len(samples)
 
     def flush(self, *, fade: bool = True) -> int:
-        """Drop everything, except a few faded milliseconds if `fade`; returns how many samples."""
+        """Drop the queued samples. With `fade`, leave the first FADE_S seconds and fade them out.
+        Return the number of samples dropped."""
         keep = int(FADE_S * self.rate) if fade else 0
         with self._lock:
             tail = self._pop(keep)
@@ -54,7 +55,8 @@ class PlayQueue:
         return dropped
 
     def take(self, count: int) -> Samples | None:
-        """The next `count` samples, padded with zeros; None if nothing is queued."""
+        """Remove and return the next `count` samples, padded with zeros. Return None if nothing is
+        queued."""
         with self._lock:
             samples = self._pop(count)
             self.played += len(samples)
@@ -93,7 +95,7 @@ class PlayQueue:
 
 
 class Renderer:
-    """Produces the blocks that a device asks for, at the device's rate, from a `PlayQueue`."""
+    """Reads samples from a `PlayQueue` and converts them to the device's sample rate."""
 
     def __init__(self, queue: PlayQueue, device_rate: int) -> None:
         self.queue = queue
@@ -103,7 +105,7 @@ class Renderer:
         self._idle = True
 
     def render(self, frames: int) -> Samples:
-        """A new block of exactly `frames` samples; zeros when nothing is queued."""
+        """Return the next `frames` samples at the device's rate; zeros if nothing is queued."""
         if self.device_rate == self.queue.rate:
             block = self.queue.take(frames)
             return np.zeros(frames, np.int16) if block is None else block

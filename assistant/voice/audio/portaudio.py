@@ -1,7 +1,7 @@
-"""A narrow interface to PortAudio: listing devices, opening streams, and a thread for its calls.
+"""Lists sound devices and opens streams with PortAudio.
 
-PortAudio is loaded on first use. Its calls may block for tenths of a second and are not
-thread-safe, so while streams are in use they all run on one `PortAudioThread`.
+PortAudio is loaded on first use. Its functions may block for tenths of a second and are not
+thread-safe. So all calls run on one `PortAudioThread` while streams are in use.
 """
 
 import asyncio
@@ -21,12 +21,13 @@ T = TypeVar("T")
 INVALID_RATE, INVALID_CHANNELS, HOST_ERROR = -9997, -9998, -9999
 UNAVAILABLE, INVALID_DEVICE, BAD_COMBINATION = -9985, -9996, -9993
 """Values of PaErrorCode in portaudio.h. Under ALSA, UNAVAILABLE means EBUSY, and BAD_COMBINATION
-any other refusal."""
+means any other error on opening a device."""
 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A sound device as PortAudio lists it; `inputs` and `outputs` count channels, `rate` is Hz."""
+    """A sound device in PortAudio's list. `inputs` and `outputs` are numbers of channels. `rate` is
+    the default sample rate in Hz."""
 
     index: int
     name: str
@@ -45,7 +46,7 @@ class Device:
 
 
 def library() -> Any:
-    """The `sounddevice` module; initialises PortAudio on first use (0.3 s).
+    """Import and return the `sounddevice` module. The first import initialises PortAudio (0.3 s).
 
     Raises:
         AudioError: PortAudio is not installed, or fails to start.
@@ -58,13 +59,13 @@ def library() -> Any:
             mend="Install it: apt-get install libportaudio2",
         ) from error
     except Exception as error:
-        # Its own PortAudioError: a class in the module whose import has just failed.
+        # This is a PortAudioError, but that class is in the module whose import has failed.
         raise AudioError(f"The sound library PortAudio failed to start: {error}.") from error
     return sounddevice
 
 
 def list_devices() -> list[Device]:
-    """All devices as PortAudio saw them when it was initialised.
+    """Return the devices that PortAudio found when it was last initialised.
 
     Raises:
         AudioError: PortAudio is missing or fails.
@@ -92,21 +93,34 @@ def list_devices() -> list[Device]:
 
 
 def find_input(wanted: str | None) -> Device:
-    """The microphone with the number `wanted`, or with `wanted` in its name; None: the default.
+    """Find the microphone with the number `wanted`, or with `wanted` in its name. None finds the
+    default microphone.
 
     Raises:
-        DeviceMissing: there is no such microphone; the message lists those that exist.
+        DeviceMissing: there is no such microphone. The message lists those that exist.
+        AudioError: PortAudio is missing or fails.
     """
     return choose_device(list_devices(), "microphone", wanted)
 
 
 def find_output(wanted: str | None) -> Device:
-    """The loudspeaker with the number `wanted`, or with `wanted` in its name; see `find_input`."""
+    """Find the loudspeaker with the number `wanted`, or with `wanted` in its name. None finds the
+    default loudspeaker.
+
+    Raises:
+        DeviceMissing: there is no such loudspeaker. The message lists those that exist.
+        AudioError: PortAudio is missing or fails.
+    """
     return choose_device(list_devices(), "loudspeaker", wanted)
 
 
 def choose_device(devices: list[Device], kind: DeviceKind, wanted: str | None) -> Device:
-    """Pick by number, else by exact name, else by part of a name; the default device wins ties."""
+    """Choose a device by its number, else by its exact name, else by part of its name. Among equal
+    matches, and if `wanted` is None, prefer the default device.
+
+    Raises:
+        DeviceMissing: no device matches.
+    """
     usable = [device for device in devices if device.channels(kind)]
     usable.sort(key=lambda device: not device.is_default(kind))
     if not usable:
@@ -130,7 +144,8 @@ def choose_device(devices: list[Device], kind: DeviceKind, wanted: str | None) -
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A running stream, and the rate and channels that the device accepted."""
+    """A running stream, with the sample rate (Hz) and number of channels that its device
+    accepted."""
 
     stream: Any
     device: Device
@@ -148,14 +163,18 @@ def open_stream(
     block_s: float,
     latency: float | str,
 ) -> Opened:
-    """Open and start an int16 stream at `rate`, or at the device's own rate if it refuses that.
+    """Open and start an int16 stream. If the device refuses `rate`, use the device's own rate.
 
     Args:
-        callback: makes PortAudio's callback for the accepted rate and channels.
-        ended: called from PortAudio's thread when the stream ends by itself.
+        callback: returns PortAudio's callback, given the rate and channels to be tried.
+        ended: called on PortAudio's thread when the stream has ended.
+        block_s: the length of a block, in seconds.
+        latency: in seconds, or "low" or "high".
 
     Raises:
-        DeviceBusy, DeviceMissing, AudioError.
+        DeviceBusy: another program uses the device.
+        DeviceMissing: the device was disconnected.
+        AudioError: the device can't be opened for another reason.
     """
     sounddevice = library()
     make = sounddevice.RawInputStream
@@ -190,10 +209,12 @@ def open_stream(
 
 
 def start_stream(opened: Opened, kind: DeviceKind) -> None:
-    """Start an open stream.
+    """Start an open stream, or close the stream if that fails.
 
     Raises:
-        DeviceBusy, DeviceMissing, AudioError: starting failed; the stream is closed.
+        DeviceBusy: another program uses the device.
+        DeviceMissing: the device was disconnected.
+        AudioError: the stream can't be started for another reason.
     """
     try:
         opened.stream.start()
@@ -203,7 +224,7 @@ def start_stream(opened: Opened, kind: DeviceKind) -> None:
 
 
 def explained(error: Exception, kind: DeviceKind, device: Device) -> AudioError:
-    """Turn PortAudio's error into an error that the user understands."""
+    """Convert an error of PortAudio to an error with a message for the user."""
     code = _code(error)
     if code == UNAVAILABLE:
         return DeviceBusy(
@@ -230,13 +251,13 @@ def _code(error: Exception) -> int:
 
 
 def reinitialise() -> None:
-    """Restart PortAudio, which looks for devices only when it starts. Ends all streams.
+    """Restart PortAudio to update its list of devices. This ends all streams.
 
     Raises:
         AudioError: PortAudio does not start again.
     """
     sounddevice = library()
-    # An earlier attempt that failed between these two calls may have terminated it already.
+    # PortAudio may be terminated already, if an earlier attempt failed to initialise it.
     with contextlib.suppress(sounddevice.PortAudioError):
         sounddevice._terminate()
     try:
@@ -246,9 +267,9 @@ def reinitialise() -> None:
 
 
 class PortAudioThread:
-    """Runs blocking calls one after another on a daemon thread.
+    """Runs blocking functions one after another on a thread.
 
-    It is a daemon thread, so that a hanging driver can't keep the process from ending.
+    The thread is a daemon, so that a hanging driver can't keep the process from ending.
     """
 
     def __init__(self) -> None:
@@ -256,7 +277,7 @@ class PortAudioThread:
         self._thread: threading.Thread | None = None
 
     async def run(self, function: Callable[..., T], *arguments: object) -> T:
-        """Await the result of `function(*arguments)`."""
+        """Call `function(*arguments)` on the thread and return its result."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, name="portaudio", daemon=True)
             self._thread.start()

@@ -1,4 +1,4 @@
-"""Streaming conversion between sample rates."""
+"""Converts streams of samples between sample rates."""
 
 import math
 
@@ -11,14 +11,15 @@ from models.interfaces import Samples
 
 
 class Resampler:
-    """Streaming polyphase resampler with a delay below one millisecond.
+    """A streaming polyphase resampler with a delay below one millisecond.
 
-    soxr's streams delay by 10 to 40 ms (measured): too much for an echo canceller's reference, the
-    first sound of an answer or the end of a turn. Kaiser-windowed sinc, about 70 dB.
+    The kernel is a Kaiser-windowed sinc with a stop-band attenuation of about 70 dB. The streams of
+    soxr were not used because they delay sound by 10 to 40 ms (measured). That is too much for the
+    reference of echo cancellation, the first sound of an answer and the end of a turn.
     """
 
     HALF_WIDTH = 16
-    """Zero crossings on each side of the kernel."""
+    """Number of zero crossings on each side of the kernel."""
 
     def __init__(self, rate_in: int, rate_out: int) -> None:
         divisor = math.gcd(rate_in, rate_out)
@@ -42,7 +43,8 @@ class Resampler:
         self._position = 0
 
     def process(self, samples: Samples) -> Samples:
-        """All output samples that the input so far determines."""
+        """Add input samples. Return the output samples that can be computed from the input so
+        far."""
         if self._same:
             return samples
         data = np.concatenate([self._held, samples.astype(np.float32)])

@@ -1,10 +1,10 @@
-"""Cuts the text of an answer, as it streams in, into clauses that can be spoken.
+"""Cuts the streamed text of an answer into clauses that can be spoken.
 
     deltas ─ WordStream → written words ─ read_aloud → spoken forms ─ ClauseSplitter → clauses
 
-Every decision is made when a written word is complete, and depends only on the text before it. So
-the boundaries of the deltas don't matter. Each spoken word knows where in the answer it ends, so
-that after an interruption it is known how much of the answer was heard.
+A delta is a piece of streamed text. Each decision is made when a written word is complete, and
+depends only on the text up to there. So it doesn't matter where the deltas end. Each spoken word
+has its position in the answer, so that it is known how much of an interrupted answer was heard.
 """
 
 from collections.abc import Iterator
@@ -14,12 +14,13 @@ from assistant.voice.speech.pronunciation import Pause, read_aloud
 from assistant.voice.speech.word_stream import Break, WordStream, WrittenWord
 
 CODE_REMARK = ("Code", "omitted.")
+"""Words that are spoken in place of a block of code."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpokenWord:
-    """A word of a clause. The word ends at `clause.spoken[spoken_end]`; once it has been heard, so
-    has the answer up to `source_end`."""
+    """A word of a clause, which ends before `clause.spoken[spoken_end]`. Once the word has been
+    heard, the answer's text up to `source_end` counts as heard."""
 
     text: str
     source_end: int
@@ -28,7 +29,7 @@ class SpokenWord:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A piece of the answer as it is read aloud."""
+    """A piece of the answer, in the form in which it is read aloud."""
 
     spoken: str
     words: tuple[SpokenWord, ...]
@@ -36,12 +37,12 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class ClauseLength:
-    """How long a clause may get, in spoken words.
+    """Limits on the length of a clause, in spoken words.
 
     Attributes:
-        least: from this many words on, the clause ends at a comma.
-        long: from this many on, it also ends before a conjunction.
-        most: at this many it ends anywhere.
+        least: minimum number of words in a clause that ends at a comma.
+        long: minimum number of words in a clause that ends before a conjunction.
+        most: number of words at which a clause ends in any case.
     """
 
     least: int
@@ -50,8 +51,8 @@ class ClauseLength:
 
 
 PACES = (ClauseLength(2, 5, 8), ClauseLength(5, 10, 16), ClauseLength(9, 18, 30))
-"""For the first clause, the second, and all others. The first is needed at once, the second can be
-written while the first is spoken, and the others sound better as whole sentences."""
+"""Limits for the first clause, the second, and all others. The first clause is short because the
+user is waiting. Later clauses are longer because whole sentences sound better."""
 
 _CONJUNCTIONS = (
     "and but or so because since although though while when where which who that if unless until "
@@ -60,25 +61,26 @@ _CONJUNCTIONS = (
 
 
 class ClauseSplitter:
-    """Turns the deltas of one answer into clauses, as early as is sensible.
+    """Cuts the deltas of one answer into clauses, each as early as possible.
 
-    `language` is as in the settings; symbols are read out in English only.
+    Args:
+        language: the setting `persona.language`. Symbols are replaced by words in English only.
     """
 
     def __init__(self, language: str = "en") -> None:
         self._language = language
         self._stream = WordStream()
         self._words: list[tuple[str, int]] = []
-        """Each word of the clause that is being put together, with its `source_end`."""
+        """The words of the incomplete clause, each with its `source_end`."""
         self._read_to = 0
         self._clauses = 0
 
     def feed(self, delta: str) -> list[Clause]:
-        """Add `delta`; returns the clauses that are now complete."""
+        """Add a piece of the answer. Return the clauses that it completes."""
         return [clause for found in self._stream.feed(delta) for clause in self._take(found)]
 
     def finish(self) -> list[Clause]:
-        """End the answer; returns what is left of it."""
+        """End the answer. Return its remaining clauses."""
         clauses = [clause for found in self._stream.finish() for clause in self._take(found)]
         return [*clauses, *self._cut()]
 
@@ -104,20 +106,20 @@ class ClauseSplitter:
             yield from self._cut()
 
     def _add(self, found: WrittenWord, words: tuple[str, ...]) -> None:
-        # "$5" has been heard only after "dollars".
+        # Only the last word gets the end: "$5" has not been heard until "dollars" was played.
         self._words += [(word, self._read_to) for word in words[:-1]]
         self._words += [(word, found.end) for word in words[-1:]]
         self._read_to = found.end
 
     def _punctuate(self, mark: str) -> None:
-        """Add the mark of a silent word to the last spoken one: a comma for a lone dash, a full
-        stop for an emoji that ends a sentence."""
+        """Add a punctuation mark to the last spoken word, in place of a token without speech. E.g.
+        a lone dash becomes a comma, and an emoji with a full stop becomes a full stop."""
         if self._words and self._words[-1][0][-1] not in ".,;:!?":
             text, source_end = self._words[-1]
             self._words[-1] = (f"{text}{mark}", source_end)
 
     def _cut(self) -> list[Clause]:
-        """End the clause: returns a list that holds it, or [] if it has no words."""
+        """End the clause. Return it in a list, or an empty list if the clause has no words."""
         if not self._words:
             return []
         words: list[SpokenWord] = []

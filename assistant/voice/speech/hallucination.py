@@ -1,10 +1,10 @@
-"""Judges whether a transcription was really spoken, or made up from noise.
+"""Judges whether the recogniser's words were really spoken, or were invented for a noise.
 
-Whisper writes something for every sound; for noise usually "Thank you." or "You", which people say
-too. So no phrase is suspicious in itself: the sound and the decoder's own doubts decide. The limits
-were set on recordings of rooms, music, animals, a sneeze, clocks and keyboards, on synthetic hums,
-clicks, coughs and breath, and on people, down to a single "Help" (figures in
-tests/real/test_judgement.py).
+Whisper writes words for every sound. For noise these are often "Thank you." or "You", which people
+also say. So the words alone prove nothing. Instead, the sound and the recogniser's confidence are
+judged. The limits were set on three kinds of sound: recordings of rooms, music, animals, a sneeze,
+clocks and keyboards; synthetic hums, clicks, coughs and breath; and speech, down to a single
+"Help". The figures are in tests/real/test_judgement.py.
 """
 
 from dataclasses import dataclass
@@ -14,29 +14,33 @@ import numpy as np
 from models.interfaces import Samples, Transcription
 
 LEAST_VOICE_S = 0.1
-"""Minimum seconds of voiced windows; even the shortest words, "you" and "help", have 0.2 s."""
+"""Minimum seconds of voice in speech. Even the shortest words, "you" and "help", have 0.2 s."""
 CLEAR_VOICE = 0.83
-"""Minimum mean probability over voiced windows: people have 0.89 or more, babble 0.74–0.80."""
+"""Minimum mean probability of voice in clear speech. People reach 0.89 or more, babble 0.74 to
+0.80."""
 CERTAIN_VOICE = 0.9
-"""Mean voice probability at or above which even a mumbled "you" counts as speech, though Whisper
-calls it silence."""
+"""Mean probability of voice at or above which the words are rejected only for three reasons instead
+of two. So a mumbled "you" counts as speech, although Whisper takes it for silence."""
 SILENCE_LIKELY = 0.6
+"""Probability of silence, as estimated by Whisper, above which the sound may be silence."""
 GUESSED = -1.0
-"""Minimum mean log probability of the text: people go down to -0.99, noise has -0.5 to -2.2."""
+"""Log probability of the text below which it may be a guess. Speech has -0.99 or more, noise has
+-0.5 to -2.2."""
 MOST_CHARACTERS_PER_S = 45.0
-"""Characters of text per second of voice: fast speech has 25, and 31 if few windows are voiced."""
+"""Maximum number of characters of text per second of voice. Fast speech has 25, or 31 if few
+windows count as voice."""
 ABOVE_NOISE = 1.4
-"""Minimum ratio of the sound's loud parts to the noise before it, in amplitude (3 dB)."""
+"""Minimum ratio of the loud parts of speech to the noise before it, in amplitude (3 dB)."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpeechSegment:
-    """A segment of speech to transcribe, with the voice detector's measurements of it.
+    """A segment of speech to transcribe, with the voice detector's measurements.
 
-    `samples` is 16 kHz audio from shortly before the speech began; `played` is what the loudspeaker
-    played meanwhile (zeros if it was silent). `voiced_s` is the total length of the windows that
-    the detector considers voice, and `mean_voice` their mean probability. `noise_floor` is the
-    level before the speech, as the root mean square of 16-bit samples.
+    `samples` is 16 kHz audio that starts shortly before the speech. `played` is what the
+    loudspeaker played meanwhile, with zeros where it was silent. `voiced_s` is the total length of
+    the windows that count as voice. `mean_voice` is the mean probability of voice in these windows.
+    `noise_floor` is the level before the speech, as the root mean square of 16-bit samples.
     """
 
     samples: Samples
@@ -47,7 +51,8 @@ class SpeechSegment:
 
 
 def loudness(samples: Samples, window: int = 512) -> float:
-    """Root mean square of the loud parts: the 90th percentile over 32 ms windows."""
+    """Return the level of the sound's loud parts. It is the 90th percentile of the root mean
+    squares of windows of 32 ms."""
     count = len(samples) // window
     if not count:
         return 0.0
@@ -56,7 +61,8 @@ def loudness(samples: Samples, window: int = 512) -> float:
 
 
 def why_not_speech(heard: Transcription, segment: SpeechSegment) -> str | None:
-    """Why the words were probably not spoken, in words for the user; None if they were."""
+    """Return the reason why the words were probably not spoken, as a phrase for the user. Return
+    None if the words count as spoken."""
     characters = sum(character.isalnum() for character in heard.text)
     if not characters:
         return "no words"
@@ -72,6 +78,6 @@ def why_not_speech(heard: Transcription, segment: SpeechSegment) -> str | None:
         "it is no louder than the noise": loudness(segment.samples) < noise,
     }
     held = [doubt for doubt, holds in doubts.items() if holds]
-    # One doubt proves nothing: a whispered word is unclear, a short one looks like silence.
+    # One doubt is not enough: a whispered word is unclear, and a short one resembles silence.
     least = 3 if segment.mean_voice >= CERTAIN_VOICE else 2
     return " and ".join(held) if len(held) >= least else None

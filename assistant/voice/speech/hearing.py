@@ -1,12 +1,13 @@
-"""echo → *hear*: finds the user's turns in the microphone's sound, and transcribes them.
+"""The pipeline's step after echo cancellation: finds the user's turns in the microphone's sound,
+and transcribes them.
 
-Silero gives the probability of a voice for every 32 ms; from it, the endpointer decides when speech
-begins, pauses and resumes. At the first hint of silence, two opinions on whether the user has
-finished are sought in parallel: Smart Turn listens to the last seconds, and the transcribed words
-are checked for completeness. The words also go downstream at once, so that the answer is being
-prepared while the silence is still short. The answer is confirmed when the endpointer says that the
-turn is over, and withdrawn if the user goes on speaking. So every turn has exactly one transcript,
-of all its audio, and nothing that arrives late can split it.
+Silero estimates the probability of a voice for every 32 ms. The endpointer decides by this when
+speech begins, pauses and resumes. As soon as speech pauses, two checks run in parallel to find out
+whether the user has finished. Smart Turn judges the sound of the last seconds, and the transcribed
+words are checked for completeness. The words are also passed on at once, so that an answer is
+prepared during the pause. The answer is confirmed when the endpointer decides that the turn is
+over. It is withdrawn if the user goes on speaking. So every turn has exactly one transcript of all
+its audio, and late results can't split a turn.
 """
 
 import asyncio
@@ -52,22 +53,25 @@ from models.interfaces import STT_SAMPLE_RATE, Samples, SpeechToText, Transcript
 logger = logging.getLogger(__name__)
 
 PREROLL_WINDOWS = 12
-"""Number of windows kept from before the voice was certain (0.38 s), for the first consonant."""
+"""Number of windows (0.38 s) before speech was detected that belong to the utterance, because they
+contain its first consonant."""
 SMART_TURN_WINDOWS = int(8 / WINDOW_S)
+"""Number of windows that Smart Turn judges (8 s)."""
 SEGMENT_S = 10.0
-"""Seconds of speech after which a new segment begins when the user goes on after a pause."""
+"""Seconds of speech after which the next pause ends a segment."""
 LONGEST_SEGMENT_S = 24.0
-"""Seconds after which a segment is cut even without a pause: Whisper's window is 30 s."""
+"""Seconds after which a segment ends even without a pause, because Whisper's window is 30 s."""
 PARTIAL_EVERY_WINDOWS = 15
-"""Windows between two partial transcripts (0.48 s)."""
+"""Number of windows from one partial transcript to the next (0.48 s)."""
 LEVEL_EVERY_WINDOWS = 8
+"""Number of windows from one event with the microphone's level to the next (0.26 s)."""
 TOO_LONG = "You spoke for a long time without a pause, so I'll answer what I have heard so far."
 RECOGNISER_FAILED = "the recogniser failed"
 
 
 class Hear(FrameProcessor):
-    """Listens to the microphone's frames; the recogniser runs beside the pipeline, one segment at a
-    time."""
+    """Finds the user's turns in the microphone's frames, and requests answers to them. The
+    recogniser runs on its own thread and transcribes one segment at a time."""
 
     def __init__(
         self,
@@ -77,7 +81,8 @@ class Hear(FrameProcessor):
         voice: VoiceDetector,
         end_of_turn: EndOfTurn,
     ) -> None:
-        super().__init__(name="hear", enable_direct_mode=True)  # as `Echo`
+        # Called directly by `Echo`: queueing each frame would cost too much.
+        super().__init__(name="hear", enable_direct_mode=True)
         self._settings = settings.turn
         self._partials = settings.stt.partials
         self._language = settings.persona.language
@@ -87,22 +92,22 @@ class Hear(FrameProcessor):
         self._end_of_turn = end_of_turn
         self._endpointer = Endpointer(settings.turn)
         self._pending = np.empty((2, 0), dtype=np.int16)
-        """The beginning of the next window: the microphone's samples, and those played."""
+        """The beginning of the next window: the microphone's samples, and the samples played."""
         self._preroll: deque[AudioWindow] = deque(maxlen=PREROLL_WINDOWS)
         self._tail: deque[Samples] = deque(maxlen=SMART_TURN_WINDOWS)
         self._utterance: Utterance | None = None
-        """The utterance being spoken, or one that is over but not yet transcribed."""
+        """The utterance in progress, or the last one while it is still being transcribed."""
         self._noise_floor = 30.0
         self._level_windows = 0
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="hear")
         self._jobs = TaskSet(dialogue.failed)
         self._recognising = 0
         self.open = True
-        """False while muted or, with push-to-talk, while the key is up."""
+        """Whether to listen. False while muted or, with push-to-talk, while the key is up."""
 
     @property
     def busy(self) -> bool:
-        """Whether someone is speaking, or may go on, or speech is being transcribed."""
+        """Whether an utterance is in progress or is being transcribed."""
         return self._speaking is not None or len(self._jobs) > 0
 
     @property
@@ -127,14 +132,16 @@ class Hear(FrameProcessor):
             await self.give_up("muted")
 
     async def release(self) -> None:
-        """Push-to-talk: the key was released, so what was said becomes a turn at once."""
+        """Make the utterance in progress a turn at once. Called when the push-to-talk key is
+        released."""
         utterance = self._speaking
         if utterance is not None:
             self._transcribe(utterance)
             await self._end(utterance)
 
     async def give_up(self, reason: str) -> None:
-        """Discard whatever is being said, so that it does not become a turn."""
+        """Discard the utterance in progress, so that it does not become a turn. `reason` is
+        reported."""
         utterance = self._speaking
         if utterance is not None:
             self._utterance = None
@@ -180,7 +187,8 @@ class Hear(FrameProcessor):
             await self._follow(utterance, change)
 
     async def _begin(self, ended: float) -> None:
-        """Start an utterance. An earlier one that isn't transcribed yet becomes its beginning."""
+        """Start an utterance. If the previous utterance has not been transcribed yet, it becomes
+        the beginning of this one."""
         earlier = [] if self._utterance is None else self._utterance.all_words()
         self._utterance = Utterance(list(self._preroll), self._noise_floor, ended, earlier)
         self._preroll.clear()
@@ -189,7 +197,7 @@ class Hear(FrameProcessor):
         await self.push_frame(SpeechStartedFrame())
 
     async def _follow(self, utterance: Utterance, change: SpeechChange | None) -> None:
-        """Act on a pause or its end, and cut segments and turns that get too long."""
+        """React to a pause or its end. End segments and turns that are too long."""
         speaks = self._endpointer.silence_s == 0
         if change is SpeechChange.PAUSED:
             self._transcribe(utterance)
@@ -222,7 +230,7 @@ class Hear(FrameProcessor):
             await self._end(utterance)
 
     async def _end(self, utterance: Utterance) -> None:
-        """The turn is over: confirm its answer, now or as soon as its words are known."""
+        """End the turn, and confirm its answer now or as soon as its words are known."""
         self._await_speech()
         utterance.over_at = time.monotonic()
         if utterance.replaced:
@@ -231,7 +239,8 @@ class Hear(FrameProcessor):
             await self._settle(utterance)
 
     async def _settle(self, utterance: Utterance) -> None:
-        """Turn an utterance that is over and transcribed into a turn, or discard it."""
+        """Make a turn of an utterance that is over and transcribed, or discard it if it has no
+        words."""
         self._utterance = None
         if utterance.answer is not None:
             utterance.answer.times.turn_decided = utterance.over_at
@@ -241,7 +250,8 @@ class Hear(FrameProcessor):
             await self.push_frame(SpeechDiscardedFrame())
 
     async def _go_on(self, utterance: Utterance, *, segment: bool) -> None:
-        """The user went on speaking: withdraw the answer and begin a new revision."""
+        """Withdraw the answer and begin a new revision, because the user went on speaking. With
+        `segment`, begin a new segment, too."""
         await self._withdraw(utterance)
         utterance.begin_revision(segment=segment)
 
@@ -264,14 +274,14 @@ class Hear(FrameProcessor):
     # -- from sound to words ---------------------------------------------------------------------
 
     def _transcribe(self, utterance: Utterance) -> None:
-        """Start transcribing the newest segment, once per revision."""
+        """Start transcribing the newest segment, unless this revision has been transcribed."""
         if utterance.words is None and not utterance.replaced:
             segment = utterance.segment(self._settings.vad_confidence)
             utterance.words = asyncio.create_task(self._words(utterance, segment))
             self._jobs.start(self._answer(utterance, utterance.revision, utterance.words))
 
     async def _words(self, utterance: Utterance, segment: SpeechSegment) -> str:
-        """The segment's words; "" if it was not speech."""
+        """Return the segment's words, or "" if it was not speech."""
         try:
             heard, utterance.own_voice = await self._recognise(segment)
         except ModelError as error:
@@ -290,7 +300,8 @@ class Hear(FrameProcessor):
         return heard.text.strip()
 
     async def _recognise(self, segment: SpeechSegment) -> tuple[Transcription, float]:
-        """The transcription, and how much of the sound is the assistant's own voice."""
+        """Return the segment's transcription, and how much of its sound is the assistant's own
+        voice."""
         self._recognising += 1
         try:
             loop = asyncio.get_running_loop()
@@ -305,7 +316,8 @@ class Hear(FrameProcessor):
     async def _answer(
         self, utterance: Utterance, revision: int, words: "asyncio.Task[str]"
     ) -> None:
-        """Once the words are known, request an answer: speculatively, unless the turn is over."""
+        """Wait for the words, then request an answer. The answer is speculative unless the turn is
+        over."""
         newest = await words
         if utterance is not self._utterance or utterance.revision != revision:
             return
@@ -327,7 +339,8 @@ class Hear(FrameProcessor):
             await self.push_frame(AnswerRequestFrame(answer))
 
     def _transcribe_so_far(self, utterance: Utterance) -> None:
-        """Start a partial transcript while the user is still speaking, if anybody needs it."""
+        """Start a partial transcript while the user is still speaking, if it is to be shown or may
+        be an interruption."""
         if not self._recognising and (self._partials or self._dialogue.aloud):
             segment = utterance.segment(self._settings.vad_confidence)
             self._jobs.start(self._pass_on_partial(utterance, segment))

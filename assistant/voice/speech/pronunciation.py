@@ -1,11 +1,11 @@
-"""How one written word is read aloud.
+"""Converts one written word to the words that are read aloud.
 
-Language models write for the eye, even when told not to: markdown, links, units, emoji. A voice
-must not read these out as symbols. Here, a word is the text between two spaces; `clauses`
+Language models write markdown, links, units and emoji, even when instructed not to. A voice must
+not read these out as symbols. Here, a word is the text between two spaces. The module `clauses`
 combines words into clauses.
 
-Symbols are read in English ("%" → "percent"). In other languages, only characters that
-nobody would read aloud are dropped, and the rest is left to the voice's own rules.
+In English, symbols are replaced by words, e.g. "%" by "percent". In other languages, only
+characters that nobody would read aloud are dropped, and the voice's own rules apply to the others.
 """
 
 import re
@@ -18,7 +18,7 @@ from assistant.language.sentences import MARKS, is_abbreviation
 
 
 class Pause(IntEnum):
-    """How long speech may pause after a word."""
+    """The kind of pause that may follow a word."""
 
     NONE = 0
     CLAUSE = 1
@@ -27,7 +27,8 @@ class Pause(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class SpokenForm:
-    """The words to say, with their punctuation; empty if the written word is silent."""
+    """The words to say, with their punctuation. There are none if the written word has no speech,
+    such as an emoji."""
 
     words: tuple[str, ...]
     ending: Pause = Pause.NONE
@@ -39,7 +40,8 @@ COMMA = SpokenForm((), Pause.CLAUSE)
 _CLAUSE_MARKS = ",;:、，；：—–"
 _CLOSERS = "\"'”’»)]}*_~`」』"
 _SPOKEN_SIGNS = "%&+=€$£°"
-"""Signs that the voice reads aloud in other languages; in English, words have replaced them."""
+"""Signs that the voice itself reads aloud in other languages. In English, words have already
+replaced them."""
 _DASHES = {"-", "--", "–", "—", "―"}
 
 _SPELLED_OUT = {
@@ -109,12 +111,13 @@ _NUMBER_RANGE = re.compile(r"(?<=[\d%])\s*[-–—]\s*(?=[$€£]?\d)")
 
 
 def needs_next_word(word: str) -> bool:
-    """Whether the next word may belong to this one: "$5" before "million"."""
+    """Whether the word must be read together with the next one, e.g. "$5" with "million"."""
     return _MONEY_ALONE.fullmatch(word) is not None
 
 
 def read_aloud(word: str, language: str = "en") -> SpokenForm:
-    """How one written word, or an amount of money with its magnitude, is spoken."""
+    """Convert a written word to its spoken form. An amount with its magnitude, e.g. "$5 million",
+    counts as one word."""
     if word in _DASHES:
         return COMMA
     ending = _ending(word)
@@ -145,7 +148,7 @@ def _ending(word: str) -> Pause:
 
 
 def _plain(word: str) -> str:
-    """Remove markdown, tags and LaTeX markup."""
+    """Remove markdown, tags and LaTeX markup, and shorten web addresses."""
     text = word.removeprefix("!") if word.startswith("![") else word
     text = text.replace("’", "'").replace("‘", "'")
     text = _URL.sub(lambda found: _domain(found[0]), _LINK_TARGET.sub("", text))
@@ -158,7 +161,8 @@ def _plain(word: str) -> str:
 
 
 def _domain(url: str) -> str:
-    """The spoken name of a web address: "https://www.example.com/a?b" is "example dot com"."""
+    """Return the spoken name of a web address, e.g. "example dot com" for
+    "https://www.example.com/a?b"."""
     address = url if "://" in url else f"https://{url}"
     try:
         host = urlsplit(address.rstrip(".,;:!?)'*_`")).hostname or ""
@@ -219,7 +223,7 @@ def _plural(small: str) -> str:
 
 
 def _cleaned(piece: str) -> str:
-    """Remove emoji, brackets, quotes and markdown; turn em dashes into commas."""
+    """Remove emoji, brackets, quotes and markdown. Replace em dashes by commas."""
     kept = "".join(c for c in piece if not _is_unspoken(c))
     kept = re.sub(r"[—―]+", ", ", kept).strip()
     return kept.strip("*_~")
@@ -235,7 +239,8 @@ def _is_unspoken(character: str) -> bool:
 
 
 def _punctuated(words: tuple[str, ...], written: str, ending: Pause) -> tuple[str, ...]:
-    """Put the written word's final mark on the last spoken word, so that the voice falls."""
+    """Add the written word's final punctuation mark to the last spoken word, so that the voice
+    falls there."""
     bare = _LINK_TARGET.sub("", written).rstrip(_CLOSERS)
     last = words[-1].rstrip(MARKS + _CLAUSE_MARKS)
     if ending is Pause.NONE:

@@ -1,4 +1,5 @@
-"""think → *speak*: turns an answer's first clause into sound while the rest is being written."""
+"""The pipeline's step after `thinking`: turns an answer's clauses into sound while the language
+model writes the next ones."""
 
 import asyncio
 import logging
@@ -21,7 +22,8 @@ logger = logging.getLogger(__name__)
 
 
 class Speak(FrameProcessor):
-    """Cuts the answer into clauses and synthesizes each; without a voice, passes on only words."""
+    """Cuts the answer into clauses and synthesizes each of them. Without `tts`, passes on only the
+    words."""
 
     def __init__(
         self, tts: TextToSpeech | None, llm: LanguageModel, dialogue: Dialogue, language: str
@@ -33,7 +35,7 @@ class Speak(FrameProcessor):
         self._dialogue = dialogue
         self._answer: SpeculativeAnswer | None = None
         self._first = True
-        """The answer's first sound has not been synthesized yet."""
+        """Whether the answer's first sound has yet to be synthesized."""
         self._splitter = ClauseSplitter()
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
@@ -64,7 +66,7 @@ class Speak(FrameProcessor):
             except ModelError as error:
                 logger.error("speech failed: %s", type(error).__name__)
                 self._dialogue.emit(Notice(str(error), Severity.ERROR, error.mend))
-        # Words without audio of their own count as spoken once those before them have been.
+        # Words without audio count as heard once the words before them have been heard.
         rest = tuple(TimedWord(0, word.source_end) for word in clause.words[passed_on:])
         if rest:
             await self.push_frame(ClauseAudioFrame(answer, np.empty(0, dtype=np.int16), rest))
@@ -72,11 +74,12 @@ class Speak(FrameProcessor):
     async def _synthesize(
         self, tts: TextToSpeech, answer: SpeculativeAnswer, clause: Clause
     ) -> int:
-        """Synthesize the clause piece by piece; returns how many words were passed on."""
+        """Synthesize the clause and pass on each piece of audio with its words. Return the number
+        of words passed on."""
         pieces = tts.synthesize(clause.spoken)
         before, passed_on = 0, 0
         while True:
-            # The answer's first sound gets the processor to itself: the user is waiting for it.
+            # The language model pauses for the first sound, because the user is waiting for it.
             hold = self._llm.hold() if self._first else nullcontext()
             self._first = False
             with hold:
@@ -92,9 +95,12 @@ class Speak(FrameProcessor):
 def _timed(
     words: Sequence[SpokenWord], piece: SpokenPiece, before: int, rate: int
 ) -> tuple[TimedWord, ...]:
-    """The leading words that end in this piece, which starts `before` samples into the clause.
+    """Return the words at the start of `words` that end in this piece of audio, with their times.
+    The time of a span of text applies to every word that ends within the span.
 
-    A time given for a span of text applies to every word that ends within it.
+    Args:
+        before: number of samples of the clause that precede this piece.
+        rate: samples per second.
     """
     timed: list[TimedWord] = []
     for word in words:

@@ -1,4 +1,4 @@
-"""An utterance of the user: its sound, its words, and the opinions on whether it is finished."""
+"""An utterance of the user, i.e. speech that may become a turn."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -11,12 +11,13 @@ from assistant.voice.turns.endpointing import WINDOW_S, Completeness
 from models.interfaces import Samples
 
 OVERLAP_WINDOWS = 3
-"""Number of windows that a new segment repeats from the end of the one before it."""
+"""Number of windows at the end of a segment that the next segment repeats."""
 
 
 @dataclass(frozen=True, slots=True)
 class AudioWindow:
-    """32 ms from the microphone, what was played meanwhile, and the probability of a voice."""
+    """32 ms of sound from the microphone, the samples that the loudspeaker played meanwhile, and
+    the probability of a voice."""
 
     samples: Samples
     played: Samples
@@ -27,34 +28,37 @@ class AudioWindow:
 class Utterance:
     """Speech that becomes a turn, unless it is discarded.
 
-    A long utterance is cut into segments, so that nothing is transcribed twice. Whenever the user
-    goes on after a pause, a new revision begins, and the newest segment's words, both opinions and
-    the answer are discarded.
+    A long utterance is cut into segments, so that its beginning is transcribed only once. A new
+    revision begins whenever the user goes on after a pause. Then the newest segment's words, the
+    results of both checks for the turn's end, and the answer are discarded.
     """
 
     windows: list[AudioWindow]
-    """The newest segment's sound."""
+    """The sound of the newest segment."""
     noise_floor: float
     last_voice: float
-    """When the last window with a voice ended (`time.monotonic`)."""
+    """The `time.monotonic()` at which the last window with a voice ended."""
     earlier: "list[asyncio.Task[str]]" = field(default_factory=list)
-    """The words before the newest segment."""
+    """Tasks that return the words of the earlier segments, in order."""
     words: "asyncio.Task[str] | None" = None
-    """The newest segment's words; empty if it was not speech."""
+    """A task that returns the words of the newest segment, or "" if it was not speech. None until
+    transcription begins."""
     seconds: float = 0.0
     revision: int = 0
     sounds_finished: bool | None = None
+    """Whether the user sounds finished, according to Smart Turn; None until it has answered."""
     completeness: Completeness | None = None
     """How complete the words are; None until they are known."""
     answer: SpeculativeAnswer | None = None
     over_at: float | None = None
-    """When the turn was decided to be over (`time.monotonic`); None while it goes on."""
+    """The `time.monotonic()` at which the turn was found to be over; None before."""
     replaced: bool = False
-    """A line typed meanwhile took its place; the utterance is only followed to its end."""
+    """Whether the user typed a line during the utterance. Then the line becomes the turn, and the
+    utterance gets no answer."""
     own_voice: float = 0.0
-    """How much of the newest segment is the assistant's own voice, in [0, 1]."""
+    """Estimate of how much of the newest segment is the assistant's own voice, in [0, 1]."""
     reason: str = "nothing was said"
-    """Why the utterance is not a turn, if it has no words."""
+    """The reason why the utterance did not become a turn, if it has no words."""
 
     @property
     def segment_s(self) -> float:
@@ -67,7 +71,8 @@ class Utterance:
             self.last_voice = ended
 
     def segment(self, confidence: float) -> SpeechSegment:
-        """The newest segment; windows whose probability is at least `confidence` are voiced."""
+        """Return the newest segment. Windows count as voice if their probability is at least
+        `confidence`."""
         voices = np.array([window.voice for window in self.windows])
         voiced = voices[voices >= confidence]
         return SpeechSegment(
@@ -79,15 +84,18 @@ class Utterance:
         )
 
     def all_words(self) -> "list[asyncio.Task[str]]":
+        """Return the tasks that return the words of all segments, in order."""
         return self.earlier if self.words is None else [*self.earlier, self.words]
 
     async def with_earlier(self, newest: str) -> str:
-        """The turn's words. Segments are transcribed in order, so this hardly waits."""
+        """Return all words of the utterance, given those of the newest segment. The earlier words
+        are usually ready, because segments are transcribed in order."""
         parts = [await task for task in self.earlier]
         return " ".join(part for part in (*parts, newest) if part)
 
     def begin_revision(self, *, segment: bool) -> None:
-        """The user went on speaking; with `segment`, in a new segment."""
+        """Discard the results of the last pause, because the user went on speaking. With `segment`,
+        begin a new segment."""
         if segment:
             self.earlier = self.all_words()
             self.windows = self.windows[-OVERLAP_WINDOWS:]

@@ -1,8 +1,8 @@
-"""Splits an answer's deltas into written words, each with its position in the answer.
+"""Splits a streamed answer into written words, each with its position in the answer.
 
-A word is the text between two white spaces; it is passed on when the second one arrives.
-Thoughts (`<think>…</think>`), fenced code and markdown at the start of a line are recognised here,
-since they span several words; everything inside a word is left to `pronunciation`.
+A word is the text between two white spaces. It is passed on when the second white space arrives.
+Thoughts (`<think>…</think>`), fenced code and markdown at the start of a line span several words,
+so they are handled here. The module `pronunciation` handles everything inside a word.
 """
 
 import re
@@ -17,14 +17,14 @@ _FENCE = re.compile(r"(`{3,}|~{3,})")
 _LINE_MARK = re.compile(r"#{1,6}|[-*+•>]+|([-*_=])\1{2,}|\[[ xX]\]|[|:\-]+")
 _NUMBERED = re.compile(r"(\d{1,3})[.)]")
 _WIDE_STOPS = "。！？"
-"""Sentence ends in scripts that put no space after them."""
+"""Marks that end a sentence in scripts without spaces between sentences."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenWord:
-    """The word `answer[start:end]`; `text` is the part to be read aloud.
+    """The word `answer[start:end]`. `text` is the part of the word to be read aloud.
 
-    With `is_code` it stands for a whole block of code.
+    If `is_code` is True, the range is a whole block of code, and `text` is empty.
     """
 
     text: str
@@ -35,27 +35,29 @@ class WrittenWord:
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """The end of a line, such as a paragraph, a heading or a list item."""
+    """The end of a line, e.g. of a paragraph, a heading or a list item."""
 
 
 class WordStream:
-    """Takes deltas and yields words. Offsets count characters from the start of the answer."""
+    """Splits the pieces of a streamed answer into words. Offsets count characters from the start of
+    the answer."""
 
     def __init__(self) -> None:
         self._text = ""
         self._at = 0
-        """Everything before this offset has been processed."""
+        """The offset up to which the answer has been processed."""
         self._ended = False
         self._line_begins = True
         self._in_table = False
         self._thinking = False
 
     def feed(self, delta: str) -> Iterator[WrittenWord | Break]:
+        """Add a piece of the answer; yield the words that it completes."""
         self._text += delta
         return self._read()
 
     def finish(self) -> Iterator[WrittenWord | Break]:
-        """End the answer; yields the last word, which no white space follows."""
+        """End the answer; yield its last word, which no white space follows."""
         self._ended = True
         return self._read()
 
@@ -69,7 +71,8 @@ class WordStream:
                 return
 
     def _step(self) -> WrittenWord | Break | None:
-        """Process one item at `_at`. If `_at` does not move, more text is needed."""
+        """Process the text at the offset `_at` and advance the offset. Return the word or break
+        that was found, if any. If more text is needed, the offset stays the same."""
         character = self._text[self._at]
         if self._thinking:
             self._skip_thought()
@@ -91,9 +94,8 @@ class WordStream:
         return self._word()
 
     def _tag(self, at: int, tags: tuple[str, ...]) -> str | None:
-        """The tag at `at`; "" if there is none, None if more text is needed to tell.
-
-        In code ("`<think>`"), a tag is an ordinary word.
+        """Return the tag at `at`, or "" if there is none. Return None if more text is needed to
+        decide. After a backquote, as in "`<think>`", a tag counts as an ordinary word.
         """
         if at and self._text[at - 1] == "`":
             return ""
@@ -146,7 +148,7 @@ class WordStream:
         return WrittenWord(self._without_line_mark(word), start, end)
 
     def _word_end(self, start: int) -> int | None:
-        """The end of the word that begins at `start`; None while it isn't known."""
+        """Return the end of the word that begins at `start`, or None if more text is needed."""
         at = start
         while at < len(self._text):
             character = self._text[at]
@@ -162,12 +164,14 @@ class WordStream:
         return at if self._ended else None
 
     def _in_link(self, start: int, at: int) -> bool:
-        """Whether `at` is inside a link's target, which may contain a space before its title."""
+        """Whether `at` is inside the target of a link in the word that begins at `start`. A link's
+        target may contain spaces, e.g. before its title."""
         target = self._text.rfind("](", start, at)
         return target >= 0 and self._text.find(")", target, at) < 0
 
     def _with_magnitude(self, end: int) -> int | None:
-        """The end of "$5 million", given the end of "$5"; None while it isn't known."""
+        """Return the end of an amount with its magnitude, e.g. "$5 million", given the end of "$5".
+        Return `end` if no magnitude follows, or None if more text is needed."""
         if self._text[end : end + 1] != " ":
             return end
         after = self._word_end(end + 1)
@@ -178,7 +182,8 @@ class WordStream:
         )
 
     def _without_line_mark(self, word: str) -> str:
-        """Drop "##", "-", ">" and the like at the start of a line."""
+        """Return the word, or "" if it is markdown at the start of a line, such as "##" or "-".
+        In a table, bars are replaced."""
         if self._line_begins:
             if _LINE_MARK.fullmatch(word):
                 self._in_table = self._in_table or word.startswith("|")
@@ -193,7 +198,7 @@ class WordStream:
 
     @staticmethod
     def _cell(word: str) -> str:
-        """In a table, bars are pauses."""
+        """Replace the bars in a word of a table by marks that make the voice pause."""
         if not word.strip("|:-"):
             return "—" if "|" in word else ""
         return word.strip("|").replace("|", ", ")

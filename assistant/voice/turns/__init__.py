@@ -1,1 +1,1 @@
-"""Where the user's turns begin and end, and what interrupts an answer."""
+"""Decides where the user's turns begin and end, and which sounds interrupt an answer."""

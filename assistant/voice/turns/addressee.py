@@ -1,4 +1,4 @@
-"""Decides whether speech is addressed to the assistant: asleep, awake, wake phrase, follow-up."""
+"""Decides whether speech is addressed to the assistant, e.g. because of a wake phrase."""
 
 import time
 
@@ -7,17 +7,20 @@ from rapidfuzz.distance.Indel import normalized_similarity as likeness
 from assistant.intents import normalised
 from assistant.settings import Settings
 
+# All similarities are by letters. They are below 1 because the recogniser often misspells names.
 SHORT_LIKENESS = 0.7
+"""Minimum similarity of a word heard and a word of the wake phrase with up to three letters."""
 LONG_LIKENESS = 0.6
+"""Minimum similarity of a word heard and a longer word of the wake phrase."""
 JOINED_LIKENESS = 0.85
+"""Minimum similarity of the words heard and the wake phrase if the recogniser joined words."""
 SINGLE_LIKENESS = 0.9
-"""Minimum similarity, letter by letter, between what was heard and the wake phrase: names are
-often misheard."""
+"""Minimum similarity of a word heard and a wake phrase of one word."""
 
 
 def without_wake_phrase(text: str, wake_phrase: str) -> str | None:
-    """The rest of `text` after a wake phrase at its beginning, allowing for recognition errors;
-    None if it doesn't begin with the phrase."""
+    """Remove the wake phrase from the beginning of `text`, allowing for recognition errors. Return
+    None if `text` doesn't begin with the wake phrase."""
     phrase = normalised(wake_phrase).split()
     words = text.split()
     for taken in range(len(phrase), 0, -1):
@@ -28,10 +31,8 @@ def without_wake_phrase(text: str, wake_phrase: str) -> str | None:
 
 
 def _alike(heard: list[str], phrase: list[str]) -> bool:
-    """Compare word by word. Short words that differ in one letter ("Ada", "add") count as
-    different, long ones as alike.
-
-    A single word gives no other evidence, so `_joined_alike` requires it to be nearly right.
+    """Whether the words heard are similar to a phrase of several words, word by word. Short words
+    that differ in one letter, e.g. "Ada" and "add", count as different. Long ones count as similar.
     """
     return len(heard) == len(phrase) > 1 and all(
         likeness(one, other) >= (SHORT_LIKENESS if len(other) <= 3 else LONG_LIKENESS)
@@ -40,7 +41,10 @@ def _alike(heard: list[str], phrase: list[str]) -> bool:
 
 
 def _joined_alike(heard: list[str], phrase: list[str]) -> bool:
-    """Compare a phrase that has one word, or was heard as fewer words than it has ("Heyada")."""
+    """Whether the words heard are similar to a phrase when written without spaces. Applies to
+    phrases of one word, and if words were joined, e.g. "Heyada". A single word must be nearly
+    right, since nothing else is compared.
+    """
     one, other = "".join(heard), "".join(phrase)
     if len(phrase) == 1:  # not "compute" or "commuter" for "computer"
         same_ends = one[:1] == other[:1] and one[-1:] == other[-1:]
@@ -49,10 +53,13 @@ def _joined_alike(heard: list[str], phrase: list[str]) -> bool:
 
 
 class AddresseeDetector:
-    """Decides which speech to act on.
+    """Decides which speech is addressed to the assistant.
 
-    Awake: all speech or, if a wake phrase is set, only speech that begins with it or follows an
-    answer. Asleep: only the wake phrase ("hey" and the assistant's name if none is set)."""
+    While the assistant is asleep, it reacts only to speech that begins with the wake phrase. While
+    awake, it reacts to all speech. But if the settings contain a wake phrase, speech must begin
+    with the wake phrase or soon follow an answer. The default wake phrase is "hey" and the
+    assistant's name.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._required = bool(settings.turn.wake_phrase)
@@ -62,16 +69,18 @@ class AddresseeDetector:
         name = settings.persona.name
         self.wake_phrase = settings.turn.wake_phrase or f"hey {name}"
         self.names = (self.wake_phrase, f"hey {name}", name)
-        """Names that may precede or follow a command, as in "stop, Ada"."""
+        """Names of the assistant that may precede or follow a command, e.g. in "stop, Ada"."""
 
     def answered(self) -> None:
-        """An answer has just ended."""
+        """Note that an answer has just ended."""
         self._last_answer = time.monotonic()
 
     def meant_for_me(self, text: str, *, answering: bool) -> str | None:
-        """The words addressed to the assistant, without the wake phrase; None if there are none.
+        """Return the words addressed to the assistant, without the wake phrase. Return None if the
+        text is not addressed to it, and "" if the user said only the wake phrase.
 
-        An empty string means that only the wake phrase was said.
+        Args:
+            answering: whether the assistant is answering or speaking.
         """
         called = None
         if self.asleep or self._required:

@@ -1,7 +1,8 @@
-"""hear → *barge in*: decides whether a sound should stop the assistant's voice.
+"""The pipeline's step after `hearing`: decides whether a sound interrupts the assistant's voice.
 
-The voice is lowered the moment someone seems to speak, and stopped once there are words. A cough,
-an "mm-hmm" or the assistant's own echo only lowers it, for half a second at most.
+The voice is lowered as soon as someone seems to speak, and stopped when the recogniser finds words.
+A cough, an "mm-hmm" or an echo of the assistant's own voice doesn't stop the voice. It only lowers
+the voice, for half a second at most.
 """
 
 import asyncio
@@ -25,20 +26,23 @@ from assistant.voice.frames import (
 from assistant.voice.speculation import SpeculativeAnswer
 
 DUCKING_S = 0.5
+"""Maximum number of seconds for which the voice is lowered."""
 ECHO_LEAST_WORDS = 2
+"""Minimum number of words in an echo that is recognised by its words."""
 ECHO_ERRORS = 0.4
-"""Maximum share of words that may differ: an echo through a room is recognised poorly."""
+"""Maximum share of wrong words in an echo. It is high because echoes are transcribed poorly."""
 ALIKE = 0.72
+"""Minimum similarity, by letters, of words that count as half an error."""
 OWN_VOICE = 0.22
-"""Minimum `echo_similarity` at which the sound resembles the assistant's own voice; see there."""
+"""Minimum `echo_similarity` of sound that resembles the assistant's own voice."""
 SURELY_OWN_VOICE = 0.33
-"""Minimum `echo_similarity` at which the sound is the assistant's voice, whatever the words are: an
-echo that gets through is often misheard, and scores 0.33 to 0.86; people speaking over it score up
-to 0.3."""
+"""Minimum `echo_similarity` of sound that counts as the assistant's own voice, whatever its words.
+Echoes that the canceller left are often transcribed wrongly, and score 0.33 to 0.86. People who
+speak at the same time score up to 0.3."""
 OTHER_WORDS = 4
 OTHER_SHARE = 0.6
-"""Minimum number and share of words not in the answer by which the user's speech is recognised over
-an echo that gets through."""
+"""Minimum number and minimum share of words that the answer doesn't contain. With fewer such words,
+sound that resembles the assistant's own voice counts as an echo."""
 
 _BACKCHANNEL_WORDS = (
     "mm mmm mhm mhmm hm hmm hmmm uh huh um ah aha ahh oh ooh wow yeah yea yep yup yes ya ok okay "
@@ -51,17 +55,18 @@ _MOST_BACKCHANNEL_WORDS = 4
 
 
 class BargeIn(FrameProcessor):
-    """Lowers or stops the voice, depending on what is said while it speaks."""
+    """Lowers or stops the assistant's voice, depending on what is said meanwhile."""
 
     def __init__(self, dialogue: Dialogue, *, duck: float, echoes: bool) -> None:
         super().__init__(name="barge-in")
         self._dialogue = dialogue
         self._duck = duck
         self._echoes = echoes
-        """Whether the microphone may hear the loudspeaker."""
+        """Whether the microphone may pick up the loudspeaker's sound."""
         self._restoring: asyncio.TimerHandle | None = None
         self._spoken_into: SpeculativeAnswer | None = None
-        """The answer being played when the current utterance began, which may be its echo."""
+        """The answer that was being played when the utterance began. The utterance may be its
+        echo."""
         self._considering = TaskSet(dialogue.failed)
 
     async def cleanup(self) -> None:
@@ -103,7 +108,8 @@ class BargeIn(FrameProcessor):
         await self.push_frame(frame)
 
     async def _consider(self, frame: AnswerRequestFrame, reason: str) -> None:
-        """Ignore a backchannel during the answer; after its end, the same words are a turn."""
+        """Wait for the end of an utterance that should not interrupt. Ignore an echo, and any such
+        utterance while the voice is speaking. Otherwise pass the utterance on as a turn."""
         answer = frame.answer
         if not await answer.may_be_heard():
             return
@@ -115,7 +121,7 @@ class BargeIn(FrameProcessor):
             await self.push_frame(frame)
 
     def _reason(self, text: str, own_voice: float) -> str | None:
-        """Why these words don't stop the voice; None if they do."""
+        """Return the reason why these words don't interrupt the voice, or None if they do."""
         if self._spoken_into is not None and is_echo(text, self._spoken_into.text, own_voice):
             return "echo"
         if is_backchannel(text):
@@ -142,7 +148,7 @@ class BargeIn(FrameProcessor):
 
 
 def is_backchannel(text: str) -> bool:
-    """Whether `text` is a listener's "mm-hmm" or "okay, right", which doesn't stop the answer."""
+    """Whether `text` is only a sign of listening, such as "mm-hmm" or "okay, right"."""
     words = _words(text)
     if not 0 < len(words) <= _MOST_BACKCHANNEL_WORDS:
         return False
@@ -151,11 +157,11 @@ def is_backchannel(text: str) -> bool:
 
 
 def is_echo(text: str, speaking_text: str, own_voice: float = 0.0) -> bool:
-    """Whether `text` is (mostly) a run of the words that the assistant is speaking. If the sound
-    resembles the assistant's voice, a misheard run of them counts too.
+    """Whether `text` is an echo of the assistant's own speech. Most words of an echo occur in a row
+    in `speaking_text`. If the sound resembles the assistant's voice, fewer words must match.
 
     Args:
-        own_voice: how much of the sound came from the loudspeaker; see `echo_similarity`.
+        own_voice: the `echo_similarity` of the sound.
     """
     heard, spoken = _words(text), _words(speaking_text)
     if not spoken:
@@ -175,7 +181,8 @@ def _words(text: str) -> list[str]:
 
 
 def _distance_within(heard: Sequence[str], spoken: Sequence[str]) -> float:
-    """Edit distance from `heard` to the nearest run of `spoken`; similar words are half an edit."""
+    """Return the least edit distance, in words, between `heard` and any part of `spoken`. Replacing
+    a word by a similar one counts as half an edit."""
     row = [0.0] * (len(spoken) + 1)
     for i, word in enumerate(heard, 1):
         previous, row[0] = row[0], float(i)

@@ -1,9 +1,9 @@
 """Decides when speech begins, pauses and resumes, and when the user's turn is over.
 
-Pure logic on audio time: no clock, no model, no pipecat. There are two opinions on whether the user
-has finished: that of the sound (Smart Turn) and that of the words, judged here. "To lock the
-conference" with a falling tone sounds finished, but its words don't. The lists of words
-are short on purpose: a word counts as dangling only if it hardly ever ends a turn.
+Time is counted in windows of audio. No clock, model or pipecat is needed here. Two checks find out
+whether the user has finished. Smart Turn judges the sound, and this module judges the words. E.g.
+"To lock the conference" may sound finished, but its words are not. The lists of words contain only
+words that hardly ever end a turn.
 """
 
 import re
@@ -12,13 +12,14 @@ from enum import Enum, auto
 from assistant.settings import Turn
 
 WINDOW = 512
-"""Samples per Silero window at 16 kHz."""
+"""Number of samples in a window of Silero, at 16 kHz."""
 WINDOW_S = WINDOW / 16_000
 RELEASE = 0.35
-"""Minimum probability of a voice for speech to continue: a word's soft end is part of it."""
+"""Minimum probability of a voice while speech goes on. It is low because words may end softly."""
 LONGEST_GAP_S = 2 * WINDOW_S
-"""Longest gap, in seconds, in a voice that may be the beginning of speech."""
+"""Maximum length of a gap in the voice before speech counts as begun, in seconds."""
 ROUNDING_S = 1e-9
+"""Tolerance for rounding errors in sums of seconds."""
 
 _ARTICLES = "a an the my your his our their its every"
 _PREPOSITIONS = "of at into onto from with without between during toward towards against as to"
@@ -29,27 +30,31 @@ _NO_END = frozenset(
     " ".join((_ARTICLES, _PREPOSITIONS, _CONJUNCTIONS, _BEGINNINGS, _NAMING)).split(" ")
 )
 _NO_QUESTION_END = frozenset(f"{_ARTICLES} {_CONJUNCTIONS}".split(" "))
-"""Words that can't end a question either, as other dangling words can: "Who is it from?"."""
+"""Words that can't end a question either. Other words in `_NO_END` can, e.g. "from" in "Who is it
+from?"."""
 _OPENERS = frozenset(("if", "although", "though", "because", "unless", "while", "whereas", "once"))
 _INFINITIVE = re.compile(
     r"to (?!(?:me|you|him|her|it|us|them|the|a|an|my|your|this|that)\b)\w+ \w+"
 )
 _MAIN_CLAUSE_AFTER = re.compile(r",\s*\w+\s+\w+")
 LONGEST_OPENING = 14
-"""Words. A longer sentence probably contains its main clause, even if it has no comma."""
+"""Maximum number of words in a sentence without a main clause. A longer sentence probably has one,
+even if it has no comma."""
 
 
 class Completeness(Enum):
+    """Whether words form a complete sentence."""
+
     FINISHED = auto()
-    """Ends like a sentence."""
+    """The words end like a sentence."""
     OPEN = auto()
-    """Could be either: "stop", "nineteen eighty"."""
+    """The words may be complete or not, e.g. "nineteen eighty"."""
     DANGLING = auto()
-    """Something must follow."""
+    """More words must follow."""
 
 
 def completeness_of(text: str, language: str = "en") -> Completeness:
-    """How complete `text` is, as written by the recogniser."""
+    """Judge how complete a text from the recogniser is."""
     stripped = text.strip()
     if stripped.endswith(("...", "…", ",", "-", "–", "—", ":")):
         return Completeness.DANGLING
@@ -72,34 +77,37 @@ def _dangles(text: str) -> bool:
 
 
 class SpeechChange(Enum):
+    """A change in the user's speech."""
+
     STARTED = auto()
-    """There has been a voice for `start_s`."""
+    """A voice was heard for `start_s` seconds."""
     PAUSED = auto()
-    """Silence for `hint_s`: the turn may be over, so it is time to ask for opinions."""
+    """It was silent for `hint_s` seconds, so the turn may be over."""
     RESUMED = auto()
-    """There is a voice again after a pause."""
+    """A voice is heard again after a pause."""
 
 
 class Endpointer:
-    """Follows speech from window to window, and decides when a turn is over."""
+    """Detects speech and its pauses in successive windows, and decides when a turn is over."""
 
     def __init__(self, settings: Turn) -> None:
         self._settings = settings
         self.reset()
 
     def reset(self) -> None:
-        """The turn is over or abandoned: wait for the next."""
+        """Wait for the next turn, after the last one has ended or was abandoned."""
         self.speaking = False
         self.silence_s = 0.0
         self._voice_s = self._gap_s = 0.0
 
     @property
     def sensing(self) -> bool:
-        """There may be a voice, but it has not lasted long enough to be sure."""
+        """Whether there may be a voice that has not lasted long enough to count as speech."""
         return self._voice_s > 0 and not self.speaking
 
     def feed(self, probability: float) -> SpeechChange | None:
-        """Process the probability of a voice in the next window; returns the resulting change."""
+        """Process the probability of a voice in the next window. Return the change in the user's
+        speech, if any."""
         if not self.speaking:
             return self._await_speech(probability)
         hint_s = self._settings.hint_s
@@ -123,10 +131,15 @@ class Endpointer:
         return None
 
     def turn_is_over(self, sounds_finished: bool | None, completeness: Completeness | None) -> bool:
-        """Whether the silence has lasted long enough, given both opinions (None: not known yet).
+        """Whether the silence has lasted long enough to end the turn.
 
-        If both allow it, the turn ends after `stop_s`; if only one says that the user has
-        finished, after `doubtful_wait_s`; in any case after `incomplete_wait_s`.
+        The turn ends after `stop_s` if it sounds finished and its words are not dangling. It ends
+        after `doubtful_wait_s` if it sounds finished or its words are complete. It ends after
+        `incomplete_wait_s` in any case.
+
+        Args:
+            sounds_finished: the result of Smart Turn; None if it is not known yet.
+            completeness: the result of `completeness_of`; None if it is not known yet.
         """
         silence_s, settings = self.silence_s + ROUNDING_S, self._settings
         if silence_s >= settings.incomplete_wait_s:

@@ -1,5 +1,5 @@
-"""The two small models that always listen, both supplied with pipecat: Silero (is there a
-voice?) and Smart Turn (does the user sound finished?)."""
+"""The two small models that listen all the time. Silero detects a voice, and Smart Turn judges
+whether the user sounds finished. Both come with pipecat."""
 
 from collections import deque
 from typing import Protocol
@@ -13,18 +13,22 @@ from models.interfaces import STT_SAMPLE_RATE, Samples
 
 
 class VoiceDetector(Protocol):
+    """Detects a voice in successive windows of sound."""
+
     def probability(self, window: Samples) -> float:
-        """The probability of a voice in the next 512 samples of 16 kHz audio."""
+        """Return the probability of a voice in the next 512 samples of 16 kHz audio."""
 
 
 class EndOfTurn(Protocol):
+    """Judges whether a speaker has finished."""
+
     def probability(self, samples: Samples) -> float:
-        """The probability that the speaker is done, given at most 8 s of 16 kHz audio, silence
-        included."""
+        """Return the probability that the speaker has finished, given the last 8 s or less of
+        16 kHz audio, including silence."""
 
 
 class SmartTurn(LocalSmartTurnAnalyzerV3):
-    """The model itself, called on a segment of audio, without pipecat's own end-of-turn logic."""
+    """The Smart Turn model without pipecat's own logic for the end of a turn."""
 
     def probability(self, samples: Samples) -> float:
         audio = samples.astype(np.float32) / 32768.0
@@ -32,7 +36,7 @@ class SmartTurn(LocalSmartTurnAnalyzerV3):
 
 
 class SileroVoice(SileroVADAnalyzer):
-    """The model itself, called window by window, without pipecat's own state of speech."""
+    """The Silero model without pipecat's own logic for the start and end of speech."""
 
     def __init__(self) -> None:
         super().__init__(sample_rate=STT_SAMPLE_RATE)
@@ -43,17 +47,19 @@ class SileroVoice(SileroVADAnalyzer):
 
 
 class GatedVoiceDetector:
-    """Doesn't run `model` in a quiet room: a sound no louder than the room can't be a voice.
+    """Saves time in a quiet room by running `model` only on sound that is louder than the room.
+    Quieter sound can't be a voice.
 
-    When `model` runs again, it first gets the last windows it missed, so that it hears the
-    beginning of a word in context.
+    When `model` runs again, it first gets the last windows that it missed, as context for the
+    beginning of a word.
     """
 
     LOUDER = 1.5
-    """Minimum ratio of a voice's level to the room's, in amplitude (3.5 dB)."""
+    """Minimum ratio of a voice's level to the room's level, in amplitude (3.5 dB)."""
     CALM_WINDOWS = 16
-    """Number of windows without a voice (0.5 s) after which the model is not run."""
+    """Number of windows without a voice (0.5 s) after which the model is not run on quiet sound."""
     CONTEXT_WINDOWS = 3
+    """Maximum number of missed windows that the model gets when it runs again."""
     SLOWLY = 0.05
 
     def __init__(self, model: VoiceDetector) -> None:
