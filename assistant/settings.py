@@ -1,8 +1,8 @@
 """All settings, with their defaults and meanings.
 
-Values come from the defaults below, the file `settings.toml` in the data folder, environment
-variables (`ASSISTANT_SECTION__NAME`) and flags on the command line. Later sources take precedence.
-`load` also reports the source of each value, for `assistant config`.
+In increasing precedence, they come from the defaults below, a TOML file in the data folder
+(`settings.toml`), the environment (`ASSISTANT_SECTION__NAME`) and the command line's flags.
+`load` also reports where each value came from, for `assistant config`.
 """
 
 import os
@@ -31,8 +31,7 @@ TAKEN = {
     "list": "a list",
     "tuple": "a list",
 }
-"""Kinds of values, as named to the user. The keys are pydantic's error types without `_type` or
-`_parsing`."""
+"""The kind of value a setting takes, by pydantic's error type without `_type` or `_parsing`."""
 
 Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]
@@ -47,7 +46,7 @@ class Section(BaseModel):
 
 class General(Section):
     profile: Literal["tiny", "small", "default"] = "default"
-    """Models to use: `tiny`, `small`, or `default` for those chosen for this machine."""
+    """Which models to use: `tiny`, `small` or `default` (chosen for this machine)."""
     user: str = "me"
     """The user's name. One user's memories are never shown to another."""
     sounds: bool = True
@@ -58,7 +57,7 @@ class Persona(Section):
     name: str = "Ada"
     """The assistant's name."""
     instructions: str = ""
-    """Your own instructions for the assistant; they are added after the built-in ones."""
+    """Your own instructions for how it should behave; they follow the built-in ones."""
     language: str = "en"
     """Language to hear and speak, as an ISO 639-1 code; `auto` lets Whisper detect it."""
 
@@ -66,25 +65,25 @@ class Persona(Section):
 class Stt(Section):
     model: str | None = None
     """A name in the catalogue, or a folder with a CTranslate2 Whisper model; default: the
-    profile's model."""
+    profile's."""
     partials: bool = False
-    """Show words while you are still speaking, at the cost of a little latency. Interruptions are
-    judged by such words in any case."""
+    """Show words while you are still speaking. Costs a little latency. Interruptions are always
+    judged by such partial words."""
 
 
 class Llm(Section):
     engine: Literal["auto", "llama.cpp", "mlx", "openai"] = "auto"
-    """Engine of the language model. `auto` chooses the engine of `model` or the profile's model."""
+    """`auto` uses `endpoint` if it is set, otherwise the engine that the model needs."""
     model: str | None = None
     """A name in the catalogue, a GGUF file, an MLX repository, or the endpoint's model name."""
     endpoint: str | None = None
     """Base URL of an OpenAI-compatible server, such as http://127.0.0.1:11434/v1."""
     api_key: str | None = None
-    """Bearer token for the endpoint, if it needs one."""
+    """Sent to the endpoint as a bearer token, if it needs one."""
     context_tokens: Count = 8192
-    """Context window, in tokens; never more than the model supports."""
+    """Context window, in tokens; capped at the model's own."""
     max_answer_tokens: Count = 220
-    """Maximum length of an answer, in tokens."""
+    """Longest answer, in tokens."""
     temperature: NonNegative = 0.3
     threads: int | None = Field(default=None, gt=0)
     """CPU threads for generation; default: one fewer than there are cores."""
@@ -96,7 +95,7 @@ class Tts(Section):
     model: str | None = None
     """Piper voice: a name in the catalogue, or a path to an .onnx file; default: the profile's."""
     speed: Annotated[float, Field(ge=0.5, le=2.0)] = 1.0
-    """Speed of speech, as a multiple of the voice's normal speed."""
+    """Speed of speech: 1.0 is the voice's own pace, 1.5 is 50 % faster."""
 
 
 class Audio(Section):
@@ -117,13 +116,14 @@ class Turn(Section):
     start_s: Positive = 0.16
     """Seconds of speech that begin a turn."""
     hint_s: Positive = 0.032
-    """Seconds of silence after which transcription and the turn detector start."""
+    """Seconds of silence after which transcription and the turn detector start, before it
+    is decided whether your turn has ended."""
     stop_s: Positive = 0.35
-    """Seconds of silence that end a turn if it sounds finished and its words are complete. The
+    """Seconds of silence that end a turn that sounds finished and whose words are complete; the
     answer is prepared meanwhile."""
     doubtful_wait_s: Positive = 1.6
-    """Seconds of silence that end a turn if it sounds finished or its words are complete, but not
-    both."""
+    """Seconds of silence that end a turn that sounds finished but whose words are incomplete, or
+    the other way round."""
     incomplete_wait_s: Positive = 3.0
     """Seconds of silence that end a turn even if the phrase is unfinished."""
     max_turn_s: Positive = 300
@@ -138,17 +138,17 @@ class Turn(Section):
 
 class Context(Section):
     max_context_tokens: Count = 8000
-    """Number of tokens above which the older conversation is summarized; reduced to fit the model's
-    window."""
+    """Tokens above which the older part of the conversation is summarized; lower if the model's
+    window is smaller."""
     max_unsummarized_messages: Count = 20
-    """Number of messages above which the older conversation is summarized, even if it is short."""
+    """Messages above which the older part is summarized, however few tokens they have."""
     target_context_tokens: Count = 6000
     """Maximum number of tokens that the conversation has after it was summarized."""
     keep_last_messages: Count = 4
     """Number of newest messages that a summary never replaces."""
     keep_important_tokens: Annotated[int, Field(ge=0, le=4_000)] = 0
-    """Maximum number of tokens of important older exchanges that stay in the prompt beside their
-    summary, such as standing requests, facts, and what you pinned or often mention."""
+    """Tokens for older exchanges that stay in the prompt beside their summary because they matter:
+    lasting wishes, what you pinned, the sources of facts, what is used often. 0 keeps none."""
     max_turns: int | None = Field(default=None, gt=0)
     """Maximum number of turns kept in the prompt; default: limited only by tokens."""
     summary_prompt: str = ""
@@ -159,117 +159,117 @@ class Context(Section):
 
 class Transcript(Section):
     keep_days: Positive | None = None
-    """Days after which a conversation, but not its memories, is deleted; default: never."""
+    """Days after which a conversation is deleted from the transcript; memories of it stay.
+    Default: it is kept for ever."""
 
 
 class Memory(Section):
     enabled: bool = True
-    """Remember what is said beyond the end of the conversation, and recall it when it is
-    relevant."""
+    """Remember what is said beyond this conversation, and recall it when it is relevant."""
     store: str | None = None
-    """Where memories are stored: a folder, or an object store such as s3://bucket/path. Several
-    machines may share an object store. Its credentials come from the usual environment variables
+    """Where memories are kept: a folder, or an object store such as s3://bucket/path, which
+    several machines may share. Its credentials come from the usual environment variables
     (AWS_ACCESS_KEY_ID, …). Default: the folder `memories` in your data folder."""
     deadline_ms: Positive = 10
-    """Milliseconds after which a recall ends. The turn goes on with the memories found by then."""
+    """Milliseconds that a recall may take; after that the turn goes on with what has been found."""
     typed_deadline_ms: Positive = 30
-    """`deadline_ms` for typed turns. It is longer because a recall can't be prepared while you
-    type. A value below `deadline_ms` has no effect."""
+    """`deadline_ms` for typed turns, of which nothing is known before you send them; never less
+    than `deadline_ms` itself."""
     encoder: str | None = None
-    """Name of the only sentence encoder to use. Default: the profile's encoder, plus a faster one
-    for when the profile's encoder is late."""
+    """Name of the only sentence encoder to use; default: the profile's, plus a faster one for when
+    the profile's is late."""
     max_tokens: Count = 800
     """Maximum number of tokens of a prompt that memories may take up."""
     least_score: Annotated[float, Field(ge=0)] = 0.5
-    """Minimum score of a memory in the prompt. Memories take time to read, and can mislead. Up to 3
-    in 100 memories that answer a question score below 0.5, and a third to three quarters of those
-    found for small talk. 0 includes all that fit."""
+    """Memories with a lower score stay out of the prompt: each takes time to read, and can mislead.
+    Up to 3 in 100 of the memories that answer a question score lower, as do a third to three
+    quarters of those found for small talk. 0 includes all that fit."""
     profile_tokens: Annotated[int, Field(ge=0)] = 120
-    """Maximum number of tokens in a prompt for your name and what you pinned."""
+    """Maximum number of tokens for what prompts say about you: your name and what you pinned."""
     prefill_ms: Positive = 300
-    """Milliseconds that the model may spend reading memories. Even if it takes longer, a question
-    gets its best three memories, and any other turn its best one."""
+    """Milliseconds that the model may spend reading memories. Even beyond that, a question gets its
+    best three memories and anything else its best one."""
     hot_rows: Annotated[int, Field(ge=0, le=10_000)] = 200
-    """Number of memories with exact vectors: the newest, most important and most used ones. Each
-    1,000 more take 1.5 MB, and add a tenth of a millisecond to each recall."""
+    """How many memories keep exact vectors: the newest, the most important, the most used. Every
+    further 1,000 take 1.5 MB and add a tenth of a millisecond to each recall."""
     warm_rows: Annotated[int, Field(ge=0, le=10_000)] = 500
-    """Number of further memories that are compared with every question, by 8-bit vectors. All
-    others are compared only if a 1-bit sketch suggests a match."""
+    """How many further memories are also compared with every question, by 8-bit vectors. All others
+    are compared only if a rough comparison (one bit per dimension) suggests a match."""
     ageing_s: Positive = 300
-    """Seconds after which the memories for `hot_rows` and `warm_rows` are selected again."""
+    """How often, in seconds, the memories for `hot_rows` and `warm_rows` are selected anew."""
     duplicate_cosine: Fraction = 0.92
-    """Cosine similarity above which a repeated statement refreshes the existing memory, unless it
-    adds something new. 1 merges nothing."""
+    """Cosine similarity above which something you say again refreshes the existing memory, provided
+    that it adds nothing; 1 merges nothing."""
     expire_exchange_days: Days = 365
-    """Days without being said or used after which a statement of little importance is dropped from
-    memory, but not from the transcript. By default, this affects only what the assistant said. 0
-    never drops anything, here and below. Pinned memories never expire."""
+    """Days after which something said is dropped from memory (not from the transcript) if it is of
+    little importance: by default, only what the assistant said. Counted from when it was last said
+    or used. 0 keeps it for ever, here and below. Pinned memories never expire."""
     expire_event_days: Days = 0
     """`expire_exchange_days` for events extracted from what you said."""
     expire_summary_days: Days = 0
     """`expire_exchange_days` for summaries."""
     expire_fact_days: Days = 0
-    """`expire_exchange_days` for facts, preferences and your profile. They stay true until you say
+    """`expire_exchange_days` for facts, preferences and your profile, which stay true until you say
     otherwise. Memories that you add yourself never expire."""
     expire_below_importance: Fraction = 0.3
-    """Importance below which memories expire. What you say starts at 0.5, and what the assistant
-    says at 0.2."""
+    """Only memories below this importance expire: your words start at 0.5, the assistant's at
+    0.2."""
 
 
 class Forget(Section):
     grace_s: Annotated[float, Field(ge=0)] = 60
-    """Seconds in which "undo that" or `assistant memory undo` restores what was forgotten, even
-    after a restart. Then it is deleted for good. 0 allows no undo."""
+    """Seconds in which "undo that", or `assistant memory undo`, brings back what was forgotten,
+    even after a restart; then it is gone for good. 0 allows no undo."""
 
 
 class Idle(Section):
     enabled: bool = True
-    """Work on the memory and measure the language model's speed while nobody speaks. This work
-    stops at the first sound of a voice."""
+    """Work on the memory, and measure the language model's speed, while nobody speaks. It stops at
+    the first sound of a voice."""
     every_s: Positive = 30
     """Seconds of quiet before idle work starts, and between two jobs."""
     batch: Annotated[int, Field(gt=0, le=1_000)] = 10
     """Exchanges or conversations per job."""
     on_battery: Literal["light", "all", "nothing"] = "light"
-    """Idle work to do on battery: only light work, all work, or nothing."""
+    """What runs on battery: only light work, all of it, or nothing."""
     max_load: Fraction = 0.6
-    """Share of all cores in use by other programs above which only light work is done. 1 ignores
-    other programs."""
+    """Share of all cores that other programs may use before only light work runs; 1 ignores other
+    programs."""
     extract: Literal["off", "rules", "model"] = "off"
-    """Extract facts, preferences and events from what you say (English only). `rules` stores all
-    that the rules find, `model` only those that the language model confirms."""
+    """Extract facts, preferences and events from what you say (English only): all that the rules
+    find, or only those that the language model then confirms."""
     importance: Literal["off", "on"] = "off"
-    """Let memories gain importance when they are used, marked or said again, and lose it when no
-    question needs them. Their importance never falls below the one you set."""
+    """Let memories gain importance when they are used, pinned, rated good or said again, and lose
+    it when no question needs them; it never falls below the importance you set."""
     summarise: Literal["off", "rules", "model"] = "off"
-    """Summarise what you said in each part of a conversation (English only), for questions like
-    "what did we talk about last week?". `rules` builds sentences by rules, `model` lets the
-    language model shorten them."""
+    """Summarise what you said in each stretch of a conversation (English only), for questions like
+    "what did we talk about last week?": in sentences built by rules, or shortened by the language
+    model."""
     summarise_turns: Annotated[int, Field(ge=4, le=100)] = 12
-    """Number of turns per summary."""
+    """Turns per stretch that is summarised."""
     consolidate: Literal["off", "on"] = "off"
-    """Compare what you say with older memories about the same thing (English only). Repetitions are
-    merged with them, and changes replace them, if the rules allow it. In doubt, the language model
-    must agree. `assistant memory split` undoes this."""
+    """Compare what you said with older memories about the same thing (English only). Repetitions
+    are merged, and changes replace what they change, if the rules allow it and, in doubtful
+    cases, the language model agrees. `assistant memory split` undoes it."""
     describe: Literal["off", "on"] = "off"
-    """Let the language model rephrase what you said (English only). The new words are searched too,
-    but appear nowhere else."""
+    """Have the language model describe what you said (English only), so that it is found more
+    easily by its meaning. The description's words are neither searched nor shown."""
     expand: Literal["off", "on"] = "off"
-    """Let the language model write questions that your words answer, for search only."""
+    """Like `describe`, but with questions that your words answer."""
 
 
 class Screen(Section):
     theme: str = "ansi-dark"
     """Colours of the screen; `ansi-dark` and `ansi-light` are the terminal's own."""
     keys: dict[str, str] = {}
-    """Your own keys for the screen's actions, e.g. `{ "voice.mute" = "m" }`. Separate several keys
-    of an action with commas."""
+    """Other keys for the screen's actions, by the action's name: `{ "voice.mute" = "m" }`. Separate
+    several with commas."""
 
 
 class Encryption(Section):
     mode: Literal["auto", "keyring", "passphrase", "off"] = "auto"
-    """How the key of a new data folder is protected: by the system's keyring or a passphrase. `off`
-    encrypts nothing. `auto` uses the keyring if there is one. `assistant encryption` converts an
+    """How a new data folder keeps its key: in the system's keyring, behind a passphrase, or `off`
+    (not encrypted). `auto` uses the keyring if there is one. `assistant encryption` converts an
     existing data folder."""
 
 
@@ -294,7 +294,7 @@ class Settings(Section):
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """The settings, and the source of each setting `section.name`: `default`, the file's path, the
+    """Settings, and the source of each: `section.name` → `default`, the file's path, the
     environment variable or `flag`."""
 
     settings: Settings
@@ -309,9 +309,9 @@ def load(
     """Read the settings from all their sources.
 
     Args:
-        file: the TOML file; it need not exist.
-        environment: the environment variables; default: `os.environ`.
-        flags: the command line's values by `section.name`. Values that are None are ignored.
+        file: the TOML file; may be absent.
+        environment: default `os.environ`.
+        flags: `section.name` → value, from the command line; None values are left out.
 
     Raises:
         SettingsError: a source can't be read, or a setting is unknown or out of range.
@@ -376,7 +376,7 @@ def _explained(error: ValidationError, sources: Mapping[str, str]) -> SettingsEr
 
 
 def _wanted(error: Mapping[str, Any]) -> str:
-    """Describe the values that a setting takes, e.g. "takes 0 or more", from pydantic's error."""
+    """The values that the setting takes, as precisely as pydantic's error describes them."""
     kind, known = error["type"].removesuffix("_type").removesuffix("_parsing"), error.get("ctx", {})
     match kind:
         case "literal_error":
@@ -392,7 +392,7 @@ def _wanted(error: Mapping[str, Any]) -> str:
 
 
 def _mend(key: str, source: str) -> str:
-    """Return how the user can correct a setting. It must work while the settings can't be read."""
+    """A step that works even while the settings can't be read."""
     if source.startswith(ENVIRONMENT_PREFIX):
         return f"Unset or correct the environment variable {source}."
     if source in ("default", "flag"):
