@@ -201,8 +201,9 @@ def _same(one: str, two: str) -> bool:
 
 
 def _covering(fits: Sequence[_Fit], weights: Mapping[str, float], *, mine: bool) -> list[_Fit]:
-    """Return the best source, each that explains enough of the remaining words, and their
-    equivalents.
+    """Return the best source, then sources that explain enough of the remaining words.
+
+    Sources that say the same as one of these are included.
     """
     whole = sum(weights.values())
     best = max(fits, key=_order, default=None)

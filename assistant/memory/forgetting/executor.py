@@ -92,7 +92,7 @@ class ForgettingExecutor:
     `wait_for`. Without a session, it may be called from any event loop, one call at a time.
 
     Args:
-        hides: Objects that are told on the event loop what to hide. More may be added later.
+        hides: The objects that must hide items, called on the event loop. More may be added later.
         grace_s: Seconds during which a request can be undone.
         quiet: Waits until nobody speaks; None if no session is running.
         live: The running conversation, so that requests can refer to its last exchange.
@@ -281,7 +281,9 @@ class ForgettingExecutor:
                 continue
 
     async def purge_due(self) -> bool:
-        """Purge all items whose grace time is over; return whether no error occurred."""
+        """Purge all items whose grace time is over; return False if that failed and must be
+        retried.
+        """
         try:
             await self.load()
         except StoreError as error:
