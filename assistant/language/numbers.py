@@ -78,8 +78,8 @@ def with_digits(words: Sequence[str], *, lone: bool = False) -> list[str]:
     """Write numbers as digits: `forty three` → `43`, `4th` → `4`, `two hundred and six` → `206`.
 
     Args:
-        words: Words in lower case.
-        lone: Whether "one" and "second" are converted even as the last word. There, they are
+        words: words in lower case.
+        lone: whether "one" and "second" are converted even as the last word. There, they are
         usually not numbers ("that one", "wait a second").
     """
     made: list[str] = []

@@ -40,7 +40,7 @@ def sentences(text: str, *, semicolons: bool = False) -> list[Sentence]:
     Takes linear time, even for a megabyte of text without punctuation marks.
 
     Args:
-        semicolons: Whether a semicolon also ends a sentence.
+        semicolons: whether a semicolon also ends a sentence.
     """
     found: list[Sentence] = []
     start = 0

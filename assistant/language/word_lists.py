@@ -20,7 +20,7 @@ def language_data(code: str) -> dict[str, Any]:
         code: ISO 639-1 code of the language.
 
     Raises:
-        FileNotFoundError: There is no file for this language.
+        FileNotFoundError: there is no file for this language.
     """
     return tomllib.loads(located(f"languages/{code}.toml").read_text("utf-8"))
 

@@ -41,19 +41,19 @@ class MemoryAdmin:
     thread-safe.
 
     Args:
-        open_memory: Loads the user's long-term memory. Called when a method needs indexes or
+        open_memory: loads the user's long-term memory. Called when a method needs indexes or
         vectors.
-        memory: The user's long-term memory, if it is already loaded. Changes then update RAM and
+        memory: the user's long-term memory, if it is already loaded. Changes then update RAM and
         disk together.
-        lifetimes: When memories expire. By default, a memory expires only if it has an expiry date
+        lifetimes: when memories expire. By default, a memory expires only if it has an expiry date
         of its own.
-        folder: The folder that contains the table; None if the table is not in a local folder.
+        folder: the folder that contains the table; None if the table is not in a local folder.
         lexicon: English by default.
-        forgetting: The executor of the session that is running for this user, if any. By default,
+        forgetting: the executor of the session that is running for this user, if any. By default,
         deletions are recorded on disk and take effect after `grace_s` seconds.
 
     Raises:
-        StoreError: Any method may raise it if a store fails, or if no memory has the given id.
+        StoreError: any method may raise it if a store fails, or if no memory has the given id.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class MemoryAdmin:
 
         Raises:
             SettingsError: `text` is empty or too long.
-            ModelError: No encoder is available.
+            ModelError: no encoder is available.
         """
         return self._ready().find(validated_text(text), limit, both=True)
 
@@ -180,8 +180,8 @@ class MemoryAdmin:
         If an existing memory says the same, that memory is returned instead.
 
         Raises:
-            SettingsError: The text is empty or can't be stored.
-            ModelError: No encoder is available.
+            SettingsError: the text is empty or can't be stored.
+            ModelError: no encoder is available.
         """
         memory = Memory(
             id=new_id(),
@@ -198,9 +198,9 @@ class MemoryAdmin:
         """Replace the text of a memory.
 
         Raises:
-            SettingsError: The text is empty or can't be stored, or the memory is a verbatim
+            SettingsError: the text is empty or can't be stored, or the memory is a verbatim
             exchange.
-            ModelError: No encoder is available.
+            ModelError: no encoder is available.
         """
         new, memory = validated_text(text), self._named(named)
         if memory.kind is MemoryKind.EXCHANGE:
@@ -250,7 +250,7 @@ class MemoryAdmin:
 
         Raises:
             SettingsError: A row is invalid. Nothing was imported.
-            ModelError: No encoder is available.
+            ModelError: no encoder is available.
         """
         memories = [
             memory_from_import(row, number, self.user_id)
@@ -275,7 +275,7 @@ class MemoryAdmin:
         memories.
 
         Raises:
-            ModelError: No encoder is available.
+            ModelError: no encoder is available.
         """
         return self._ready().rebuild(self._open_transcript())
 
@@ -285,8 +285,8 @@ class MemoryAdmin:
         Returns the memories that are separate now, this one first.
 
         Raises:
-            SettingsError: There is nothing to undo.
-            ModelError: No encoder is available.
+            SettingsError: there is nothing to undo.
+            ModelError: no encoder is available.
         """
         memory = self._named(named)
         repeats = self._exchanges(repeated(memory))

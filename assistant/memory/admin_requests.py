@@ -42,9 +42,9 @@ def handle_request(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
     """Carry out a request and yield the rows that answer it.
 
     Raises:
-        SettingsError: The request is malformed.
+        SettingsError: the request is malformed.
         StoreError: A store failed, or no memory has the given id.
-        ModelError: The request needs an encoder, and none is available.
+        ModelError: the request needs an encoder, and none is available.
     """
     act = _ACTS.get(_text(request, "act"))
     if act is None:

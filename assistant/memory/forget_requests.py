@@ -38,8 +38,8 @@ def forget(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
     """Carry out a request to forget, or preview what it would forget.
 
     Raises:
-        SettingsError: The request is malformed.
-        StoreError: Nothing matches, the matches have changed since the preview, or a store failed.
+        SettingsError: the request is malformed.
+        StoreError: nothing matches, the matches have changed since the preview, or a store failed.
     """
     wish, limit = forget_request_of(request), _limit(request)
     executor = admin.forgetting
@@ -76,8 +76,8 @@ def undo(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
     """Undo the last pending deletion, or the one whose id begins with the given prefix.
 
     Raises:
-        SettingsError: The request is malformed.
-        StoreError: No pending deletion matches, it is too late to undo it, or a store failed.
+        SettingsError: the request is malformed.
+        StoreError: no pending deletion matches, it is too late to undo it, or a store failed.
     """
     named = request.get("id")
     if not isinstance(named, str | None):
@@ -107,7 +107,7 @@ def forget_request_of(request: Request) -> ForgetRequest:
     """Parse what a request asks to forget.
 
     Raises:
-        SettingsError: The request names none of the `FORMS` or several, or a value is invalid.
+        SettingsError: the request names none of the `FORMS` or several, or a value is invalid.
     """
     given = [name for name in FORMS if request.get(name) is not None and request[name] is not False]
     if len(given) != 1:

@@ -77,7 +77,7 @@ class Curator:
     """Curates one user's memories.
 
     Args:
-        forget: Drops cached data about the given texts outside the table and the index.
+        forget: drops cached data about the given texts outside the table and the index.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class Curator:
         """Compare new memories with older ones, in the order in which they were said.
 
         Raises:
-            StoreError: The table failed. The remaining memories are compared later.
+            StoreError: the table failed. The remaining memories are compared later.
         """
         queued = list(self._queued)[-MOST_COMPARED:]
         wanted = list(dict.fromkeys([*queued, *self._leaving]))
@@ -207,7 +207,7 @@ class Curator:
         """Delete expired memories, and those that depend on them.
 
         Raises:
-            StoreError: The table or the transcript failed. Call the method again later.
+            StoreError: the table or the transcript failed. Call the method again later.
         """
         now = datetime.now(UTC)
         expired = set(index.expired(now))

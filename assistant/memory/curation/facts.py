@@ -79,7 +79,7 @@ def kind_of(text: str) -> MemoryKind:
     """Return the kind of a fact: a profile entry, a preference, an event, or a plain fact.
 
     Args:
-        text: One sentence in the third person, with dates instead of relative days.
+        text: one sentence in the third person, with dates instead of relative days.
     """
     if _DATED.search(text):
         return MemoryKind.EVENT

@@ -48,10 +48,10 @@ def is_grounded(
     """Whether a fact is supported by what the user said.
 
     Args:
-        text: The fact.
-        quote: The words that are claimed to support it.
-        stated: The `statements` of the user, and of nobody else, in the same exchange.
-        on: The day on which they were said.
+        text: the fact.
+        quote: the words that are claimed to support it.
+        stated: the `statements` of the user, and of nobody else, in the same exchange.
+        on: the day on which they were said.
     """
     if not _is_in(quote, stated):
         return False
@@ -99,8 +99,8 @@ def without_unsupported(
     In the others, relative days are replaced by dates.
 
     Args:
-        sources: What was said, with the speakers' names.
-        on: The day on which it was said.
+        sources: what was said, with the speakers' names.
+        on: the day on which it was said.
     """
     said = " ".join(sources)
     known = lexicon.content_and_numbers(f"{said} {with_absolute_dates(said, on) or ''}") | _SPEAKERS

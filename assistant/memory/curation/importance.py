@@ -137,7 +137,7 @@ def importance_of_exchanges(
     Reads only RAM, and takes a millisecond for a hundred exchanges.
 
     Args:
-        index: May raise StoreError while the index is loading. Then only the exchanges' words
+        index: may raise StoreError while the index is loading. Then only the exchanges' words
         count.
     """
     found = {e.id: WISH if WISHED.match(e.user_text.strip()) else 0.0 for e in exchanges}

@@ -105,7 +105,7 @@ def materialize_all(
     Includes the facts and summaries derived from these exchanges. Expired memories are left out.
 
     Raises:
-        StoreError: The transcript can't be read.
+        StoreError: the transcript can't be read.
     """
     wanted = transcript.exchange_ids(user_id) - set(beyond)
     if not wanted:
@@ -130,10 +130,10 @@ def rebuild_rows(table: MemoryTable, user_id: str, made: Sequence[Memory]) -> se
     same id, one remains. Merged memories stay merged.
 
     Args:
-        made: The memories derived from the transcript.
+        made: the memories derived from the transcript.
 
     Raises:
-        StoreError: The table failed. Memories from the transcript can be derived again.
+        StoreError: the table failed. Memories from the transcript can be derived again.
     """
     before: dict[str, Memory] = {}
     twice: dict[str, Memory] = {}

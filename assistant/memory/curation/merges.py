@@ -40,9 +40,9 @@ def without_tellings(
     again.
 
     Args:
-        exchanges: The exchanges to remove.
-        by_id: The remaining exchanges.
-        derived: The facts of the remaining exchanges.
+        exchanges: the exchanges to remove.
+        by_id: the remaining exchanges.
+        derived: the facts of the remaining exchanges.
     """
     sources = tuple(source for source in memory.sources if source not in exchanges)
     kept = replace(memory, sources=sources)
@@ -71,7 +71,7 @@ def split_tellings(memory: Memory, by_id: ExchangesById) -> list[Memory]:
     """Split a memory and its repetitions into separate memories that are never merged again.
 
     Args:
-        by_id: The exchanges of the repetitions.
+        by_id: the exchanges of the repetitions.
     """
     others = [_turn_of(memory.user_id, each, memory.speaker, by_id) for each in repeated(memory)]
     made = [replace(other, separate=True) for other in others if other is not None]

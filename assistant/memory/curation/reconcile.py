@@ -76,7 +76,7 @@ def reconcile(
     """Decide whether a new memory repeats or supersedes existing ones.
 
     Args:
-        near: The existing memories, nearest first, each with its cosine to the new one.
+        near: the existing memories, nearest first, each with its cosine to the new one.
     """
     if new.separate:
         return None

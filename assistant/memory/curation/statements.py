@@ -291,7 +291,7 @@ def _of_sentence(
     Each statement begins with a clause about the user and continues with clauses that explain it.
 
     Args:
-        ordered: Whether an attempt to change the assistant, its rules or its memory came just
+        ordered: whether an attempt to change the assistant, its rules or its memory came just
         before.
     """
     spans: list[tuple[int, int]] = []

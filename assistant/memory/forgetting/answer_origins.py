@@ -187,8 +187,8 @@ def echoes(
     The assistant's answer must contain one of `named`, and the exchange another word of the texts.
 
     Args:
-        exchanges: Ids, each with the user's and the assistant's words.
-        named: Stems of names and numbers in the texts.
+        exchanges: ids, each with the user's and the assistant's words.
+        named: stems of names and numbers in the texts.
     """
     about = {stem for text in texts for stem in stems(text, lexicon)}
     wanted = set(named)

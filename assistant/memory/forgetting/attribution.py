@@ -152,8 +152,8 @@ def attributed_sources(
     the answer says that it doesn't know, or if its words came from elsewhere.
 
     Args:
-        sources: The likeliest first.
-        earlier: The user's previous words, if a question with little content ("And how old is he?")
+        sources: the likeliest first.
+        earlier: the user's previous words, if a question with little content ("And how old is he?")
         refers to them.
     """
     said = answer.replace("’", "'")

@@ -100,11 +100,11 @@ def audit(
     """Check the stores. Blocks for some seconds.
 
     Args:
-        texts: Texts to search for.
-        clean: Whether to rewrite both stores first, without older versions.
+        texts: texts to search for.
+        clean: whether to rewrite both stores first, without older versions.
 
     Raises:
-        StoreError: Something can't be read or, with `clean`, written.
+        StoreError: something can't be read or, with `clean`, written.
     """
     if clean:
         if not table.rewrite():

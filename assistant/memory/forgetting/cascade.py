@@ -45,12 +45,12 @@ def cascade(
     exchanges.
 
     Args:
-        everything: All of the user's memories by id.
-        ids: The memories to delete. Missing ones are ignored.
-        exchanges: The exchanges to delete from the transcript.
+        everything: all of the user's memories by id.
+        ids: the memories to delete. Missing ones are ignored.
+        exchanges: the exchanges to delete from the transcript.
 
     Raises:
-        StoreError: The transcript can't be read.
+        StoreError: the transcript can't be read.
     """
     going = frozenset(exchanges)
     named = _named(everything, ids, going)
@@ -146,7 +146,7 @@ def _without(
     """Return a remaining memory without its links to deleted ones.
 
     Args:
-        ids: Maps the old ids of other changed memories to their new ids.
+        ids: maps the old ids of other changed memories to their new ids.
     """
     supersedes = (ids.get(key, key) for key in memory.supersedes if key in ids or key not in gone)
     by = memory.superseded_by

@@ -57,7 +57,7 @@ def files(home: Home, folder: Path | None = None) -> Iterator[tuple[Path, str | 
     Symbolic links are not followed, and have no owner.
 
     Args:
-        folder: The folder with the memories, if it is not the home's own.
+        folder: the folder with the memories, if it is not the home's own.
     """
     own = folder is None or folder == home.memories
     inside = not own and folder is not None and folder.is_relative_to(home.root)

@@ -55,14 +55,14 @@ class HidesItems(Protocol):
         """Undo `hide`, and return the unhidden exchanges that only this object had stored.
 
         Args:
-            exchanges: The unhidden exchanges in the transcript, each with its conversation's id.
+            exchanges: the unhidden exchanges in the transcript, each with its conversation's id.
         """
 
     def purged(self, items: HiddenItems, *, clean: bool) -> None:
         """React to the end of a purge: the items can't be brought back any more.
 
         Args:
-            clean: Whether no traces of the items were found.
+            clean: whether no traces of the items were found.
         """
 
 
@@ -92,10 +92,10 @@ class ForgettingExecutor:
     `wait_for`. Without a session, it may be called from any event loop, one call at a time.
 
     Args:
-        hides: The objects that must hide items, called on the event loop. More may be added later.
-        grace_s: Seconds during which a request can be undone.
-        quiet: Waits until nobody speaks; None if no session is running.
-        live: The running conversation, so that requests can refer to its last exchange.
+        hides: the objects that must hide items, called on the event loop. More may be added later.
+        grace_s: seconds during which a request can be undone.
+        quiet: waits until nobody speaks; None if no session is running.
+        live: the running conversation, so that requests can refer to its last exchange.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class ForgettingExecutor:
         on disk.
 
         Raises:
-            StoreError: The transcript can't be read.
+            StoreError: the transcript can't be read.
         """
         await self.load()
         return self.hidden
@@ -167,7 +167,7 @@ class ForgettingExecutor:
         """Read the items that an earlier session or another process has recorded on disk.
 
         Raises:
-            StoreError: The transcript can't be read.
+            StoreError: the transcript can't be read.
         """
         while True:  # hiding and undoing meanwhile don't wait for the disk
             before = self._changes
@@ -191,7 +191,7 @@ class ForgettingExecutor:
         """Hide items at once. They are purged after the grace time.
 
         Raises:
-            StoreError: The items could not be recorded on disk. They are hidden in this session
+            StoreError: the items could not be recorded on disk. They are hidden in this session
             only.
         """
         items = HiddenItems.of(self._user, exchanges, memories, self._now(), self._grace)
@@ -202,7 +202,7 @@ class ForgettingExecutor:
         """Hide items at once and delete them for good, even while somebody speaks.
 
         Raises:
-            StoreError: The items are only hidden. The next start or command tries again.
+            StoreError: the items are only hidden. The next start or command tries again.
         """
         items = HiddenItems.of(self._user, exchanges, memories, self._now())
         self._awaited.add(items.id)
@@ -234,7 +234,7 @@ class ForgettingExecutor:
         late.
 
         Raises:
-            StoreError: The transcript can't be read or written. Nothing has changed.
+            StoreError: the transcript can't be read or written. Nothing has changed.
         """
         now = self._now()
         await self.load()
@@ -313,7 +313,7 @@ class ForgettingExecutor:
         Must not be called on the event loop's own thread.
 
         Raises:
-            StoreError: The session ended meanwhile. Errors of `work` are raised too.
+            StoreError: the session ended meanwhile. Errors of `work` are raised too.
         """
         return asyncio.run(work) if self._loop is None else run_on_loop(self._loop, work)
 
@@ -334,7 +334,7 @@ class ForgettingExecutor:
         """Purge items; return None if they were brought back meanwhile.
 
         Raises:
-            StoreError: The purge failed. The items stay hidden.
+            StoreError: the purge failed. The items stay hidden.
         """
         async with self._one_purge:
             if items not in self._hidden:

@@ -21,11 +21,11 @@ class MemoryAccess:
     """Access to one user's memories. All methods block, and may raise StoreError.
 
     Args:
-        memory: The long-term memory, if it is loaded.
-        table: The open table, if no session is running.
-        load: Loads the long-term memory to search by meaning, if no session is running. May raise
+        memory: the long-term memory, if it is loaded.
+        table: the open table, if no session is running.
+        load: loads the long-term memory to search by meaning, if no session is running. May raise
         ModelError.
-        open_earlier: Opens the memories of earlier sessions if the running session has no long-term
+        open_earlier: opens the memories of earlier sessions if the running session has no long-term
         memory. These memories are only purged.
     """
 
@@ -64,7 +64,7 @@ class MemoryAccess:
         """Search for memories similar to a topic.
 
         Raises:
-            ModelError: No encoder is available.
+            ModelError: no encoder is available.
         """
         memory = self.memory or (self.load() if self.load is not None else None)
         return memory.find(topic, FOUND) if memory is not None else Recalled()

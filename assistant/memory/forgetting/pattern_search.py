@@ -91,10 +91,10 @@ class SearchPatterns:
         """Create the patterns for these secrets.
 
         Args:
-            texts: Each is searched for whole, and in parts that would reveal it.
-            blobs: Vectors, as they are stored.
-            kept: Texts that are not deleted. Words that occur in them don't count as traces.
-            any_case: Whether to search for the texts in lower and upper case too.
+            texts: each is searched for whole, and in parts that would reveal it.
+            blobs: vectors, as they are stored.
+            kept: texts that are not deleted. Words that occur in them don't count as traces.
+            any_case: whether to search for the texts in lower and upper case too.
         """
         texts = list(dict.fromkeys(text for text in map(str.strip, texts) if text))
         wanted = [(number, piece) for number, text in enumerate(texts) for piece in _pieces(text)]
@@ -145,7 +145,7 @@ class SearchPatterns:
         """Return the secrets that occur in the data.
 
         Args:
-            text: Whether the data is known to be text, so that forms of any length are searched
+            text: whether the data is known to be text, so that forms of any length are searched
             for.
         """
         return {form.secret for form in self._forms_in(data, text=text)}

@@ -48,10 +48,10 @@ def purge(
 
     Args:
         table: None if there are no memories.
-        memory: The user's long-term memory, if it is loaded. RAM and table then change together.
+        memory: the user's long-term memory, if it is loaded. RAM and table then change together.
 
     Raises:
-        StoreError: Something could not be read or written. Call the function again later.
+        StoreError: something could not be read or written. Call the function again later.
     """
     if memory is not None:
         memory.written()  # pending writes would reach the table afterwards
@@ -98,8 +98,8 @@ def purge_due_at_start(
     Those are machines that share the store. Call this before anything is read into RAM.
 
     Args:
-        done: Called after each purge of items hidden here. Not called on the event loop.
-        on_gone: Called with a user and the ids of that user's exchanges that were forgotten on
+        done: called after each purge of items hidden here. Not called on the event loop.
+        on_gone: called with a user and the ids of that user's exchanges that were forgotten on
         another machine and deleted here.
     """
     for user in transcript.hiding() if table.refused is None else ():

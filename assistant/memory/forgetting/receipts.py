@@ -83,7 +83,7 @@ def keep(root: Path, receipt: Receipt) -> None:
     """Append a receipt to a home's receipts.
 
     Raises:
-        StoreError: The receipts can't be read or written.
+        StoreError: the receipts can't be read or written.
     """
     path = Home(root).receipts
     rows = [*read(root)[-MOST + 1 :], receipt.as_json()]
@@ -101,7 +101,7 @@ def read(root: Path) -> list[dict[str, Any]]:
     """Return all receipts of a home, oldest first; [] if there is no file.
 
     Raises:
-        StoreError: The file can't be read.
+        StoreError: the file can't be read.
     """
     path = Home(root).receipts
     try:

@@ -49,7 +49,7 @@ class Redaction:
         """Create a redaction. Must be called before the exchanges are deleted from the transcript.
 
         Raises:
-            StoreError: The transcript can't be read.
+            StoreError: the transcript can't be read.
         """
         turns: dict[str, frozenset[int]] = {}
         for conversation, exchange in transcript.exchanges(user, set(exchanges)):
@@ -60,7 +60,7 @@ class Redaction:
         """Return the rows of a recording without the forgotten items; None if nothing changes.
 
         Args:
-            conversation: Id of the recorded conversation; "" if unknown.
+            conversation: id of the recorded conversation; "" if unknown.
         """
         turns = self._turns(conversation, rows)
         left = [row for row in rows if row["event"].get("turn") not in turns]
@@ -155,7 +155,7 @@ def without_hidden(transcript: Transcript, conversation: str, rows: Sequence[Row
     """Return the rows of a recording without currently hidden items.
 
     Raises:
-        StoreError: The hidden items can't be determined.
+        StoreError: the hidden items can't be determined.
     """
     for user in transcript.hiding():
         for hidden in transcript.hidden(user):

@@ -103,12 +103,12 @@ class Resolver:
         Memories are read from RAM if they are loaded.
 
         Args:
-            live: The exchanges of the running conversation, with the memories in their prompts.
+            live: the exchanges of the running conversation, with the memories in their prompts.
             They need not be stored yet.
 
         Raises:
-            NothingMeant: Nothing matches the request.
-            SettingsError: The request is malformed.
+            NothingMeant: nothing matches the request.
+            SettingsError: the request is malformed.
         """
         if request.that or request.conversation:
             return self._plan(request, self._around(live), live)
@@ -118,11 +118,11 @@ class Resolver:
         """Return the plan for a request, and the effects that it would have on the table.
 
         Args:
-            live: As for `resolve`.
+            live: as for `resolve`.
 
         Raises:
-            NothingMeant: Nothing matches the request.
-            SettingsError: The request is malformed.
+            NothingMeant: nothing matches the request.
+            SettingsError: the request is malformed.
         """
         similar = self._similar(request.about) if request.about is not None else None
         everything = {each.id: each for each in self._memories.rows()}

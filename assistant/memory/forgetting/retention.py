@@ -34,8 +34,8 @@ async def expire_daily(
     """Until cancelled, delete a user's old conversations soon after the start and then daily.
 
     Args:
-        running: Id of the current conversation, which is not deleted, whatever its age.
-        stored: Whether all memories are in the store. As long as some are not, nothing is deleted,
+        running: id of the current conversation, which is not deleted, whatever its age.
+        stored: whether all memories are in the store. As long as some are not, nothing is deleted,
         because they could only be derived again from the transcript.
     """
     pause = FIRST_S
@@ -57,7 +57,7 @@ async def expire(transcript: Transcript, user: str, before: datetime, running: s
     """Delete conversations from before a time; return the number of exchanges deleted.
 
     Raises:
-        StoreError: The transcript failed. Call the function again later.
+        StoreError: the transcript failed. Call the function again later.
     """
     total = 0
     while gone := await asyncio.to_thread(transcript.expire, user, before, AT_ONCE, running):

@@ -78,7 +78,7 @@ def that(
     """Return the plan for "forget that"; None if nothing has been said.
 
     Args:
-        last: The turns of the running conversation that were in the prompt, oldest first.
+        last: the turns of the running conversation that were in the prompt, oldest first.
     """
     turns = [turn for turn in last if turn.exchange.user_text.strip()]
     if not turns:
@@ -157,8 +157,8 @@ def about(
     similar. Also returns None if the topic has no content words ("him").
 
     Args:
-        exchanges: All exchanges of the transcript.
-        recalled: The results of a search for the topic without a deadline.
+        exchanges: all exchanges of the transcript.
+        recalled: the results of a search for the topic without a deadline.
     """
     wanted = stems(topic, lexicon)
     if not wanted:
@@ -204,7 +204,7 @@ def everything(exchanges: Iterable[str], memories: Everything) -> ForgetPlan | N
     """Return the plan for everything; None if there is nothing to forget.
 
     Args:
-        exchanges: Ids of all exchanges in the transcript.
+        exchanges: ids of all exchanges in the transcript.
     """
     keys = tuple(exchanges)
     if not keys and not memories:
@@ -221,7 +221,7 @@ def named(
     """Return the plan for these memories. A verbatim memory is deleted with its whole exchange.
 
     Args:
-        sources: Whether to include the exchanges on which derived memories are based.
+        sources: whether to include the exchanges on which derived memories are based.
     """
     rests_on = memories if sources else [m for m in memories if m.kind is MemoryKind.EXCHANGE]
     keys = {source for memory in rests_on for source in memory.sources} - {ADDED_BY_USER}

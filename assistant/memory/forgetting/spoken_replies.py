@@ -62,7 +62,7 @@ def known(topic: str | None, found: Sequence[Memory], *, english: bool = True) -
 
     Args:
         topic: None means the user.
-        found: The memories about the topic, newest first.
+        found: the memories about the topic, newest first.
     """
     what = "you" if topic is None else spoken_topic(topic, english=english)
     stated = [each for each in found if each.speaker != ASSISTANT and not is_question(each.text)]
