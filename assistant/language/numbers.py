@@ -80,7 +80,7 @@ def with_digits(words: Sequence[str], *, lone: bool = False) -> list[str]:
     Args:
         words: words in lower case.
         lone: whether "one" and "second" are converted even as the last word. There, they are
-        usually not numbers ("that one", "wait a second").
+            usually not numbers ("that one", "wait a second").
     """
     made: list[str] = []
     at = 0

@@ -40,7 +40,7 @@ class TextAnalyzer:
 
     Args:
         language: ISO 639-1 code, or `auto`. If the language has no stemmer, words are compared
-        unchanged. If it has no list of stop words, all words count.
+            unchanged. If it has no list of stop words, all words count.
     """
 
     def __init__(self, language: str = "en") -> None:
@@ -73,7 +73,7 @@ class TextAnalyzer:
         return frozenset(stem for word in words for stem in self.content(word))
 
     def terms(self, query: str) -> dict[str, set[str]]:
-        """Return the stems of each word of a query, by the word as it is written there."""
+        """Map each word of a query, as it is written there, to its stems."""
         words = self._split(unicodedata.normalize("NFC", query).translate(APOSTROPHES))
         return {word: set(self.content(word)) for word in words}
 
@@ -182,7 +182,8 @@ class _Stems(dict[str, str]):
         return self._stem(american_spelling(word) if self._english else word)
 
     def _without_apostrophe(self, word: str) -> str:
-        """Remove the apostrophe and what it separates from a word: mum's → mum, o'brien → obrien.
+        """Remove an apostrophe, and an ending such as 's, from a word: mum's → mum, o'brien →
+        obrien.
 
         Returns "" for negations such as don't. Outside English, the longest part remains: l'amour →
         amour.

@@ -34,8 +34,9 @@ FEWEST = 3
 expressions.
 """
 _ANY_DAY = date(2000, 1, 1)
-"""A stand-in for today where only the wording counts. Being in a leap year, it allows 29
-February.
+"""The date used for today when only the wording of a text matters.
+
+It is in a leap year, so that 29 February is recognised.
 """
 
 
@@ -58,7 +59,10 @@ class Seen:
 
     @cached_property
     def past(self) -> bool:
-        """Whether the text is about the past: "in May" then means last May, and never next May."""
+        """Whether the text is about the past.
+
+        If so, "in May" means last May. Otherwise it may also mean next May.
+        """
         return _past().search(self.text) is not None
 
     def nearest(self, yearly: Callable[[int], Span], way: str) -> list[Span]:
@@ -108,8 +112,9 @@ def _taken(text: str, seen: "Seen", pattern: re.Pattern[str], how: "How") -> tup
 
 
 def _lower(text: str) -> str:
-    """Convert to lower case at the same length: patterns that ignore case take thirty times as
-    long.
+    """Convert a text to lower case without changing its length.
+
+    Matching would take thirty times as long with patterns that ignore case.
     """
     lower = text.lower()
     return lower if len(lower) == len(text) else text.translate(_ASCII)
@@ -298,7 +303,7 @@ _PARTS_OF_ALL = (
     *(" may", "january", "february", "march", "april", "june", "july", "august", "september"),
     *("october", "november", "december"),
 )
-"""Strings of which each time expression contains one.
+"""Each time expression contains at least one of these strings.
 
 Looking for them takes two microseconds, and rules out most texts.
 """

@@ -42,15 +42,15 @@ class MemoryAdmin:
 
     Args:
         open_memory: loads the user's long-term memory. Called when a method needs indexes or
-        vectors.
+            vectors.
         memory: the user's long-term memory, if it is already loaded. Changes then update RAM and
-        disk together.
+            disk together.
         lifetimes: when memories expire. By default, a memory expires only if it has an expiry date
-        of its own.
+            of its own.
         folder: the folder that contains the table; None if the table is not in a local folder.
         lexicon: English by default.
         forgetting: the executor of the session that is running for this user, if any. By default,
-        deletions are recorded on disk and take effect after `grace_s` seconds.
+            deletions are recorded on disk and take effect after `grace_s` seconds.
 
     Raises:
         StoreError: any method may raise it if a store fails, or if no memory has the given id.
@@ -199,7 +199,7 @@ class MemoryAdmin:
 
         Raises:
             SettingsError: the text is empty or can't be stored, or the memory is a verbatim
-            exchange.
+                exchange.
             ModelError: no encoder is available.
         """
         new, memory = validated_text(text), self._named(named)
@@ -249,7 +249,7 @@ class MemoryAdmin:
         program are hashed.
 
         Raises:
-            SettingsError: A row is invalid. Nothing was imported.
+            SettingsError: a row is invalid. Nothing was imported.
             ModelError: no encoder is available.
         """
         memories = [

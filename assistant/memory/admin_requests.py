@@ -43,7 +43,7 @@ def handle_request(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
 
     Raises:
         SettingsError: the request is malformed.
-        StoreError: A store failed, or no memory has the given id.
+        StoreError: a store failed, or no memory has the given id.
         ModelError: the request needs an encoder, and none is available.
     """
     act = _ACTS.get(_text(request, "act"))

@@ -205,8 +205,8 @@ class IndexSync:
         self.stronger.attach(index)
 
     def _hide_noted(self) -> None:
-        """Hide the items that earlier sessions hid. If an item was hidden or unhidden during the
-        read, reads again, because neither waits for the disk."""
+        """Hide the items that earlier sessions hid. Reads again if items were hidden or unhidden
+        meanwhile, because that doesn't wait for the disk."""
         while self._transcript is not None:
             before = self._hidden_changed
             noted = {hidden.id: hidden for hidden in self._transcript.hidden(self._user_id)}
@@ -257,8 +257,8 @@ class IndexSync:
         index.enrich(found)
 
     def untidy(self, unmerged: int) -> bool:
-        """Whether new memories should be merged, search loops compiled or the store compacted, all
-        by `tidy`. Any thread may call this."""
+        """Whether `tidy` should be called to merge new memories, compile search loops or compact
+        the store. Any thread may call this."""
         index, table = self.index, self.store.table
         if index is None or table is None:
             return False

@@ -60,7 +60,9 @@ ONE_HOLDER = listed(
     "boss manager girlfriend boyfriend partner wife husband fiance landlord landlady doctor"
     " dentist therapist gp supervisor flatmate roommate hairdresser"
 )
-"""Roles held by one person at a time: a new boss replaces the old one, unlike a new cat."""
+"""Roles that only one person has at a time: a new boss replaces the old one, but a new cat doesn't
+replace the old cat.
+"""
 THING = r"car|telephone|phone|laptop|computer|gym|bank"
 LIKE = frozenset({"love", "like", "enjoy", "ador", "adore"})
 DISLIKE = re.compile(r"(?:i|we) (?:hate|dislike|detest|can not (?:stand|bear)) (?P<value>.+)$")
@@ -107,8 +109,8 @@ becomes part of the slot.
 class Claim:
     """What one clause says about one thing.
 
-    `slot` is the subject, and `value` what is said about it. `holds` says whether that is true or
-    denied. `change` says whether the clause states that it was different before.
+    `slot` identifies the thing, and `value` is what the clause says about it. `holds` says whether
+    that is true or denied. `change` says whether the clause states that it was different before.
     """
 
     slot: tuple[str, ...]

@@ -250,8 +250,9 @@ class Curator:
 def expiring_with(expired: Collection[str], every: Sequence[MemoryLinks]) -> set[str]:
     """Return the ids of the expired memories and of those that depend on them.
 
-    The latter are memories derived only from the user's words in expired memories, and memories
-    that an expired one had superseded. Without it, these would seem true again.
+    The latter are memories derived only from the user's words in expired memories, and older
+    memories that an expired one had superseded. Without the newer memory, the older ones would seem
+    true again.
     """
     gone = set(expired)
     while True:

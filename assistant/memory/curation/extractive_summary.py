@@ -33,8 +33,8 @@ MOST_ASKED = 2
 LONGEST_ASKED = 14
 """Maximum number of words in a question of a summary."""
 ALIKE = 0.6
-"""Minimum share of a sentence's content words that make it redundant if a chosen sentence has
-them.
+"""A sentence is redundant if an already chosen one contains at least this share of its content
+words.
 """
 OF_THE_USER = 1.5
 """Weight of a sentence about the user; a sentence about anything else has weight 1."""

@@ -27,7 +27,7 @@ LIKE_ENOUGH = 0.5
 are phrased.
 """
 OWNS = re.compile(rf"\b(?:has|have)(?: got)? (?:an?|the|no|some|\d+|{cardinal_words(2, 90)})\b")
-"""Matches statements of possession: `has a doctor` does not mean `is a doctor`."""
+"""Matches statements of possession, because `has a doctor` does not mean `is a doctor`."""
 WAYS = frozenset(
     listed(
         "live lives living moved relocated home work works working got started found job new name"

@@ -138,7 +138,7 @@ def importance_of_exchanges(
 
     Args:
         index: may raise StoreError while the index is loading. Then only the exchanges' words
-        count.
+            count.
     """
     found = {e.id: WISH if WISHED.match(e.user_text.strip()) else 0.0 for e in exchanges}
     try:

@@ -37,10 +37,9 @@ class Replaces:
 
 @dataclass(frozen=True, slots=True)
 class ReplacedBy:
-    """The new memory was no longer true by the time that `by` was said.
+    """The existing memory `by` supersedes the new memory, because `by` was said later.
 
-    This happens because derived memories are created late, so an older statement can arrive after a
-    newer one.
+    Derived memories are created late, so an older statement can arrive after a newer one.
     """
 
     by: Memory

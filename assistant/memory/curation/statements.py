@@ -232,7 +232,7 @@ def must_not_be_kept(said: str) -> bool:
 
 
 def declarative_sentences(said: str) -> list[str]:
-    """Return the whole sentences that state anything, each cut before its first doubtful clause.
+    """Return the sentences that state anything. Each ends before its first doubtful clause.
 
     They say what a conversation is about, but don't support facts about the user.
 
@@ -286,13 +286,14 @@ def _clauses(sentence: Sentence) -> Iterator[_Clause]:
 def _of_sentence(
     text: str, clauses: list[_Clause], ordered: bool
 ) -> tuple[list[tuple[int, int]], bool]:
-    """Return the ranges of the statements in a sentence, and `ordered` for the next sentence.
+    """Return the ranges of the statements in a sentence, and the value of `ordered` for the next
+    one.
 
     Each statement begins with a clause about the user and continues with clauses that explain it.
 
     Args:
         ordered: whether an attempt to change the assistant, its rules or its memory came just
-        before.
+            before.
     """
     spans: list[tuple[int, int]] = []
     before: _Clause | None = None

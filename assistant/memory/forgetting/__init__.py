@@ -1,8 +1,8 @@
 """The only code that deletes a person's words on request. These modules handle a request in turn:
 
     resolver    turns a request into a plan (`selection`, `answer_origins`, `attribution`)
-    executor    hides the items in the plan, can undo that, and starts the purge after the grace
-                time
+    executor    hides the items in the plan, brings them back on request, and starts the purge when
+                the grace time is over
     purge       deletes the items and everything based on them (`cascade`, `redaction`) from every
                 location
     verify      searches every file (`data_inventory`) and location for the deleted words

@@ -24,8 +24,8 @@ from assistant.memory.retrieval.question import follows_up
 LONGEST_TEXT = 2000
 """Maximum number of characters of a text that are examined."""
 FEW_SOURCES = 3
-"""Maximum number of exchanges that are all included as the sources of a memory. If a memory, e.g. a
-summary, has more, only those with most of the relevant words are included.
+"""Maximum number of exchanges that count as a memory's sources without a comparison of words. If
+there are more, as for a summary, only those with most of the relevant words count.
 """
 
 Everything = Mapping[str, Memory]

@@ -27,7 +27,7 @@ FEWEST_FOR_SAME = 5
 """Minimum number of letters of a stem that also matches longer stems, e.g. allerg and allergi."""
 LONGEST_TAIL = 3
 LEAST_ASKED = 0.5
-"""Minimum share of a question's words that the source of a yes or no contains."""
+"""Minimum share of a question's words that a text must contain to be the source of a yes or no."""
 
 SAYING = frozenset(
     listed(
@@ -39,7 +39,7 @@ SAYING = frozenset(
 SAME = synonym_stems("things", "tellings")
 """Maps stems to the stem of a word with the same meaning."""
 CHANGED = frozenset({"die", "lie", "tie"})
-"""English stems that some of their word forms don't begin with: die, dying."""
+"""English stems that not all of their word forms begin with: "dying" doesn't begin with "die"."""
 _WORD = re.compile(r"[^\W_][\w'’.-]*\w|[^\W_]")
 _MINE = re.compile(r"\b(i|i'm|i've|i'd|my|mine|myself|we|our|ours|us|the user)\b", re.IGNORECASE)
 _FAVOUR = re.compile(
@@ -61,8 +61,8 @@ class Source:
     origin: Memory | int
     text: str
     near: bool = True
-    """Whether the text is similar enough to the question to be chosen if the answer contains no new
-    words that identify its source.
+    """Whether the text is similar to the question. If the answer's words identify no source, only
+    such a text is chosen.
     """
 
 
@@ -115,7 +115,7 @@ def may_have(
 
 
 def _beginnings(stem: str) -> tuple[str, ...]:
-    """Return strings of which every word with this stem contains at least one.
+    """Return strings such that every word with this stem contains one of them.
 
     For example, the stem of "city" is citi, so "cit" is returned. The stem of "dying" is die, so
     "d" is returned.
@@ -154,7 +154,7 @@ def attributed_sources(
     Args:
         sources: the likeliest first.
         earlier: the user's previous words, if a question with little content ("And how old is he?")
-        refers to them.
+            refers to them.
     """
     said = answer.replace("’", "'")
     if not said.strip() or _UNKNOWING.search(said):

@@ -29,9 +29,9 @@ from assistant.paths import Home
 class AuditReport:
     """The result of an audit.
 
-    `removed` counts memories in older versions that the newest version lacks or has with other
-    words. `unknown` are files that don't belong to this program. `strange` counts malformed
-    tombstones. `unfinished` says whether a purge was interrupted.
+    `removed` counts memories in older versions that are missing from the newest version or have
+    other words there. `unknown` are files that don't belong to this program. `strange` counts
+    malformed tombstones. `unfinished` says whether a purge was interrupted.
     """
 
     layout: Layout
@@ -97,11 +97,11 @@ class AuditReport:
 def audit(
     table: MemoryTable, transcript: Transcript, texts: Sequence[str] = (), *, clean: bool = False
 ) -> AuditReport:
-    """Check the stores. Blocks for some seconds.
+    """Check the stores for traces of forgotten items. Blocks for some seconds.
 
     Args:
         texts: texts to search for.
-        clean: whether to rewrite both stores first, without older versions.
+        clean: whether to rewrite both stores first, so that no older versions remain.
 
     Raises:
         StoreError: something can't be read or, with `clean`, written.
@@ -137,8 +137,8 @@ def audit(
 
 
 def _removed(table: MemoryTable) -> int:
-    """Return the number of memories in older versions that the newest lacks or has with other
-    words.
+    """Count the memories in older versions that are missing from the newest or have other words
+    there.
     """
     newest: int | None = None
     there: set[tuple[str, ...]] = set()

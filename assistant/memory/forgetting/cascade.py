@@ -105,7 +105,7 @@ def _sums_up(memory: Memory, exchanges: frozenset[str]) -> bool:
 def _retold(
     memories: Iterable[Memory], going: frozenset[str], transcript: Transcript, user: str
 ) -> dict[str, Memory | None]:
-    """Return the new versions of memories that were said in deleted and other exchanges, by old id.
+    """Return the new versions of memories said in both deleted and remaining exchanges, by old id.
 
     The value is None if the memory must be deleted.
     """

@@ -192,7 +192,7 @@ class ForgettingExecutor:
 
         Raises:
             StoreError: the items could not be recorded on disk. They are hidden in this session
-            only.
+                only.
         """
         items = HiddenItems.of(self._user, exchanges, memories, self._now(), self._grace)
         await self._hide(items)

@@ -24,9 +24,9 @@ class MemoryAccess:
         memory: the long-term memory, if it is loaded.
         table: the open table, if no session is running.
         load: loads the long-term memory to search by meaning, if no session is running. May raise
-        ModelError.
+            ModelError.
         open_earlier: opens the memories of earlier sessions if the running session has no long-term
-        memory. These memories are only purged.
+            memory. These memories are only purged.
     """
 
     user: str

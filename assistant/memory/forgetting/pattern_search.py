@@ -146,7 +146,7 @@ class SearchPatterns:
 
         Args:
             text: whether the data is known to be text, so that forms of any length are searched
-            for.
+                for.
         """
         return {form.secret for form in self._forms_in(data, text=text)}
 

@@ -3,8 +3,8 @@
 The order matters. Recordings are purged first, while the transcript still knows which turns they
 contain. They are purged again at the end, because a turn in progress may have added to them.
 Tombstones are written before the first row is deleted, and marked as finished once no file contains
-the rows. So if the process is killed, unfinished tombstones tell the next process that opens the
-store. A purge can be repeated from the beginning at any time.
+the rows. If the process is killed in between, unfinished tombstones show the next process that the
+purge must be completed. A purge can be repeated from the beginning at any time.
 """
 
 import logging
@@ -92,15 +92,15 @@ def purge_due_at_start(
     done: Callable[[HiddenItems, Receipt], object] = lambda _, __: None,
     on_gone: Callable[[str, Collection[str]], None] = lambda _user, _ids: None,
 ) -> None:
-    """Purge all users' items whose grace time is over, and items that other machines have
-    forgotten.
+    """Purge all users' items whose grace time is over, and items forgotten on other machines.
 
-    Those are machines that share the store. Call this before anything is read into RAM.
+    The other machines share the store. Call this before anything is read into RAM.
 
     Args:
-        done: called after each purge of items hidden here. Not called on the event loop.
+        done: called after each purge of items whose grace time was over. Not called on the event
+            loop.
         on_gone: called with a user and the ids of that user's exchanges that were forgotten on
-        another machine and deleted here.
+            another machine and deleted here.
     """
     for user in transcript.hiding() if table.refused is None else ():
         for hidden in transcript.hidden(user):
@@ -144,7 +144,7 @@ def _purge_locations(transcript: Transcript, words: Redaction) -> None:
     """Delete the words from all locations except the transcript and the memories.
 
     Raises:
-        StoreError: A location could not be purged.
+        StoreError: a location could not be purged.
     """
     for location in transcript.locations:
         location.purge(words)

@@ -104,7 +104,7 @@ class Resolver:
 
         Args:
             live: the exchanges of the running conversation, with the memories in their prompts.
-            They need not be stored yet.
+                They need not be stored yet.
 
         Raises:
             NothingMeant: nothing matches the request.

@@ -36,7 +36,7 @@ async def expire_daily(
     Args:
         running: id of the current conversation, which is not deleted, whatever its age.
         stored: whether all memories are in the store. As long as some are not, nothing is deleted,
-        because they could only be derived again from the transcript.
+            because they could only be derived again from the transcript.
     """
     pause = FIRST_S
     while True:

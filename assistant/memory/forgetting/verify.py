@@ -155,7 +155,7 @@ def search_files(
     """Search the raw bytes of every file of a home. Yields one result per owner of files.
 
     Raises:
-        StoreError: A file can't be read.
+        StoreError: a file can't be read.
     """
     by_owner: dict[str, list[Path]] = {}
     for path, owner in data_inventory.files(home, folder):

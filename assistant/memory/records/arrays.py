@@ -18,7 +18,7 @@ Rows = NDArray[np.int64]
 Places = NDArray[np.int64]
 """Positions among the candidates, or `NONE`. Shape (candidates,) unless stated otherwise."""
 VectorsAt = Callable[[Places], Vectors]
-"""Returns the vectors of the few candidates that are examined closely."""
+"""A function that returns the vectors of the few candidates that are examined closely."""
 
 NONE = -1
 

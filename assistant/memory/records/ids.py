@@ -133,7 +133,9 @@ def exchange_of(memory_id: str) -> tuple[str, int] | None:
 
 
 def renamed(memory: Memory, name: Callable[[str], str]) -> Memory:
-    """Replace ids that this program didn't create, including those of other memories and exchanges.
+    """Replace the ids in a memory that this program didn't create.
+
+    This includes the ids of other memories and of exchanges.
 
     Args:
         name: maps such an id to a new one that reveals nothing, always to the same one.

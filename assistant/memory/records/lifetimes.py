@@ -15,7 +15,7 @@ class Lifetimes:
 
     Args:
         days: days from the last mention or use until a memory expires, by kind. If 0 or missing, it
-        never expires.
+            never expires.
         below: only memories with a lower importance expire.
     """
 
