@@ -25,7 +25,7 @@ TAKEN = {
     "float": "a number",
     "finite_number": "a number",
     "bool": "true or false",
-    "string": "a text",
+    "string": "text",
     "dict": "a table",
     "model": "a table",
     "list": "a list",
@@ -73,7 +73,7 @@ class Stt(Section):
 
 class Llm(Section):
     engine: Literal["auto", "llama.cpp", "mlx", "openai"] = "auto"
-    """`auto` follows the profile, or whatever `model` names."""
+    """`auto` uses `endpoint` if it is set, otherwise the engine that the model needs."""
     model: str | None = None
     """A name in the catalogue, a GGUF file, an MLX repository, or the endpoint's model name."""
     endpoint: str | None = None
@@ -95,7 +95,7 @@ class Tts(Section):
     model: str | None = None
     """Piper voice: a name in the catalogue, or a path to an .onnx file; default: the profile's."""
     speed: Annotated[float, Field(ge=0.5, le=2.0)] = 1.0
-    """Speed of speech: 1.0 is the voice's own pace, 1.5 is half as fast again."""
+    """Speed of speech: 1.0 is the voice's own pace, 1.5 is 50 % faster."""
 
 
 class Audio(Section):
@@ -116,14 +116,14 @@ class Turn(Section):
     start_s: Positive = 0.16
     """Seconds of speech that begin a turn."""
     hint_s: Positive = 0.032
-    """Seconds of silence after which transcription and the turn detector start, ahead of the
-    decision."""
+    """Seconds of silence after which transcription and the turn detector start, before it
+    is decided whether your turn has ended."""
     stop_s: Positive = 0.35
-    """Seconds of silence that end a turn which sounds finished and whose words are complete; the
+    """Seconds of silence that end a turn that sounds finished and whose words are complete; the
     answer is prepared meanwhile."""
     doubtful_wait_s: Positive = 1.6
-    """Seconds of silence that end a turn which either sounds finished or whose words are complete,
-    but not both."""
+    """Seconds of silence that end a turn that sounds finished but whose words are incomplete, or
+    the other way round."""
     incomplete_wait_s: Positive = 3.0
     """Seconds of silence that end a turn even if the phrase is unfinished."""
     max_turn_s: Positive = 300
@@ -138,17 +138,17 @@ class Turn(Section):
 
 class Context(Section):
     max_context_tokens: Count = 8000
-    """Tokens above which the older conversation is summarized; lower if the model's window is
-    smaller."""
+    """Tokens above which the older part of the conversation is summarized; lower if the model's
+    window is smaller."""
     max_unsummarized_messages: Count = 20
-    """Messages above which the older conversation is summarized, however few tokens it has."""
+    """Messages above which the older part is summarized, however few tokens they have."""
     target_context_tokens: Count = 6000
-    """Maximum number of tokens to which summarizing reduces the conversation."""
+    """Maximum number of tokens that the conversation has after it was summarized."""
     keep_last_messages: Count = 4
     """Number of newest messages that a summary never replaces."""
     keep_important_tokens: Annotated[int, Field(ge=0, le=4_000)] = 0
     """Tokens for older exchanges that stay in the prompt beside their summary because they matter:
-    standing requests, what you pinned, facts, what comes up often. 0 keeps none."""
+    lasting wishes, what you pinned, the sources of facts, what is used often. 0 keeps none."""
     max_turns: int | None = Field(default=None, gt=0)
     """Maximum number of turns kept in the prompt; default: limited only by tokens."""
     summary_prompt: str = ""
@@ -182,21 +182,21 @@ class Memory(Section):
     """Maximum number of tokens of a prompt that memories may take up."""
     least_score: Annotated[float, Field(ge=0)] = 0.5
     """Memories with a lower score stay out of the prompt: each takes time to read, and can mislead.
-    Of memories that answer a question, up to 3 in 100 score lower; of those found for small talk, a
-    third to three quarters. 0 includes all that fit."""
+    Up to 3 in 100 of the memories that answer a question score lower, as do a third to three
+    quarters of those found for small talk. 0 includes all that fit."""
     profile_tokens: Annotated[int, Field(ge=0)] = 120
     """Maximum number of tokens for what prompts say about you: your name and what you pinned."""
     prefill_ms: Positive = 300
     """Milliseconds that the model may spend reading memories. Even beyond that, a question gets its
     best three memories and anything else its best one."""
     hot_rows: Annotated[int, Field(ge=0, le=10_000)] = 200
-    """How many memories keep exact vectors: the newest, the most important, the most used. Each
-    1,000 more take 1.5 MB, and add a tenth of a millisecond to each recall."""
+    """How many memories keep exact vectors: the newest, the most important, the most used. Every
+    further 1,000 take 1.5 MB and add a tenth of a millisecond to each recall."""
     warm_rows: Annotated[int, Field(ge=0, le=10_000)] = 500
     """How many further memories are also compared with every question, by 8-bit vectors. All others
-    are compared only if a 1-bit sketch suggests a match."""
+    are compared only if a rough comparison (one bit per dimension) suggests a match."""
     ageing_s: Positive = 300
-    """Seconds between two selections of the memories that `hot_rows` and `warm_rows` count."""
+    """How often, in seconds, the memories for `hot_rows` and `warm_rows` are selected anew."""
     duplicate_cosine: Fraction = 0.92
     """Cosine similarity above which something you say again refreshes the existing memory, provided
     that it adds nothing; 1 merges nothing."""
@@ -239,8 +239,8 @@ class Idle(Section):
     """Extract facts, preferences and events from what you say (English only): all that the rules
     find, or only those that the language model then confirms."""
     importance: Literal["off", "on"] = "off"
-    """Let memories gain importance when they are used, marked or said again, and lose it when
-    no question needs them; it never falls below the importance you set."""
+    """Let memories gain importance when they are used, pinned, rated good or said again, and lose
+    it when no question needs them; it never falls below the importance you set."""
     summarise: Literal["off", "rules", "model"] = "off"
     """Summarise what you said in each stretch of a conversation (English only), for questions like
     "what did we talk about last week?": in sentences built by rules, or shortened by the language
@@ -249,11 +249,11 @@ class Idle(Section):
     """Turns per stretch that is summarised."""
     consolidate: Literal["off", "on"] = "off"
     """Compare what you said with older memories about the same thing (English only). Repetitions
-    are merged, and changes replace what they change, if the rules allow it and, in doubt, the
-    language model agrees. `assistant memory split` undoes it."""
+    are merged, and changes replace what they change, if the rules allow it and, in doubtful
+    cases, the language model agrees. `assistant memory split` undoes it."""
     describe: Literal["off", "on"] = "off"
-    """Have the language model rephrase what you said (English only). The new words
-    are searched too, but appear nowhere else."""
+    """Have the language model describe what you said (English only), so that it is found more
+    easily by its meaning. The description's words are neither searched nor shown."""
     expand: Literal["off", "on"] = "off"
     """Like `describe`, but with questions that your words answer."""
 
@@ -348,7 +348,7 @@ def _from_file(file: Path) -> list[tuple[str, str, Any]]:
     rows: list[tuple[str, str, Any]] = []
     for section, values in tables.items():
         if not isinstance(values, dict):
-            raise SettingsError(f"{file}: `{section}` is outside of any [section].")
+            raise SettingsError(f"In {file}, `{section}` is outside of any [section].")
         rows += [(f"{section}.{name}", str(file), value) for name, value in values.items()]
     return rows
 
@@ -376,7 +376,7 @@ def _explained(error: ValidationError, sources: Mapping[str, str]) -> SettingsEr
 
 
 def _wanted(error: Mapping[str, Any]) -> str:
-    """What the setting takes, as precisely as pydantic's error says."""
+    """The values that the setting takes, as precisely as pydantic's error describes them."""
     kind, known = error["type"].removesuffix("_type").removesuffix("_parsing"), error.get("ctx", {})
     match kind:
         case "literal_error":

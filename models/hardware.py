@@ -121,8 +121,8 @@ def require_ram(model: Model, hardware: Hardware) -> None:
     need = model.ram_mb << 20
     if need > hardware.ram_bytes:
         raise ModelTooLarge(
-            f"{model.title} needs {need / 1e9:.1f} GB of memory and this machine has "
-            f"{hardware.ram_bytes / 1e9:.1f} GB.",
+            f"{model.title} needs {need / 1e9:.1f} GB of memory, but this machine has "
+            f"only {hardware.ram_bytes / 1e9:.1f} GB.",
             mend="Choose a smaller model: assistant --profile small",
         )
 
@@ -132,6 +132,6 @@ def require_free_memory(name: str, need: int, mend: str) -> None:
     free = psutil.virtual_memory().available
     if need > free:
         raise ModelTooLarge(
-            f"{name} needs {need / 1e9:.1f} GB of memory and {free / 1e9:.1f} GB are free.",
+            f"{name} needs {need / 1e9:.1f} GB of memory, but only {free / 1e9:.1f} GB are free.",
             mend=mend,
         )

@@ -1,12 +1,12 @@
 """Measures what remembering and recalling cost, by the number of memories.
 
-Fills a table on disk with N memories, loads it as at the start, and asks in other words for facts
-that are among them. No cache contains the questions, and encoding them counts. They are asked on an
-idle machine (`alone`) and while a language model generates text (`busy`). If an encoder has a
-stand-in, they are also asked with the words known before the end of speech (`ahead`), and as typed
-questions, which have more time (`typed`). LanceDB's own hybrid query and mem0 are alternately asked
-the same questions on the same rows and vectors. mem0 needs a separate environment
-(docs/benchmarks.md), without which it is left out. Times are in milliseconds.
+Fills a table on disk with N memories, loads it as the assistant does at its start, and asks, in
+paraphrase, for facts that the memories contain. The questions are in no cache, so the times include
+encoding them. They are asked on an idle machine (`alone`) and while a language model generates text
+(`busy`). If an encoder has a stand-in, they are also asked with the words known before the end of
+speech (`ahead`), and as typed questions, which have more time (`typed`). LanceDB's own hybrid query
+and mem0 are alternately asked the same questions on the same rows and vectors. mem0 needs a
+separate environment (docs/benchmarks.md), without which it is left out. Times are in milliseconds.
 """
 
 import os
@@ -62,8 +62,8 @@ def told(encoder: str, rows: int, found: program.Figures) -> str:
             continue
         lines.append(
             f"  recall {state:5}  p50 {each['p50']} p95 {each['p95']} p99 {each['p99']} max "
-            f"{each['max']} ms; {each['misses']} missed, {each['brief']} in brief, "
-            f"{each['stand_in']} by the stand-in and {each['late']} late of {each['recalls']}"
+            f"{each['max']} ms; of {each['recalls']} recalls: {each['misses']} missed, "
+            f"{each['brief']} in brief, {each['stand_in']} by the stand-in, {each['late']} late"
         )
     context, kept, near = found["context"], found["storing"], found["agreement"]
     lines.append(
@@ -71,8 +71,8 @@ def told(encoder: str, rows: int, found: program.Figures) -> str:
         f"{context['with_recall_ms']['p99']} ms; {context['tokens']} tokens"
     )
     lines.append(
-        f"  storing  p50 {kept['stored_ms']['p50']} p99 {kept['stored_ms']['p99']} ms; with its "
-        f"vector after p50 {kept['embedded_ms']['p50']} ms"
+        f"  storing  p50 {kept['stored_ms']['p50']} p99 {kept['stored_ms']['p99']} ms; until the "
+        f"vector is in the table p50 {kept['embedded_ms']['p50']} ms"
     )
     lines.append(
         f"  loaded in {found['load_s']} s, {found['rss_mb']} MB of RAM, {found['disk_mb']} MB on "
@@ -103,7 +103,7 @@ def main(arguments: Sequence[str]) -> int:
         nargs="*",
         default=RIVALS,
         choices=RIVALS,
-        help="what to compare with; nothing if no name is given",
+        help="systems to compare with (default: all; without names: none)",
     )
     parser.add_argument(
         "--mem0",

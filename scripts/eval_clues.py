@@ -1,4 +1,4 @@
-"""Measures recall for questions that name a time, or a person by relation to the user.
+"""Measures recall for questions that mention a time, or a person by their relation to the user.
 
 There are two sets of our own, among 5,820 other utterances. In `time_questions.jsonl`, ten
 questions have words that only look like a time (`none`). In `linked_questions.jsonl`, question and

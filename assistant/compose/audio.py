@@ -88,7 +88,9 @@ async def _live(
     if not plan.typed:
         heard = await found(find_input, audio.input_device, "Type instead.")
     if plan.speaks and plan.output is None:
-        spoken = await found(find_output, audio.output_device, "Answers are only written.")
+        spoken = await found(
+            find_output, audio.output_device, "Answers will only be shown as text."
+        )
     bus.emit(SoundReady(heard, spoken))
     if heard is not None:
         microphone = devices.microphone(audio.input_device)

@@ -1,9 +1,9 @@
-"""Summarizes the older conversation in the background.
+"""Summarizes the older part of the conversation in the background.
 
 A summary is due when the conversation has many messages, or many tokens, that no summary covers. It
 is written in the background lane from a copy of the words, and takes effect only through
-`Conversation.apply`. `run` may be cancelled at any time and called again later. From one try to the
-next the text sent only grows at its end, so the model does not re-read what it has already read.
+`Conversation.apply`. `run` may be cancelled at any time and called again later. Each try
+only adds text to the end of what the previous one sent, so the model does not re-read anything.
 """
 
 import asyncio
@@ -118,7 +118,8 @@ class Summarizer:
         return tuple(fitting)
 
     def _longest(self, conversation: Conversation, covered: Sequence[Exchange]) -> int:
-        """Tokens that the summary may take so that the remaining prompt stays below the target."""
+        """Tokens that the summary may take if the prompt that contains it is to stay below the
+        target."""
         ids = {exchange.id for exchange in covered}
         rest = [each for each in conversation.uncovered if each.id not in ids]
         remaining = self._window.head_tokens(summary_text("")) + self._window.tokens_of(rest)
@@ -149,7 +150,7 @@ class Summarizer:
 
     def _failed(self, conversation: Conversation, error: ModelError) -> None:
         self._not_before = len(conversation.exchanges) + RETRY_AFTER
-        text = f"The older conversation could not be summarized: {error}"
+        text = f"The earlier part of this conversation could not be summarized: {error}"
         self._notify(Notice(text, Severity.WARNING, error.mend))
 
 

@@ -89,13 +89,13 @@ def convert(
         shutil.rmtree(fresh.root, ignore_errors=True)
         if not isinstance(error, OSError | sqlite3.Error):
             raise
-        message = f"{home.root} can't be converted: {error}. Nothing was changed."
+        message = f"{home.root} can't be encrypted or decrypted: {error}. Nothing was changed."
         raise StoreError(message) from error
     finish_or_roll_back(home)
     if readable:
         tell(
-            f"{readable:,} memories have ids of another program, or refer to such ids; these stay"
-            " unencrypted until the memories are exported and imported again."
+            f"{readable:,} memories have ids from another program, or refer to such ids. Those ids"
+            " stay unencrypted until the memories are exported and imported again."
         )
 
 

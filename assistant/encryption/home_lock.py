@@ -64,5 +64,6 @@ def _in_use(folder: Path, *, alone: bool) -> StoreInUse:
             mend="Close the other one and try again.",
         )
     return StoreInUse(
-        f"The data folder {folder} is being converted.", mend="Try again when that is done."
+        f"The data folder {folder} is being encrypted or decrypted.",
+        mend="Try again when that is done.",
     )

@@ -164,7 +164,7 @@ class Rekeying:
             key = _recovery_key(ask)
             if before is not None and before.id != key.id:
                 raise StoreLocked(
-                    "This is the recovery key of other data; nothing was touched.",
+                    "This recovery key belongs to other data; nothing was touched.",
                     mend="Look for the one printed when this data was encrypted.",
                 )
             if not plain:
@@ -182,9 +182,10 @@ class Rekeying:
         if self._stores.outside:
             raise SettingsError(
                 f"The memories are stored in {self._settings.memory.store}, outside the data"
-                " folder, and can't be converted there.",
-                mend="assistant memory export FILE; unset `memory.store`, convert, import FILE,"
-                " and then set `memory.store` to an empty store.",
+                " folder, where they can't be encrypted or decrypted.",
+                mend="First export the memories: assistant memory export FILE. Then unset"
+                " `memory.store`, run this command again, import FILE, and set `memory.store` to an"
+                " empty store.",
             )
 
 

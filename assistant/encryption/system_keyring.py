@@ -102,7 +102,7 @@ def _needed(otherwise: str) -> "KeyringBackend":
     if keyring is None:
         raise StoreLocked(
             f"{otherwise}; nothing was touched.",
-            mend="Start the assistant where the keyring is, or use the recovery key and a"
-            " passphrase: assistant encryption recover --passphrase",
+            mend="Start the assistant in the desktop session that has the keyring, or use the"
+            " recovery key and a passphrase: assistant encryption recover --passphrase",
         )
     return keyring

@@ -184,7 +184,8 @@ def _check_plain(home: Home, mode: str) -> None:
         )
     if mode in ("keyring", "passphrase") and has_data(home):
         raise StoreLocked(
-            f"The setting `encryption.mode` is {mode}, but the data in {home.root} is plain.",
+            f"The setting `encryption.mode` is {mode}, but the data in {home.root} is"
+            " not encrypted.",
             mend="assistant encryption enable",
         )
 
@@ -203,8 +204,8 @@ def _secret(question: SecretKind, ask: AskSecret, *variables: str) -> str:
 def _long_enough(passphrase: str) -> str:
     if len(passphrase) < LEAST_PASSPHRASE:
         raise StoreLocked(
-            f"A passphrase of fewer than {LEAST_PASSPHRASE} characters protects nothing;"
+            f"A passphrase of fewer than {LEAST_PASSPHRASE} characters is too weak;"
             " nothing was touched.",
-            mend="Choose a longer one: some words that you don't use elsewhere.",
+            mend="Choose a longer one: several words that you don't use elsewhere.",
         )
     return passphrase

@@ -42,8 +42,8 @@ class Job(Protocol):
 
     async def missing(self, limit: int) -> Sequence[str]:
         """The first subjects that lack its output, in the order in which to process them: ids of
-        exchanges or conversations, no words. It has no side effects and is quick, since it is
-        called whenever the queue runs dry. Because of it, nothing is lost if the queue is lost.
+        exchanges or conversations, no words. This call has no side effects and is quick, since
+        it is made whenever the queue runs dry. It can refill a lost queue, so nothing is lost.
 
         Raises:
             StoreError: the missing subjects can't be determined.

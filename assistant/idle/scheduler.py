@@ -309,7 +309,7 @@ class Scheduler:
         frames = "".join(traceback.format_tb(error.__traceback__))  # contains no values or words
         logger.warning("idle work (%s) failed: %s\n%s", batch and batch.kind, name, frames)
         if batch is None:
-            return self._broken(StoreError(f"The work that is due can't be read ({name})."), None)
+            return self._broken(StoreError(f"The list of due work can't be read ({name})."), None)
         try:
             given_up = await self.backlog.failed(batch, name)
         except StoreError as failure:

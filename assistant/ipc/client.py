@@ -44,7 +44,7 @@ def send_request(folder: Path, request: Request) -> Iterator[Row] | None:
 
 
 def _answer(connection: socket.socket, request: Request) -> Iterator[Row]:
-    ended = StoreError("The assistant ended before it had answered.", mend="Try again.")
+    ended = StoreError("The assistant ended before it answered.", mend="Try again.")
     try:
         with connection, connection.makefile("rwb") as stream:
             send_message(stream, request)

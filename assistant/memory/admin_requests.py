@@ -50,7 +50,7 @@ def handle_request(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
     if act is None:
         raise SettingsError(
             "The running assistant does not know this request.",
-            mend="Restart it: it is a different version.",
+            mend="Restart the assistant: its version differs from this command's.",
         )
     return act(admin, request)
 
@@ -129,7 +129,10 @@ def _mark(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
 def _import(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
     rows = request.get("rows")
     if not isinstance(rows, list):
-        raise SettingsError("There is nothing to import.", mend="assistant memory export FILE")
+        raise SettingsError(
+            "There is nothing to import.",
+            mend="Write such a file first: assistant memory export FILE",
+        )
     count = admin.import_(rows)
     left_out = len({row["id"] for row in rows}) - count
     yield {"event": "imported", "count": count, "forgotten": left_out}

@@ -51,7 +51,7 @@ def forget(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
     if request.get("seen") not in (None, preview.fingerprint):
         raise StoreError(
             "What would be forgotten has changed since it was shown. Nothing was forgotten.",
-            mend="Look at it again.",
+            mend="Check what would be forgotten now, and confirm it again.",
         )
     going = preview.plan.exchanges, preview.plan.memories
     if request.get("now") is True or not executor.gives_time:

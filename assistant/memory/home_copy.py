@@ -41,7 +41,7 @@ class HomeStores:
             raise StoreError(
                 f"Memories in {self._home.root} were damaged and still have to be recovered."
                 " Nothing was changed.",
-                mend="assistant memory list recovers them; then try again.",
+                mend="Before you try again, recover them: assistant memory list",
             )
 
     def check_key(self, key: MasterKey) -> None:
@@ -88,7 +88,8 @@ def _copy_transcript(
             db.execute("DETACH DATABASE fresh")
     except dbapi2.Error as error:
         raise StoreError(
-            f"The transcript {source} can't be converted: {error}. Nothing was changed."
+            f"The transcript {source} can't be encrypted or decrypted: {error}."
+            " Nothing was changed."
         ) from error
     if not same:
         raise StoreError("The transcript's copy differs from the original. Nothing was changed.")

@@ -183,7 +183,7 @@ class MemoryService:
         try:
             encoder = self._build_encoder()
         except ModelError as error:
-            text = f"{error} Nothing is remembered beyond the conversation."
+            text = f"{error} Nothing will be remembered beyond this conversation."
             self._emit(Notice(text, Severity.WARNING, error.mend))
             return
         opened = partial(open_store, self._location, self._emit)

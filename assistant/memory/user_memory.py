@@ -360,7 +360,7 @@ class UserMemory:
         except Exception:
             logger.exception("the memories can't be read")
             self.store.close()  # never write to a store that was only half read
-            self.store.failed(StoreError("The memories can't be read; the log has the reason."))
+            self.store.failed(StoreError("The memories can't be read; the reason is in the log."))
 
     def _replace_index(self, index: UserIndex) -> None:
         self._writing.post(self._reading, partial(self._index_sync.replace, index))

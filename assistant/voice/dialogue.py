@@ -378,7 +378,7 @@ class Dialogue:
 
     def failed(self, error: Exception) -> None:
         """Something broke that should not have: report it, abandon the turn, and go on."""
-        what = str(error) if isinstance(error, AssistantError) else type(error).__name__
+        what = str(error).rstrip(".") if isinstance(error, AssistantError) else type(error).__name__
         text = f"This turn went wrong ({what}). See the log for details."
         self.emit(Notice(text, Severity.ERROR))
         self.cut_off()

@@ -23,7 +23,7 @@ from assistant.voice.frames import AnswerRequestFrame
 from assistant.voice.speculation import SpeculativeAnswer
 
 OFF = "Off the record. I won't keep anything until you say: back on the record."
-ON = "Back on the record. I haven't kept anything of what was said in between."
+ON = "Back on the record. I haven't kept anything that was said in between."
 ALREADY_ON = "We're already on the record."
 NOTHING_SAID = "I haven't said anything yet."
 NOTHING_KEPT = "I'm not keeping anything in this session, so there is nothing to forget."

@@ -68,4 +68,7 @@ class LatencyLog:
             with self._path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(line) + "\n")
         except OSError as error:
-            raise StoreError(f"The ledger can't be written: {error.strerror}.") from error
+            raise StoreError(
+                f"The file {self._path}, which records the times of the turns, can't be written:"
+                f" {error.strerror}."
+            ) from error

@@ -287,8 +287,8 @@ class ModelStore:
         free = shutil.disk_usage(self.cache).free
         if need and free < need + disk.SPARE_BYTES:
             raise StoreError(
-                f"The disk of the model cache {self.cache} is too full: {disk.size_text(need)} are "
-                f"needed and {disk.size_text(free)} are free.",
+                f"There is too little space on the disk with the model cache {self.cache}: "
+                f"{disk.size_text(need)} are needed, but only {disk.size_text(free)} are free.",
                 mend=f"Free some space, then: {_pull(models[0].name)}",
             )
 

@@ -36,7 +36,7 @@ def unwritable(cache: Path, name: str, error: OSError) -> StoreError:
     """A disk error as a message for the user."""
     if error.errno in FULL:
         return StoreError(
-            f"The disk of the model cache {cache} became full; the part downloaded so far is kept.",
+            f"The disk with the model cache {cache} is full; the part downloaded so far is kept.",
             mend=f"Free some space, then: assistant models pull {name}",
         )
     return StoreError(f"The model cache {cache} can't be used: {error.strerror or error}.")

@@ -38,7 +38,7 @@ HOLDS = sys.platform == "linux" and (os.cpu_count() or 1) <= 4
 a suspended child whose parent died."""
 WORKING_BYTES = 200 << 20
 """Memory that the engine needs besides weights and KV cache: graph, logits, interpreter."""
-LESS_MEMORY = "Close other programs, or choose a smaller model or `llm.context_tokens`."
+LESS_MEMORY = "Close other programs, choose a smaller model, or lower `llm.context_tokens`."
 
 
 class _Description:
@@ -165,15 +165,16 @@ class LlamaCpp:
             except WorkerDied as death:
                 if streamed or last_try or self._closed:
                     raise ModelFailed(
-                        f"The language model {self.name} ended in the middle of its answer "
+                        f"The language model {self.name} stopped in the middle of its answer "
                         f"({death})."
                     ) from death
 
     def hold(self) -> AbstractContextManager[None]:
         """Pause the worker process during the block.
 
-        If two "cores" share a physical one, a voice takes twice as long while tokens are generated
-        (320 instead of 160 ms for a clause), and the user is waiting for the first clause.
+        If two "cores" share a physical one, synthesizing speech takes twice as long while tokens
+        are generated (320 instead of 160 ms for a clause), and the user is waiting for the first
+        clause.
         """
         worker = self._worker if HOLDS else None
         return worker.paused() if worker is not None else nullcontext()
@@ -193,7 +194,7 @@ class LlamaCpp:
             "id_slot": SLOTS[request.lane],
             "cache_prompt": True,
             "stream": True,
-            # Makes it report after every batch of the prompt, the moments when it can be cancelled.
+            # Makes the engine report after every batch of the prompt: it can be cancelled then.
             "return_progress": True,
             "chat_template_kwargs": NO_THINKING,
         }
@@ -257,7 +258,7 @@ class LlamaCpp:
                 raise WorkerDied(worker.ended)
         except WorkerDied as error:
             raise ModelFailed(
-                f"The language model {self.name} ended while it was being loaded ({error})."
+                f"The language model {self.name} stopped while it was being loaded ({error})."
             ) from error
         except TimeoutError as error:
             raise ModelFailed(

@@ -245,6 +245,7 @@ def repository(name: str) -> Path:
         return Path(snapshot_download(name, allow_patterns=WANTED))
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         raise ModelUnavailable(
-            f"The model {name} is not on this machine, and could not be downloaded from the hub.",
+            f"The model {name} is not on this machine, and could not be downloaded from"
+            " Hugging Face.",
             mend="Check its name and the connection, or unset llm.model.",
         ) from error

@@ -238,7 +238,7 @@ class OpenAICompatible:
                 mend="assistant config set llm.endpoint http://127.0.0.1:11434/v1",
             ) from error
         except (httpx.HTTPError, json.JSONDecodeError) as error:
-            raise ModelFailed(f"The connection to {self.endpoint} broke off.") from error
+            raise ModelFailed(f"The connection to {self.endpoint} was lost.") from error
 
     async def _events(self, reply: httpx.Response) -> AsyncGenerator[dict[str, Any]]:
         """The server-sent events of an answer.
@@ -260,12 +260,14 @@ class OpenAICompatible:
                 return
             event: dict[str, Any] = json.loads(data)
             if "error" in event:
-                raise ModelFailed(f"The answer from {self.endpoint} broke off: {_reason(event)}.")
+                raise ModelFailed(
+                    f"The answer from {self.endpoint} was cut short: {_reason(event)}."
+                )
             choices = event.get("choices") or [{}]
             finished = finished or choices[0].get("finish_reason") is not None
             yield event
         if not finished:
-            raise ModelFailed(f"The connection to {self.endpoint} broke off.")
+            raise ModelFailed(f"The connection to {self.endpoint} was lost.")
 
 
 def _object(reply: httpx.Response) -> Mapping[str, Any]:

@@ -9,8 +9,9 @@ engine receives the changed text.
 Marks are recognised by shape, since there are more of them than any list holds:
 
     < or [ beside |, and lookalikes    ChatML, Llama 3, Phi, Zephyr, Command R, DeepSeek, EXAONE …
-    <word>, </word>, <start_of_turn>   SentencePiece's own, Gemma, Ling, thinking, tools; one plain
-                                       word is ordinary writing unless some model knows it
+    <word>, </word>, <start_of_turn>   SentencePiece's own, Gemma, Ling, thinking, tools; a tag
+                                       with one plain word counts as ordinary text unless some
+                                       model uses it
     [INST], [/TOOL_CALLS], [gMASK]     Llama 2, Mistral, ChatGLM: a word with capitals or _
     >>QUESTION<<, ]~b]                 Falcon, MiniMax
     ### Instruction:, USER:            templates that use words as marks

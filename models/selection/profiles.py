@@ -178,7 +178,7 @@ def _for_machine(
     if hardware.ram_bytes < ENOUGH_RAM_BYTES:
         return (SMALL.llm,), Ground.MEMORY, f"{memory}. A 1.5B model would need 8 GB."
     if hardware.apple_silicon:
-        return APPLE_MODELS, Ground.FITS, f"{memory} and Apple's processor."
+        return APPLE_MODELS, Ground.FITS, f"{memory} and an Apple processor."
     has = f"{memory} and {hardware.cores} core{'s' if hardware.cores > 1 else ''}"
     here = _ready(store, STRONG)
     measured = notes.speed(hardware, (*here, *STRONG))

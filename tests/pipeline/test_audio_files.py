@@ -61,9 +61,9 @@ def test_any_format_becomes_16_khz_mono(
         (lambda path: path.unlink(missing_ok=True), "There is no recording"),
         (lambda path: path.mkdir(), "is not a file"),
         (lambda path: path.write_bytes(b""), "is empty"),
-        (lambda path: path.write_text("Dear diary,\n" * 50), "is not audio"),
-        (lambda path: path.write_bytes(b"RIFF\x10\0\0\0WAVEfmt "), "is not audio"),
-        (lambda path: soundfile.write(path, np.zeros(0, np.int16), 16000), "holds no sound"),
+        (lambda path: path.write_text("Dear diary,\n" * 50), "is not a readable audio file"),
+        (lambda path: path.write_bytes(b"RIFF\x10\0\0\0WAVEfmt "), "is not a readable audio file"),
+        (lambda path: soundfile.write(path, np.zeros(0, np.int16), 16000), "contains no sound"),
     ],
 )
 def test_a_file_that_is_not_a_recording_is_reported_in_one_sentence(

@@ -72,7 +72,7 @@ async def test_forgetting_several_exchanges_needs_a_yes(tmp_path: Path) -> None:
         assert asked.startswith("That's 2 things: your cat is called Kim; ")
         assert asked.endswith(". Forget them all?")
         assert said(talk) == [DOG, CAT]
-        assert await say(talk, "No.") == ["All right, I'll keep it."]
+        assert await say(talk, "No.") == ["All right, I won't forget anything."]
         assert said(talk) == [DOG, CAT]
         await say(talk, "Forget the last ten minutes.")
         assert await say(talk, "Yes, please.") == [

@@ -182,7 +182,7 @@ async def test_an_answer_fails_if_the_worker_is_killed_in_the_middle_of_it(llm: 
             if len(received) == 3:
                 os.kill(first, signal.SIGKILL)
 
-    with pytest.raises(ModelFailed, match="ended in the middle of its answer"):
+    with pytest.raises(ModelFailed, match="stopped in the middle of its answer"):
         await read()
     assert len(received) >= 3
     text, _ = await collect(llm, Generation(STORY, max_tokens=5))
@@ -350,7 +350,7 @@ async def test_a_missing_or_damaged_or_too_large_model_is_refused(
     with pytest.raises(ModelCorrupt, match="can't load"):
         await LlamaCpp(half, context_tokens=512).load()
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=200_000_000))
-    with pytest.raises(ModelTooLarge, match=r"needs 0\.\d GB of memory and 0\.2 GB are free"):
+    with pytest.raises(ModelTooLarge, match=r"needs 0\.\d GB of memory, but only 0\.2 GB are free"):
         await LlamaCpp(path).load()
 
 

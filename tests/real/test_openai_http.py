@@ -110,7 +110,7 @@ async def test_a_lost_connection_to_the_server_is_reported() -> None:
                 await worker.stop()
 
     try:
-        with pytest.raises(ModelFailed, match=r"The connection to http://127\.0\.0\.1.* broke off"):
+        with pytest.raises(ModelFailed, match=r"The connection to http://127\.0\.0\.1.* was lost"):
             await asyncio.wait_for(read(), 30)
         assert llm.count("a word or two") == 4, "without a server, tokens are estimated"
         with pytest.raises(ModelFailed, match=r"No server answers at http://127\.0\.0\.1"):

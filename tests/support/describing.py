@@ -1,4 +1,4 @@
-"""A session in which exchanges are described; the model is scripted."""
+"""A test session whose idle work describes exchanges; the language model is scripted."""
 
 import asyncio
 import json

@@ -92,4 +92,4 @@ class FaultyModel(FittingModel):
                     except asyncio.CancelledError:
                         continue
             case Fault.DIES:
-                raise ModelFailed("The language model ended in the middle of its answer.")
+                raise ModelFailed("The language model stopped in the middle of its answer.")

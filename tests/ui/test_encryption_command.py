@@ -84,5 +84,5 @@ def test_the_arguments_of_a_failing_command_are_not_logged(run: Run, home: Home)
         assert code != 0
         assert RARE.lower() in "".join(err).lower() or code == 2
     log = home.log.read_text()
-    assert log.count("The command memory ended") == 5
+    assert log.count("The command memory failed") == 5
     assert RARE.lower() not in log.lower()

@@ -61,7 +61,7 @@ def test_late_replaced_and_brief_recalls_are_marked_differently() -> None:
     assert all(line.endswith("1,200 read    40.0/s") for line in lines)
     assert row(over[0], 400.0, 200).plain.endswith("What is new?")
     assert usual(over).plain.splitlines()[-1] == (
-        "recall: late in 1 of 4 turns, fast encoder only in 2, shortened in 1"
+        "recall: late in 1 of 4 turns, just the fast encoder in 2, shortened in 1"
         " · 1,200 tokens read (p50) · 40.0 tokens/s (p50)"
     )
 

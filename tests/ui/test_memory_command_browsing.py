@@ -63,7 +63,7 @@ def texts(rows: list[Row]) -> list[str]:
 
 
 @pytest.mark.usefixtures("memories")
-def test_the_commands_filter_page_and_search_for_plain_text(run: Run) -> None:
+def test_the_commands_can_filter_paginate_and_search_for_plain_text(run: Run) -> None:
     def listed(*words: str) -> list[str]:
         return [line.split("  ")[-1] for line in run("list", *words)[1]]
 

@@ -166,7 +166,7 @@ async def test_forgotten_memories_are_brought_back_or_deleted_for_good(tmp_path:
         await at(here, LISBON)
         await here.press("d")
         await here.until(lambda: here.table.total == 4)
-        assert "gone for good in 60 s, u brings them back" in words(here, "#countdown")
+        assert "gone for good in 60 s, undo with u" in words(here, "#countdown")
         here.bench.pass_time(8)
         await here.until(lambda: "in 52 s" in words(here, "#countdown"))
         await filtered(here, "state:being-forgotten")

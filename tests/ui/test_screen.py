@@ -194,7 +194,7 @@ async def test_forgotten_words_leave_the_screen_and_undo_brings_them_back(tmp_pa
         await settled(pilot)
         seen = shown(app)
         assert "forgotten" in seen
-        assert "u undoes" in seen
+        assert "u: undo" in seen
         assert not any(each in seen for each in words)
         app.query_one("#context OptionList", OptionList).focus()
         await pilot.press("enter")

@@ -1,4 +1,5 @@
-"""The memory benchmark: the store it fills, and the systems it compares with, even if one ends."""
+"""The memory benchmark: the store it fills, and the systems it compares ours with, including one
+whose process dies."""
 
 import json
 import sys

@@ -109,7 +109,7 @@ def test_a_wrong_variable_is_named(tmp_path: Path) -> None:
         ("memory.hot_rows", "-3", "takes 0 or more, not '-3'"),
         ("tts.speed", "9", "takes 2.0 or less, not '9'"),
         ("general.sounds", "perhaps", "takes true or false, not 'perhaps'"),
-        ("persona.name", 3, "takes a text, not 3"),
+        ("persona.name", 3, "takes text, not 3"),
         ("screen.keys", "m", "takes a table, not 'm'"),
     ],
 )

@@ -32,8 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ):
         protection = actions.add_parser(name, help=what).add_mutually_exclusive_group()
         for by, how in (
-            ("keyring", "key in the keyring"),
-            ("passphrase", "key behind a passphrase"),
+            ("keyring", "store the key in the keyring"),
+            ("passphrase", "protect the key with a passphrase"),
         ):
             protection.add_argument(f"--{by}", dest="by", action="store_const", const=by, help=how)
     actions.add_parser("disable", help="decrypt your data")

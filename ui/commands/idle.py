@@ -101,7 +101,7 @@ def _follow(home: Home, request: Request, show: Show) -> None:
     while True:
         answered = send_request(home.door, {**request, "do": "status"})
         if answered is None:
-            raise StoreError("The assistant has ended; the rest waits for the next time.")
+            raise StoreError("The assistant has ended; the rest will be done when it runs again.")
         row = next(each for each in answered if each["event"] == "idle")
         asked = row["asked"]
         if not asked["goes_on"]:
@@ -179,7 +179,7 @@ def _status(row: Row) -> Iterator[str]:
         yield f"The work is done {when}, or now with:"
         yield f"→ {runnable_hint('assistant idle run --until-empty')}"
     for each in row["kinds"]:
-        rests = " (rests after failures)" if each["kind"] in row["resting"] else ""
+        rests = " (paused after failures)" if each["kind"] in row["resting"] else ""
         yield f"  {each['kind']:<12}{each['waiting']:>8,} waiting{_given_up(each)}{rests}"
     if row["given_up"]:
         yield f"→ {runnable_hint('assistant idle retry')}"

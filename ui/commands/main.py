@@ -108,7 +108,7 @@ def _globals_parser() -> Parser:
     """The flags accepted before and after the command's name."""
     parser = Parser(prog="assistant", add_help=False)
     group = parser.add_argument_group("everywhere")
-    group.add_argument("--home", type=Path, metavar="DIR", help="folder of your data")
+    group.add_argument("--home", type=Path, metavar="DIR", help="folder for your data")
     group.add_argument(
         "--profile",
         dest="general.profile",

@@ -98,7 +98,9 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
     kinds, states = [each.value for each in MemoryKind], [each.value for each in MemoryState]
     parser.add_argument("--kind", choices=kinds, help="only this kind")
     for flag, what in (("since", "from this day on"), ("before", "until this day begins")):
-        parser.add_argument(f"--{flag}", metavar="DAY", help=f"{what}: 2026-11-22; or with a time")
+        parser.add_argument(
+            f"--{flag}", metavar="DAY", help=f"{what}, such as 2026-11-22; a time may follow"
+        )
     parser.add_argument("--state", choices=states, help="only memories in this state")
 
 

@@ -53,8 +53,8 @@ def ask(question: SecretKind) -> str | None:
 def show_recovery(recovery: str, out: TextIO) -> None:
     """Show the recovery key once; it is stored nowhere."""
     print(
-        "Your data is encrypted. If its key is ever lost, only this recovery key\n"
-        "opens it. Write it down: it is not shown again.\n\n"
+        "Your data is encrypted. If the key is ever lost, only this recovery key\n"
+        "can unlock your data. Write it down: it is not shown again.\n\n"
         f"    {recovery[:34]}\n    {recovery[35:]}\n",
         file=out,
         flush=True,

@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--speak",
         action=argparse.BooleanOptionalAction,
         default=None,
-        help="with --text: speak the answers too (default: on a terminal)",
+        help="with --text: speak the answers too (default: only if you type in a terminal)",
     )
     add_settings(parser)
 

@@ -25,7 +25,7 @@ FORGET = "Forget that."
 RECORDING = "recordings/today.flac"
 ANSWER_S = 120.0
 """Seconds that an answer may take on a busy machine."""
-SHORT_ANSWER_TOKENS = 24
+SHORT_ANSWER_TOKENS = 8
 """Maximum length of an answer: the first session lasts until its answer has been spoken."""
 LASTING_S = 25.0
 """Minimum duration of the second session, in seconds: a library, such as onnxruntime, may report

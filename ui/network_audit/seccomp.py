@@ -86,12 +86,14 @@ def install() -> int:
     libc = ctypes.CDLL(None, use_errno=True)
     sizes = (ctypes.c_uint16 * 3)()
     if libc.syscall(SECCOMP_CALL[machine], GET_NOTIF_SIZES, 0, sizes):
-        raise Unsupported("This Linux is older than 5.5, and can't hand over system calls.")
+        raise Unsupported(
+            "This Linux kernel is older than 5.5, and can't report system calls to another process."
+        )
     if (sizes[0], sizes[1]) != (NOTIFICATION.size, RESPONSE.size):
-        raise Unsupported("This Linux hands over system calls in an unknown format.")
+        raise Unsupported("This Linux kernel reports system calls in an unknown format.")
     if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
         raise Unsupported(
-            "This system doesn't let a program give up its privileges, which watching it requires."
+            "This system doesn't let a program give up its privileges, so none can be watched."
         )
     code = _program(AUDIT_ARCH[machine], list(CALLS[machine].values()))
     lines = ctypes.create_string_buffer(code)

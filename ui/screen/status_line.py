@@ -75,7 +75,7 @@ def _details(state: ScreenState) -> Iterator[str]:
         yield f"idle: {state.idle.kind} · {state.idle.waiting:,} waiting"
     turn = state.turn
     if state.undoable is not None:
-        yield "u undoes forgetting"
+        yield "u: undo forgetting"
     if turn is not None:
         yield f"turn {turn.number}"
         first = turn.latency.first_audio or turn.latency.first_token

@@ -103,8 +103,8 @@ class RecoveryStep(SetupStep[bool]):
 
     def body(self) -> ComposeResult:
         yield Static(
-            "Your data is encrypted. If its key is ever lost, only this recovery key "
-            "opens it. Write it down: it is not shown again.",
+            "Your data is encrypted. If the key is ever lost, only this recovery key "
+            "can unlock your data. Write it down: it is not shown again.",
             markup=False,
         )
         yield Static(f"    {self._recovery[:34]}\n    {self._recovery[35:]}", markup=False)

@@ -89,8 +89,8 @@ class AuditReport:
             )
         if self.pages.free or self.pages.log:
             yield (
-                f"The transcript has free pages ({self.pages.free:,}) or a log"
-                f" ({self.pages.log:,} bytes)."
+                "The transcript may still contain deleted text, in its free pages"
+                f" ({self.pages.free:,}) or its log ({self.pages.log:,} bytes)."
             )
 
 

@@ -352,7 +352,7 @@ class ForgettingExecutor:
         if result is not None:
             self._emit(done(items, result.receipt))
             if not result.receipt.clean:
-                text = f"Some of what was forgotten is still found in: {result.receipt.places}."
+                text = f"Some of what you forgot can still be found in: {result.receipt.places}."
                 self._emit(Notice(text, Severity.WARNING, "assistant memory verify-forgotten"))
         return result
 

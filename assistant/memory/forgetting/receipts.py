@@ -93,7 +93,7 @@ def keep(root: Path, receipt: Receipt) -> None:
     except OSError as error:
         raise StoreError(
             f"The receipt of what was forgotten can't be written to {path}: {error.strerror}.",
-            mend="Free some space; it will be retried.",
+            mend="Free some space; this will be retried.",
         ) from error
 
 
@@ -109,7 +109,7 @@ def read(root: Path) -> list[dict[str, Any]]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise StoreError(f"The receipts {path} can't be read: {error.strerror}.") from error
+        raise StoreError(f"The file of receipts {path} can't be read: {error.strerror}.") from error
     rows = []
     for line in lines:
         try:

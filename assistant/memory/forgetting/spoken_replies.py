@@ -1,4 +1,4 @@
-"""Provides what the assistant says about forgetting, before and after a plan is carried out.
+"""The spoken replies about forgetting, before and after a plan is carried out.
 
 Afterwards, a reply describes only results: the items that were hidden, or that an undo restored.
 """
@@ -20,7 +20,7 @@ NOTHING_ABOUT = "I don't know anything about that."  # logged, so it doesn't nam
 NOTHING_SAID = "Nothing has been said yet."
 NOTHING_THEN = "Nothing was said or written down in that time."
 NOTHING_TO_UNDO = "There is nothing left to bring back."
-KEPT = "All right, I'll keep it."
+KEPT = "All right, I won't forget anything."
 UNCLEAR = "I'm not sure what you want me to forget."
 NOT_NOTED = "I've forgotten that for now, but it may come back after a restart: "
 

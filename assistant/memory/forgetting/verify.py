@@ -229,8 +229,8 @@ def what_cannot_be_proved(
         yield from _of_the_store(home, table)
     if header_of(home.transcript) not in (b"", PLAIN_HEADER):
         yield (
-            "The files are encrypted. Rows were searched after decryption; nothing else in the"
-            " files can be read, by this search or by anybody without the key."
+            "The files are encrypted. Rows were searched after decryption; neither this search nor"
+            " anybody without the key can read anything else in the files."
         )
     marked = table.layout().marked if table is not None else 0
     if marked:
@@ -238,14 +238,17 @@ def what_cannot_be_proved(
         yield f"The table still contains the encoded bytes of {rows} that were changed or removed."
     aside = list(home.root.glob("*.damaged*"))
     if aside:
+        were, their = ("was", "its") if len(aside) == 1 else ("were", "their")
         yield (
-            f"{', '.join(sorted(path.name for path in aside))} was set aside as damaged; its"
+            f"{', '.join(sorted(path.name for path in aside))} {were} set aside as damaged; {their}"
             " text can't be read."
         )
     if patterns.common:
-        yield f"{patterns.common} of the texts also occur in texts that are kept."
+        occur = "occurs" if patterns.common == 1 else "occur"
+        yield f"{patterns.common} of the texts also {occur} in texts that are kept."
     if patterns.short:
-        yield f"{patterns.short} of the texts were too short to search for."
+        were = "was" if patterns.short == 1 else "were"
+        yield f"{patterns.short} of the texts {were} too short to search for."
     for location in transcript.locations:
         yield from location.limits()
 

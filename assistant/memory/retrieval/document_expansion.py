@@ -2,9 +2,9 @@
 vectors of these texts make a memory easier to find.
 
 A memory's cosine includes a share of the cosines of these vectors. (Taking the highest of all
-cosines would favour memories that match general questions.) The texts are never shown. They are
-stored with their vectors, so that nothing has to be encoded at startup; the vectors have 8 bits per
-dimension, which is all that the index stores.
+cosines would favour memories that match general questions.) The texts' words are neither searched
+nor shown. They are stored with their vectors, so that nothing has to be encoded at startup; the
+vectors have 8 bits per dimension, which is all that the index stores.
 """
 
 import base64
@@ -38,8 +38,8 @@ class ExpansionWeights:
     """Shares of a description's cosine and of the nearest question's in the cosine of their memory;
     0 means that they don't count.
 
-    Their words are not searched: the benefit would be less certain, and right answers would lose
-    places at the top.
+    The words of these texts are not searched: the benefit would be less certain, and right answers
+    would lose places at the top.
     """
 
     describe_meaning: float = 0.0

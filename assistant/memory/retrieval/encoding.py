@@ -29,17 +29,17 @@ DRAFTS_KEPT, QUERIES_KEPT, DOCUMENTS_KEPT = 4, 1_000, 500
 RECENT = LAST
 """Number of recent query encodings that predict how long the next one takes."""
 LONGEST_QUERY = LONGEST_READ
-"""Maximum number of characters, two minutes of speech. Of a longer text, the end is used, as the
-question is there."""
+"""Maximum number of characters: about two minutes of speech. Only the end of a longer text is used,
+since the question is there."""
 LONGEST_DOCUMENT = LONGEST_TEXT
-"""Maximum number of characters, more than an encoder reads. Of a longer text, the beginning is
+"""Maximum number of characters, more than an encoder reads. Only the beginning of a longer text is
 used."""
 
 
 class VectorCache:
     """The `size` most recently used vectors, by text. Thread-safe; the vectors are read-only.
 
-    A vector requested before something was forgotten is not added: it may be that of the forgotten
+    A vector requested before something was forgotten is not added: it may encode the forgotten
     words.
     """
 
@@ -94,9 +94,9 @@ class QueryEncoder:
     Args:
         queries: encodes questions; fast.
         documents: encodes memories into the same space; by default the same encoder.
-        stronger: an encoder that finds more but takes longer, with vectors of its own. The one
-            created here is fast and always available, and stands in for it. Calls about drafts and
-            forgetting are passed on to the stronger one.
+        stronger: an encoder that finds more but takes longer, with vectors of its own. The
+            encoder created here is fast and always available, and stands in for the stronger one.
+            Calls about drafts and forgetting are passed on to the stronger one.
         rest: frees the memory used to encode documents, when no more will be encoded for a while.
 
     `queries` and `documents` may be loaded already; otherwise `load` loads them. It doesn't load
@@ -145,7 +145,7 @@ class QueryEncoder:
         return self._queries.dimensions
 
     def load(self) -> None:
-        """Blocking. Raises as the encoders' own `load`."""
+        """Blocking. Raises what the encoders' own `load` raises."""
         self._queries.load()
         self._documents.load()
         self.loaded = True
@@ -206,8 +206,8 @@ class QueryEncoder:
         return None
 
     def settle(self, text: str | None = None) -> None:
-        """Call it when the words are final, or there are none: drops all drafts, but caches the
-        vector of `text`, if there is one, like that of any other query."""
+        """Call it when the words are final, or when there are none. Drops all drafts. If `text` was
+        a draft that has a vector, this vector is cached like any other query's."""
         epoch = self._query_cache.epoch
         if text is not None:
             query = query_key(text)

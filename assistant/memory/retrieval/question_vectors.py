@@ -229,7 +229,8 @@ class DeadlineMisses:
             self._reported = True
             self._emit(
                 Notice(
-                    "Recall only matches words: this machine is too busy to do more in time.",
+                    "Memories are found only by their words: this machine is too busy to do more in"
+                    " time.",
                     Severity.WARNING,
                     "Close busy programs, or choose a lighter profile.",
                 )

@@ -104,7 +104,7 @@ class UserIndex:
             for batch in batches:
                 memories = batch.memories()
                 if any(memory.user_id != self.user_id for memory in memories):
-                    raise StoreError("The memories include another user's; nothing is read.")
+                    raise StoreError("The memories include another user's, so none were read.")
                 once = self._columns.once(memories)
                 memories = [memories[at] for at in once]
                 if encoder is None:
@@ -242,7 +242,7 @@ class UserIndex:
         self._lexical.merge()
 
     def purge(self) -> None:
-        """Remove every word that occurred only in removed memories or their expansions."""
+        """Remove hidden expansions, and every word that occurred only in removed memories."""
         with self._lock:
             self._expansions.delete_hidden()
             self._columns.forget_speakers()

@@ -30,7 +30,7 @@ _EVERYWHERE = (
     (
         re.compile(r"Ambiguous merge"),
         "The memory store {uri} contains a duplicate entry.",
-        "assistant memory rebuild",
+        "Repair it: assistant memory rebuild",
     ),
     (
         re.compile(r"os error (1|13|30)\b|\[Errno (1|13|30)\]"),
@@ -50,7 +50,7 @@ _IN_AN_OBJECT_STORE = (
             r"AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch|status: 40[13]|40[13] Forbidden"
             r"|40[13] Unauthorized|redentials"
         ),
-        "The memory store {uri} refuses these credentials.",
+        "The memory store {uri} rejects your credentials.",
         "Correct the store's credentials.",
     ),
     (
@@ -102,7 +102,7 @@ def _without_secrets(error: Exception, uri: str) -> Exception:
 def damaged(uri: str) -> StoreError:
     mend = "Restore it from a backup, or choose another store."
     if "://" not in uri:
-        mend = "assistant memory rebuild, which keeps everything that can still be read."
+        mend = "Repair it, keeping everything that can still be read: assistant memory rebuild"
     return StoreDamaged(f"The memory store {uri} is damaged.", mend=mend)
 
 

@@ -188,7 +188,7 @@ def memories(columns: "pa.RecordBatch | pa.Table") -> list[Memory]:
         values = [_values(columns, name) for name in FIELDS]
     except (ValueError, OverflowError, TypeError) as error:
         raise StoreDamaged(
-            f"A memory on disk is damaged: {error}.", mend="assistant memory rebuild"
+            f"A memory on disk is damaged: {error}.", mend="Repair it: assistant memory rebuild"
         ) from error
     return [Memory(*row) for row in zip(*values, strict=True)]
 

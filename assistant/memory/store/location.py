@@ -44,7 +44,7 @@ def store_location(home: Home, settings: Settings, key: MasterKey | None = None)
     parts = urlsplit(named)
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise SettingsError(
-            "The setting `memory.store` must be an address only: credentials belong in the"
+            "The setting `memory.store` must be only an address: credentials belong in the"
             " environment.",
             mend="assistant config set memory.store s3://BUCKET/PATH, and set AWS_ACCESS_KEY_ID and"
             " AWS_SECRET_ACCESS_KEY.",

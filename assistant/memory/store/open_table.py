@@ -141,7 +141,7 @@ def _check_key(table: Table, uri: str, key_id: str, *, mark: bool) -> None:
         what = "with another key" if key_id else "and there is no key"
         raise StoreLocked(
             f"The memory store {uri} is encrypted {what}; nothing was touched.",
-            mend="With the recovery key: assistant encryption recover",
+            mend="Use the recovery key: assistant encryption recover",
         )
     if table.count_rows():
         raise StoreLocked(

@@ -176,7 +176,8 @@ def _set_aside(place: StoreLocation) -> Path:
         place.marker.unlink(missing_ok=True)
         raise StoreDamaged(
             f"The memory store {place.uri} is damaged and can't be read.",
-            mend="Restore it from a backup, or use another: assistant config set memory.store URI",
+            mend="Restore it from a backup, or use another store: assistant config set"
+            " memory.store URI",
         )
     aside = folder.with_name(f"{folder.name}.{ASIDE}{datetime.now(UTC):%Y%m%d-%H%M%S}")
     try:
@@ -186,7 +187,7 @@ def _set_aside(place: StoreLocation) -> Path:
     except OSError as error:
         raise StoreError(
             f"The damaged memory store {place.uri} can't be set aside: {error.strerror}.",
-            mend=f"mv '{folder}' '{aside}'",
+            mend=f"Move it away: mv '{folder}' '{aside}'",
         ) from error
     logger.error("the memory store %s can't be read and is set aside as %s", place.uri, aside.name)
     return aside

@@ -115,7 +115,7 @@ class WriteQueue:
             return None
         except Exception:
             logger.exception("the memories can't be read")
-            failure = StoreError("The memories can't be read; the log has the reason.")
+            failure = StoreError("The memories can't be read; the reason is in the log.")
             self._half_read(table, failure)
             return None
         table.proved()

@@ -31,8 +31,8 @@ def _sentence(error: Exception, path: Path) -> StoreError:
         )
     if name == "SQLITE_IOERR_WRITE":  # SQLite reports a full quota like this, too
         return StoreError(
-            f"The conversation can't be written to {path}: the quota is used up, or the disk"
-            " fails.",
+            f"The conversation can't be written to {path}: the disk quota is used up, or"
+            " the disk is failing.",
             mend="Free some space; everything said in the meantime will then be stored.",
         )
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):

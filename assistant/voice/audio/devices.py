@@ -374,9 +374,9 @@ class SoundDevices:
     async def _recover(self, lost: Sequence[Stream]) -> None:
         if lost:
             gone = " and ".join(f'the {stream.kind} "{stream.name}"' for stream in lost)
-            verb = "does" if len(lost) == 1 else "do"
+            verb = "is" if len(lost) == 1 else "are"
             self._on_state(
-                f"{gone[0].upper()}{gone[1:]} {verb} not answer; waiting for sound to come back.",
+                f"{gone[0].upper()}{gone[1:]} {verb} not responding; waiting for a response.",
                 False,
             )
         tries = 0

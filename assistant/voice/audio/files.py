@@ -42,7 +42,7 @@ def read_recording(path: Path) -> Samples:
     """Read an audio file of any sample rate and channel count; returns 16 kHz mono.
 
     Raises:
-        RecordingUnreadable: the file is missing, is not audio, or holds no sound.
+        RecordingUnreadable: the file is missing, is not audio, or contains no sound.
     """
     if not path.exists():
         raise RecordingUnreadable(f"There is no recording {path}.")
@@ -58,10 +58,10 @@ def read_recording(path: Path) -> Samples:
         raise RecordingUnreadable(f"The recording {path} can't be read: {reason}.") from error
     except soundfile.LibsndfileError as error:
         raise RecordingUnreadable(
-            f"{path} is not audio that can be read.", mend=f"Convert it to {FORMATS}."
+            f"{path} is not a readable audio file.", mend=f"Convert it to {FORMATS}."
         ) from error
     if not len(samples):
-        raise RecordingUnreadable(f"The recording {path} holds no sound: its length is zero.")
+        raise RecordingUnreadable(f"The recording {path} contains no sound: its length is zero.")
     mono = np.nan_to_num(samples.mean(axis=1))
     if rate != MIC_RATE:
         mono = soxr.resample(mono, rate, MIC_RATE)

@@ -54,7 +54,8 @@ def library() -> Any:
         import sounddevice
     except OSError as error:
         raise AudioError(
-            "The sound library PortAudio is not installed.", mend="apt-get install libportaudio2"
+            "The sound library PortAudio is not installed.",
+            mend="Install it: apt-get install libportaudio2",
         ) from error
     except Exception as error:
         # Its own PortAudioError: a class in the module whose import has just failed.
@@ -122,7 +123,7 @@ def choose_device(devices: list[Device], kind: DeviceKind, wanted: str | None) -
     if not matches:
         names = ", ".join(f'"{device.name}"' for device in usable)
         raise DeviceMissing(
-            f'There is no {kind} "{wanted}"; there are: {names}.', mend="assistant devices"
+            f'There is no {kind} "{wanted}"; available: {names}.', mend="assistant devices"
         )
     return matches[0]
 
@@ -213,7 +214,7 @@ def explained(error: Exception, kind: DeviceKind, device: Device) -> AudioError:
         return DeviceMissing(f'The {kind} "{device.name}" is gone.', mend="assistant devices")
     if code == BAD_COMBINATION:
         return AudioError(
-            f'The {kind} "{device.name}" does not answer.',
+            f'The {kind} "{device.name}" is not responding.',
             mend="Check that the sound server is running, or choose another: assistant devices",
         )
     reason = str(error.args[0]).rstrip(".") if error.args else "no reason was given"
@@ -241,7 +242,7 @@ def reinitialise() -> None:
     try:
         sounddevice._initialize()
     except sounddevice.PortAudioError as error:
-        raise AudioError(f"The sound system does not answer: {error.args[0]}.") from error
+        raise AudioError(f"The sound system is not responding: {error.args[0]}.") from error
 
 
 class PortAudioThread:

@@ -220,7 +220,7 @@ async def test_the_conversation_goes_on_after_a_restart(tmp_path: Path) -> None:
     transcript.close()
 
 
-async def test_turns_off_the_record_are_not_stored_and_leave_the_conversation_afterwards() -> None:
+async def test_off_the_record_turns_are_not_stored_and_leave_the_conversation_afterwards() -> None:
     store = FlakyStore()
     bench = Bench(store)
     await bench.talk(1)

@@ -42,7 +42,7 @@ JOBS: dict[str, tuple[Opened, str]] = {
     "describe": (describing.here, describing.made()),
     "summarise": (summarising.here, SUMMARY),
 }
-"""For each kind of job, a session with something to do and a valid answer of the model."""
+"""For each kind of job: a session that has something to do, and a valid answer from the model."""
 
 
 # -- one answer ---------------------------------------------------------------------------------
@@ -227,7 +227,7 @@ async def test_the_model_is_loaded_only_for_work_that_is_due(home: Home, model: 
         assert "The user's dog Max barks at every postman in the street." in facts | events
 
 
-async def test_without_a_running_assistant_speed_is_measured_without_loading_the_model(
+async def test_speed_is_measured_without_loading_the_model_if_no_assistant_is_running(
     home: Home, model: Closed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake = FakeBenchmark()

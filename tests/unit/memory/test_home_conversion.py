@@ -193,6 +193,6 @@ def test_a_copy_that_differs_is_discarded(plain: Home, monkeypatch: pytest.Monke
 def test_unencrypted_data_is_not_taken_for_encrypted(plain: Home, keyring: Path) -> None:
     with closing(open_vault(plain, settings("auto"), create=True)) as vault:
         assert vault.key is None
-    with pytest.raises(StoreLocked, match="is plain") as refused:
+    with pytest.raises(StoreLocked, match="is not encrypted") as refused:
         open_vault(plain, settings("keyring"), create=True)
     assert refused.value.mend == "assistant encryption enable"

@@ -63,7 +63,7 @@ async def test_a_repeatedly_failing_index_is_rebuilt_once(
         assert "My dog is called Max." in await recalled(memory, "Where is Max?")
     assert sum(isinstance(event, MemoriesRead) for event in home.events) == 2
     assert [e.text for e in home.events if isinstance(e, Notice)] == [
-        "Recall only matches words: this machine is too busy to do more in time."
+        "Memories are found only by their words: this machine is too busy to do more in time."
     ]
 
 
@@ -143,4 +143,4 @@ async def test_loading_never_raises(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert memory.table.count("ada") == 2, "nothing was written twice"
     transcript.close()
     notices = [event.text for event in home.events if isinstance(event, Notice)]
-    assert notices == ["The memories can't be read; the log has the reason."]
+    assert notices == ["The memories can't be read; the reason is in the log."]

@@ -137,7 +137,7 @@ async def test_many_misses_in_a_row_are_reported_once(tmp_path: Path) -> None:
             memory.asking.over(None)  # or its vector would be used
             notices = [event.text for event in home.events if isinstance(event, Notice)]
             assert len(notices) == reported
-    assert "only matches words" in notices[0]
+    assert "only by their words" in notices[0]
 
 
 async def test_without_a_store_new_exchanges_are_still_remembered(tmp_path: Path) -> None:

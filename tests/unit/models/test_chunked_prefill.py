@@ -71,7 +71,7 @@ def test_a_piece_takes_about_20_ms(
     assert set(engine.sizes[1:TRIED_AFTER]) == {then}
     assert max(engine.sizes) <= max(first, then + 1), "now and then one more token is tried"
     assert read == sum(engine.sizes)
-    assert PROMPT - then - 1 <= read < PROMPT, "the request reads the last piece"
+    assert PROMPT - then - 1 <= read < PROMPT, "the last piece is left to the request itself"
 
 
 def test_pieces_grow_again_after_a_slow_moment(
@@ -84,8 +84,8 @@ def test_pieces_grow_again_after_a_slow_moment(
     slot.read(BODY, threading.Event(), lambda _: None)
 
     at = engine.sizes.index(1)
-    assert engine.sizes[at - 1] > 1, "after the slow moment"
-    assert engine.sizes[-8:].count(5) >= 6, "five tokens take all of the time"
+    assert engine.sizes[at - 1] > 1, "the slow moment reduces the size to one token"
+    assert engine.sizes[-8:].count(5) >= 6, "five tokens use up a piece's time"
 
 
 def test_a_size_that_does_not_fit_is_tried_less_and_less_often(

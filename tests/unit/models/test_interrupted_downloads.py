@@ -37,7 +37,7 @@ def test_too_little_space_is_reported_before_a_download(
     store = open_store(tmp_path, hub.url)
     monkeypatch.setattr(shutil, "disk_usage", lambda _path: SimpleNamespace(free=1_000_000))
 
-    with pytest.raises(StoreError, match=r"too full: 4\.2 MB are needed and 1\.0 MB are free"):
+    with pytest.raises(StoreError, match=r"4\.2 MB are needed, but only 1\.0 MB are free"):
         store.pull(["small"])
 
     assert hub.requests == []
@@ -58,7 +58,7 @@ def test_a_download_is_resumed_after_the_disk_was_full(
     store = open_store(tmp_path, hub.url)
     with monkeypatch.context() as patch:
         patch.setattr(Transfer, "append", full)
-        with pytest.raises(StoreError, match="became full; the part downloaded so far is kept"):
+        with pytest.raises(StoreError, match="is full; the part downloaded so far is kept"):
             store.pull(["small"])
 
     assert store.state("small") is ModelState.PARTIAL
@@ -85,7 +85,7 @@ def pull(tmp_path: Path, endpoint: str, limit: int, say: Say) -> None:
 
 def test_a_real_file_size_limit_is_reported_as_a_full_disk(tmp_path: Path, hub: Hub) -> None:
     with child(pull, tmp_path, hub.url, 1_000_000) as puller:
-        assert "became full" in puller.hear()
+        assert "is full" in puller.hear()
     store = open_store(tmp_path, hub.url)
     assert store.state("small") is ModelState.PARTIAL
     store.pull(["small"])

@@ -201,7 +201,9 @@ def test_a_model_larger_than_the_memory_is_refused_with_figures() -> None:
 
     with pytest.raises(ModelTooLarge) as caught:
         require_ram(SHIPPED.get("qwen3-1.7b"), Hardware(2 << 30, 2, apple_silicon=False))
-    assert str(caught.value) == "Qwen3 1.7B needs 3.4 GB of memory and this machine has 2.1 GB."
+    assert (
+        str(caught.value) == "Qwen3 1.7B needs 3.4 GB of memory, but this machine has only 2.1 GB."
+    )
     assert caught.value.mend
 
 

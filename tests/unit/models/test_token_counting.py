@@ -140,7 +140,7 @@ def test_a_bos_token_is_counted_once() -> None:
 
     assert written.count_messages([Message("user", "hello")]) == plain + 1
     assert same_token.count_messages([Message("user", "hello")]) == plain + 1
-    # Here the template's own first token is that token, and the engine doesn't double it.
+    # CHATML begins with this header's BOS token, so the engine doesn't add another.
     assert with_bos.count_messages([Message("user", "hello")]) == plain
 
 
@@ -170,7 +170,7 @@ PIECES = {
 
 
 @pytest.mark.parametrize("kind", PIECES)
-def test_text_is_split_as_each_tokenizer_does(kind: str) -> None:
+def test_text_is_split_as_each_tokenizer_splits_it(kind: str) -> None:
     assert regex.findall(SPLITS[kind], SAMPLE) == PIECES[kind]
 
 

@@ -154,7 +154,7 @@ def test_a_device_is_chosen_by_number_or_name(wanted: str | None, index: int) ->
 
 @pytest.mark.parametrize("wanted", ["Studio", "2", "Monitor", "17"])
 def test_a_missing_device_is_reported_with_the_devices_that_exist(wanted: str) -> None:
-    with pytest.raises(DeviceMissing, match=f'no microphone "{wanted}"; there are: .*"USB Mic'):
+    with pytest.raises(DeviceMissing, match=f'no microphone "{wanted}"; available: .*"USB Mic'):
         choose_device(DEVICES, "microphone", wanted)
     with pytest.raises(DeviceMissing, match="No loudspeaker was found"):
         choose_device(DEVICES, "loudspeaker", None)

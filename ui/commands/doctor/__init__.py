@@ -47,8 +47,8 @@ SIGNS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Check Python, memory, disk, models, sound and their speed; it records a second of the "
-        "room, and plays a short sound. Exits with 1 if something needs fixing."
+        "Check Python, memory, disk, models and sound, and how fast the models are. Records one "
+        "second of sound, and plays a short one. Exits with 1 if something needs fixing."
     )
 
 

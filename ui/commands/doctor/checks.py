@@ -156,7 +156,7 @@ async def check_memory(context: CheckContext) -> Finding:
     if have < need:
         return bad(text, "assistant --profile small", **figures)
     if free < need - SPARE_RAM_MB:
-        return warning(text, "Close programs that need much memory.", **figures)
+        return warning(text, "Close programs that use a lot of memory.", **figures)
     return good(text, **figures)
 
 

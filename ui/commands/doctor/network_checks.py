@@ -24,8 +24,8 @@ async def check_network(context: CheckContext) -> Finding:
     outside = sorted(set(await asyncio.to_thread(connections_outside)))
     if server := _server_elsewhere(context.settings.llm.endpoint):
         raise NotTried(
-            f"The settings use the model server {server}, so no conversation without network was"
-            f" tried. Sockets that reach beyond this machine now: {', '.join(outside) or 'none'}."
+            f"The settings use the model server {server}, so the trial conversation without a"
+            f" network was skipped. Open sockets to other machines: {', '.join(outside) or 'none'}."
         )
     if outside:
         text = f"Sockets of this program reach beyond this machine: {', '.join(outside)}."

@@ -80,7 +80,7 @@ async def check_microphone(context: CheckContext) -> Finding:
     figures = {"dbfs": round(level, 1), "peak": peak, "clipped": round(clipped, 4)}
     if level < DEAD_DBFS:
         return bad(
-            "The microphone delivers silence.",
+            "The microphone picks up only silence.",
             "Unmute it, and allow this terminal to use it in the system's privacy settings.",
             **figures,
         )
@@ -171,6 +171,6 @@ async def _first_block(recording: Recording, name: str) -> None:
             await recording.began.wait()
     except TimeoutError as error:
         raise AudioError(
-            f'The microphone "{name}" delivers nothing.', mend="assistant devices"
+            f'No sound arrives from the microphone "{name}".', mend="assistant devices"
         ) from error
     recording.take()

@@ -66,7 +66,7 @@ class LatencyTab(Pane):
         self._list(over)
 
     def _list(self, over: list[Turn]) -> None:
-        """List the turns; a cursor on the newest turn follows to the next one."""
+        """List the turns. A cursor on the newest turn moves along when a newer one arrives."""
         turns = self.query_one(Turns)
         place = turns.highlighted
         chosen = self._over[place] if place is not None and place < len(self._over) else None
@@ -140,7 +140,7 @@ def usual(turns: Sequence[Turn]) -> Text:
     missed = sum(turn.missed for turn in turns)
     parts = [f"recall: late in {missed} of {len(turns)} turns"]
     if stand_ins := sum(turn.stand_in for turn in turns):
-        parts[0] += f", fast encoder only in {stand_ins}"
+        parts[0] += f", just the fast encoder in {stand_ins}"
     if briefs := sum(turn.brief for turn in turns):
         parts[0] += f", shortened in {briefs}"
     read = percentile([t.read_tokens for t in turns if t.read_tokens is not None], 0.5)

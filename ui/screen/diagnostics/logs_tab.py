@@ -49,7 +49,7 @@ class LogsTab(Container):
     def compose(self) -> ComposeResult:
         yield Static(EMPTY, id="about", markup=False)
         yield LogView()
-        yield FilterLine("words of a line", LogView, self._narrow)
+        yield FilterLine("words in a line", LogView, self._narrow)
 
     def on_mount(self) -> None:
         self.set_interval(EVERY_S, self._look)

@@ -36,7 +36,7 @@ RETRY_S = 1.0
 CELLS = 30
 DEFAULT = "the system's default"
 SILENT = (
-    "This microphone delivers only silence. Unmute it, allow this terminal to use it in the"
+    "This microphone picks up only silence. Unmute it, allow this terminal to use it in the"
     " system's privacy settings, or choose another."
 )
 

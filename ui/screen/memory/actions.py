@@ -135,6 +135,8 @@ class MemoryActions(Widget):
             rows = await self.request(**wish, seen=rows[-1]["seen"])
         if rows:
             undoable = rows[0]["event"] == "forgetting"
-            self.notify(f"Forgotten.{' For a while, u brings it back.' if undoable else ''}")
+            self.notify(
+                f"Forgotten.{' For a while, the u key brings it back.' if undoable else ''}"
+            )
             self.forgotten()
             self.changed()

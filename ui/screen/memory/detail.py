@@ -20,7 +20,7 @@ from ui.session.state import Turn
 from ui.text.terminal_safe import plain
 
 EMPTY = "The memory under the cursor appears here: its text, its source and its history."
-FORGETTING = "This is being forgotten. It is hidden everywhere else; u brings it back."
+FORGETTING = "This is being forgotten. It is hidden everywhere else; the u key brings it back."
 LABEL = 12
 
 

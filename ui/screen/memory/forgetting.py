@@ -55,7 +55,7 @@ def details(rows: Sequence[Row]) -> str:
             "The exchanges behind some of them stay in the transcript; D forgets those too."
         )
     lines.append(
-        "For a while, u can bring it back."
+        "For a while, the u key brings it back."
         if preview["undoable"]
         else "It is deleted at once, and can't be undone."
     )
@@ -79,12 +79,10 @@ def countdown(pending: Sequence[Row], now: datetime) -> str:
     last, seconds = pending[-1], left[-1]
     if seconds <= 0:
         return f"Forgotten: {what(last)}; being deleted now"
-    count = len(last["memories"]) + len(last["exchanges"])
-    them = "it" if count == 1 else "them"
     more = sum(1 for each in left[:-1] if each > 0)
     before = f" ({more} more waiting)" if more else ""
     time = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
-    return f"Forgotten: {what(last)}; gone for good in {time}, u brings {them} back{before}"
+    return f"Forgotten: {what(last)}; gone for good in {time}, undo with u{before}"
 
 
 class ReceiptsDialog(Dialog[None]):

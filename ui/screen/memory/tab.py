@@ -32,8 +32,8 @@ NOT_LIVE = "A recorded conversation has no memories to browse."
 NONE = "No memory matches. esc shows all memories again."
 LOOK_S = 2.0
 """Seconds between two checks for changes."""
-WORDS = "/ searches as recall does; ctrl+r: plain text"
-LETTERS = "/ searches plain text; ctrl+r: as recall does"
+WORDS = "/ finds what would be recalled; ctrl+r switches to plain text"
+LETTERS = "/ finds plain text; ctrl+r switches to what would be recalled"
 
 
 class SearchLine(Input):
@@ -296,7 +296,8 @@ class MemoryTab(Pane, MemoryKeys):
     def action_way(self) -> None:
         self.source.plain = not self.source.plain
         self.query_one(SearchLine).placeholder = LETTERS if self.source.plain else WORDS
-        self.notify("Searching plain text." if self.source.plain else "Searching as recall does.")
+        what = "plain text" if self.source.plain else "what would be recalled"
+        self.notify(f"Searching for {what}.")
         if self.source.text:
             self.load(anew=True)
 

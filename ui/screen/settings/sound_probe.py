@@ -92,10 +92,10 @@ def _streaming(
     try:
         yield opened
     except queue.Empty as error:
-        fails = "delivers" if kind == "microphone" else "plays"
-        raise AudioError(
-            f'The {kind} "{device.name}" {fails} nothing.', mend="assistant devices"
-        ) from error
+        fails = f'The {kind} "{device.name}" plays nothing.'
+        if kind == "microphone":
+            fails = f'No sound arrives from the microphone "{device.name}".'
+        raise AudioError(fails, mend="assistant devices") from error
     finally:
         opened.stream.abort(ignore_errors=True)
         opened.stream.close(ignore_errors=True)

@@ -86,7 +86,7 @@ async def _line(out: asyncio.StreamReader) -> bytes:
         async with asyncio.timeout(ANSWER_S):
             return await out.readline()
     except TimeoutError as error:
-        raise AudioError("The sound system does not answer.", mend="assistant doctor") from error
+        raise AudioError("The sound system is not responding.", mend="assistant doctor") from error
 
 
 def name_for(devices: list[Device], kind: DeviceKind, device: Device) -> str:

@@ -21,7 +21,7 @@ from ui.session.state import ScreenState, Turn, chosen
 from ui.text.terminal_safe import plain
 
 NONE = "No memories were recalled in this turn."
-LATE = "Recall only matched words: the encoder was too late."
+LATE = "These were found only by matching words: the encoder was too late."
 
 
 class InjectedPane(TurnPane, MemoryActions):

@@ -59,7 +59,7 @@ class Waterfall(Pane):
 
     def render(self) -> RenderResult:
         if self._turn is None:
-            return Text("How the time of each turn was spent appears here.", style="dim")
+            return Text("This pane shows how the time of each turn was spent.", style="dim")
         lines = list(bars(self._turn.latency, self.content_size.width - LABEL - FIGURES))
         return Text("\n").join(lines) if lines else Text("This turn had no steps.", style="dim")
 

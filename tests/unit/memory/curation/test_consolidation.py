@@ -68,7 +68,7 @@ def test_names_numbers_and_negations_decide_which_verdict_a_model_may_confirm(
     assert allowed(told(older), told(newer, 9), TextAnalyzer("en")) == verdict
 
 
-def test_memories_that_the_user_decided_on_are_never_merged() -> None:
+def test_memories_that_the_user_marked_or_wrote_are_never_merged() -> None:
     assert may_be_merged(told(WALKS))
     for change in (
         {"pinned": True},
@@ -218,7 +218,7 @@ async def test_an_unusable_answer_fails_the_job_and_changes_nothing(tmp_path: Pa
         assert set(at.said()) == {WALKS}
 
 
-async def test_a_forgotten_source_of_a_merge_leaves_nothing(tmp_path: Path) -> None:
+async def test_a_forgotten_source_of_a_merge_leaves_no_trace(tmp_path: Path) -> None:
     async with here(tmp_path) as at:
         older, _ = await at.tell(WALKS, FETCH)
         await at.consolidate()

@@ -82,7 +82,7 @@ async def test_undo_brings_the_whole_exchange_back(tmp_path: Path) -> None:
     assert kept(tmp_path) == ({DOG, CAT}, {DOG, CAT})
 
 
-async def test_undo_reverts_the_last_request_but_not_what_an_earlier_one_hides_too(
+async def test_undo_reverts_the_last_request_but_items_of_an_earlier_one_stay_hidden(
     here: Bench,
 ) -> None:
     dog, cat = await here.tell_all(DOG, CAT)
@@ -155,7 +155,7 @@ async def test_requests_are_refused_while_the_assistant_shuts_down(here: Bench) 
         here.forgetting.wait_for(here.forgetting.pending())
 
 
-# -- over restarts ------------------------------------------------------------------------------
+# -- across restarts ----------------------------------------------------------------------------
 
 
 async def test_a_restart_keeps_an_exchange_hidden_and_does_not_end_the_grace_time(

@@ -152,7 +152,7 @@ def plain(
 def test_a_search_finds_the_same_as_the_plain_computation(
     by_meaning: bool, exclude: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "CANDIDATES", COUNT)  # so that no first pass leaves any out
+    monkeypatch.setattr(search, "CANDIDATES", COUNT)  # so that the first pass keeps every memory
     index = user_index(DIMENSIONS, WEIGHTS)
     index.add(memories()[:90], vectors()[:90])
     index.add(memories()[90:], vectors()[90:])

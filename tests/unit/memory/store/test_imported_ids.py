@@ -222,7 +222,7 @@ def test_ids_from_before_encryption_are_reported_and_replaced_by_an_import(
         table.add([*FOREIGN, *own()])
     lines: list[str] = []
     build_rekeying(home, settings()).enable("passphrase", ASK, quietly, lines.append)
-    assert lines[-1].startswith(f"{len(FOREIGN)} memories have ids of another program")
+    assert lines[-1].startswith(f"{len(FOREIGN)} memories have ids from another program")
     assert holds(home.memories, "lawyer") != []
 
     with closing(open_vault(home, settings(), ASK)) as vault, admin_of(home, vault) as admin:
