@@ -1,7 +1,7 @@
-"""Normalises statements, so that two versions of a statement can be compared without a model.
+"""Normalise statements, so that two of them can be compared without a model.
 
 Contractions, fillers and numerals are handled in English only. In other languages, words are
-compared as they are, which finds fewer matches but no wrong ones.
+compared as they are. This misses some equal statements but never takes different ones as equal.
 """
 
 import re
@@ -43,7 +43,7 @@ ASIDES = re.compile(
     r"|^\W*(?:(?:oh|well|so|yeah|yes|okay|ok|hey|right|look|listen|sure|and|but)\b\W*)+"
     r"|, (?:right|okay|ok|yeah|yes|you see|huh)\W*$"
 )
-"""Phrases about saying something, not about what is said."""
+"""Phrases that introduce or accompany a statement and add nothing to it, e.g. "by the way"."""
 
 _BRITISH = re.compile(
     r"\b(behavi|col|endeav|fav|flav|harb|hon|hum|lab|neighb|od|rum|splend|vap)our"
@@ -51,7 +51,9 @@ _BRITISH = re.compile(
 
 
 def american_spelling(text: str) -> str:
-    """`colour` → `color`; expects lower case. Recognisers write either.
+    """Replace British spellings such as `colour` with American ones such as `color`.
+
+    Speech recognisers write either. The text must be in lower case.
 
     >>> american_spelling("my neighbour's favourite colour, for four hours")
     "my neighbor's favorite color, for four hours"
@@ -60,7 +62,9 @@ def american_spelling(text: str) -> str:
 
 
 def normalize(text: str) -> str:
-    """Lower case, plain apostrophes, contractions written out, one spelling of `colour`."""
+    """Convert a text to lower case with plain apostrophes, full forms instead of contractions, and
+    American spelling.
+    """
     text = american_spelling(unicodedata.normalize("NFC", text).translate(APOSTROPHES).lower())
     for pattern, full in _CONTRACTIONS:
         text = pattern.sub(full, text)
@@ -68,7 +72,7 @@ def normalize(text: str) -> str:
 
 
 def content_words(text: str, *, english: bool = True) -> tuple[str, ...]:
-    """The content words of a statement: without fillers, with numbers as digits.
+    """Return the content words of a statement in order, without fillers and with numbers as digits.
 
     >>> content_words("Oh by the way, I don't have twenty-one cats.")
     ('i', 'not', '21', 'cats')
@@ -93,7 +97,9 @@ def _numeral() -> re.Pattern[str]:
 
 
 def numbers_in(text: str) -> set[str]:
-    """The numbers in a text, as digits. `one` is not counted: it is usually a pronoun.
+    """Return the numbers in a text, written in digits.
+
+    The word `one` is not counted, because it is usually a pronoun.
 
     >>> numbers_in("Twenty-one of us came at 7:30")
     {'21', '7:30'}

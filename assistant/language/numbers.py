@@ -1,4 +1,4 @@
-"""English number words."""
+"""Recognise English number words and convert them to digits."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -14,25 +14,25 @@ _ALONE = frozenset({"one", "second"})
 
 @cache
 def cardinals() -> dict[str, int]:
-    """0 to 19, and the tens."""
+    """Return the values of the words for 0 to 19 and for the tens (twenty to ninety)."""
     return _counted("units", 0, 1) | _counted("tens", 2, 10)
 
 
 @cache
 def scales() -> dict[str, int]:
-    """Hundred, thousand, million."""
+    """Return the values of the words "hundred", "thousand" and "million"."""
     return dict(language_data("en")["numbers"]["scales"])
 
 
 @cache
 def ordinals() -> dict[str, int]:
-    """First to twentieth, and thirtieth."""
+    """Return the values of the ordinals from first to twentieth, and of thirtieth."""
     return _counted("ordinals", 1, 1) | _counted("ordinal_tens", 2, 10)
 
 
 @cache
 def numbers() -> dict[str, int]:
-    """All numbers of one word."""
+    """Return the values of all numbers that are written as a single word."""
     return cardinals() | scales() | ordinals()
 
 
@@ -42,32 +42,34 @@ def _counted(name: str, first: int, step: int) -> dict[str, int]:
 
 
 def one_of(words: Iterable[str]) -> str:
-    """A regular expression for one of these words."""
+    """Build a regular expression that matches any of these words."""
     return f"(?:{'|'.join(sorted(words, key=len, reverse=True))})"
 
 
 def cardinal_words(first: int, last: int) -> str:
-    """A regular expression for one-word cardinals from `first` to `last`."""
+    """Build a regular expression that matches one-word cardinals from `first` to `last`."""
     return one_of(word for word, value in cardinals().items() if first <= value <= last)
 
 
 @cache
 def count_words() -> str:
-    """A regular expression for 1 to 99."""
+    """Build a regular expression that matches the words for 1 to 99."""
     tens, ones = cardinal_words(20, 90), cardinal_words(1, 9)
     return rf"(?:{tens}(?:[ -]{ones})?|{cardinal_words(1, 19)})"
 
 
 @cache
 def ordinal_words() -> str:
-    """A regular expression for the days of a month, first to thirty-first."""
+    """Build a regular expression that matches the days of a month, from first to thirty-first."""
     first_nine = one_of(word for word, value in ordinals().items() if value < 10)
     return rf"(?:{cardinal_words(20, 30)}[ -]{first_nine}|{one_of(ordinals())})"
 
 
 def number_of(text: str) -> int | None:
-    """The value, if all of `text` is one number: `12`, `3rd`, `twenty-first`, `two hundred and
-    six`."""
+    """Return the value of a text that consists of a single number; otherwise None.
+
+    Accepts e.g. `12`, `3rd`, `twenty-first` and `two hundred and six`.
+    """
     made = with_digits(text.lower().replace("-", " ").split(), lone=True)
     return int(made[0]) if len(made) == 1 and made[0].isdecimal() else None
 
@@ -76,8 +78,9 @@ def with_digits(words: Sequence[str], *, lone: bool = False) -> list[str]:
     """Write numbers as digits: `forty three` → `43`, `4th` → `4`, `two hundred and six` → `206`.
 
     Args:
-        words: in lower case.
-        lone: count "one" as a number even on its own, where it is usually a pronoun.
+        words: words in lower case.
+        lone: whether "one" and "second" are converted even as the last word. There, they are
+            usually not numbers ("that one", "wait a second").
     """
     made: list[str] = []
     at = 0
@@ -95,7 +98,10 @@ def with_digits(words: Sequence[str], *, lone: bool = False) -> list[str]:
 
 
 def _number(words: Sequence[str], at: int) -> tuple[int, int]:
-    """The number that begins at `at`, and the index after it; `at` itself if there is none."""
+    """Return the number that begins at index `at`, and the index after it.
+
+    If no number begins there, the second value is `at` itself.
+    """
     total, end, below, start = 0, at, 0, at
     while (group := _below_thousand(words, start)) is not None:
         value, after = group
@@ -112,8 +118,11 @@ def _number(words: Sequence[str], at: int) -> tuple[int, int]:
 
 
 def _below_thousand(words: Sequence[str], at: int) -> tuple[int, int] | None:
-    """A number up to "ninety nine hundred". A lone scale word counts too, unless it follows digits
-    with a decimal point: "2.5 million"."""
+    """Parse a number up to "ninety nine hundred".
+
+    A scale word by itself also counts, e.g. "hundred". It does not count after digits, because "2.5
+    million" is not 2.5 and a million.
+    """
     word = words[at] if at < len(words) else ""
     counted = words[at + 1 : at + 2]
     if word in scales():
@@ -137,7 +146,7 @@ def _below_thousand(words: Sequence[str], at: int) -> tuple[int, int] | None:
 
 
 def _below_hundred(words: Sequence[str], at: int) -> tuple[int, int] | None:
-    """A number below a hundred, in words."""
+    """Parse a number below a hundred that is written in words."""
     word = words[at] if at < len(words) else ""
     value = cardinals().get(word, ordinals().get(word))
     if value is None:

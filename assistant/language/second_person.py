@@ -1,7 +1,7 @@
-"""Turns the user's words into the second person: "my dog is called Max" → "your dog is called Max".
+"""Turn the user's words into the second person: "my dog is called Max" → "your dog is called Max".
 
-Works for English only. Where the rules might get it wrong, nothing is changed and the words are
-quoted as they are; the same goes for other languages.
+Works for English only. Text in other languages, and text that the rules might get wrong, is quoted
+unchanged.
 """
 
 import re
@@ -16,11 +16,13 @@ from assistant.language.third_person import first_person
 from assistant.language.word_lists import words_of
 
 LONGEST = 12
-"""Maximum number of words of a phrase that is read back."""
+"""Maximum number of words in a phrase that the assistant reads back."""
 LOOKED_AT = 400
-"""Maximum number of characters considered: only the beginning of a pasted megabyte is read back."""
+"""Maximum number of characters of a text that are examined. Only the beginning of a long pasted
+text is read back.
+"""
 SHORTEST_CUT = 5
-"""Minimum number of words left when a phrase is cut between two clauses."""
+"""Minimum number of words that remain when a phrase is cut between two clauses."""
 
 TURNED = {
     "i": "you", "i'm": "you're", "im": "you're", "i've": "you've", "ive": "you've",
@@ -60,13 +62,13 @@ class _Token(NamedTuple):
     start: int
     end: int
     word: str
-    """In lower case."""
+    """The word in lower case."""
 
 
 def second_person(text: str) -> str | None:
-    """The user's words as the assistant says them to the user; None if in doubt.
+    """Rewrite the user's words as the assistant would say them to the user; None if in doubt.
 
-    Quoted speech is left as it is.
+    Quoted speech is left unchanged.
 
     >>> second_person("I'm sure that my dog loves me.")
     "You're sure that your dog loves you."
@@ -100,15 +102,14 @@ def second_person(text: str) -> str | None:
 
 
 def _described(text: str) -> str | None:
-    """A text about the user in the user's own words: "The user likes" becomes "I like". None if in
-    doubt."""
+    """Rewrite "The user likes" as "I like", i.e. as the user would say it; None if in doubt."""
     own = first_person(text)
     theirs = _words("theirs") & {match.group().lower() for match in _WORD.finditer(text)}
     return None if theirs and own != text else own  # "her" may mean the user or another person
 
 
 def _turned(text: str, tokens: Sequence[_Token], place: int) -> str | None:
-    """The replacement for one word; None if in doubt."""
+    """Return the replacement for one word; None if in doubt."""
     token = tokens[place]
     word, written = token.word, text[token.start : token.end]
     before = tokens[place - 1].word if place else ""
@@ -132,7 +133,9 @@ def _turned(text: str, tokens: Sequence[_Token], place: int) -> str | None:
 
 
 def _of_second(tokens: Sequence[_Token], place: int) -> str | None:
-    """ "I told you" → "you told me"; it is unknown who any other `you` means."""
+    """Return "me" for the `you` of "I told you"; None for any other `you`, whose meaning is
+    unknown.
+    """
     word = tokens[place].word
     before = [token.word for token in tokens[:place]]
     if word != "you" or not SUBJECTS & {each.partition("'")[0] for each in before}:
@@ -168,7 +171,8 @@ def _is_i(word: str) -> bool:
 
 
 def spoken_phrase(text: str, speaker: str = USER, *, english: bool = True) -> str:
-    """A short phrase for something that was said, to use inside one of the assistant's sentences.
+    """Return a short phrase that refers to an utterance, for use inside one of the assistant's
+    sentences.
 
     >>> spoken_phrase("Oh, by the way, my dog is called Max.")
     'your dog is called Max'
@@ -191,14 +195,14 @@ def spoken_phrase(text: str, speaker: str = USER, *, english: bool = True) -> st
 
 
 def spoken_topic(topic: str, *, english: bool = True) -> str:
-    """ "my dog" → "your dog"; unchanged if in doubt."""
+    """Turn a topic into the second person, e.g. "my dog" → "your dog"; unchanged if in doubt."""
     plain = " ".join(topic.split()).strip(" .,!?;:")
     turned = second_person(plain) if english else None
     return plain if turned is None else _lowered(turned)
 
 
 def _telling(text: str) -> str:
-    """The first sentence that states something, without its lead-in."""
+    """Return the first sentence that states something, without introductory words."""
     beginning = text if len(text) <= LOOKED_AT else text[:LOOKED_AT].rpartition(" ")[0]
     text = " ".join(beginning.split()) or text[:LOOKED_AT]
     found = [_bare(each.text) for each in sentences(text)]
@@ -215,7 +219,7 @@ def _bare(sentence: str) -> str:
 
 
 def _short(sentence: str) -> str:
-    """At most `LONGEST` words, cut between two clauses if possible."""
+    """Shorten a sentence to at most `LONGEST` words, with a cut between two clauses if possible."""
     words = sentence.split()
     if len(words) <= LONGEST:
         return sentence
@@ -226,7 +230,7 @@ def _short(sentence: str) -> str:
 
 
 def _lowered(sentence: str) -> str:
-    """Lower-case the first letter, unless it may belong to a name."""
+    """Convert the first letter to lower case, unless it may belong to a name."""
     first, space, rest = sentence.partition(" ")
     plain = first.lower().rstrip(",")
     small = plain in _words("function") or plain in TURNED.values()

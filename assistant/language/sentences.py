@@ -1,4 +1,4 @@
-"""Splits a text into sentences."""
+"""Split a text into sentences."""
 
 import re
 from functools import cache
@@ -8,7 +8,7 @@ from assistant.language.word_lists import language_data
 
 WORD = re.compile(r"[^\W\d_][\w-]*")
 MARKS = ".!?…。！？"
-"""Characters that end a sentence."""
+"""Punctuation marks that end a sentence."""
 _CLOSERS = "\"'”’»)\\]」』）"
 _END = re.compile(
     rf"(?<![.!?…])[.!?…]++[{_CLOSERS}]*+(?=\s|$)"  # tries a run of marks once, at its start
@@ -19,12 +19,15 @@ _OPENERS = "\"'“‘«([*_"
 _BEGINNING = re.compile(r"(?:^|[.!?…]\s)[\s\"“«(-]*$")
 _LONGEST = 12
 """Number of characters before a position that are searched for an abbreviation or for the end of
-the previous sentence."""
+the previous sentence.
+"""
 
 
 class Sentence(NamedTuple):
-    """A sentence and its range in the text, [start, end), with its punctuation marks and without
-    surrounding spaces."""
+    """A sentence, including its punctuation marks but no surrounding spaces.
+
+    `start` and `end` give its range in the text, [start, end).
+    """
 
     start: int
     end: int
@@ -32,11 +35,12 @@ class Sentence(NamedTuple):
 
 
 def sentences(text: str, *, semicolons: bool = False) -> list[Sentence]:
-    """Split `text`; everything but spaces is in some sentence. Takes linear time, even for a
-    megabyte without any mark.
+    """Split `text` into sentences, which together contain everything but spaces.
+
+    Takes linear time, even for a megabyte of text without punctuation marks.
 
     Args:
-        semicolons: whether semicolons end a sentence too.
+        semicolons: whether a semicolon also ends a sentence.
     """
     found: list[Sentence] = []
     start = 0
@@ -49,13 +53,18 @@ def sentences(text: str, *, semicolons: bool = False) -> list[Sentence]:
 
 
 def begins_sentence(text: str, at: int) -> bool:
-    """Whether the word at `at` is the first of a sentence, so that its capital means nothing."""
+    """Whether the word at index `at` is the first word of a sentence.
+
+    Such a word is capitalised even if it is not a name.
+    """
     return _BEGINNING.search(text[max(0, at - _LONGEST) : at]) is not None
 
 
 def is_abbreviation(word: str) -> bool:
-    """Whether a word in lower case, without its last full stop, is an abbreviation: a title,
-    initials (but not "I."), "u.s"."""
+    """Whether a word is an abbreviation, such as a title, initials (but not "i") or "u.s".
+
+    The word must be in lower case and without its last full stop.
+    """
     known = any(word in words for words in _abbreviations().values())
     return (known and word != "no") or _initials(word)
 
@@ -67,7 +76,7 @@ def _abbreviations() -> dict[str, frozenset[str]]:
 
 
 def stated(text: str) -> int:
-    """How many words of a turn are not part of a question.
+    """Return the number of words that are not part of a question.
 
     >>> stated("I got a dog. Do you have any pets?")
     4

@@ -1,6 +1,8 @@
-"""The names of speakers."""
+"""Names of the speakers in a conversation."""
 
 USER = "user"
-"""The user; other people go by their names."""
+"""The user as a speaker. Other people are identified by their own names."""
 ASSISTANT = "assistant"
-"""The assistant, as the speaker of those of its words that were heard."""
+"""The assistant as a speaker. Only the part of an answer that was actually heard is attributed to
+it.
+"""

@@ -1,4 +1,4 @@
-"""Turns text into the stems that are searched, and finds the words that matched."""
+"""Convert texts and search queries to word stems."""
 
 import json
 import re
@@ -14,10 +14,11 @@ from assistant.language.word_lists import synonyms, words_of
 from data import located
 
 LONGEST = 40
-"""Only this many characters of a word are used; anything longer is not a real word, and caching it
-would fill memory."""
+"""Maximum number of characters of a word that are used. Longer strings are not real words and would
+fill memory.
+"""
 REMEMBERED = 200_000
-"""Number of words whose stems are cached before the cache is emptied."""
+"""Maximum number of words whose stems are cached. When the cache is full, it is emptied."""
 
 STEMMERS = {
     "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek",
@@ -28,7 +29,7 @@ STEMMERS = {
     "ro": "romanian", "ru": "russian", "sr": "serbian", "sv": "swedish", "ta": "tamil",
     "tr": "turkish", "yi": "yiddish",
 }  # fmt: skip
-"""Snowball's algorithms by ISO 639-1 code."""
+"""Names of Snowball's stemming algorithms by ISO 639-1 code."""
 
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+(?:'[A-Za-z0-9]+)*")
 _LATIN_ACCENTS = re.compile("[\u0300-\u036f]")
@@ -38,8 +39,8 @@ class TextAnalyzer:
     """Finds the words of a text and their stems, in one language.
 
     Args:
-        language: ISO 639-1 code. Without a stemmer for it (or with `auto`), words are compared as
-            they are; without a list of stop words for it, all words count.
+        language: ISO 639-1 code, or `auto`. If the language has no stemmer, words are compared
+            unchanged. If it has no list of stop words, all words count.
     """
 
     def __init__(self, language: str = "en") -> None:
@@ -52,12 +53,14 @@ class TextAnalyzer:
         return _Stems(self.language)
 
     def content(self, text: str) -> list[str]:
-        """The stems of `text` in order, with repetitions, without stop words."""
+        """Return the stems of `text` in order, with repetitions but without stop words."""
         return list(filter(None, map(self._stems.__getitem__, self._split(self._fold(text)))))
 
     def content_and_numbers(self, text: str) -> set[str]:
-        """What a text is about: the stems of its words, and each number as `#` and its digits,
-        however it was written."""
+        """Return the stems of a text's words, and its numbers as `#` followed by digits.
+
+        A number gets the same form whether it was written in words or in digits.
+        """
         stems = {stem for stem in self.content(text) if not stem[0].isdecimal()}
         found = numbers_in(text)
         if found and self.language == "en":
@@ -70,18 +73,20 @@ class TextAnalyzer:
         return frozenset(stem for word in words for stem in self.content(word))
 
     def terms(self, query: str) -> dict[str, set[str]]:
-        """The words of a query as they are written there, and the stems of each."""
+        """Map each word of a query, as it is written there, to its stems."""
         words = self._split(unicodedata.normalize("NFC", query).translate(APOSTROPHES))
         return {word: set(self.content(word)) for word in words}
 
     def clear(self) -> None:
-        """Empty the cache of stems: it reveals which words were ever said."""
+        """Empty the cache of stems, because its entries reveal words that users have said."""
         self._stems.clear()
 
     def _fold(self, text: str) -> str:
-        """Lower case, with one kind of apostrophe and one form of each accented letter.
+        """Convert a text to lower case with one kind of apostrophe and one form of each accented
+        letter.
 
-        In English, accents are removed: recognisers write Zoë and café with or without.
+        In English, accents are removed, because speech recognisers write e.g. Zoë and café with or
+        without them.
         """
         if text.isascii():
             return text.lower()
@@ -99,17 +104,17 @@ class TextAnalyzer:
 
 @cache
 def synonym_stems(*groups: str) -> dict[str, str]:
-    """Stems of English words → the stem that replaces each when texts are compared."""
+    """Map the stems of English words to the stem that replaces each when texts are compared."""
     stem = Stemmer.Stemmer(STEMMERS["en"], 0).stemWord
     return {stem(word): stem(usual) for word, usual in synonyms(*groups).items()}
 
 
 class _Letters(dict[int, str]):
-    """A translation table that turns everything between words into spaces; entries are computed on
-    first use.
+    """A translation table that replaces everything except words by spaces.
 
-    Combining marks belong to words, since many scripts write vowels with them. Scripts without
-    spaces between words are searched by character.
+    Each character is looked up on first use and then cached. Combining marks belong to words,
+    because many scripts write vowels with them. In scripts without spaces between words, each
+    character becomes a word of its own.
     """
 
     def __missing__(self, code: int) -> str:
@@ -125,8 +130,9 @@ class _Letters(dict[int, str]):
 
 
 def _unspaced(code: int) -> bool:
-    """Whether a character's script has no spaces between words: Thai, Lao, Burmese, Khmer, kana,
-    Han."""
+    """Whether a character's script has no spaces between words: Thai, Lao, Burmese, Khmer, kana or
+    Han.
+    """
     return (
         0x0E00 <= code <= 0x0EFF
         or 0x1000 <= code <= 0x109F
@@ -139,13 +145,13 @@ def _unspaced(code: int) -> bool:
 
 
 def _stop_words(language: str) -> frozenset[str]:
-    """NLTK's stop words, as in bm25s; empty for languages without a list."""
+    """Return NLTK's stop words, as used by bm25s; empty for languages without a list."""
     lists = json.loads(located("languages/stop_words.json").read_text("utf-8"))
     return frozenset(lists.get(language, "").split())
 
 
 class _Stems(dict[str, str]):
-    """Word → stem, or "" for a stop word; computed on first use."""
+    """Maps words to their stems, or to "" for stop words. Stems are computed on first use."""
 
     def __init__(self, language: str) -> None:
         super().__init__()
@@ -155,7 +161,7 @@ class _Stems(dict[str, str]):
         )
         self._stem: Callable[[str], str] = str
         if language in STEMMERS:
-            # No cache of its own (0): it could not be purged of what was forgotten.
+            # Size 0 disables the stemmer's own cache, which can't be purged of forgotten words.
             self._stem = Stemmer.Stemmer(STEMMERS[language], 0).stemWord
 
     def __missing__(self, word: str) -> str:
@@ -176,7 +182,12 @@ class _Stems(dict[str, str]):
         return self._stem(american_spelling(word) if self._english else word)
 
     def _without_apostrophe(self, word: str) -> str:
-        """mum's → mum, don't → nothing, o'brien → obrien; outside English, l'amour → amour."""
+        """Remove an apostrophe, and an ending such as 's, from a word: mum's → mum, o'brien →
+        obrien.
+
+        Returns "" for negations such as don't. Outside English, the longest part remains: l'amour →
+        amour.
+        """
         if not self._english:
             return max(word.split("'"), key=len)
         if word.endswith("n't"):

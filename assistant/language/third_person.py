@@ -1,7 +1,7 @@
-"""Turns what users say about themselves into the third person, "I'm vegan" into "The user is
-vegan", and back again.
+"""Turn sentences about the user from the first person into the third person, and back again.
 
-English only. Nothing is added but "the user" and verb endings.
+For example, "I'm vegan" becomes "The user is vegan". Works for English only. The only words added
+are "the user", "the assistant" and verb endings.
 """
 
 import re
@@ -42,7 +42,8 @@ _ASIDES = re.compile(
 
 
 def third_person(quote: str) -> str:
-    """One sentence about the user, with a capital and a full stop.
+    """Rewrite the user's words as one sentence about the user, with a capital letter and a full
+    stop.
 
     >>> third_person("I don't eat mushrooms")
     "The user doesn't eat mushrooms."
@@ -72,7 +73,7 @@ def third_person(quote: str) -> str:
 
 
 def _verb(written: str) -> str:
-    """The verb form that follows "the user"."""
+    """Return the verb form that follows "the user"."""
     word = written.lower()
     if word in _VERBS:
         return _VERBS[word]
@@ -86,7 +87,7 @@ def _verb(written: str) -> str:
 
 
 def first_person(text: str) -> str:
-    """Rewrite a text that calls the user "the user" the way the user would say it.
+    """Rewrite a text that calls the user "the user" as the user would say it.
 
     >>> first_person("The user's boss likes what the user does.")
     "my boss likes what I do."
@@ -96,7 +97,7 @@ def first_person(text: str) -> str:
 
 
 def _plain(verb: str) -> str:
-    """`likes` → `like`."""
+    """Return the form of a verb that follows "I": `likes` → `like`."""
     if verb in _BACK:
         return _BACK[verb]
     if len(verb) < 4 or verb == "this":  # as, his, its

@@ -1,5 +1,7 @@
-"""Finds the date ranges that words name: "last summer", "two weeks before 11 August", "at Easter".
-English only. Vague times ("soon", "on Mondays") and names ("April") give none."""
+"""Find the date ranges that words refer to, e.g. "last summer" or "two weeks before 11 August".
+
+English only. Vague times ("soon", "on Mondays") and names ("April") refer to no date range.
+"""
 
 import re
 from collections.abc import Callable, Sequence
@@ -26,17 +28,23 @@ from assistant.language.calendar import (
 from assistant.language.numbers import count_words, number_of, ordinal_words
 
 BESIDE = 30
-"""Number of days that "before Christmas" covers."""
+"""Number of days covered by "before Christmas" or "after Christmas"."""
 FEWEST = 3
-"""Minimum number of other words for a question to make sense without its time expressions."""
+"""Minimum number of other words that a question needs to make sense without its time
+expressions.
+"""
 _ANY_DAY = date(2000, 1, 1)
-"""Used to find the words that name a time, which hardly depend on the day on which they are said.
-The year is a leap year, which contains every date."""
+"""The date used for today when only the wording of a text matters.
+
+It is in a leap year, so that 29 February is recognised.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class TimeExpressions:
-    """The date ranges that a text names, and the text without the words that name them."""
+    """The date ranges that a text refers to (`spans`), and the text without the time expressions
+    (`rest`).
+    """
 
     spans: tuple[Span, ...]
     rest: str
@@ -44,15 +52,17 @@ class TimeExpressions:
 
 @dataclass(frozen=True)
 class Seen:
-    """The point of view from which a text is interpreted."""
+    """The context in which a text is interpreted: the current date and the text itself."""
 
     today: date
     text: str
 
     @cached_property
     def past(self) -> bool:
-        """Whether the text is about the past, so that "in May" means last May; otherwise it may
-        also mean next May."""
+        """Whether the text is about the past.
+
+        If so, "in May" means last May. Otherwise it may also mean next May.
+        """
         return _past().search(self.text) is not None
 
     def nearest(self, yearly: Callable[[int], Span], way: str) -> list[Span]:
@@ -65,11 +75,7 @@ class Seen:
 
 
 def find_time_expressions(text: str, today: date) -> TimeExpressions:
-    """Find the date ranges that `text` names.
-
-    Args:
-        today: the day on which it was said.
-    """
+    """Find the date ranges that `text` refers to, where `today` is the day on which it was said."""
     lower = text.lower()
     if not any(each in lower for each in _PARTS_OF_ALL):
         return TimeExpressions((), text)
@@ -84,13 +90,13 @@ def find_time_expressions(text: str, today: date) -> TimeExpressions:
 
 
 def without_times(text: str) -> str:
-    """`text` without the words that name a time; unchanged if hardly any other words are left."""
+    """Remove the time expressions from `text`, unless hardly any other words would be left."""
     rest = find_time_expressions(text, _ANY_DAY).rest
     return rest if len(_WORD.findall(rest.lower())) >= FEWEST else text
 
 
 def _taken(text: str, seen: "Seen", pattern: re.Pattern[str], how: "How") -> tuple[list[Span], str]:
-    """The ranges that the matches mean, and the text without those matches."""
+    """Return the date ranges that a pattern finds in a text, and the text without these matches."""
     spans: list[Span] = []
     rest, end = [], 0
     for match in pattern.finditer(_lower(text)):
@@ -106,7 +112,10 @@ def _taken(text: str, seen: "Seen", pattern: re.Pattern[str], how: "How") -> tup
 
 
 def _lower(text: str) -> str:
-    """Lower case, of the same length: patterns that ignore case take thirty times as long."""
+    """Convert a text to lower case without changing its length.
+
+    Matching would take thirty times as long with patterns that ignore case.
+    """
     lower = text.lower()
     return lower if len(lower) == len(text) else text.translate(_ASCII)
 
@@ -121,7 +130,7 @@ def _of(match: re.Match[str], group: str) -> str:
 
 
 def _number(word: str) -> int:
-    """The value of a number word. Raises ValueError if the word is not a number."""
+    """Return the value of a number word. Raises ValueError if it is not a number."""
     for some, count in (("couple", 2), ("few", 3), ("several", 4)):
         if some in word:
             return count
@@ -151,10 +160,10 @@ def _the_date(seen: Seen, match: re.Match[str]) -> list[Span]:
 
 
 def _from_date(seen: Seen, match: re.Match[str]) -> list[Span]:
-    """ "two weeks before 11 August", "the weekend before May 3"."""
+    """Interpret e.g. "two weeks before 11 August" or "the weekend before May 3"."""
     sign = -1 if _of(match, "side") == "before" else 1
     steps, unit = sign * _number(_of(match, "count")), _of(match, "unit")
-    if unit == "week" and abs(steps) == 1:  # any day of it
+    if unit == "week" and abs(steps) == 1:  # any day of that week
         return [
             Span(*sorted((day.first, day.first + timedelta(days=7 * steps))))
             for day in _the_date(seen, match)
@@ -163,13 +172,13 @@ def _from_date(seen: Seen, match: re.Match[str]) -> list[Span]:
 
 
 def _far(seen: Seen, match: re.Match[str]) -> list[Span]:
-    """ "three weeks ago", "in two months"."""
+    """Interpret e.g. "three weeks ago" or "in two months"."""
     sign = -1 if _of(match, "ago") else 1
     return [_away(seen.today, sign * _number(_of(match, "count")), _of(match, "unit"))]
 
 
 def _away(day: date, count: int, unit: str) -> Span:
-    """The range this many units away; the larger the unit, the less exact."""
+    """Return the range this far away from `day`. Larger units give longer, less exact ranges."""
     if unit == "year":
         return years(day.year + count)
     if unit == "month":
@@ -185,7 +194,7 @@ def _away(day: date, count: int, unit: str) -> Span:
 
 
 def _weekday(seen: Seen, match: re.Match[str]) -> list[Span]:
-    """ "last Monday" may be last week's, "next Friday" next week's; both readings count."""
+    """Interpret e.g. "last Monday". If it may mean either of two weeks, both dates are returned."""
     way = _of(match, "way")
     wanted = [name.lower() for name in WEEKDAYS].index(_of(match, "weekday"))
     today = seen.today.weekday()
@@ -202,7 +211,7 @@ def _weekday(seen: Seen, match: re.Match[str]) -> list[Span]:
 
 
 def _period(seen: Seen, match: re.Match[str]) -> list[Span]:
-    """ "last week", "this month", "the weekend before last"."""
+    """Interpret e.g. "last week", "this month" or "the weekend before last"."""
     unit, today = _of(match, "unit"), seen.today
     step = {"this": 0, "next": 1}.get(_of(match, "way"), -1) * (2 if _of(match, "twice") else 1)
     if unit == "year":
@@ -214,14 +223,14 @@ def _period(seen: Seen, match: re.Match[str]) -> list[Span]:
 
 
 def _stretch(seen: Seen, match: re.Match[str]) -> list[Span]:
-    """ "the last three weeks", "these past few days"."""
+    """Interpret e.g. "the last three weeks" or "these past few days"."""
     each = {"week": 7, "weekend": 7, "fortnight": 14, "month": 31, "year": 366}
     days = _number(_of(match, "count")) * each.get(_of(match, "unit"), 1)
     return [Span(seen.today - timedelta(days=days), seen.today)]
 
 
 def _in_month(seen: Seen, match: re.Match[str]) -> list[Span]:
-    """A month only names a time together with certain words, as it may also be a name or a verb."""
+    """Interpret a month if other words show that it is one: "May" may also be a verb or a name."""
     month, way = _month_number(_of(match, "month")), _of(match, "way")
     if not any(_of(match, each) for each in ("within", "way", "part", "year")):
         return []
@@ -294,8 +303,10 @@ _PARTS_OF_ALL = (
     *(" may", "january", "february", "march", "april", "june", "july", "august", "september"),
     *("october", "november", "december"),
 )
-"""A text that contains none of these strings names no time. This check takes two microseconds, and
-is enough for most texts."""
+"""Each time expression contains at least one of these strings.
+
+Looking for them takes two microseconds, and rules out most texts.
+"""
 _WORD = re.compile(r"[a-z]+|\d+")
 
 
@@ -308,7 +319,7 @@ Rule = tuple[frozenset[str], re.Pattern[str], How]
 
 
 def _rule(pattern: str, how: How, *keys: str) -> Rule:
-    """`keys`: words at least one of which must be present for the pattern to be tried."""
+    """Build a rule. `keys`: a text must contain one of these words for `pattern` to be tried."""
     return frozenset(keys), re.compile(pattern), how
 
 

@@ -1,4 +1,4 @@
-"""Lists of words in `data/languages`; each is read when it is first used."""
+"""Provide lists of words from `data/languages`. Each file is read when it is first used."""
 
 import tomllib
 from functools import cache
@@ -8,29 +8,32 @@ from data import located
 
 
 def listed(words: str) -> tuple[str, ...]:
-    """Split words at spaces."""
+    """Split a string at spaces."""
     return tuple(words.split())
 
 
 @cache
 def language_data(code: str) -> dict[str, Any]:
-    """The contents of `data/languages` for a language, by its ISO 639-1 code.
+    """Return the contents of a language's file in `data/languages`.
+
+    Args:
+        code: ISO 639-1 code of the language.
 
     Raises:
-        FileNotFoundError: there is no such file.
+        FileNotFoundError: there is no file for this language.
     """
     return tomllib.loads(located(f"languages/{code}.toml").read_text("utf-8"))
 
 
 @cache
 def words_of(section: str, name: str) -> frozenset[str]:
-    """A list of English words."""
+    """Return one list of English words from the language data."""
     return frozenset(language_data("en")[section][name].split())
 
 
 @cache
 def synonyms(*groups: str) -> dict[str, str]:
-    """English words → the word that replaces each when texts are compared."""
+    """Map English words to the word that replaces each when texts are compared."""
     same = language_data("en")["same"]
     return {
         word: usual

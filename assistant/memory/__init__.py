@@ -1,4 +1,4 @@
-"""Long-term memory: stores what was said and learned, recalls it, and forgets it on request.
+"""Long-term memory: stores what was said and learned, recalls it, and deletes it on request.
 
 `open_memory` is the entry point.
 """

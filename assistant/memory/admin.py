@@ -1,4 +1,4 @@
-"""Everything a user interface can do with one user's memories: browse, change and forget them."""
+"""Provides the operations of user interfaces on one user's memories: browse, change and forget."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -35,21 +35,25 @@ from models.download import folder_bytes
 
 
 class MemoryAdmin:
-    """One user's memories, as the command line and the screen see them.
+    """Gives the command line and the screen access to one user's memories.
 
-    All calls block, some for seconds: never call them on the event loop. Not thread-safe.
+    All methods block, some for seconds, so they must not be called on the event loop. Not
+    thread-safe.
 
     Args:
-        open_memory: loads the user's long-term memory, for calls that need its indexes or vectors.
-        memory: that long-term memory, if it is already loaded; changes then reach RAM and disk
-            together.
-        lifetimes: from the settings; by default a memory expires only at its own date.
-        folder: where the table is stored, if it is in a folder.
+        open_memory: loads the user's long-term memory. Called when a method needs indexes or
+            vectors.
+        memory: the user's long-term memory, if it is already loaded. Changes then update RAM and
+            disk together.
+        lifetimes: when memories expire. By default, a memory expires only if it has an expiry date
+            of its own.
+        folder: the folder that contains the table; None if the table is not in a local folder.
         lexicon: English by default.
-        forgetting: the executor of the session that runs for this user, if any; by default,
-            deletions are recorded on disk with a grace time of `grace_s`.
+        forgetting: the executor of the session that is running for this user, if any. By default,
+            deletions are recorded on disk and take effect after `grace_s` seconds.
 
-    Every method may raise StoreError; those that take an id raise it if no memory has that id.
+    Raises:
+        StoreError: any method may raise it if a store fails, or if no memory has the given id.
     """
 
     def __init__(
@@ -87,22 +91,24 @@ class MemoryAdmin:
     # -- looking --------------------------------------------------------------------------------
 
     def memories(self, ids: Sequence[str]) -> list[Memory]:
-        """These memories in full, in the same order; missing ones are left out."""
+        """Return the memories with these ids, in the same order. Missing ones are left out."""
         return self._table.get(self.user_id, ids)
 
     def search(self, text: str, limit: int) -> Recalled:
-        """The memories that the assistant would recall for `text` in a conversation, if it had no
-        deadline.
+        """Return the memories that the assistant would recall for `text` if it had unlimited time.
 
         Raises:
-            SettingsError: the text is empty or too long.
+            SettingsError: `text` is empty or too long.
             ModelError: no encoder is available.
         """
         return self._ready().find(validated_text(text), limit, both=True)
 
     def show(self, named: str) -> Row:
-        """A memory with the exchanges it is based on, its neighbours in the same conversation, the
-        memories it superseded or was superseded by, and when it expires."""
+        """Return a memory with its details.
+
+        These are the exchanges it is based on, its neighbours in the same conversation, the
+        memories that it superseded or that superseded it, and its expiry date.
+        """
         memory = self._named(named)
         transcript, sources = self._open_transcript(), set(memory.sources) - {ADDED_BY_USER}
         exchanges = transcript.exchanges(self.user_id, sources) if sources else ()
@@ -122,9 +128,12 @@ class MemoryAdmin:
         )
 
     def stats(self) -> Row:
-        """Counts. `without_vector` is per encoder. `by_tier` is None unless an assistant is
-        running, since only its RAM has tiers. `bytes_on_disk` covers the store of all users; None
-        if unknown."""
+        """Return statistics about the user's memories.
+
+        `without_vector` is counted per encoder. `by_tier` is None unless the long-term memory is
+        loaded, because tiers exist only in RAM. `bytes_on_disk` covers the memories of all users;
+        None if unknown.
+        """
         hidden, rows = self._hidden(), list(self._shown("kind", "pinned", "never_recall"))
         everything = max(self._table.count(self.user_id), 1)
         without = {
@@ -148,15 +157,15 @@ class MemoryAdmin:
         }
 
     def users(self) -> list[tuple[str, int]]:
-        """The users who have memories here, each with the number of memories."""
+        """Return the users who have memories in this store, each with the number of memories."""
         return [(user, self._table.count(user)) for user in self._table.users()]
 
     def receipts(self) -> list[Row]:
-        """The receipts of all purges in this home, oldest first."""
+        """Return the receipts of all purges in this home, oldest first."""
         return receipts.read(self._open_transcript().path.parent)
 
     def export(self) -> Iterator[dict[str, Any]]:
-        """All memories, oldest first, in the format of `import_`."""
+        """Yield all memories, oldest first, in the format that `import_` reads."""
         hidden = self._hidden()
         shown = (
             m for m in in_order(self._table, self.user_id) if not hidden.covers(m.id, m.sources)
@@ -166,7 +175,9 @@ class MemoryAdmin:
     # -- changing -------------------------------------------------------------------------------
 
     def add(self, text: str, kind: MemoryKind = MemoryKind.FACT) -> Memory:
-        """Remember a text that the user wrote; returns the existing memory if one says the same.
+        """Store a text that the user wrote, and return the new memory.
+
+        If an existing memory says the same, that memory is returned instead.
 
         Raises:
             SettingsError: the text is empty or can't be stored.
@@ -184,7 +195,13 @@ class MemoryAdmin:
         return next(iter(self._table.get(self.user_id, [key])), memory)
 
     def edit(self, named: str, text: str) -> Memory:
-        """Replace the text. Raises as `add`, and SettingsError for a verbatim exchange."""
+        """Replace the text of a memory.
+
+        Raises:
+            SettingsError: the text is empty or can't be stored, or the memory is a verbatim
+                exchange.
+            ModelError: no encoder is available.
+        """
         new, memory = validated_text(text), self._named(named)
         if memory.kind is MemoryKind.EXCHANGE:
             raise SettingsError(
@@ -208,8 +225,11 @@ class MemoryAdmin:
         never_recall: bool | None = None,
         feedback: int = 0,
     ) -> Memory:
-        """Pin a memory, exclude it from recall (or undo either), or rate a recall as right (+1)
-        or wrong (-1)."""
+        """Pin a memory, exclude it from recall, or undo either; or rate how well it was recalled.
+
+        Args:
+            feedback: +1 if the memory was rightly recalled, -1 if wrongly.
+        """
 
         def how(old: Memory) -> Memory:
             return replace(
@@ -222,12 +242,14 @@ class MemoryAdmin:
         return self._changed(self._memory, self._named(named), how)
 
     def import_(self, rows: Iterable[Mapping[str, Any]]) -> int:
-        """Import memories from `export`, replacing those with the same id and skipping those that
-        have been forgotten since; returns the number imported. In an encrypted home, foreign ids
-        are hashed.
+        """Import memories from an `export`; return the number imported.
+
+        An imported memory replaces an existing one with the same id. Memories that have been
+        forgotten since the export are skipped. In an encrypted home, ids not created by this
+        program are hashed.
 
         Raises:
-            SettingsError: a row is invalid; nothing was imported.
+            SettingsError: a row is invalid. Nothing was imported.
             ModelError: no encoder is available.
         """
         memories = [
@@ -249,13 +271,18 @@ class MemoryAdmin:
         return len(kept)
 
     def rebuild(self) -> int:
-        """Derive everything again from the transcript, with all vectors and indexes; returns the
-        number of memories. Raises ModelError if no encoder is available."""
+        """Derive all memories, vectors and indexes from the transcript again; return the number of
+        memories.
+
+        Raises:
+            ModelError: no encoder is available.
+        """
         return self._ready().rebuild(self._open_transcript())
 
     def split(self, named: str) -> tuple[Memory, ...]:
-        """Undo, for good, every merge into this memory and every supersession it is part of.
-        Returns the memories that now stand on their own, this one first.
+        """Undo every merge into this memory, and every supersession by or of it, for good.
+
+        Returns the memories that are separate now, this one first.
 
         Raises:
             SettingsError: there is nothing to undo.
@@ -276,13 +303,15 @@ class MemoryAdmin:
         return (first, *restored, *freed)
 
     def verify_forgotten(self, texts: Sequence[str] = (), *, clean: bool = False) -> AuditReport:
-        """Search for traces of everything that was forgotten: see `forgetting.audit`."""
+        """Search the stores for traces of anything that was forgotten, as described in
+        `forgetting.audit`.
+        """
         return audit(self._table, self._open_transcript(), texts, clean=clean)
 
     # -- inside ---------------------------------------------------------------------------------
 
     def _shown(self, *columns: str) -> Iterator[tuple[Any, ...]]:
-        """These columns of every memory that is not hidden."""
+        """Yield the values of these columns for every memory that is not hidden."""
         hidden, read = self._hidden(), ("id", "sources", *columns)
         for batch in self._table.scan(self.user_id, tuple(dict.fromkeys(read))):
             for key, sources, *wanted in zip(*map(batch.values, read), strict=True):
@@ -290,7 +319,7 @@ class MemoryAdmin:
                     yield tuple(wanted)
 
     def _get(self, ids: Sequence[str]) -> list[Memory]:
-        """The memories with these ids that are not hidden."""
+        """Return the memories with these ids, except hidden ones."""
         hidden = self._hidden()
         found = self._table.get(self.user_id, ids)
         return [each for each in found if not hidden.covers(each.id, each.sources)]
@@ -331,7 +360,7 @@ class MemoryAdmin:
         return changed[0]
 
     def _drop_renamed(self, named: Mapping[str, Memory], kept: Collection[str]) -> None:
-        """Delete the copies that were imported earlier under the old ids."""
+        """Delete the copies of memories that were imported earlier under their old ids."""
         old = [key for key, new in named.items() if new.id != key and new.id in kept]
         if before := self._table.get(self.user_id, old):
             self._ready().delete(before)

@@ -1,15 +1,17 @@
-"""JSON requests about memories, and the rows that answer them. The command line and the socket
-of a running assistant both use them; requests to forget are in `forget_requests`.
+"""Handles JSON requests about memories, and yields the JSON rows that answer them.
+
+The command line and the socket of a running assistant both send such requests. Requests to forget
+are handled in `forget_requests`.
 
 {"act": "list", "offset": 0, "limit": 20}   → "memory" rows, newest first, then a "listed" row
     with "kind", "since", "before", "state" → filters; times as ISO 8601
-    with "light": true                      → only a table's columns, with shortened texts
+    with "light": true                      → only the columns of a list, with shortened texts
     with "around": "1f0c…"                  → the page that contains this memory
     with "ids": true                        → "ids" of all matches at once
 {"act": "grep", "text": "Max"}              → like "list", for memories containing the text
 {"act": "search", "text": "my dog"}         → "found" rows, best first, then a "searched" row;
                                               takes "limit", "light" and the filters
-{"act": "version"}                          → a string that changes whenever something visible does
+{"act": "version"}                          → a string that changes when a visible memory changes
 {"act": "users"}   {"act": "receipts"}      → rows, then a "counted" row
 """
 
@@ -29,7 +31,7 @@ from assistant.memory.records.validation import validated_text
 
 FOUND = 10
 FILTERED_FROM = 200
-"""Number of memories to ask recall for if a filter will drop some of them."""
+"""Minimum number of memories to search for when a filter is applied to the results."""
 HELP = "assistant memory --help"
 LIST_HELP = "assistant memory list --help"
 
@@ -41,7 +43,8 @@ def handle_request(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
 
     Raises:
         SettingsError: the request is malformed.
-        StoreError, ModelError: as the methods of `admin`.
+        StoreError: a store failed, or no memory has the given id.
+        ModelError: the request needs an encoder, and none is available.
     """
     act = _ACTS.get(_text(request, "act"))
     if act is None:
@@ -143,7 +146,7 @@ def _users(admin: MemoryAdmin, _: Request) -> Iterator[Row]:
 
 
 def _receipts(admin: MemoryAdmin, _: Request) -> Iterator[Row]:
-    """All receipts, newest first."""
+    """Yield all receipts, newest first, then their number."""
     found = admin.receipts()
     for number, receipt in reversed(list(enumerate(found, start=1))):
         yield {"event": "receipt", "number": number, "receipt": receipt}
@@ -159,7 +162,7 @@ def _verify(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
 
 
 def _one(answer: Callable[[MemoryAdmin, Request], Row]) -> "_Act":
-    """A request handler that answers with a single row."""
+    """Make a request handler that yields a single row."""
 
     def act(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
         yield answer(admin, request)
@@ -218,7 +221,7 @@ def _choice(request: Request, name: str, choices: type[Choice]) -> Choice | None
 
 
 def _moment(request: Request, name: str) -> datetime | None:
-    """Dates without a time mean midnight in the local time zone."""
+    """Parse a date or time of the request. A date without a time means midnight in local time."""
     value = request.get(name)
     if value is None:
         return None

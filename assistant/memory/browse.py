@@ -1,7 +1,8 @@
-"""Browsing and filtering a user's memories.
+"""Lists and filters a user's memories.
 
-The columns that are read for all memories contain no text, and are cached until something
-changes. Texts are read only for the page shown. A text search reads all texts, but caches none.
+The columns that are read for all memories contain no user text, and are cached until the table
+changes. Texts are read only for the page that is shown. A text search reads all texts but caches
+none.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,9 +20,9 @@ COLUMNS = ("id", "created", "kind", "speaker", "sources", "pinned", "never_recal
 
 @dataclass(frozen=True, slots=True)
 class MemoryFilter:
-    """Which memories to list. `text` is matched literally, ignoring case.
+    """Conditions for the memories to list.
 
-    `since` is inclusive, `before` exclusive.
+    `since` is inclusive, `before` exclusive. `text` is matched literally, ignoring case.
     """
 
     kind: MemoryKind | None = None
@@ -45,7 +46,10 @@ class MemoryEntry:
     superseded_by: str | None
 
     def fits(self, which: MemoryFilter) -> bool:
-        """Whether all filters except the text match; doesn't check whether the memory is hidden."""
+        """Whether the memory meets all conditions except the text search.
+
+        Doesn't check whether the memory is hidden.
+        """
         return (
             which.kind in (None, self.kind)
             and (which.since is None or self.created >= which.since)
@@ -65,7 +69,7 @@ class MemoryEntry:
 
 
 class MemoryBrowser:
-    """Browses one user's memories. Not thread-safe. Every method may raise StoreError."""
+    """Lists one user's memories. Not thread-safe. Every method may raise StoreError."""
 
     def __init__(
         self, user_id: str, table: MemoryTable, open_transcript: Callable[[], Transcript]
@@ -74,12 +78,14 @@ class MemoryBrowser:
         self._table = table
         self._open_transcript = open_transcript
         self._read: tuple[int, tuple[MemoryEntry, ...]] | None = None
-        """The table's version, and the entries read at that version."""
+        """The table's version, and the entries that were read at that version."""
         self._chosen: tuple[str, tuple[MemoryEntry, ...]] | None = None
-        """The last filter and its result; the filter is hashed, so no search text is stored."""
+        """A hash of the last filter, and the entries it matched. Hashing avoids storing the search
+        text.
+        """
 
     def chosen(self, which: MemoryFilter) -> tuple[MemoryEntry, ...]:
-        """All matching memories, newest first."""
+        """Return all matching memories, newest first."""
         hidden = self._hidden()
         key = blake2b(f"{self._version(hidden)} {which!r}".encode()).hexdigest()
         if self._chosen is None or self._chosen[0] != key:
@@ -87,14 +93,14 @@ class MemoryBrowser:
         return self._chosen[1]
 
     def texts(self, ids: Sequence[str]) -> dict[str, str]:
-        """The texts of these memories by id; missing ones are left out."""
+        """Return the texts of these memories by id. Missing memories are left out."""
         found: dict[str, str] = {}
         for batch in self._table.scan(self._user_id, ("text",), ids=ids) if ids else ():
             found |= zip(batch.values("id"), batch.values("text"), strict=True)
         return found
 
     def version(self) -> str:
-        """A string that changes whenever something visible changes."""
+        """Return a string that changes whenever the table or the set of hidden items changes."""
         return self._version(self._hidden())
 
     # -- inside ---------------------------------------------------------------------------------
@@ -128,7 +134,9 @@ class MemoryBrowser:
         return self._read[1]
 
     def _having(self, text: str) -> set[str]:
-        """Ids of the memories that contain a text; reads batch by batch, and stores no text."""
+        """Return the ids of the memories that contain a text. Reads in batches and caches no
+        text.
+        """
         wanted = _plain(text)
         return {
             key

@@ -1,14 +1,14 @@
-"""JSON requests to forget, and the rows that answer them.
+"""Handles JSON requests to forget, and yields the JSON rows that answer them.
 
 {"act": "forget", …}   one of "ids": […] (with "with_sources": true), "about": "my dog",
                        "minutes": 10, "last": true, "everything": true
-    with "ask": true         → like "preview" if the user must confirm first ("confirm" is then
-                               true); otherwise the request is carried out at once
+    with "ask": true         → if the user must confirm first, the same as "preview", with "confirm"
+                               true in the "preview" row; otherwise the request is carried out
     with "preview": true     → "going", "exchange" and "changing" rows, newest first and at most
                                "limit" of each, then a "preview" row; nothing is changed
-    with "now": true         → "forgotten", with the receipt
-    otherwise                → "forgetting": hidden, and can still be brought back
-    with "seen": "1f0c…"     → refused if the selection differs from the preview with this "seen"
+    with "now": true         → everything is deleted at once; a "forgotten" row with the receipt
+    otherwise                → everything is hidden but can be brought back; a "forgetting" row
+    with "seen": "1f0c…"     → refused unless the selection is that of the preview with this "seen"
 {"act": "undo", "id": "3b7e…"}  → "undone"; without an id, the latest deletion is undone
 {"act": "pending"}              → "pending" rows, oldest first, then a "pendings" row
 """
@@ -27,10 +27,10 @@ from assistant.memory.records.memory import MemoryKind
 
 FORMS = ("ids", "about", "minutes", "last", "everything")
 LEAST_NAME = 4
-"""Minimum number of characters of an id with which a pending deletion can be named."""
+"""Minimum number of characters of an id prefix that identifies a pending deletion."""
 PENDING = "assistant memory pending"
 LONGEST_MINUTES = 1e8
-"""About two hundred years."""
+"""Maximum time span of a request, in minutes: about two hundred years."""
 HELP = "assistant memory forget --help"
 
 
@@ -39,7 +39,7 @@ def forget(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
 
     Raises:
         SettingsError: the request is malformed.
-        StoreError: nothing matches, or the matches have changed since the preview; or as `admin`.
+        StoreError: nothing matches, the matches have changed since the preview, or a store failed.
     """
     wish, limit = forget_request_of(request), _limit(request)
     executor = admin.forgetting
@@ -73,8 +73,12 @@ def forget(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
 
 
 def undo(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
-    """Undo the last pending deletion, or the one whose id begins with the given one. Raises
-    StoreError if nothing matches, or it is too late."""
+    """Undo the last pending deletion, or the one whose id begins with the given prefix.
+
+    Raises:
+        SettingsError: the request is malformed.
+        StoreError: no pending deletion matches, it is too late to undo it, or a store failed.
+    """
     named = request.get("id")
     if not isinstance(named, str | None):
         raise SettingsError("The `id` of an undo request must be a string.", mend=HELP)
@@ -100,10 +104,10 @@ def pending(admin: MemoryAdmin) -> Iterator[Row]:
 
 
 def forget_request_of(request: Request) -> ForgetRequest:
-    """What a request asks to forget.
+    """Parse what a request asks to forget.
 
     Raises:
-        SettingsError: it names none of the forms, several, or a malformed one.
+        SettingsError: the request names none of the `FORMS` or several, or a value is invalid.
     """
     given = [name for name in FORMS if request.get(name) is not None and request[name] is not False]
     if len(given) != 1:
@@ -133,7 +137,7 @@ def forget_request_of(request: Request) -> ForgetRequest:
 
 
 def _named(name: str | None, found: Sequence[HiddenItems], now: datetime) -> str | None:
-    """The id of the pending deletion that begins with `name`; `name` itself if none does."""
+    """Return the id of the pending deletion that begins with `name`; `name` itself if none does."""
     if name is None:
         return None
     left = [each.id for each in found if not each.over(now) and each.id.startswith(name)]
@@ -171,7 +175,7 @@ def _preview(preview: ForgetPreview, limit: int, *, gives_time: bool) -> Iterato
 
 
 def _derived(preview: ForgetPreview) -> set[str]:
-    """Ids of memories derived only from exchanges that are to be deleted."""
+    """Return the ids of memories derived only from exchanges that are to be deleted."""
     exchanges = set(preview.plan.exchanges)
     made = (
         each for each in preview.deleted if each.kind is not MemoryKind.EXCHANGE and each.sources

@@ -1,4 +1,4 @@
-"""Copies a home's stores, encrypting them with another key."""
+"""Copies the stores of a home and encrypts the copies with another key."""
 
 import os
 import sqlite3
@@ -25,7 +25,7 @@ Fingerprint = tuple[bytes, list[float]]
 
 
 class HomeStores:
-    """The stores of a home to convert: see `encryption.conversion.HomeStores`."""
+    """The stores of a home that is converted. Implements `encryption.conversion.HomeStores`."""
 
     def __init__(self, home: Home, settings: Settings) -> None:
         self._home = home
@@ -36,7 +36,7 @@ class HomeStores:
         return store_location(self._home, self._settings).uri != str(self._home.memories)
 
     def check_convertible(self) -> None:
-        # The new key could not read the files that the marker names.
+        # The marker names files that the new key could not decrypt.
         if saving_marker(self._home.memories).exists():
             raise StoreError(
                 f"Memories in {self._home.root} were damaged and still have to be recovered."
@@ -69,7 +69,7 @@ class HomeStores:
 def _copy_transcript(
     source: Path, old: MasterKey | None, target: Path, new: MasterKey | None
 ) -> None:
-    """Copy through SQLCipher, which reads and writes plain files too."""
+    """Copy the transcript through SQLCipher, which reads and writes unencrypted files too."""
     Transcript.open(source, old).close()  # migrates its schema and empties its log
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     from sqlcipher3 import dbapi2
@@ -79,7 +79,7 @@ def _copy_transcript(
             db.execute("PRAGMA cipher_log_level = NONE")
             if old is not None:
                 db.execute(f"PRAGMA key = {key_literal(old)}")
-            db.execute(SORTS_IN_RAM)  # `_equal` sorts; no words may reach the disk
+            db.execute(SORTS_IN_RAM)  # `_equal` sorts user text, which must not reach the disk
             db.execute(f"ATTACH DATABASE ? AS fresh KEY {key_literal(new)}", (str(target),))
             db.execute("SELECT sqlcipher_export('fresh')").fetchall()
             (version,) = db.execute("PRAGMA main.user_version").fetchone()
@@ -111,7 +111,11 @@ def _equal(db: sqlite3.Connection) -> bool:
 
 
 def _copy_memories(source: Path, old: MasterKey | None, target: Path, new: MasterKey | None) -> int:
-    """Copy all memories; returns the number of those whose ids an import would change."""
+    """Copy all memories; return the number of those that have or refer to ids of another program.
+
+    These ids are not encrypted. In an encrypted home, exporting and importing the memories replaces
+    them.
+    """
     readable = 0
     with (
         closing(MemoryTable.open(str(source), key=old)) as before,
@@ -133,7 +137,10 @@ def _copy_memories(source: Path, old: MasterKey | None, target: Path, new: Maste
 
 
 def _add(table: MemoryTable, batch: Batch, encoders: tuple[str, ...]) -> int:
-    """Add rows grouped by which encoders' vectors they have. Returns what `_copy_memories` does."""
+    """Add a batch of rows to the table, grouped by the encoders whose vectors they have.
+
+    Returns the number of memories that have or refer to ids of another program.
+    """
     memories = batch.memories()
     vectors = {name: batch.vectors(name) for name in encoders}
     have = np.array([present for _, present in vectors.values()], np.bool_)
@@ -150,7 +157,7 @@ def _add(table: MemoryTable, batch: Batch, encoders: tuple[str, ...]) -> int:
 
 
 def _prints(table: MemoryTable, user: str, encoders: Mapping[str, int]) -> list[Fingerprint]:
-    """A digest of each memory's fields, with one number for each of its vectors."""
+    """Return a digest of each memory's fields, with one number for each of its vectors."""
     onto = {name: np.cos(np.arange(dimensions)) for name, dimensions in encoders.items()}
     found: list[Fingerprint] = []
     for batch in table.scan(user, vectors=tuple(encoders)):
@@ -164,8 +171,10 @@ def _prints(table: MemoryTable, user: str, encoders: Mapping[str, int]) -> list[
 
 
 def _alike(one: list[Fingerprint], other: list[Fingerprint]) -> bool:
-    """Whether all fingerprints are equal but for rounding: encrypting rotates vectors, and rotating
-    them back changes the last digits in single precision."""
+    """Whether all fingerprints are equal except for rounding.
+
+    Encryption rotates vectors, and rotating them back changes the last digits in single precision.
+    """
     return [digest for digest, _ in one] == [digest for digest, _ in other] and np.allclose(
         np.array([numbers for _, numbers in one]),
         np.array([numbers for _, numbers in other]),

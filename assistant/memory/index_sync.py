@@ -1,5 +1,5 @@
-"""Keeps one user's memories in step between the transcript, the table on disk and the index in
-RAM. Runs on the writing thread."""
+"""Keeps one user's memories consistent in the transcript, the table on disk and the index in RAM.
+Runs on the writing thread."""
 
 import threading
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -35,14 +35,14 @@ from assistant.memory.store.write_queue import WriteQueue
 from assistant.memory.transcript.database import Transcript
 
 UNMERGED = 1_000
-"""Number of new memories searched one by one, after which they are merged into the large index."""
+"""Number of new memories above which they are merged into the large index."""
 
 
 class IndexSync:
-    """Reads, writes and indexes one user's memories; on one thread, except where noted.
+    """Reads, writes and indexes one user's memories, on one thread except where noted.
 
     Args:
-        tell: receives events; any thread may call it.
+        tell: receives events. Any thread may call it.
         try_later: schedules another `read` after a number of seconds.
     """
 
@@ -80,19 +80,19 @@ class IndexSync:
         self._reported_count: int | None = None
         self._hidden: dict[str, HiddenItems] = {}
         self._hidden_changed = 0
-        """How many times `_hidden` has changed."""
+        """Number of times that `_hidden` has changed."""
 
     # -- from any thread ------------------------------------------------------------------------
 
     def opened(self) -> tuple[MemoryTable, UserIndex]:
-        """The table and the index. Raises StoreError if they are not open, or not loaded yet."""
+        """Return the table and the index. Raises StoreError if they are not open or loaded yet."""
         if self.store.table is None or self.index is None:
             raise self.store.why()
         return self.store.table, self.index
 
     def take_in(self, memories: Iterable[Memory]) -> bool:
-        """Add memories that are not in the index yet, and queue them for the store; returns
-        whether there were any. Without an index, `read` gets them from the transcript later."""
+        """Index memories that are new and queue them for the store; return whether any were new.
+        Without an index, `read` creates them from the transcript later."""
         memories = self.store.kept(memories)
         with self._taking_in:
             index = self.index
@@ -107,11 +107,11 @@ class IndexSync:
         return True
 
     def hide(self, items: HiddenItems) -> None:
-        """Don't recall these items from now on."""
+        """Exclude these items from recall."""
         self._set_hidden(items.id, items)
 
     def unhide(self, items: HiddenItems) -> None:
-        """Recall these items again, unless something else hides them."""
+        """Undo `hide`. Items that another request hides stay hidden."""
         self._set_hidden(items.id, None)
 
     def _set_hidden(self, key: str, items: HiddenItems | None) -> None:
@@ -129,10 +129,10 @@ class IndexSync:
     def load(
         self, transcript: Transcript | None, first: Callable[[MemoryTable], None] = lambda _: None
     ) -> None:
-        """Load the encoder and read the store. Errors of either don't raise.
+        """Load the encoder and read the store. Reports errors of either instead of raising them.
 
         Args:
-            first: runs on the table before anything is read; may raise StoreError.
+            first: called with the table before anything is read. May raise StoreError.
         """
         try:
             self._encoder.load()
@@ -167,7 +167,7 @@ class IndexSync:
         self._take_up(index)
 
     def replace(self, broken: UserIndex) -> None:
-        """Replace a failing index with one read from the store. Doesn't raise."""
+        """Replace a failing index by a new one read from the store. Doesn't raise."""
         if self.index is not broken:
             return
         index = self._empty_index()
@@ -175,7 +175,7 @@ class IndexSync:
             self._take_up(index)
 
     def _fill(self, index: UserIndex) -> bool:
-        """Load everything remembered into a new index; returns whether it could be read."""
+        """Load all memories into a new index; return whether the store could be read."""
 
         def load(table: MemoryTable) -> None:
             name = self._encoder.name
@@ -205,8 +205,8 @@ class IndexSync:
         self.stronger.attach(index)
 
     def _hide_noted(self) -> None:
-        """Hide the items that earlier sessions began to forget. Hiding and unhiding don't wait for
-        the disk: if either happened during the read, read again."""
+        """Hide the items that earlier sessions hid. Reads again if items were hidden or unhidden
+        meanwhile, because that doesn't wait for the disk."""
         while self._transcript is not None:
             before = self._hidden_changed
             noted = {hidden.id: hidden for hidden in self._transcript.hidden(self._user_id)}
@@ -216,7 +216,7 @@ class IndexSync:
                     return
 
     def _catch_up(self, index: UserIndex) -> None:
-        """Create the memories of exchanges that the table doesn't have."""
+        """Create the memories of exchanges that only the transcript has."""
         if self._transcript is None:
             return
         now, known = datetime.now(UTC), index.sources()
@@ -226,21 +226,21 @@ class IndexSync:
             self.store.tell(error)
             return
         self.upkeep.told(index.newest(LOOKED_AT_AGAIN))
-        for at in range(0, len(missing), AT_ONCE):  # small batches: forgetting waits for each
+        for at in range(0, len(missing), AT_ONCE):  # in small batches, as forgetting waits for each
             self.take_in(missing[at : at + AT_ONCE])
         self.store.flush()
 
     # -- what is new ----------------------------------------------------------------------------
 
     def embed_some(self) -> bool:
-        """Create vectors for the newest memories without one; returns whether others remain, as
-        after a change of encoder. Doesn't raise."""
+        """Create vectors for the newest memories without one. Doesn't raise. Returns whether
+        others still lack one, e.g. after a change of encoder."""
         if self.index is None:
             return False
         return not self._quick.fill(self.index, AT_ONCE, AT_ONCE)
 
     def enrich(self, exchanges: Collection[str] | None = None) -> None:
-        """Index texts that idle work derived from these or all exchanges. Doesn't raise."""
+        """Index the texts that idle work derived from exchanges (None: all). Doesn't raise."""
         if self.index is not None and self._transcript is not None:
             self._enrich(self.index, self._transcript, exchanges)
 
@@ -257,8 +257,8 @@ class IndexSync:
         index.enrich(found)
 
     def untidy(self, unmerged: int) -> bool:
-        """Whether new memories have piled up, search loops are worth compiling, or the store
-        needs compacting. Any thread."""
+        """Whether `tidy` should be called to merge new memories, compile search loops or compact
+        the store. Any thread may call this."""
         index, table = self.index, self.store.table
         if index is None or table is None:
             return False
@@ -266,7 +266,7 @@ class IndexSync:
         return slow or table.wants_compaction(in_silence=True)
 
     def tidy(self, unmerged: int = UNMERGED, *, in_silence: bool = False) -> None:
-        """Regular clean-up; neither recall nor speech waits for it."""
+        """Merge, compile, expire and compact as needed. Neither recall nor speech waits for it."""
         index = self.index
         if index is None:
             return
@@ -287,7 +287,7 @@ class IndexSync:
     # -- for user interfaces; these raise StoreError ----------------------------------------------
 
     def put(self, memories: Sequence[Memory]) -> None:
-        """Store new memories, or replace those with the same ids; each id may occur once."""
+        """Store new memories, or replace those with the same ids. Each id may occur only once."""
         table, index = self.opened()
         table.put(memories)
         memories = self.store.kept(memories)  # only now: the write may have waited for silence
@@ -301,7 +301,7 @@ class IndexSync:
             self._quick.fill(index, BY_THE_WAY, max(BY_THE_WAY, len(others)))
 
     def change(self, ids: Sequence[str], how: Callable[[Memory], Memory]) -> list[Memory]:
-        """Change the memories that exist; returns their new versions."""
+        """Apply `how` to the memories with these ids that exist; return their new versions."""
         table, _ = self.opened()
         before = table.get(self._user_id, ids)
         after = [how(memory) for memory in before]
@@ -312,7 +312,7 @@ class IndexSync:
         return self.store.kept(after)
 
     def count_use(self, ids: Sequence[str], at: datetime) -> None:
-        """Count a use of these memories. Doesn't raise."""
+        """Record that these memories were used at the time `at`. Doesn't raise."""
         try:
             known = self.upkeep.standing(ids)
             self.change(known, lambda old: replace(old, uses=old.uses + 1, last_used=at))
@@ -320,7 +320,7 @@ class IndexSync:
             self.store.tell(error)
 
     def delete(self, memories: Sequence[Memory]) -> None:
-        """Delete from recall, caches and table."""
+        """Delete memories from the table, from recall and from caches."""
         ids = [memory.id for memory in memories]
         texts = {memory.text for memory in memories}
         table, index = self.opened()
@@ -335,8 +335,8 @@ class IndexSync:
         self._tell_changes()
 
     def rebuild(self, transcript: Transcript) -> int:
-        """Derive everything again; returns the number of memories. New memories meanwhile go to the
-        old index and the write queue: call `take_in_rest` afterwards."""
+        """Derive all memories again; return their number. Call `take_in_rest` afterwards, because
+        memories that arrive meanwhile are only in the old index and the write queue."""
         table, _ = self.opened()
         self.store.flush()
         made = self.store.kept(materialize_all(self._user_id, transcript, datetime.now(UTC)))
@@ -378,18 +378,18 @@ class IndexSync:
         )
 
     def _settle(self, index: UserIndex) -> None:
-        """Compare new memories with older ones, as all have vectors now."""
+        """Compare new memories with older ones, now that all have vectors."""
         self.store.write(partial(self.upkeep.settle, index), proves=False)
         self._tell_changes()
 
     def _hide_in(self, index: UserIndex) -> None:
-        """Hide the items to be forgotten from an index."""
+        """Hide all hidden items in an index."""
         hidden = tuple(self._hidden.values())  # the event loop may add to it
         exchanges = {exchange for each in hidden for exchange in each.exchanges}
         index.hide(exchanges, {memory for each in hidden for memory in each.memories})
 
     def _tell_changes(self) -> None:
-        """Report a new profile, so that the model can read it in silence, and a new count."""
+        """Report a new profile, which the model reads in a pause, and a new number of memories."""
         index, before = self.index, self._profile
         self._profile = index.profile if index is not None else ()
         if self._profile != before:

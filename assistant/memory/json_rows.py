@@ -1,4 +1,4 @@
-"""Memories and exchanges as JSON rows."""
+"""Converts memories and exchanges to JSON rows."""
 
 from datetime import UTC
 from typing import Any
@@ -18,12 +18,16 @@ WHY = ("event", "score", "parts", "words")
 
 
 def row(memory: Memory, **more: Any) -> Row:
-    """A memory's row; `short` is the beginning of its id, almost always enough to name it."""
+    """Return a memory as a row. `short` is a prefix of its id, which almost always identifies
+    it.
+    """
     return {**to_json(memory), "short": short(memory.id), **more}
 
 
 def light_row(entry: MemoryEntry, text: str) -> Row:
-    """A row with only the columns of a table."""
+    """Return a memory as a row that contains only the columns of a list, with its text
+    shortened.
+    """
     return {
         "event": "memory",
         "id": entry.id,
@@ -39,7 +43,7 @@ def light_row(entry: MemoryEntry, text: str) -> Row:
 
 
 def found_row(found: RecalledMemory, entry: MemoryEntry | None = None) -> Row:
-    """A search result's row; a light row if `entry` is given."""
+    """Return a search result as a row; as a light row if `entry` is given."""
     full = {
         "event": "found",
         "id": found.id,

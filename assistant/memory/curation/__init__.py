@@ -1,5 +1,6 @@
-"""Curation: duplicates, conflicts, importance, expiry and facts. Also exports the names that idle
-work needs for curation with a language model.
+"""Curation of memories: duplicates, conflicts, importance, expiry and facts.
+
+Also exports the names that idle work needs to curate memories with a language model.
 """
 
 from typing import TYPE_CHECKING

@@ -1,11 +1,12 @@
-"""Decides whether a newer statement by the user makes an older one untrue: `I moved to Lisbon`
-after `I live in Porto`.
+"""Decides whether a newer statement by the user makes an older one untrue.
 
-It uses patterns, for English only, and only if the newer statement itself says that something has
-changed or was wrong (now, not any more, moved, new, no, …). Superseded memories are no longer put
-into prompts, so a wrong guess hides something true; if both memories remain, the newer one still
-comes first by its date. So doubtful cases are left alone: wishes, plans, other people, or an older
-text that says more than one thing.
+For example, `I moved to Lisbon` makes an earlier `I live in Porto` untrue.
+
+The rules are patterns for English. They apply only if the newer statement itself says that
+something has changed or was wrong (now, not any more, moved, new, no, …). A wrong decision hides a
+true memory, because superseded memories are no longer put into prompts. Without a decision both
+memories remain, and the newer one comes first by its date. Doubtful cases are therefore left alone:
+wishes, plans, other people, and older texts that say more than one thing.
 """
 
 import re
@@ -23,13 +24,15 @@ from assistant.language.word_lists import listed
 from assistant.memory.records.memory import Memory
 
 LONGEST = 400
-"""Maximum length, in characters, of a statement that is examined."""
+"""Maximum number of characters of a statement that is examined."""
 MOST_CONTENT = 5
-"""Maximum number of content words of an older text: a longer text says other things too."""
+"""Maximum number of content words of the older text. A longer text also says other things."""
 AT_ONCE = timedelta(minutes=5)
-"""Within this time, `No, her name is Hannah` refers to the person who was named just before."""
+"""Time within which `No, her name is Hannah` refers to a person named just before."""
 SOON = timedelta(days=60)
-"""After this time an appointment is over, and a new date is for another one."""
+"""Maximum time between two statements about the same appointment. A date given later belongs to
+another appointment.
+"""
 
 UNREAL = re.compile(
     r"\b(?:if|when|want|wants|wish|would|could|might|may|maybe|perhaps|will|shall|going to|plan"
@@ -48,7 +51,7 @@ LOOSE = re.compile(
     r"|(?:last|this) (?:week|month|year|spring|summer|autumn|winter)"
     r"|(?:a|two|three|few) (?:weeks?|months?|years?) ago)\b"
 )
-"""Words that are removed before a clause is examined."""
+"""Words that are removed from a clause before it is examined."""
 CLAUSE = re.compile(
     r"\s*,\s*(?:(?:and|but|so)\s+)?|\s+(?:and|but|so|because|since)\s+(?=i\b|we\b|my\b)"
 )
@@ -57,14 +60,16 @@ ONE_HOLDER = listed(
     "boss manager girlfriend boyfriend partner wife husband fiance landlord landlady doctor"
     " dentist therapist gp supervisor flatmate roommate hairdresser"
 )
-"""A new boss or partner replaces the old one; a new cat does not."""
+"""Roles that only one person has at a time: a new boss replaces the old one, but a new cat doesn't
+replace the old cat.
+"""
 THING = r"car|telephone|phone|laptop|computer|gym|bank"
 LIKE = frozenset({"love", "like", "enjoy", "ador", "adore"})
 DISLIKE = re.compile(r"(?:i|we) (?:hate|dislike|detest|can not (?:stand|bear)) (?P<value>.+)$")
 ALWAYS = frozenset(
     listed("everi day daili week weekend morn even night summer winter regular sometim lot often")
 )
-"""Stems that say how often something is done."""
+"""Stems of words that say how often something is done."""
 TIME = (
     r"(?P<value>(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|noon|midnight|\d{1,2}(?:[:.]\d\d)?"
     rf"|{cardinal_words(1, 12)}|half past \w+|quarter \w+ \w+)"
@@ -77,7 +82,7 @@ NO_FAVOURITE = (
     r"(?:i|don't|know|thinks?|thought|says?|not|never|no|nothing|neither|nobody|none|what|which|who"
     r"|that|this|it|one|or|favorite)"
 )
-"""Before "is my favourite", these words don't name anything."""
+"""Words before "is my favourite" that don't name anything."""
 PATTERNS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("work",), r"i (?:work|am working|do not work) (?:at|for) (?P<value>.+)"),
     (("role",), r"i (?:work|am working) as an? (?P<value>.+)"),
@@ -95,16 +100,17 @@ PATTERNS: tuple[tuple[tuple[str, ...], str], ...] = (
         r" is my (?:new )?favorite (?P<what>\w+(?: \w+)?)$",
     ),
 )
-"""Slots, each with a pattern for its value; the group `what`, if there is one, is added to the
-slot."""
+"""Slots, each with a pattern that finds its value. If a pattern has a group `what`, its match
+becomes part of the slot.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a clause says about one thing.
+    """What one clause says about one thing.
 
-    `slot` is the subject and `value` the statement about it; `holds`: whether the statement is
-    true; `change`: whether the clause says that this was different before.
+    `slot` identifies the thing, and `value` is what the clause says about it. `holds` says whether
+    that is true or denied. `change` says whether the clause states that it was different before.
     """
 
     slot: tuple[str, ...]
@@ -114,14 +120,16 @@ class Claim:
 
 
 def changes(memory: Memory, lexicon: TextAnalyzer) -> bool:
-    """Whether the user says that something has changed; only such memories supersede others."""
+    """Whether the user says that something has changed. Only such memories supersede others."""
     if memory.speaker != USER or lexicon.language != "en" or len(memory.text) > LONGEST:
         return False
     return any(claim.change for claim in read(memory.text, lexicon))
 
 
 def supersedes(newer: Memory, older: Memory, lexicon: TextAnalyzer) -> bool:
-    """Whether the newer of two statements by one speaker certainly makes the older one untrue."""
+    """Whether the newer of two statements by the same speaker certainly makes the older one
+    untrue.
+    """
     if lexicon.language != "en" or max(len(newer.text), len(older.text)) > LONGEST:
         return False
     news = [claim for claim in read(newer.text, lexicon) if claim.change]
@@ -134,12 +142,18 @@ def supersedes(newer: Memory, older: Memory, lexicon: TextAnalyzer) -> bool:
 
 
 ONE_OF_EACH = frozenset({"home", "role", "my", "favourite", "status"})
-"""Slots of which a person has only one; most others, such as jobs or hobbies, may be several."""
+"""Slots with a single value per person, e.g. a home. Most others, e.g. hobbies, can have
+several.
+"""
 
 
 def may_have_changed(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> bool:
-    """Whether the newer of two statements may make the older one untrue without saying that
-    something changed, as both are about a thing of which there is only one. Needs confirmation."""
+    """Whether the newer statement may make the older one untrue without saying that anything
+    changed.
+
+    This is possible if both are about something that a person has only one of. The result needs
+    confirmation.
+    """
     if lexicon.language != "en" or max(len(newer.text), len(older.text)) > LONGEST:
         return False
     news, known = list(read(newer.text, lexicon)), list(read(older.text, lexicon))
@@ -159,7 +173,7 @@ def _ends(new: Claim, old: Claim, newer: Memory, older: Memory) -> bool:
     if new.slot != old.slot or (new.slot[0] == "when" and apart > SOON):
         return False
     if new.slot[0] == "do":
-        # `I quit smoking` ends smoking every morning, but not smoking salmon.
+        # `I quit smoking` ends `I smoke every morning`, but not `I smoke salmon`.
         all_of_it = bool(new.value) or ALWAYS.issuperset(old.value)
         return new.holds != old.holds and _begins(old.value, new.value) and all_of_it
     if not new.holds:
@@ -175,8 +189,10 @@ def _begins(value: tuple[str, ...], beginning: tuple[str, ...]) -> bool:
 
 
 def read(text: str, lexicon: TextAnalyzer) -> Iterator[Claim]:
-    """The claims that a text makes about the user's own affairs, as far as a pattern fits; those of
-    doubtful sentences are left out."""
+    """Yield the claims that a text makes about the user, as far as the patterns match.
+
+    Claims in doubtful sentences are left out.
+    """
     for _, _, sentence in sentences(first_person(text), semicolons=True):
         plain = ASIDES.sub(" ", normalize(sentence)).strip()
         if sentence.rstrip().endswith("?") or UNREAL.search(plain):
@@ -204,7 +220,7 @@ class _Clause:
         self._lexicon = lexicon
 
     def claims(self) -> Iterator[Claim]:
-        """The first interpretation that fits."""
+        """Yield the claim of the first interpretation that fits, if any."""
         for how in (
             *(self._home, self._work, self._by_pattern, self._age, self._name),
             *(self._when, self._count, self._status, self._given_up, self._do),
@@ -235,7 +251,7 @@ class _Clause:
         )
         words = found["value"].split() if found else []
         if not words or words[0] not in self._names:
-            return None  # a place has a name, unlike in `I moved to the next question`
+            return None  # not the name of a place, e.g. `I moved to the next question`
         # `lisbon with` → `lisbon`; `new york` is unchanged.
         place = " ".join(word for word in words if word in self._names)
         return self._claim(("home",), place, change=moved is not None)

@@ -1,5 +1,7 @@
-"""Keeps one user's memories clean: merges repetitions, marks what no longer holds, and deletes what
-has expired. Runs on the writing thread, so nobody waits for it."""
+"""Merges repeated memories, marks outdated ones as superseded, and deletes expired ones.
+
+Runs on the writing thread, so nobody waits for it.
+"""
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -30,23 +32,25 @@ from assistant.memory.transcript.database import Transcript
 from assistant.settings import Memory as MemorySettings
 
 NEAR = 64
-"""Number of nearest memories that a new one is compared with."""
+"""Number of nearest memories that a new memory is compared with."""
 LOOKED_AT_AGAIN = 32
-"""Number of newest memories that are compared again at startup, in case the program was killed
-before it had compared them."""
+"""Number of newest memories that are compared again at startup. The program may have been killed
+before it had compared them.
+"""
 MOST_COMPARED = 20_000
-"""Maximum number of new memories compared at once: the newest ones. After a lost table was rebuilt,
-this takes a minute."""
+"""Maximum number of new memories that are compared at once; the newest are chosen. After a lost
+table was rebuilt, this takes a minute.
+"""
 EXPIRED_AT_ONCE = 500
-"""Expired memories that are deleted per write."""
+"""Maximum number of expired memories deleted per write."""
 SWEPT_EVERY_S = 300.0
 LINKS = ("id", "kind", "speaker", "sources", "supersedes", "superseded_by", "pinned")
-"""The columns of `MemoryLinks`."""
+"""The table columns that make up `MemoryLinks`."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryLinks:
-    """The fields of a memory that show whether it is based on others."""
+    """The fields of a memory that link it to other memories and to exchanges."""
 
     id: str
     kind: MemoryKind
@@ -59,7 +63,7 @@ class MemoryLinks:
 
 @dataclass(frozen=True, slots=True)
 class CurationPolicy:
-    """Which memories are merged and which expire; by default none expire."""
+    """Settings for merging and expiry. By default, no memory expires."""
 
     duplicate_cosine: float = DUPLICATE_COSINE
     lifetimes: Lifetimes = field(default_factory=Lifetimes)
@@ -73,7 +77,7 @@ class Curator:
     """Curates one user's memories.
 
     Args:
-        forget: drops everything cached about the given texts outside the table and the index.
+        forget: drops cached data about the given texts outside the table and the index.
     """
 
     def __init__(
@@ -88,28 +92,33 @@ class Curator:
         self._lexicon = lexicon
         self._forget = forget
         self._queued: dict[str, None] = {}
-        """Ids of memories to compare. Other threads add to it, atomically."""
+        """Ids of memories to compare. Other threads add to it; each addition is atomic."""
         self._stands: dict[str, str] = {}
         self._leaving: dict[str, str] = {}
-        """Ids of merged memories that may be gone from the table, each with the id of the memory
-        that it was merged into."""
+        """Ids of merged memories that may have been deleted from the table, each with the id of the
+        memory that it was merged into.
+        """
         self._next_sweep = 0.0
 
     def told(self, ids: Iterable[str]) -> None:
-        """Queue new memories for comparison once they have vectors. Any thread."""
+        """Queue new memories, which are compared once they have vectors. Any thread may call
+        this.
+        """
         self._queued.update(dict.fromkeys(ids))
 
     def standing(self, ids: Iterable[str]) -> list[str]:
-        """The current ids of these memories: a merged one has the id of the older memory."""
+        """Return the current ids of these memories. A merged memory has the id of the older
+        memory.
+        """
         return list(dict.fromkeys(self._stands.get(key, key) for key in ids))
 
     # -- repeated or changed --------------------------------------------------------------------
 
     def settle(self, index: UserIndex, table: MemoryTable) -> None:
-        """Compare new memories with older ones, in the order they were said.
+        """Compare new memories with older ones, in the order in which they were said.
 
         Raises:
-            StoreError: the table failed. The rest is compared later.
+            StoreError: the table failed. The remaining memories are compared later.
         """
         queued = list(self._queued)[-MOST_COMPARED:]
         wanted = list(dict.fromkeys([*queued, *self._leaving]))
@@ -125,7 +134,7 @@ class Curator:
                 others = {key: cosine for key, cosine in near if key not in waiting}
                 self._compare(memory, others, index, table)
             self._done([memory.id])
-        # Drop those that are gone or could not be written; keep those still waiting to be written.
+        # Drop memories that were deleted or never written; keep those still waiting to be written.
         for key in [key for key in self._leaving if key not in rows]:
             self._left(key, index)
         self._done(k for k in queued if k not in rows and (k not in index or index.has_vector(k)))
@@ -187,7 +196,7 @@ class Curator:
     # -- expired --------------------------------------------------------------------------------
 
     def due(self) -> bool:
-        """Whether it is time to look for expired memories."""
+        """Whether it is time to look for expired memories. If so, restarts the interval."""
         now = time.monotonic()
         if now < self._next_sweep:
             return False
@@ -195,10 +204,10 @@ class Curator:
         return True
 
     def sweep(self, index: UserIndex, transcript: Transcript | None, table: MemoryTable) -> None:
-        """Delete expired memories and those based on them.
+        """Delete expired memories, and those that depend on them.
 
         Raises:
-            StoreError: the table or the transcript failed; call it again later.
+            StoreError: the table or the transcript failed. Call the method again later.
         """
         now = datetime.now(UTC)
         expired = set(index.expired(now))
@@ -211,7 +220,7 @@ class Curator:
         ]
         gone = expiring_with(expired, outlines)
         if transcript is not None:
-            # First, since a memory deleted without this record would be created again.
+            # Record this first: a memory deleted without the record would be created again.
             turns = [
                 each for each in outlines if each.id in gone and each.kind is MemoryKind.EXCHANGE
             ]
@@ -239,8 +248,12 @@ class Curator:
 
 
 def expiring_with(expired: Collection[str], every: Sequence[MemoryLinks]) -> set[str]:
-    """The expired memories and those that depend on them: memories derived only from the user's
-    words in them, and memories that they had superseded, which would otherwise seem true again."""
+    """Return the ids of the expired memories and of those that depend on them.
+
+    The latter are memories derived only from the user's words in expired memories, and older
+    memories that an expired one had superseded. Without the newer memory, the older ones would seem
+    true again.
+    """
     gone = set(expired)
     while True:
         dead = {
@@ -271,7 +284,9 @@ def _without(memory: Memory, gone: Collection[str]) -> Memory:
 
 
 def _update(index: UserIndex, table: MemoryTable, memories: Sequence[Memory]) -> None:
-    """Update the index in RAM with the written memories, except those forgotten meanwhile."""
+    """Update the index in RAM with memories written to the table, except those forgotten
+    meanwhile.
+    """
     for memory in table.forgotten.kept(memories):
         if memory.id in index:
             index.update(memory)

@@ -1,13 +1,14 @@
-"""Decides by cautious rules whether two texts say the same thing, and what a model may propose
-where these rules don't decide.
+"""Decides by cautious rules whether two texts say the same thing.
 
-A high cosine means that they are about the same subject; but encoders hardly notice a `not`, a 5
-instead of a 6, or another name. So the words decide: the newer text must not add anything but
-fillers. A missed duplicate costs a line; a wrong merge would cost a memory.
+Where these rules reach no decision, the module also limits what a language model may propose.
 
-Models small enough to run here say "changed" about nearly anything. So a model only chooses between
-the verdicts that the words leave open: names, numbers and denials decide, and memories that the
-user wrote, edited, pinned or split are left as they are.
+A high cosine means that two texts are about the same subject. But encoders hardly notice a `not`, a
+5 instead of a 6, or another name. So the words are compared: the newer text must add nothing but
+fillers. A missed duplicate costs a line in a prompt; a wrong merge would lose a memory.
+
+Models small enough to run locally answer "changed" about almost any pair. So a model may only
+choose between the verdicts that the words allow. Names, numbers and denials must agree. Memories
+that the user wrote, edited, pinned or split are never changed on a model's proposal.
 """
 
 import re
@@ -32,10 +33,11 @@ DECIDING = frozenset(
         " they their who whose now instead either or"
     )
 )
-"""Words that may reverse the meaning though they carry little content: both texts must have the
-same ones."""
+"""Words that may change the meaning although they carry little content, such as negations. Both
+texts must contain the same ones.
+"""
 FREE = frozenset({"our", "in", "on", "at"})
-"""Deciding words in which a model may overlook a difference."""
+"""Words in `DECIDING` that may differ between two texts when a model is asked."""
 MOMENT = re.compile(
     r"\b(?:today|tonight|tomorrow|yesterday|this|next|last|ago|now|currently|at the moment|lately"
     r"|recently|soon|later|earlier|was|were|had|went|came|saw|ate|slept|felt"
@@ -48,26 +50,27 @@ POINTING = re.compile(
     r"\b(?:it|this|these|those|he|him|his|she|her|hers|they|them|their|there|here|ones?|that)\b",
     re.IGNORECASE,
 )
-"""Words that may refer to something else each time."""
+"""Words that may refer to something different each time."""
 ASKING = re.compile(
     r"^\W*(?:(?:and|so|but|well|hey|okay|um|uh)\W+)*(?:what|who|whom|whose|where|when|why|how|which"
     r"|(?:do|does|did|can|could|would|will|should|is|are|was|were|have|has|am)"
     r" (?:you|i|we|he|she|it|they|there|my|the|your))\b",
     re.IGNORECASE,
 )
-"""How questions begin; speech recognition drops the question mark."""
+"""Matches the beginning of a question. Speech recognition often omits the question mark."""
 REPLIES = frozenset(listed("see know agre understand think guess mean hope suppos doubt"))
-"""Stems of replies to what was said before: `I see`."""
+"""Stems of words that reply to something said before, e.g. `I see`."""
 SELF = frozenset({"i", "my", "we", "our"})
 ENOUGH = 3
-"""Minimum number of content words that make a statement understandable by itself."""
+"""Minimum number of content words that make a statement understandable without its context."""
 MOST_LEFT_OUT = 0.5
-"""Share of the older text's content words that the newer one may leave out."""
+"""Maximum share of the older text's content words that the newer text may leave out."""
 NEAREST = 0.75
-"""Minimum cosine at which a model is asked about two memories. Above `duplicate_cosine`, the rules
-have already been tried, and did not decide."""
+"""Minimum cosine of two memories about which a model is asked. Above `duplicate_cosine`, the rules
+have already been applied without a decision.
+"""
 EDITED = 1.0
-"""The confidence of a derived memory that the user has corrected."""
+"""Confidence of a derived memory that the user has corrected."""
 
 
 # -- certain -------------------------------------------------------------------------------------
@@ -84,7 +87,9 @@ def same_telling(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> bool:
 
 
 def complete(memory: Memory, lexicon: TextAnalyzer) -> bool:
-    """Whether a memory states something and is clear by itself, unlike `Yes` or `I love it`."""
+    """Whether a memory states something and is clear without its context, unlike `Yes` or `I love
+    it`.
+    """
     if len(memory.text) > LONGEST_READ:
         return False
     plain = ASIDES.sub(" ", memory.text.lower())
@@ -101,7 +106,7 @@ def complete(memory: Memory, lexicon: TextAnalyzer) -> bool:
 
 
 def may_be_merged(memory: Memory) -> bool:
-    """Whether a model's mere proposal may merge or supersede a memory."""
+    """Whether a memory may be merged or superseded because a model proposes it."""
     return (
         memory.speaker == USER
         and memory.kind is not MemoryKind.SUMMARY
@@ -114,21 +119,26 @@ def may_be_merged(memory: Memory) -> bool:
 
 def comparable(older: Memory, newer: Memory) -> bool:
     """Whether two memories need comparing: they have the same user and kind, but different
-    exchanges. After an interrupted merge, the older one may have the newer one's exchange among its
-    sources."""
+    exchanges.
+
+    After an interrupted merge, the older memory may already list the newer one's exchange among its
+    sources.
+    """
     return (
         (older.user_id, older.kind) == (newer.user_id, newer.kind)
         and may_be_merged(older)
         and may_be_merged(newer)
         and (older.told, older.created) <= (newer.told, newer.created)
-        and older.sources[:1] != newer.sources[:1]  # the first is the memory's own
+        and older.sources[:1] != newer.sources[:1]  # the first source is the memory's own exchange
     )
 
 
 def may_be_same(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> bool:
-    """Whether the newer memory may say the same as the older one: it has no content word that the
-    older one lacks, the same names, numbers and persons in the same order, and the same other
-    deciding words, such as denials. Other words may be in any order."""
+    """Whether the newer memory may say the same as the older one.
+
+    It must not add a content word. Names, numbers and persons must be the same in the same order.
+    Other words that change the meaning, such as denials, must be the same in any order.
+    """
     if lexicon.language != "en" or newer.kind is not MemoryKind.EXCHANGE:
         return False  # merges of derived memories can't be undone
     if not (complete(older, lexicon) and complete(newer, lexicon)):
@@ -149,8 +159,11 @@ def may_be_same(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> bool:
 
 
 def _same_day(older: Memory, newer: Memory) -> bool:
-    """False if either text is about something temporary and the two were said on different days:
-    `tomorrow` or a headache then means something else."""
+    """Whether the two texts can mean the same in spite of the days on which they were said.
+
+    If either is about something temporary, e.g. `tomorrow` or a headache, both must be from the
+    same day.
+    """
     together = local_day(older.told) == local_day(newer.told)
     return together or not (MOMENT.search(older.text) or MOMENT.search(newer.text))
 
@@ -175,7 +188,10 @@ def _decides(word: str) -> bool:
 
 
 def _content(words: Sequence[str]) -> list[str]:
-    """The words that don't decide, in order, each once. Not their stems, which hide the tense."""
+    """Return the content words in order, each once, without words that change the meaning.
+
+    Words are not stemmed, because stems hide the tense.
+    """
     return list(dict.fromkeys(word.removesuffix("s") for word in words if not _decides(word)))
 
 
@@ -184,12 +200,12 @@ def _decider(word: str) -> str:
 
 
 def _fixed(words: Sequence[str], names: set[str]) -> list[str]:
-    """Names, numbers and persons in order: `I owe Paula` is not `Paula owes me`."""
+    """Return names, numbers and persons in order: `I owe Paula` is not `Paula owes me`."""
     return [w for w in words if w in names or w in SELF or any(c.isdigit() for c in w)]
 
 
 def _names(text: str) -> set[str]:
-    """Capitalised words, except the first and "I"."""
+    """Return the capitalised words of a text, except its first word and "I"."""
     rest = text.partition(" ")[2]
     return {
         w for each in rest.split() if each[:1].isupper() for w in content_words(each) if w != "i"

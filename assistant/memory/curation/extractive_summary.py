@@ -1,9 +1,11 @@
-"""Selects the sentences that a summary of a conversation may contain: the user's statements, in the
-third person with days written out, and the user's questions, word for word.
+"""Selects the sentences that a summary of a conversation may contain.
 
-The rules are cautious and for English, as those for facts; but a summary may also contain
-statements about other things ("the roof leaks"), which are not facts about the user. The
-assistant's words are never used.
+These are the user's statements, rewritten in the third person with dates instead of relative days,
+and the user's questions, word for word.
+
+The rules are cautious and work for English, like those for facts. Unlike facts, a summary may
+contain statements about other things than the user ("the roof leaks"). The assistant's words are
+never used.
 """
 
 import re
@@ -23,20 +25,21 @@ from assistant.memory.curation.grounding import DENYING, FRAMING, is_grounded, s
 from assistant.memory.curation.statements import declarative_sentences, must_not_be_kept, statements
 
 FEWEST = 2
-"""Minimum number of content words that make a sentence worthwhile."""
+"""Minimum number of content words in a sentence of a summary."""
 MOST_WORDS = 60
-"""Maximum number of words of a whole summary: as many as fit into a note of a prompt."""
+"""Maximum number of words in a summary, which must fit into a note in the prompt."""
 MOST_ASKED = 2
-"""Maximum number of questions that a summary mentions."""
+"""Maximum number of questions in a summary."""
 LONGEST_ASKED = 14
-"""Maximum number of words of such a question."""
+"""Maximum number of words in a question of a summary."""
 ALIKE = 0.6
-"""A sentence is redundant if a sentence chosen before it has at least this share of its content
-words."""
+"""A sentence is redundant if an already chosen one contains at least this share of its content
+words.
+"""
 OF_THE_USER = 1.5
-"""Weight of a sentence about the user; one about others has 1."""
+"""Weight of a sentence about the user; a sentence about anything else has weight 1."""
 QUESTION = 0.5
-"""Weight of a question; a statement has 1."""
+"""Weight of a question; a statement has weight 1."""
 CLAUSES = re.compile(r"\s*(?:[,;:]|\band\b|\bbut\b)\s*")
 _FAVOUR = re.compile(
     r"^(?:(?:please|ada|and|so|okay|ok|well|hey|oh)\b[\s,]*)*(?:(?:can|could|will|would) you|wake|"
@@ -45,7 +48,7 @@ _FAVOUR = re.compile(
     r"did you|did i|do i|what did|what have|what do)\b",
     re.IGNORECASE,
 )
-"""Requests, or talk about the conversation itself, which are not topics."""
+"""Matches requests and questions about the conversation itself, which are not topics."""
 _BEGINS = re.compile(
     r"(?:he|she|it|they|that|this|there|these|those|his|her|its|their)\b", re.IGNORECASE
 )
@@ -53,7 +56,7 @@ _BEGINS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class SummarySentence:
-    """A sentence that may be part of a summary, and the user's words that support it."""
+    """A sentence that a summary may contain, and the user's words that support it (`quote`)."""
 
     text: str
     quote: str
@@ -65,14 +68,19 @@ class SummarySentence:
 
 @dataclass(frozen=True, slots=True)
 class SummarySentences:
-    """The sentences in order, and how many were dropped as unsupported by the user's words."""
+    """The extracted sentences in order (`kept`), and the number dropped because the user's words
+    don't support them (`unsupported`).
+    """
 
     kept: tuple[SummarySentence, ...] = ()
     unsupported: int = 0
 
 
 def extract_sentences(exchanges: Iterable[Exchange], lexicon: TextAnalyzer) -> SummarySentences:
-    """All sentences that a summary of these exchanges may contain; of equal ones, only the last."""
+    """Extract all sentences that a summary of these exchanges may contain.
+
+    If sentences are equal, only the last is included.
+    """
     found: dict[str, SummarySentence] = {}
     dropped = 0
     for exchange in exchanges:
@@ -92,7 +100,9 @@ def extract_sentences(exchanges: Iterable[Exchange], lexicon: TextAnalyzer) -> S
 def select_sentences(
     every: Sequence[SummarySentence], most_words: int = MOST_WORDS
 ) -> list[SummarySentence]:
-    """The most informative sentences that fit, in the order they were said."""
+    """Select the most informative sentences that fit, and return them in the order they were
+    said.
+    """
     best: list[tuple[int, SummarySentence]] = []
     words = asked = 0
     for place, point in sorted(enumerate(every), key=lambda each: (-each[1].weight, each[0])):
@@ -108,17 +118,17 @@ def select_sentences(
 
 
 def written(chosen_points: Sequence[SummarySentence]) -> str:
-    """The summary as the rules write it, without a model."""
+    """Compose the summary from the chosen sentences by rules, without a model."""
     stated = " ".join(each.text for each in chosen_points if not each.asked)
     asked = " ".join(each.text for each in chosen_points if each.asked)
     return f"{stated} Asked: {asked}".strip() if asked else stated
 
 
 def borne_out(sentence: str, by: Sequence[SummarySentence], lexicon: TextAnalyzer) -> bool:
-    """Whether each clause of a sentence says the same as one of the sentences `by`: it has no other
-    content words, the same order, and the same denials.
+    """Whether each clause of `sentence` says the same as one of the sentences in `by`.
 
-    A combination of two sentences would be a third statement that nobody made.
+    Such a clause adds no content words, has them in the same order, and contains the same denials.
+    A clause that combines two sentences is rejected, because it may say something that nobody said.
     """
     clauses = [each for each in CLAUSES.split(sentence) if stems_in(each, lexicon)]
     return bool(clauses) and all(
@@ -130,7 +140,7 @@ def borne_out(sentence: str, by: Sequence[SummarySentence], lexicon: TextAnalyze
 
 
 def _quotes(said: str) -> list[str]:
-    """Statements about the user and about others, in order."""
+    """Return the statements about the user and about other things, in order."""
     own = statements(said)
     others = [
         each
@@ -155,7 +165,9 @@ def _stated(quote: str, exchange: str, on: date, lexicon: TextAnalyzer) -> Summa
 
 
 def _asked(said: str, exchange: str, lexicon: TextAnalyzer) -> SummarySentence | None:
-    """A question that is the whole utterance, and can be understood by itself."""
+    """Return the question if it is the whole utterance and can be understood without its
+    context.
+    """
     plain = " ".join(said.split())
     if not is_question(plain) or _FAVOUR.match(plain) or POINTING.search(plain):
         return None

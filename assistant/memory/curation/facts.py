@@ -1,9 +1,11 @@
-"""Derived facts: their kind, and whether two of them say the same in other words, such as `The
-user's dog is called Max` and `The user's dog's name is Max`.
+"""Determines the kind of a derived fact, and whether two facts say the same in different words.
 
-The user's own words are still in the exchanges, so facts may be merged more freely than exchanges
-(`duplicates`); otherwise a fact mentioned every week would be stored every week. The rules are
-cautious and for English only: any words that the newer fact adds must be mere phrasing.
+For example, `The user's dog is called Max` says the same as `The user's dog's name is Max`.
+
+Facts may be merged more freely than exchanges (`duplicates`), because the exchanges still contain
+the user's own words. Without merging, a fact mentioned every week would be stored every week. The
+rules are cautious and work for English only: the newer fact may only add words that change the
+phrasing, not the meaning.
 """
 
 import re
@@ -21,10 +23,11 @@ from assistant.memory.records.ids import exchange_of
 from assistant.memory.records.memory import Memory, MemoryKind
 
 LIKE_ENOUGH = 0.5
-"""Minimum cosine of two facts that are compared: both are about the same thing, in whatever
-words."""
+"""Minimum cosine at which two facts are compared. Such facts are about the same thing, however they
+are phrased.
+"""
 OWNS = re.compile(rf"\b(?:has|have)(?: got)? (?:an?|the|no|some|\d+|{cardinal_words(2, 90)})\b")
-"""`has a doctor` is not `is a doctor`."""
+"""Matches statements of possession, because `has a doctor` does not mean `is a doctor`."""
 WAYS = frozenset(
     listed(
         "live lives living moved relocated home work works working got started found job new name"
@@ -32,7 +35,7 @@ WAYS = frozenset(
         " now always has"
     )
 )
-"""Words in which two phrasings of a claim may differ."""
+"""Words that may be in one phrasing of a claim but not in another."""
 _REWRITTEN = (
     (re.compile(r"\b(?:is working|works) as\b"), "is"),
     (re.compile(r"\b(?:has an allergy|has got an allergy|is allergic) to\b"), "is allergic to"),
@@ -73,11 +76,10 @@ _HAPPENS = re.compile(
 
 
 def kind_of(text: str) -> MemoryKind:
-    """The kind of a fact: who the user is, what they like, what happens at some time, or anything
-    else.
+    """Return the kind of a fact: a profile entry, a preference, an event, or a plain fact.
 
     Args:
-        text: one sentence in the third person, with its days written out.
+        text: one sentence in the third person, with dates instead of relative days.
     """
     if _DATED.search(text):
         return MemoryKind.EVENT
@@ -92,12 +94,12 @@ def kind_of(text: str) -> MemoryKind:
 
 
 def derived(memory: Memory) -> bool:
-    """Whether a memory was derived from an exchange, and can be derived again."""
+    """Whether a memory is a fact derived from an exchange, so that it can be derived again."""
     return exchange_of(memory.id) is not None
 
 
 def same_fact(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> bool:
-    """Whether both are derived facts and say the same."""
+    """Whether both memories are derived facts and say the same."""
     if lexicon.language != "en" or not (derived(older) and derived(newer)):
         return False
     return same_words(older.text, newer.text, lexicon)
@@ -115,7 +117,7 @@ def same_words(older: str, newer: str, lexicon: TextAnalyzer) -> bool:
 
 
 def _form(text: str) -> list[str]:
-    """The words that carry meaning."""
+    """Return the words of a text that carry meaning, in a uniform phrasing."""
     plain = text.lower()
     for written, usual in _REWRITTEN:
         plain = written.sub(usual, plain)
@@ -123,6 +125,6 @@ def _form(text: str) -> list[str]:
 
 
 def _claim(text: str, lexicon: TextAnalyzer) -> Claim | None:
-    """The claim that a text makes, if it makes exactly one."""
+    """Return the claim that a text makes; None if it makes none or several."""
     found = list(read(text, lexicon))
     return replace(found[0], change=False) if len(found) == 1 else None

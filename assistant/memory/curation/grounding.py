@@ -1,13 +1,13 @@
-"""Decides by rules, without a model, whether a derived text is supported by the words said, no
-matter who or what wrote it.
+"""Decides by rules, without a model, whether the words that were said support a derived text.
 
-A fact is supported if its quote is part of a statement by the user; if every content word is in
-the quote, or is a day that follows from it; and if both contain the same denials. Other facts are
-dropped: missing a fact costs less than inventing one.
+It doesn't matter what wrote the text. A fact is supported if three conditions hold: its quote is
+part of a statement by the user; each content word is in the quote, or is a date that follows from
+it; and both contain the same denials. Other facts are dropped, because missing a fact costs less
+than inventing one.
 
-A description is only searched, never shown, so it may use other words. But small models invent
-names, and an invented name would bring up unrelated memories: so no sentence may have a name,
-number or day that the sources don't have.
+A description of an exchange is only searched, never shown, so it may use other words. But small
+models invent names, and an invented name would find unrelated memories. So a sentence is dropped if
+it contains a name, number or date that the sources don't contain.
 """
 
 import re
@@ -22,19 +22,22 @@ from assistant.language.stemming import TextAnalyzer, synonym_stems
 from assistant.memory.curation.duplicates import POINTING
 
 FRAMING = frozenset({"user", "themselv", "assist"})
-"""Stems used to phrase facts, though nobody said them. Verbs are excluded: "lives" may be the one
-word that was invented."""
+"""Stems that a fact may add to what was said, because they are needed to phrase it. Verbs are not
+among them, because e.g. "lives" may be the one word that a model invented.
+"""
 SAME = synonym_stems("things", "forms")
-"""Stems that count as the same word."""
+"""Maps stems to the stem of a word with the same meaning."""
 FEWEST_POINTING = 3
-"""Minimum number of content words of a fact whose quote is like "I collect them"."""
+"""Minimum number of content words in a fact whose quote refers to something else, e.g. "I collect
+them".
+"""
 OWN_THING = re.compile(r"\b(?i:my|our|mine|ours)\b|\w [A-Z][a-z]")
 DENYING = re.compile(
     r"\b(?:not|no|never|none|neither|nor|nothing|nobody|without|anymore|hardly|barely|stopped|quit|"
     r"gave up|given up)\b"
 )
 _SPEAKERS = frozenset({"user", "assistant"})
-"""Words by which descriptions refer to the two speakers, though nobody said them."""
+"""Words that descriptions use for the two speakers and that need not be in the sources."""
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 _POSSESSIVE = re.compile(r"['’]s?$")
 
@@ -42,13 +45,13 @@ _POSSESSIVE = re.compile(r"['’]s?$")
 def is_grounded(
     text: str, quote: str, stated: Sequence[str], on: date, lexicon: TextAnalyzer
 ) -> bool:
-    """Whether a fact is supported.
+    """Whether a fact is supported by what the user said.
 
     Args:
         text: the fact.
-        quote: its alleged evidence.
-        stated: the user's `statements` in the same exchange, and nobody else's.
-        on: the day it was said.
+        quote: the words that are claimed to support it.
+        stated: the `statements` of the user, and of nobody else, in the same exchange.
+        on: the day on which they were said.
     """
     if not _is_in(quote, stated):
         return False
@@ -83,19 +86,21 @@ def _denied(text: str) -> list[str]:
 
 
 def stems_in(text: str, lexicon: TextAnalyzer) -> tuple[str, ...]:
-    """The stems of a text in order; words of the same meaning have the same stem."""
+    """Return the stems of a text in order. Words with the same meaning get the same stem."""
     return tuple(SAME.get(stem, stem) for stem in lexicon.content(text))
 
 
 def without_unsupported(
     description: str, sources: Sequence[str], on: date, lexicon: TextAnalyzer
 ) -> str:
-    """A description with days written out, without sentences that name a person, number or day not
-    in the sources; "" if nothing is left.
+    """Remove unsupported sentences from a description; return "" if none remain.
+
+    A sentence is unsupported if it contains a name, number or date that the sources don't contain.
+    In the others, relative days are replaced by dates.
 
     Args:
         sources: what was said, with the speakers' names.
-        on: the day it was said.
+        on: the day on which it was said.
     """
     said = " ".join(sources)
     known = lexicon.content_and_numbers(f"{said} {with_absolute_dates(said, on) or ''}") | _SPEAKERS
@@ -106,7 +111,7 @@ def without_unsupported(
 
 
 def _names_in(sentence: str, lexicon: TextAnalyzer) -> set[str]:
-    """The numbers, and the stems of words that may be names."""
+    """Return the numbers in a sentence, and the stems of words that may be names."""
     names = filter(_may_be_name, _WORD.findall(sentence))
     stems = {stem for word in names for stem in lexicon.content(_POSSESSIVE.sub("", word))}
     every = lexicon.content_and_numbers(sentence)
@@ -114,6 +119,9 @@ def _names_in(sentence: str, lexicon: TextAnalyzer) -> set[str]:
 
 
 def _may_be_name(word: str) -> bool:
-    """Includes the first word of a sentence: if it is only a stop word, it has no stem, so it does
-    no harm. Also includes words with digits or foreign letters."""
+    """Whether a word may be a name: it has a capital, a digit or a non-ASCII letter.
+
+    This includes the first word of a sentence. If that is only a stop word, it has no stem and does
+    no harm.
+    """
     return word[0].isupper() or not word.isascii() or any(letter.isdigit() for letter in word)

@@ -1,20 +1,19 @@
-"""Computes the importance of a memory from its history, and that of an exchange in the window from
-the exchange's memories. Uses no model.
+"""Computes the importance of memories and of exchanges, without a model.
 
-The same memory at the same time always gets the same importance, whatever it had before:
+The importance of a memory depends only on its history and on the time, not on its last importance:
 
-    base      the value it got when it was created, or that was set by hand
-    + 0.15    for use: each doubling of the number of uses adds a third of it, up to 7 uses; half of
-              it is left 180 days after the last use
+    base      the value it got when it was created, or the value that was set by hand
+    + 0.15    for use. Each doubling of the number of uses adds a third of this, up to 7 uses. The
+              bonus halves every 180 days after the last use.
     + 0.10    for each rating as rightly recalled, - 0.10 for each as wrongly; at most two count
-    + 0.10    for each doubling of how often it was said; at most two
+    + 0.10    for each doubling of how often it was said; at most two count
     + 0.20    if it is pinned
-    - 0.15    if it was never used, rated, pinned or repeated, growing with age: half of it after
-              180 days; a third as much if it contains a name, a number or a day
+    - 0.15    if it was never used, rated, pinned or repeated. Half of this is subtracted after 180
+              days. For a text with a name, a number or a date, a third of this is subtracted.
 
 The result is rounded to steps of 0.05, within [0, 1]. It never falls below a value set by hand. The
-assistant's words never fall below their base, which is low anyway; the user's words never fall to
-the importance at which memories expire.
+importance of the assistant's words never falls below their base, which is low anyway. That of the
+user's words never falls to the importance at which memories expire.
 """
 
 import math
@@ -37,28 +36,32 @@ REPEATED, MOST_REPEATED = 0.10, 2
 PINNED = 0.20
 FADED = 0.15
 SPECIFIC = 1 / 3
-"""Share of `FADED` by which a text with a name, a number or a day fades."""
+"""Share of `FADED` that is subtracted for a text with a name, a number or a date."""
 HALF_DAYS = 180.0
 STEP = 0.05
 LEAST = 0.35
-"""Minimum importance of what the user said; by default memories expire below 0.3."""
+"""Minimum importance of the user's words. By default, memories expire below 0.3."""
 READ = 500
-"""Characters at the start of a text that are searched for something specific."""
+"""Number of characters at the start of a text that are searched for a name, a number or a date."""
 _SPECIFIC = re.compile(r"\d|(?<=[a-z,;] )[A-Z][a-z]")
 
 WISH = 0.9
-"""Importance of an exchange with an instruction that is meant to last, such as how to answer."""
+"""Importance of an exchange with a lasting instruction, e.g. how to answer."""
 AS_SAID = 0.2
-"""Importance that an exchange has merely because it was said."""
+"""Importance that an exchange gets from a verbatim memory of it."""
 PER_USE, COUNTED_USES = 0.1, 5
 """Importance added for each prompt that contained a memory of the exchange, and the maximum number
-of prompts that count."""
+of prompts that count.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportanceRecord:
-    """The history of a memory's importance: the initial value (`base`), whether the user set it,
-    and the values that were computed here, the latest (`now`) and the one before (`last`)."""
+    """The history of a memory's importance.
+
+    `base` is the initial value, and `by_hand` says whether the user set it. `now` is the value that
+    this module computed last, and `last` the one before.
+    """
 
     base: float
     by_hand: bool
@@ -66,15 +69,21 @@ class ImportanceRecord:
     now: float
 
     def is_own(self, importance: float) -> bool:
-        """Whether this value was computed here; if the program was killed, it may be `last`."""
+        """Whether this module computed the importance, so that it was not set by hand.
+
+        A memory still has the value `last` if the program was killed before `now` was written to
+        it.
+        """
         return any(
             math.isclose(importance, each, abs_tol=STEP / 10) for each in (self.last, self.now)
         )
 
 
 def importance_record(memory: Memory, before: ImportanceRecord | None) -> ImportanceRecord:
-    """The record updated with the memory's importance. A value not computed here was set by
-    hand."""
+    """Return the record for a memory's current importance.
+
+    If the value was not computed by this module, it was set by hand and becomes the new base.
+    """
     here = memory.importance
     if before is not None and before.is_own(here):
         return before
@@ -86,7 +95,7 @@ def importance_record(memory: Memory, before: ImportanceRecord | None) -> Import
 
 
 def importance_of(memory: Memory, given: ImportanceRecord, now: datetime) -> float:
-    """The importance by the rules above."""
+    """Compute the importance of a memory by the rules in the module's docstring."""
     total = given.base + _gained(memory, now)
     if not _cared_for(memory):
         total -= _lost(memory, now)
@@ -112,7 +121,10 @@ def _lost(memory: Memory, now: datetime) -> float:
 
 
 def _left(now: datetime, then: datetime) -> float:
-    """Dates in the future, after a clock was set back, count as new."""
+    """Return the share of an effect that remains at `now`. It halves every `HALF_DAYS` days.
+
+    A time in the future, as after a clock was set back, counts as now.
+    """
     days = max(0.0, (now - then) / timedelta(days=1))
     return float(0.5 ** (days / HALF_DAYS))
 
@@ -120,11 +132,13 @@ def _left(now: datetime, then: datetime) -> float:
 def importance_of_exchanges(
     exchanges: Sequence[Exchange], index: Callable[[], UserIndex]
 ) -> dict[str, float]:
-    """How much exchanges matter, by id, in [0, 1]. Reads RAM only; takes a millisecond for a
-    hundred exchanges.
+    """Return the importance of each exchange by its id, in [0, 1].
+
+    Reads only RAM, and takes a millisecond for a hundred exchanges.
 
     Args:
-        index: may raise StoreError while it is loading; then only the exchanges' words count.
+        index: may raise StoreError while the index is loading. Then only the exchanges' words
+            count.
     """
     found = {e.id: WISH if WISHED.match(e.user_text.strip()) else 0.0 for e in exchanges}
     try:
@@ -138,7 +152,7 @@ def importance_of_exchanges(
 
 
 def importance_to_exchange(memory: Memory) -> float:
-    """The importance that a memory gives to its exchanges."""
+    """Return the importance that a memory gives to its exchanges."""
     if memory.pinned:
         return 1.0
     if memory.kind is MemoryKind.SUMMARY:

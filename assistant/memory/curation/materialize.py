@@ -1,5 +1,7 @@
-"""Creates memories from exchanges, without any model: what was said, the user's name, and how the
-user wants to be answered."""
+"""Creates memories from exchanges, without a model.
+
+These memories contain what was said, the user's name, and how the user wants to be answered.
+"""
 
 import re
 from collections.abc import Collection, Sequence
@@ -23,17 +25,18 @@ from assistant.memory.transcript import fact_rows, span_summaries
 from assistant.memory.transcript.database import Transcript
 
 IMPORTANCE = {USER: 0.5, ASSISTANT: 0.2}
-"""The user's words matter more, since they are what the user will ask for."""
+"""Initial importance by speaker. The user's words get more, because users mostly ask about them."""
 CERTAIN = 0.9
 """Importance and confidence of the user's name and wishes, which are in every prompt."""
 _FROM_NOW_ON = re.compile(r"\bfrom now on,\s*", re.IGNORECASE)
-"""A phrase whose comma is removed, since no new clause begins after it."""
+"""A phrase whose comma is removed, because no new clause begins after it."""
 
 
 def materialize_exchange(user_id: str, conversation: str, exchange: Exchange) -> list[Memory]:
-    """One memory per speaker's turn, in order, then what the user said about their name and about
-    how to be answered. Their ids are derived from the exchange's, so repeating this adds no
-    duplicates."""
+    """Create the memories of an exchange: one per speaker's turn, then the user's name and wishes.
+
+    Memory ids are derived from the exchange's id, so repeating the call creates no duplicates.
+    """
     turns = {USER: exchange.user_text.strip(), ASSISTANT: exchange.assistant_text.strip()}
     made = [
         Memory(
@@ -76,28 +79,30 @@ def materialize_exchange(user_id: str, conversation: str, exchange: Exchange) ->
 
 
 def wishes(said: str) -> list[str]:
-    """How the user wants to be answered from now on, in the third person; usually nothing. Cautious
-    rules for English recognise plain instructions that are meant to last.
+    """Return how the user wants to be answered from now on, in the third person; usually nothing.
+
+    Cautious rules for English recognise plain instructions that are meant to last.
 
     >>> wishes("Please always answer in one sentence.")
     ['The user wants the assistant to always answer in one sentence.']
     """
     plain = _FROM_NOW_ON.sub("from now on ", said.replace("’", "'"))
-    if not WISHED.search(plain):  # true of most utterances
+    if not WISHED.search(plain):  # most utterances contain no wish
         return []
     return [third_person(quote) for quote in statements(plain) if is_wish(quote)]
 
 
 def is_wish(quote: str) -> bool:
-    """Whether a statement says how to answer from now on."""
+    """Whether a statement says how the assistant should answer from now on."""
     return WISHED.match(quote.replace("’", "'")) is not None
 
 
 def materialize_all(
     user_id: str, transcript: Transcript, now: datetime, beyond: Collection[str] = frozenset()
 ) -> list[Memory]:
-    """The memories of all exchanges in the transcript except `beyond`, with the facts and summaries
-    derived from them; expired ones are left out.
+    """Create the memories of all exchanges in the transcript, except the exchanges in `beyond`.
+
+    Includes the facts and summaries derived from these exchanges. Expired memories are left out.
 
     Raises:
         StoreError: the transcript can't be read.
@@ -118,11 +123,14 @@ def materialize_all(
 
 
 def rebuild_rows(table: MemoryTable, user_id: str, made: Sequence[Memory]) -> set[str]:
-    """Replace the table's rows with those derived from the transcript, preserving their marks.
+    """Replace the table's rows by memories derived again, and return the ids of new memories.
 
-    Memories that aren't based on an exchange of the transcript, or were derived by other code, are
-    left unchanged, since they can't be derived here. Duplicates left by a fault are removed; merged
-    memories are not separated again. Returns the ids of new memories.
+    Fields that can't be derived again (`MARKS`) are preserved. Rows whose ids are not in `made` are
+    left unchanged, e.g. memories that the user wrote. If a fault has left several rows with the
+    same id, one remains. Merged memories stay merged.
+
+    Args:
+        made: the memories derived from the transcript.
 
     Raises:
         StoreError: the table failed. Memories from the transcript can be derived again.

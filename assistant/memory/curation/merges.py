@@ -1,8 +1,8 @@
-"""Memories that were said in several exchanges: removes some of the exchanges from a memory, or
-splits it into one memory per exchange.
+"""Handles memories that were said in several exchanges.
 
-A memory of a turn is named after its exchange. If it was said again, the other exchanges are among
-its sources, and the transcript has their words.
+Removes some of the exchanges from such a memory, or splits it into one memory per exchange. The id
+of a verbatim memory contains the id of its first exchange. If the same was said again, the other
+exchanges are among the memory's sources, and the transcript has their words.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -18,11 +18,11 @@ from assistant.memory.records.memory import MARKS, Memory
 ExchangesById = Mapping[str, tuple[str, Exchange]]
 """Exchanges by id, each with its conversation's id."""
 Derived = Mapping[str, Sequence[Mapping[str, Any] | None]]
-"""Facts by exchange."""
+"""Facts by the id of the exchange they are derived from."""
 
 
 def _turn_of(user_id: str, exchange: str, speaker: str, by_id: ExchangesById) -> Memory | None:
-    """A speaker's turn in an exchange, created again; None if the transcript no longer has it."""
+    """Create the memory of a speaker's turn again; None if the transcript no longer contains it."""
     if exchange not in by_id:
         return None
     made = materialize_exchange(user_id, *by_id[exchange])
@@ -32,11 +32,12 @@ def _turn_of(user_id: str, exchange: str, speaker: str, by_id: ExchangesById) ->
 def without_tellings(
     memory: Memory, exchanges: Collection[str], by_id: ExchangesById, derived: Derived
 ) -> Memory | None:
-    """A memory said in several exchanges, without some of them.
+    """Remove some of the exchanges from a memory that was said in several of them.
 
-    If its words came from one of `exchanges`, it gets the words of the oldest remaining exchange.
-    None if the transcript has none of the remaining exchanges; also for a derived fact that they
-    phrase differently, since it is derived again from them.
+    If the memory's text came from a removed exchange, it gets the text of the oldest remaining one.
+    Returns None if the transcript has none of the remaining exchanges. Also returns None for a
+    derived fact that the remaining exchanges phrase differently, because it is derived from them
+    again.
 
     Args:
         exchanges: the exchanges to remove.
@@ -67,7 +68,7 @@ def _latest(memory: Memory, by_id: ExchangesById) -> datetime | None:
 
 
 def split_tellings(memory: Memory, by_id: ExchangesById) -> list[Memory]:
-    """A memory and its repetitions, as separate memories that are never merged again.
+    """Split a memory and its repetitions into separate memories that are never merged again.
 
     Args:
         by_id: the exchanges of the repetitions.
@@ -81,7 +82,7 @@ def split_tellings(memory: Memory, by_id: ExchangesById) -> list[Memory]:
 
 
 def unlinked(memory: Memory, others: Collection[str]) -> Memory:
-    """A memory changed so that it neither supersedes one of `others` nor is superseded by one."""
+    """Return the memory without supersession links to or from the memories in `others`."""
     by = memory.superseded_by
     supersedes = tuple(key for key in memory.supersedes if key not in others)
     return replace(

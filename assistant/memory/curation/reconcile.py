@@ -1,5 +1,7 @@
-"""Decides what a new memory means for the existing ones: nothing, a repetition, or a change. This
-is the only place where this is decided, whatever created the memory. All functions are pure."""
+"""Decides whether a new memory repeats or supersedes existing ones.
+
+Every new memory is judged here, whatever created it. All functions are pure.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,9 +14,11 @@ from assistant.memory.records.ids import ADDED_BY_USER
 from assistant.memory.records.memory import Memory, MemoryKind
 
 DUPLICATE_COSINE = 0.92
-"""Minimum cosine at which two memories may be the same."""
+"""Minimum cosine at which two memories may say the same."""
 RELATED_COSINE = 0.2
-"""Minimum cosine at which one memory may supersede another: both are about the same thing."""
+"""Minimum cosine at which one memory may supersede another, because both are about the same
+thing.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,25 +30,27 @@ class Repeats:
 
 @dataclass(frozen=True, slots=True)
 class Replaces:
-    """Since the new memory was said, `old` is no longer true."""
+    """The new memory supersedes the memories in `old`: they stopped being true."""
 
     old: tuple[Memory, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ReplacedBy:
-    """The new memory was said before `by`, and has not been true since `by` was said: derived
-    memories arrive late."""
+    """The existing memory `by` supersedes the new memory, because `by` was said later.
+
+    Derived memories are created late, so an older statement can arrive after a newer one.
+    """
 
     by: Memory
 
 
 Decision = Repeats | Replaces | ReplacedBy | None
-"""None: the new memory neither repeats another nor changes what holds."""
+"""None means that the new memory neither repeats nor supersedes another."""
 
 
 def may_matter(new: Memory, lexicon: TextAnalyzer) -> bool:
-    """Whether a memory needs comparing at all: most are questions, which don't."""
+    """Whether a memory needs comparing with others. Most memories are questions and don't."""
     if new.separate:
         return False
     if derived(new) or ADDED_BY_USER in new.sources:
@@ -53,7 +59,7 @@ def may_matter(new: Memory, lexicon: TextAnalyzer) -> bool:
 
 
 def least_cosine(new: Memory, lexicon: TextAnalyzer, duplicate_cosine: float) -> float:
-    """The cosine below which memories need not be compared with it."""
+    """Return the minimum cosine at which a memory needs comparing with `new`."""
     if derived(new):
         return RELATED_COSINE
     # A memory that states no change can only be a repetition, so it is compared with few.
@@ -66,10 +72,10 @@ def reconcile(
     lexicon: TextAnalyzer,
     duplicate_cosine: float = DUPLICATE_COSINE,
 ) -> Decision:
-    """Decide what a new memory means.
+    """Decide whether a new memory repeats or supersedes existing ones.
 
     Args:
-        near: the existing memories, nearest first, with their cosines to it.
+        near: the existing memories, nearest first, each with its cosine to the new one.
     """
     if new.separate:
         return None
@@ -118,9 +124,11 @@ def _repeats(new: Memory, old: Memory, lexicon: TextAnalyzer) -> bool:
 
 
 def tells_of_change(new: Memory, old: Memory, lexicon: TextAnalyzer) -> bool:
-    """Whether the new one of two derived facts that say the same also says that this was different
-    before. If so, the new one remains and supersedes the earlier state, in whatever order the facts
-    are extracted."""
+    """Whether `new` repeats the derived fact `old` but also says that something has changed.
+
+    Such a memory remains when the two are merged, and supersedes the earlier state. So the result
+    doesn't depend on the order in which facts are extracted.
+    """
     return (
         derived(new)
         and old.superseded_by is None
@@ -140,7 +148,9 @@ def _may_end(new: Memory, old: Memory) -> bool:
 
 
 def refreshed(old: Memory, new: Memory) -> Memory:
-    """`old` with the data of its repetition `new`. Its text, id and first date don't change."""
+    """Merge the data of the repetition `new` into `old`, whose text, id and creation date don't
+    change.
+    """
     used = [each for each in (old.last_used, new.last_used) if each is not None]
     limits = [each for each in (old.expires, new.expires) if each is not None]
     return replace(
@@ -161,7 +171,7 @@ def refreshed(old: Memory, new: Memory) -> Memory:
 
 
 def superseded(new: Memory, ended: Sequence[Memory]) -> list[Memory]:
-    """The new memory and those that it supersedes, each naming the other."""
+    """Return the new memory followed by those that it supersedes, with links in both directions."""
     ids = tuple(old.id for old in ended)
     first = replace(new, supersedes=tuple(dict.fromkeys(new.supersedes + ids)))
     return [first, *(replace(old, superseded_by=new.id) for old in ended)]

@@ -1,9 +1,10 @@
-"""Finds what may become a memory in an utterance: the user's statements about themselves and what
-is theirs (family, pets, things), word for word.
+"""Finds the statements in an utterance that may become memories, word for word.
 
-The rules are cautious and for English. The following don't count as statements, whatever they look
-like: questions, suppositions, hearsay, stories, declared jokes, anything taken back or not to be
-stored, and whatever is meant to change the assistant, its rules or its memory.
+These are the user's statements about themselves, their family, pets and things.
+
+The rules are cautious and work for English. They reject questions, suppositions, hearsay, stories,
+declared jokes, and anything that the user took back or doesn't want stored. They also reject
+attempts to change the assistant, its rules or its memory.
 """
 
 import re
@@ -18,16 +19,18 @@ from assistant.language.sentences import Sentence, sentences
 from assistant.memory.records.memory import LONGEST_READ
 
 MOST_WORDS = 30
-"""Maximum number of words of one statement."""
+"""Maximum number of words per statement."""
 FEWEST_WORDS = 2
 MOST = 6
-"""Maximum number of statements of one utterance."""
+"""Maximum number of statements per utterance."""
 VERBLESS = 4
-"""Maximum number of words of an addition like "my parrot", which continues what was said before."""
+"""Maximum number of words in an addition without a verb that continues a statement, e.g. "my
+parrot".
+"""
 
 _I = r"(?:i|i'm|i've|i'll|im|ive|my|mine|me|we|we're|we've|our|ours|us|myself)"
 OWN = re.compile(rf"\b{_I}\b", re.IGNORECASE)
-"""Matches when the user speaks about themselves or something of theirs."""
+"""Matches words with which users refer to themselves or to their own things."""
 KIN = r"(?:mum|mom|mummy|dad|daddy|gran|granny|grandma|grandpa|grandad|nan|nana|auntie|mam)"
 _STARTS = re.compile(
     rf"(?:(?:when|since|because|cause|'cause|as) )?(?:{_I}|{KIN})\b", re.IGNORECASE
@@ -42,7 +45,7 @@ _LEADING = re.compile(
     re.IGNORECASE,
 )
 _IRONIC = re.compile(r"(?:oh )?(?:yeah|sure|of course|right),? (?:right,? )?i\b", re.IGNORECASE)
-"""How ironic sentences begin: `Oh yeah, I'm the Queen of Sheba.`"""
+"""Matches the beginning of an ironic sentence, e.g. `Oh yeah, I'm the Queen of Sheba.`"""
 _SUBJECT = r"(?:i|i'm|i've|i'll|im|ive|my|we|we're|we've|our)"
 _CLAUSES = re.compile(
     rf"\s*[,;:–—]\s*|\s+(?=(?:and|but|so|because|cause|'cause|although|though|otherwise)\s+"
@@ -132,7 +135,9 @@ _LIKED = re.compile(
     r"can't stand)\b(?: \S+){3,}",
     re.IGNORECASE,
 )
-"""What the user likes or hates about the assistant."""
+"""Matches statements of likes and dislikes, which count even if they mention the assistant
+("you").
+"""
 _TAG = re.compile(
     r"^(?:isn't it|aren't (?:i|we|they)|haven't (?:i|we)|can't (?:i|we)|don't (?:i|we)|"
     r"didn't (?:i|we)|"
@@ -151,7 +156,7 @@ _CORRECTING = re.compile(
 _SILENCES = re.compile(
     f"{_COMMANDS_MEMORY.pattern}|{_SUPPOSED.pattern}|{_HEARSAY.pattern}", re.IGNORECASE
 )
-"""After such words, nothing in the rest of the sentence is believed."""
+"""Matches words after which the rest of the sentence is not believed."""
 _NUMBER = rf"(?:\d+|{one_of(numbers())})"
 _RECOUNTED = re.compile(rf"\b{_NUMBER}\b[^,]*, (?:the )?{_NUMBER}[\s!.,]", re.IGNORECASE)
 
@@ -164,7 +169,7 @@ _TELLS = re.compile(
     r"both|no)"
     r"(?!\w)|\w+(?:'s|s)? (?:is|are|was|were|has|have|had|at|in|from)\b|[A-Z]\w+ and\b"
 )
-"""How a clause that is not a command begins."""
+"""Matches the beginning of a clause that is not a command."""
 _BROKEN_OFF = re.compile(
     r"\b(?:the|an?|my|our|and|but|or|to|of|with|for|because|so)$"
     r"|^\S+ (?:\w+ )?(?:do|does|did|can|can't|am|have|haven't|will|was|wasn't|too)$",
@@ -175,7 +180,7 @@ _FINITE = re.compile(
     rf"|{past_tense().pattern}",
     re.IGNORECASE,
 )
-"""A finite verb, after the first word."""
+"""Matches a finite verb after the first word."""
 _WHILE = re.compile(r"(?:when|since|because|cause|'cause|as)\b", re.IGNORECASE)
 _WRITTEN = re.compile(r"[^\w .,;:!?'\"…–“”‘()/%&€£$°+#@*=-]|_|\\|&#|&\w+;|--")
 _NAMES = re.compile(r"(?i:that's|this is|it's|there's|he's|she's)|.*\b[A-Z][a-z]|.*'s")
@@ -186,7 +191,7 @@ _POINTS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
-    """A part of the utterance, [start, end)."""
+    """A clause of an utterance, and its range there, [start, end)."""
 
     start: int
     end: int
@@ -194,7 +199,7 @@ class _Clause:
 
 
 def statements(said: str) -> list[str]:
-    """Quotes of the user's statements, in order.
+    """Return the user's statements word for word, in order.
 
     >>> statements("Oh, I'm vegan, what's for dinner?")
     ["I'm vegan"]
@@ -215,8 +220,11 @@ def statements(said: str) -> list[str]:
 
 
 def must_not_be_kept(said: str) -> bool:
-    """Whether nothing may be derived from an utterance: the user doesn't want it stored or took it
-    back, or it can't have been spoken."""
+    """Whether an utterance must not lead to any memories.
+
+    This is the case if the user doesn't want it stored or took it back, or if it can't have been
+    spoken.
+    """
     plain = said.replace("’", "'")
     if len(said) > LONGEST_READ or not _spoken(plain):
         return True
@@ -224,8 +232,9 @@ def must_not_be_kept(said: str) -> bool:
 
 
 def declarative_sentences(said: str) -> list[str]:
-    """Whole sentences that state anything. That is not enough for a fact about the user, but it is
-    enough for the topic of a conversation. Each ends at its first doubtful clause.
+    """Return the sentences that state anything. Each ends before its first doubtful clause.
+
+    They say what a conversation is about, but don't support facts about the user.
 
     >>> declarative_sentences("The roof leaks over the back bedroom, I guess it's old")
     ['The roof leaks over the back bedroom']
@@ -248,14 +257,16 @@ def declarative_sentences(said: str) -> list[str]:
 
 
 def _spoken(text: str) -> bool:
-    """Whether a text could have been spoken: it has no marks of a template, list or program."""
+    """Whether a text could have been spoken, i.e. looks like no template, list or program."""
     if "   " in text:
         return False
     return _WRITTEN.search(text) is None and sanitised(text) == " ".join(text.split())
 
 
 def _clauses(sentence: Sentence) -> Iterator[_Clause]:
-    """The clauses without introductory words and punctuation at the ends."""
+    """Yield the clauses of a sentence, without introductory words and without punctuation at the
+    ends.
+    """
     at, text, offset = 0, sentence.text, sentence.start
     ends = [*((each.start(), each.end()) for each in _CLAUSES.finditer(text)), (len(text),) * 2]
     for end, following in ends:
@@ -275,8 +286,10 @@ def _clauses(sentence: Sentence) -> Iterator[_Clause]:
 def _of_sentence(
     text: str, clauses: list[_Clause], ordered: bool
 ) -> tuple[list[tuple[int, int]], bool]:
-    """The spans of statements. Each begins with a clause about the user, and continues with clauses
-    that explain it. The second value returned is `ordered` as it stands after these clauses.
+    """Return the ranges of the statements in a sentence, and the value of `ordered` for the next
+    one.
+
+    Each statement begins with a clause about the user and continues with clauses that explain it.
 
     Args:
         ordered: whether an attempt to change the assistant, its rules or its memory came just
@@ -331,7 +344,7 @@ def _begins(words: str) -> bool:
 
 
 def _breaks(words: str) -> bool:
-    """Whether a clause is a question, command or doubt, or about the assistant or the moment."""
+    """Whether a clause is a question, command or doubt, or is about the assistant or the moment."""
     if _UNSURE.search(words) or _PASSING.search(words):
         return True
     if WISHED.match(words):
@@ -341,7 +354,7 @@ def _breaks(words: str) -> bool:
 
 
 def _stands(quote: str) -> bool:
-    """Whether a quote says one thing in enough words, and doesn't correct itself."""
+    """Whether a quote says one thing in enough words and doesn't correct itself."""
     count = len(quote.split())
     if _POINTS.match(quote) and not (re.search(r" [A-Z][a-z]", quote) or OWN.search(quote)):
         return False

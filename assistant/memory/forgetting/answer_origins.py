@@ -1,4 +1,4 @@
-"""Traces an answer back to its sources, in the running conversation and earlier ones."""
+"""Traces an answer back to its sources, in the running conversation and in earlier ones."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,8 +24,9 @@ from assistant.memory.retrieval.question import follows_up
 LONGEST_TEXT = 2000
 """Maximum number of characters of a text that are examined."""
 FEW_SOURCES = 3
-"""If a memory is based on more exchanges than this, such as a summary, only those that say the same
-are included."""
+"""Maximum number of exchanges that count as a memory's sources without a comparison of words. If
+there are more, as for a summary, only those with most of the relevant words count.
+"""
 
 Everything = Mapping[str, Memory]
 """All of the user's memories by id."""
@@ -41,7 +42,7 @@ class AnsweredTurn:
 
 @dataclass(frozen=True, slots=True)
 class ToldItem:
-    """Something that the user said, or was told."""
+    """Something that the user or the assistant said."""
 
     text: str
     speaker: str
@@ -49,7 +50,9 @@ class ToldItem:
 
 
 class AnswerTracer:
-    """Traces answers to their sources, in this conversation and earlier ones."""
+    """Traces answers to their sources, and collects these in `exchanges`, `memories` and
+    `things`.
+    """
 
     def __init__(
         self, turns: Sequence[AnsweredTurn], everything: Everything, lexicon: TextAnalyzer
@@ -65,7 +68,10 @@ class AnswerTracer:
         self.things: list[ToldItem] = []
 
     def follow(self, place: int) -> bool:
-        """Whether this turn's answer was based on a memory or an earlier turn."""
+        """Collect the sources of the answer in the turn at index `place`.
+
+        Returns whether the answer was based on a memory or an earlier turn.
+        """
         if place not in self._followed:
             self._followed[place] = self._follow(place)
         return self._followed[place]
@@ -98,14 +104,18 @@ class AnswerTracer:
         return bool(found)
 
     def _asked_before(self, place: int) -> set[str]:
-        """Ids of earlier exchanges of this conversation in which the same question was asked."""
+        """Return the ids of earlier exchanges of this conversation in which the same question was
+        asked.
+        """
         asked = content_words(self._turns[place].exchange.user_text)
         exchanges = [turn.exchange for turn in self._turns[:place]]
         return {each.id for each in exchanges if content_words(each.user_text) == asked}
 
     def _contribution(self, place: int) -> str:
-        """The words by which an exchange adds knowledge: the answer, if the user asked, else the
-        user's words."""
+        """Return the words of an exchange that could be the source of a later answer.
+
+        These are the assistant's answer if the user asked something, otherwise the user's words.
+        """
         exchange = self._turns[place].exchange
         asked = is_question(exchange.user_text)
         return (exchange.assistant_text if asked else exchange.user_text)[:LONGEST_TEXT]
@@ -117,7 +127,7 @@ class AnswerTracer:
             self.things.append(ToldItem(exchange.assistant_text, ASSISTANT, exchange.started))
 
     def take_exchange(self, exchange: Exchange) -> None:
-        """Include an exchange, with others that say the same."""
+        """Collect an exchange, and other exchanges in which the user said the same."""
         self.exchanges |= {exchange.id, *repetitions_of(exchange.id, self._everything)}
         self.things.append(ToldItem(exchange.user_text, USER, exchange.started))
 
@@ -130,7 +140,7 @@ class AnswerTracer:
         self.things += [thing_of(each) for each in origins or [memory]]
 
     def _origins(self, answer: Memory, words: set[str]) -> list[Memory]:
-        """The user's earlier statements from which an answer of the assistant came."""
+        """Return the user's earlier statements from which an answer of the assistant came."""
         named = words & distinct(answer.text, self._lexicon)
         own = stems(answer.text, self._lexicon)
         return [
@@ -145,14 +155,18 @@ class AnswerTracer:
         ]
 
     def echoes(self, gone: Collection[str]) -> set[str]:
-        """Ids of other exchanges in which the assistant, but not the user, said `things`."""
+        """Return the ids of exchanges not in `gone` in which the assistant repeated one of
+        `things`.
+
+        Exchanges in which the user said the same are not included.
+        """
         texts = [thing.text for thing in self.things]
         named = {stem for text in texts for stem in distinct(text, self._lexicon)} & self._words
         said_elsewhere = (each for each in self._exchanges() if each[0] not in gone)
         return echoes(said_elsewhere, texts, named, self._lexicon)
 
     def _exchanges(self) -> Iterable[tuple[str, str, str]]:
-        """Ids of all exchanges, with both sides' words."""
+        """Yield the id of each exchange, with the user's and the assistant's words."""
         for turn in self._turns:
             yield turn.exchange.id, turn.exchange.user_text, turn.exchange.assistant_text
         for memory in self._everything.values():
@@ -167,11 +181,13 @@ def echoes(
     named: Collection[str],
     lexicon: TextAnalyzer,
 ) -> set[str]:
-    """Ids of the exchanges in which the assistant, but not the user, said what these texts contain:
-    the answer names one of `named`, and shares another word with the texts.
+    """Return the ids of exchanges in which the assistant, but not the user, said what the texts
+    contain.
+
+    The assistant's answer must contain one of `named`, and the exchange another word of the texts.
 
     Args:
-        exchanges: ids, and both sides' words.
+        exchanges: ids, each with the user's and the assistant's words.
         named: stems of names and numbers in the texts.
     """
     about = {stem for text in texts for stem in stems(text, lexicon)}
@@ -193,7 +209,10 @@ def thing_of(memory: Memory) -> ToldItem:
 def sources_of(
     memory: Memory, words: Collection[str], everything: Everything, lexicon: TextAnalyzer
 ) -> set[str]:
-    """Ids of the exchanges a memory is based on; of many, only those with most of `words`."""
+    """Return the ids of the exchanges that a memory is based on.
+
+    If there are more than `FEW_SOURCES`, only those with the most of `words` are returned.
+    """
     sources = set(memory.sources) - {ADDED_BY_USER}
     if memory.kind is MemoryKind.EXCHANGE or len(sources) <= FEW_SOURCES:
         return sources
@@ -208,7 +227,11 @@ def sources_of(
 
 
 def repetitions_of(exchange: str, everything: Everything) -> set[str]:
-    """Ids of all exchanges in which the user said the same as in this one; none if not repeated."""
+    """Return the ids of all exchanges in which the user said the same as in this one, including
+    itself.
+
+    Returns an empty set if the user said it only once.
+    """
     return {
         source
         for memory in everything.values()

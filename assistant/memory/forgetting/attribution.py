@@ -1,8 +1,8 @@
-"""Finds out from an answer's words which parts of the prompt it was based on.
+"""Finds out from the words of an answer which parts of the prompt it was based on.
 
-A model doesn't say which note it used. But the answer's words that are not in the question came
-from somewhere: from a note that has these words, in any inflection. Names and numbers count more,
-since nearly every fact that is asked for is a name or a number.
+A model doesn't say which memory it used. But words of the answer that are not in the question must
+come from somewhere, usually from a memory that contains them in any inflection. Names and numbers
+count more, because most facts that users ask for are names or numbers.
 """
 
 import re
@@ -18,16 +18,16 @@ from assistant.memory.records.memory import Memory
 from assistant.memory.retrieval.question import ASSISTANT_DID
 
 DISTINCT = 3.0
-"""Weight of a name or a number; any other word has 1."""
+"""Weight of a name or a number; any other word has weight 1."""
 ENOUGH = 2.0
-"""Minimum weight of the words that a note shares with an answer: two words, or one name."""
+"""Minimum weight of the words that a source shares with an answer: two words, or one name."""
 MOST_OF_IT = 0.5
-"""Minimum share of an answer's new words, by weight, that identifies a note as its source."""
+"""Minimum share of an answer's new words, by weight, that identifies a text as its source."""
 FEWEST_FOR_SAME = 5
-"""Minimum number of letters of a stem that may match a longer one: allerg, allergi."""
+"""Minimum number of letters of a stem that also matches longer stems, e.g. allerg and allergi."""
 LONGEST_TAIL = 3
 LEAST_ASKED = 0.5
-"""Minimum share of a question's words that the source of a yes or no contains."""
+"""Minimum share of a question's words that a text must contain to be the source of a yes or no."""
 
 SAYING = frozenset(
     listed(
@@ -37,9 +37,9 @@ SAYING = frozenset(
 )
 """Stems of words about saying and remembering, and of courtesies."""
 SAME = synonym_stems("things", "tellings")
-"""Stems that count as equal in a question and its answer's source."""
+"""Maps stems to the stem of a word with the same meaning."""
 CHANGED = frozenset({"die", "lie", "tie"})
-"""English stems with which some of their word forms don't begin: die, dying."""
+"""English stems that not all of their word forms begin with: "dying" doesn't begin with "die"."""
 _WORD = re.compile(r"[^\W_][\w'’.-]*\w|[^\W_]")
 _MINE = re.compile(r"\b(i|i'm|i've|i'd|my|mine|myself|we|our|ours|us|the user)\b", re.IGNORECASE)
 _FAVOUR = re.compile(
@@ -56,12 +56,14 @@ _UNKNOWING = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Something that the answer may have used: a memory, or the turn with this index."""
+    """A text that the answer may be based on: a memory, or the turn with this index."""
 
     origin: Memory | int
     text: str
     near: bool = True
-    """Whether it resembles the question enough to be chosen if no word decides."""
+    """Whether the text is similar to the question. If the answer's words identify no source, only
+    such a text is chosen.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +71,18 @@ class _Fit:
     source: Source
     place: int
     shared: frozenset[str]
-    """Words shared with the answer's new words."""
+    """Words that are both in the source and new in the answer."""
     asked: frozenset[str]
-    """Words shared with the question."""
+    """Words that are both in the source and in the question."""
     weight: float
 
 
 def distinct(text: str, lexicon: TextAnalyzer) -> set[str]:
-    """Stems of the names and numbers in a text: words capitalised within a sentence, digits and
-    numerals. A text that is just a name is missed, since the name begins the sentence."""
+    """Return the stems of the names and numbers in a text.
+
+    Names are words that are capitalised within a sentence. A text that is just a name is missed,
+    because the name begins the sentence.
+    """
     found = {f"#{each}" for each in numbers_in(text)}
     for match in _WORD.finditer(text):
         word = match.group()
@@ -88,15 +93,20 @@ def distinct(text: str, lexicon: TextAnalyzer) -> set[str]:
 
 
 def stems(text: str, lexicon: TextAnalyzer) -> set[str]:
-    """Stems of the words that a text is about, and `#` with digits for its numbers."""
+    """Return the stems of a text's words, and its numbers as `#` followed by digits.
+
+    Courtesies and words about saying and remembering are left out.
+    """
     return lexicon.content_and_numbers(text) - SAYING
 
 
 def may_have(
     text: str, wanted: Iterable[str], lexicon: TextAnalyzer, *, every: bool = False
 ) -> bool:
-    """Whether a text may contain one of these stems, or with `every` all of them. Only checks its
-    letters, which takes a hundredth of the time of stemming it."""
+    """Whether a text may contain one of these stems, or all of them if `every` is True.
+
+    Only compares letters, which takes a hundredth of the time of stemming the text.
+    """
     if lexicon.language != "en" or not text.isascii():
         return True
     small = text.lower().replace("'", "")
@@ -105,8 +115,11 @@ def may_have(
 
 
 def _beginnings(stem: str) -> tuple[str, ...]:
-    """Strings, at least one of which is in every word with this stem: "cit" for citi, since the
-    stem of "city" is citi; "d" for die, since that of "dying" is die."""
+    """Return strings such that every word with this stem contains one of them.
+
+    For example, the stem of "city" is citi, so "cit" is returned. The stem of "dying" is die, so
+    "d" is returned.
+    """
     if stem in CHANGED:
         return (stem[0],)
     if stem[0] != "#":
@@ -131,11 +144,12 @@ def attributed_sources(
     lexicon: TextAnalyzer,
     earlier: str = "",
 ) -> tuple[list[Source], set[str]]:
-    """The sources an answer was based on, best first, and the words that identified them.
+    """Return the sources that an answer was based on, best first, and the words that identified
+    them.
 
-    Several sources are returned if each says something that no other does, or if they say the same,
-    since forgetting only one of them would change nothing. None are returned if the answer says
-    that it doesn't know, or if its words came from elsewhere.
+    Several sources are returned if each contributes something of its own. Sources that say the same
+    are all returned, because forgetting only one of them would change nothing. None are returned if
+    the answer says that it doesn't know, or if its words came from elsewhere.
 
     Args:
         sources: the likeliest first.
@@ -187,8 +201,10 @@ def _same(one: str, two: str) -> bool:
 
 
 def _covering(fits: Sequence[_Fit], weights: Mapping[str, float], *, mine: bool) -> list[_Fit]:
-    """The best source, then each that explains enough of the remaining words, and sources that say
-    the same."""
+    """Return the best source, then sources that explain enough of the remaining words.
+
+    Sources that say the same as one of these are included.
+    """
     whole = sum(weights.values())
     best = max(fits, key=_order, default=None)
     if best is None or not _tells(best, whole, mine=mine):
@@ -218,8 +234,11 @@ def _of_the_rest(fit: _Fit, left: set[str], weights: Mapping[str, float]) -> _Fi
 
 
 def _tells(fit: _Fit, whole: float, *, mine: bool) -> bool:
-    """Whether the shared words are more than a coincidence. Questions that aren't about the user
-    are mostly answered from general knowledge."""
+    """Whether the shared words are more than a coincidence.
+
+    More is required if the question isn't about the user, because such questions are mostly
+    answered from general knowledge.
+    """
     if not fit.shared:
         return False
     if mine:
@@ -230,8 +249,11 @@ def _tells(fit: _Fit, whole: float, *, mine: bool) -> bool:
 def _by_question(
     fits: Sequence[_Fit], asked: set[str], weights: Mapping[str, float]
 ) -> _Fit | None:
-    """The likeliest source about the subject of the question, for answers such as the "No." to "Do
-    I like coffee?". If the answer has names or numbers of its own, they came from elsewhere."""
+    """Return the likeliest source about the subject of the question.
+
+    This is for answers such as the "No." to "Do I like coffee?". Returns None if the answer
+    contains new names or numbers, because these came from elsewhere.
+    """
     if any(weight == DISTINCT for weight in weights.values()):
         return None
     least = max(1, LEAST_ASKED * len(asked))

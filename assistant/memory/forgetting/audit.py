@@ -1,10 +1,11 @@
-"""Checks whether traces of forgotten things are left: the state of the stores, and texts that the
-user remembers having said.
+"""Checks whether traces of forgotten items are left in the stores.
+
+Also searches for texts that the user remembers having said.
 
 Between two purges, additions and changes leave older versions in the table, and a log and free
-pages in the transcript. So only actual evidence counts as found: a removed memory in an older
-version, an unknown file, or one of the texts. Everything else is reported as unprovable; with
-`clean`, it is removed first.
+pages in the transcript. So only real evidence counts as a trace: a removed memory in an older
+version, an unknown file, or one of the texts. Everything else is reported as unprovable. With
+`clean`, such leftovers are removed first.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,9 +29,9 @@ from assistant.paths import Home
 class AuditReport:
     """The result of an audit.
 
-    `removed` counts memories of older versions that are gone from the newest, or have other words
-    there; `unknown` are files that no part of the program claims; `strange` counts malformed
-    tombstones; `unfinished` means that a purge was not finished.
+    `removed` counts memories in older versions that are missing from the newest version or have
+    other words there. `unknown` are files that don't belong to this program. `strange` counts
+    malformed tombstones. `unfinished` says whether a purge was interrupted.
     """
 
     layout: Layout
@@ -43,7 +44,7 @@ class AuditReport:
 
     @property
     def found(self) -> tuple[str, ...]:
-        """One sentence for each thing that should not be there; no words of the user."""
+        """One sentence for each trace that was found. The sentences contain no user text."""
         return tuple(self._found())
 
     @property
@@ -96,11 +97,11 @@ class AuditReport:
 def audit(
     table: MemoryTable, transcript: Transcript, texts: Sequence[str] = (), *, clean: bool = False
 ) -> AuditReport:
-    """Check the stores. Blocking, for some seconds.
+    """Check the stores for traces of forgotten items. Blocks for some seconds.
 
     Args:
-        texts: to search for.
-        clean: rewrite both stores first.
+        texts: texts to search for.
+        clean: whether to rewrite both stores first, so that no older versions remain.
 
     Raises:
         StoreError: something can't be read or, with `clean`, written.
@@ -136,7 +137,9 @@ def audit(
 
 
 def _removed(table: MemoryTable) -> int:
-    """How many memories of older versions are gone from the newest, or have other words there."""
+    """Count the memories in older versions that are missing from the newest or have other words
+    there.
+    """
     newest: int | None = None
     there: set[tuple[str, ...]] = set()
     gone: set[tuple[str, ...]] = set()

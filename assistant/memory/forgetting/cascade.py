@@ -1,4 +1,4 @@
-"""Determines what else is deleted with forgotten exchanges, and what must change."""
+"""Determines what else must be deleted or changed when exchanges and memories are forgotten."""
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -11,15 +11,21 @@ from assistant.memory.transcript import fact_rows
 from assistant.memory.transcript.database import Transcript
 
 QUOTED = 8
-"""Shortest text, in characters, that is looked for within other memories' contexts."""
+"""Minimum number of characters of a deleted text that is searched for inside other memories'
+contexts.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Cascade:
-    """`deleted` are the memories to delete, `changed` those to write. A memory that loses its words
-    but was also said elsewhere is in both, under two ids; `ids` are the ids that are gone
-    altogether. `named` are the deleted memories that the request itself meant; `staying` are the
-    ids of exchanges that are not deleted although memories in `named` were based on them."""
+    """The effects of a deletion.
+
+    `deleted` are the memories to delete, and `changed` the new versions of memories to update. A
+    memory that gets its text from another exchange is in both, under two ids. `ids` are the ids
+    that no longer exist afterwards. `named` are the deleted memories that the request itself
+    selected. `staying` are the ids of exchanges that remain although memories in `named` were based
+    on them.
+    """
 
     deleted: Sequence[Memory]
     changed: Sequence[Memory]
@@ -35,12 +41,13 @@ def cascade(
     ids: Iterable[str],
     exchanges: Collection[str],
 ) -> Cascade:
-    """Determine what is deleted or changed together with these memories and exchanges.
+    """Determine which memories must be deleted or changed together with these memories and
+    exchanges.
 
     Args:
         everything: all of the user's memories by id.
-        ids: of memories to delete; missing ones are ignored.
-        exchanges: those that are deleted from the transcript.
+        ids: the memories to delete. Missing ones are ignored.
+        exchanges: the exchanges to delete from the transcript.
 
     Raises:
         StoreError: the transcript can't be read.
@@ -75,7 +82,9 @@ def cascade(
 def _named(
     everything: Mapping[str, Memory], ids: Iterable[str], going: frozenset[str]
 ) -> list[Memory]:
-    """The memories with these ids, except quotes that were also said in a remaining exchange."""
+    """Return the memories with these ids, except verbatim ones also said in a remaining
+    exchange.
+    """
     found = (everything[key] for key in ids if key in everything)
     return [
         memory
@@ -85,16 +94,21 @@ def _named(
 
 
 def _sums_up(memory: Memory, exchanges: frozenset[str]) -> bool:
-    """A summary is deleted with any one of its exchanges, since it is unknown which words came from
-    which exchange. It is written again without that exchange."""
+    """Whether a memory is a summary of at least one of these exchanges, so that it must be deleted.
+
+    It is unknown which of its words came from which exchange. The summary is written again without
+    the deleted exchanges.
+    """
     return memory.kind is MemoryKind.SUMMARY and not exchanges.isdisjoint(memory.sources)
 
 
 def _retold(
     memories: Iterable[Memory], going: frozenset[str], transcript: Transcript, user: str
 ) -> dict[str, Memory | None]:
-    """Memories said several times that were also said in deleted exchanges, by id: each as the
-    remaining exchanges leave it, or None."""
+    """Return the new versions of memories said in both deleted and remaining exchanges, by old id.
+
+    The value is None if the memory must be deleted.
+    """
     hit = [
         memory
         for memory in memories
@@ -108,8 +122,10 @@ def _retold(
 
 
 def _quoting(contexts: Iterable[str], texts: Collection[str]) -> set[str]:
-    """The contexts that equal or contain one of these texts. Most contexts are dates, and shorter
-    than the texts."""
+    """Return the contexts that equal or contain one of these texts.
+
+    Most contexts are dates and shorter than the texts, so only a few need to be searched.
+    """
     long = sorted((text for text in texts if len(text) >= QUOTED), key=len)
     lengths = [len(text) for text in long]
     return {
@@ -127,7 +143,11 @@ def _without(
     quoting: Collection[str],
     ids: Mapping[str, str],
 ) -> Memory:
-    """A remaining memory, without its links to deleted ones; `ids` maps others' old ids to new."""
+    """Return a remaining memory without its links to deleted ones.
+
+    Args:
+        ids: maps the old ids of other changed memories to their new ids.
+    """
     supersedes = (ids.get(key, key) for key in memory.supersedes if key in ids or key not in gone)
     by = memory.superseded_by
     return replace(

@@ -1,10 +1,12 @@
-"""Lists the files of a home, with their owners. In RAM, words are in the window and its summary,
-the index, the encoder's cache, memories and events on their way to the disk, the profile, and the
-language model's cache of the prompt.
+"""Lists the files of a home with their owners, i.e. the parts of the program that write them.
 
-Code that creates a new file in a home must add it here; a test and `assistant memory
-verify-forgotten` report files that are not listed. A store that must be purged and searched as well
-registers a `DataLocation` with the transcript.
+Code that creates a new file in a home must add it here. A test and `assistant memory
+verify-forgotten` report files that are not listed. If a store of user text must also be purged and
+searched, it registers a `DataLocation` with the transcript.
+
+In RAM, user text is in these places: the window and its summary, the index, the encoder's cache,
+memories and events waiting to be written to disk, the profile, and the language model's cache of
+the prompt.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +19,7 @@ MEMORIES = "memories"
 ASIDE = "damaged"
 
 DATA_INVENTORY: Mapping[str, tuple[str, ...]] = {
-    # Files with a person's words.
+    # Files that contain user text.
     "transcript": tuple(
         f"transcript.sqlite3{ending}" for ending in ("", "-wal", "-shm", "-journal")
     ),
@@ -26,7 +28,7 @@ DATA_INVENTORY: Mapping[str, tuple[str, ...]] = {
     "settings": ("settings.toml", "settings.new"),
     "conversion": ("converting/*", "converted/*"),  # a copy, while a home is encrypted or decrypted
     "recordings": ("recordings/*.jsonl", "recordings/*.new", "recordings/.lock"),
-    # Files without such words.
+    # Files without user text.
     "marker": ("memories/forgotten.lance/*",),  # ids of what was forgotten
     "reading": ("memories.reading",),  # says that the memories are being read
     "saving": ("memories.saving",),  # names of stores set aside, to recover memories from
@@ -38,21 +40,24 @@ DATA_INVENTORY: Mapping[str, tuple[str, ...]] = {
     "finder": (".DS_Store", "*/.DS_Store"),  # how macOS shows a folder
     "use": (".in-use",),  # the lock of a data folder in use
 }
-"""File patterns relative to the home, by the name of their owner; `*` also matches folders.
-Receipts contain these names."""
+"""File patterns relative to the home, by the name of the files' owner. `*` also matches slashes.
+Receipts contain these names.
+"""
 
 
 def set_aside(home: Home) -> list[Path]:
-    """Folders and files that were set aside as damaged, by this program or the user."""
+    """Return the folders and files that this program or the user set aside as damaged."""
     return sorted(path for pattern in DATA_INVENTORY[ASIDE] for path in home.root.glob(pattern))
 
 
 def files(home: Home, folder: Path | None = None) -> Iterator[tuple[Path, str | None]]:
-    """Each file of a home, with the name of its owner in `DATA_INVENTORY`; None if it has none.
-    Links are not followed, and have no owner.
+    """Yield each file of a home with the name of its owner in `DATA_INVENTORY`; None if it has
+    none.
+
+    Symbolic links are not followed, and have no owner.
 
     Args:
-        folder: where the memories are, if not in the home's own folder.
+        folder: the folder with the memories, if it is not the home's own.
     """
     own = folder is None or folder == home.memories
     inside = not own and folder is not None and folder.is_relative_to(home.root)
@@ -80,7 +85,7 @@ def _name_of(path: Path, relative: Path) -> str | None:
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    """All files and links below a folder; `rglob` doesn't follow links."""
+    """Yield all files and links below a folder. `rglob` doesn't follow links."""
     if folder.is_dir():
         yield from sorted(
             path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()

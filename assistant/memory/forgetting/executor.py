@@ -1,10 +1,12 @@
-"""Carries out forgetting, from the request to the last byte: one executor for all callers.
+"""Carries out requests to forget, for all callers.
 
-    hide      at once from recall, window, summary and prompt; records only the ids on disk
-    undo      within the grace time: brings everything back, even after a restart
-    purge     after the grace time while nobody speaks, or at once if somebody waits for it
+    hide      hides items at once from recall, window, summary and prompt. Only their ids are
+              recorded on disk.
+    undo      within the grace time, brings all items of a request back, even after a restart
+    purge     deletes the items after the grace time while nobody speaks, or at once if a caller
+              waits for it
 
-Recorded items are hidden again at the next start, before anything is recalled; an interrupted purge
+At the next start, recorded items are hidden again before anything is recalled. An interrupted purge
 starts again from the beginning.
 """
 
@@ -42,7 +44,7 @@ SOON_S = 0.05
 
 
 class HidesItems(Protocol):
-    """Something in RAM that shows exchanges or memories."""
+    """An object in RAM whose exchanges or memories can be hidden from the user."""
 
     def hide(self, items: HiddenItems) -> None:
         """Hide the items before returning. May be called repeatedly."""
@@ -50,14 +52,18 @@ class HidesItems(Protocol):
     def unhide(
         self, items: HiddenItems, exchanges: Sequence[tuple[str, Exchange]]
     ) -> Sequence[Exchange]:
-        """Undo `hide`. Returns the exchanges that only this object had stored.
+        """Undo `hide`, and return the unhidden exchanges that only this object had stored.
 
         Args:
-            exchanges: the hidden ones in the transcript, each with its conversation's id.
+            exchanges: the unhidden exchanges in the transcript, each with its conversation's id.
         """
 
     def purged(self, items: HiddenItems, *, clean: bool) -> None:
-        """Called once items can't be brought back. Unless `clean`, traces of them were found."""
+        """React to the end of a purge: the items can't be brought back any more.
+
+        Args:
+            clean: whether no traces of the items were found.
+        """
 
 
 class LiveConversation(HidesItems, Protocol):
@@ -69,22 +75,27 @@ class LiveConversation(HidesItems, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class UndoResult:
-    """The items that have been brought back."""
+    """The items that an undo has brought back."""
 
     items: HiddenItems
     exchanges: tuple[Exchange, ...]
     memories: tuple[Memory, ...]
-    """The memories of `items` that exist; not memories merely based on the exchanges."""
+    """The memories in `items` that exist. Memories merely based on the exchanges are not
+    included.
+    """
 
 
 class ForgettingExecutor:
-    """Forgetting for one user. In a session it belongs to the event loop; callers on a thread use
-    `wait_for`. Otherwise it may be called from any loop, one call at a time.
+    """Carries out requests to forget for one user.
+
+    In a session, the executor belongs to the event loop, and callers on other threads use
+    `wait_for`. Without a session, it may be called from any event loop, one call at a time.
 
     Args:
-        hides: called on the event loop; more may be added.
+        hides: the objects that must hide items, called on the event loop. More may be added later.
+        grace_s: seconds during which a request can be undone.
         quiet: waits until nobody speaks; None if no session is running.
-        live: the running conversation, whose last exchange requests may name.
+        live: the running conversation, so that requests can refer to its last exchange.
     """
 
     def __init__(
@@ -116,14 +127,16 @@ class ForgettingExecutor:
         self._purging: HiddenItems | None = None
         self._undoing: set[str] = set()
         self._awaited: set[str] = set()
-        """Ids of items that a caller of `purge_now` is purging; `run` ignores them."""
+        """Ids of items that a caller of `purge_now` is purging. `run` ignores these items."""
         self._unnoted: set[str] = set()
         """Ids of hidden items that are not recorded on disk."""
 
     @property
     def attended(self) -> bool:
-        """Whether due items are purged automatically; otherwise the next start or command purges
-        them."""
+        """Whether items are purged automatically when their grace time is over.
+
+        Otherwise the next start or command purges them.
+        """
         return self._quiet is not None
 
     @property
@@ -132,22 +145,30 @@ class ForgettingExecutor:
         return self._grace > timedelta()
 
     def now(self) -> datetime:
-        """UTC, by the clock that decides when grace times end."""
+        """Return the time in UTC, by the clock that decides when grace times end."""
         return self._now()
 
     @property
     def hidden(self) -> tuple[HiddenItems, ...]:
-        """The items that are not purged yet, oldest first, as far as this process knows."""
+        """The items that are hidden but not purged, oldest first, as far as this process knows."""
         return tuple(self._hidden)
 
     async def pending(self) -> tuple[HiddenItems, ...]:
-        """The items not purged yet, including all recorded on disk. Raises StoreError."""
+        """Return all items that are not purged yet, including those that other processes recorded
+        on disk.
+
+        Raises:
+            StoreError: the transcript can't be read.
+        """
         await self.load()
         return self.hidden
 
     async def load(self) -> None:
-        """Read the items that an earlier session or another process has recorded on disk. Raises
-        StoreError."""
+        """Read the items that an earlier session or another process has recorded on disk.
+
+        Raises:
+            StoreError: the transcript can't be read.
+        """
         while True:  # hiding and undoing meanwhile don't wait for the disk
             before = self._changes
             noted = await asyncio.to_thread(self._transcript.hidden, self._user)
@@ -167,20 +188,21 @@ class ForgettingExecutor:
             self._change()
 
     async def hide(self, exchanges: Collection[str], memories: Collection[str]) -> HiddenItems:
-        """Hide items at once; they are purged after the grace time.
+        """Hide items at once. They are purged after the grace time.
 
         Raises:
-            StoreError: the items could not be recorded on disk, so only this session hides them.
+            StoreError: the items could not be recorded on disk. They are hidden in this session
+                only.
         """
         items = HiddenItems.of(self._user, exchanges, memories, self._now(), self._grace)
         await self._hide(items)
         return items
 
     async def purge_now(self, exchanges: Collection[str], memories: Collection[str]) -> PurgeResult:
-        """Hide items at once and delete them for good, even if somebody speaks.
+        """Hide items at once and delete them for good, even while somebody speaks.
 
         Raises:
-            StoreError: the items are only hidden; the next start or command will try again.
+            StoreError: the items are only hidden. The next start or command tries again.
         """
         items = HiddenItems.of(self._user, exchanges, memories, self._now())
         self._awaited.add(items.id)
@@ -208,10 +230,11 @@ class ForgettingExecutor:
             self._emit(ForgettingBegan(items.id, items.exchanges, items.memories, items.due))
 
     async def undo(self, key: str | None = None) -> UndoResult | None:
-        """Bring back the items forgotten last, or those with this id; None if it is too late.
+        """Bring back the items hidden last, or those with the id `key`; return None if it is too
+        late.
 
         Raises:
-            StoreError: the transcript can't be read or written; nothing has changed.
+            StoreError: the transcript can't be read or written. Nothing has changed.
         """
         now = self._now()
         await self.load()
@@ -241,13 +264,13 @@ class ForgettingExecutor:
         self._emit(ForgettingUndone(items.id))
         try:
             memories = await asyncio.to_thread(self._memories.some, items.memories)
-        except StoreError as error:  # they are back nonetheless
+        except StoreError as error:  # the items are back nonetheless
             logger.warning("the memories brought back can't be read yet: %s", error)
             memories = ()
         return UndoResult(items, tuple(exchanges.values()), tuple(memories))
 
     async def run(self) -> None:
-        """Purge what is due while nobody speaks, until cancelled."""
+        """Until cancelled, purge items whose grace time is over, each time nobody is speaking."""
         while True:
             self._changed.clear()
             pause = self._until_next() if await self.purge_due() else AGAIN_S
@@ -258,7 +281,9 @@ class ForgettingExecutor:
                 continue
 
     async def purge_due(self) -> bool:
-        """Purge everything due now; returns whether all of it is gone."""
+        """Purge all items whose grace time is over; return False if that failed and must be
+        retried.
+        """
         try:
             await self.load()
         except StoreError as error:
@@ -282,12 +307,18 @@ class ForgettingExecutor:
     # -- for callers on a thread; blocking --------------------------------------------------------
 
     def wait_for(self, work: Coroutine[Any, Any, Result]) -> Result:
-        """Run `work` on the event loop of the session, or on this thread if there is none. Not for
-        the loop's own thread. Raises as `work`, and StoreError if the session ends."""
+        """Run `work` on the session's event loop, or on this thread if there is none; return its
+        result.
+
+        Must not be called on the event loop's own thread.
+
+        Raises:
+            StoreError: the session ended meanwhile. Errors of `work` are raised too.
+        """
         return asyncio.run(work) if self._loop is None else run_on_loop(self._loop, work)
 
     def turns(self) -> list[AnsweredTurn]:
-        """The running conversation's exchanges."""
+        """Return the exchanges of the running conversation."""
         live = self._live
         if live is None:
             return []
@@ -300,7 +331,11 @@ class ForgettingExecutor:
     # -- inside ---------------------------------------------------------------------------------
 
     async def _purge_one(self, items: HiddenItems) -> PurgeResult | None:
-        """Purge items; None if they were brought back. Raises as `purge`; they are then hidden."""
+        """Purge items; return None if they were brought back meanwhile.
+
+        Raises:
+            StoreError: the purge failed. The items stay hidden.
+        """
         async with self._one_purge:
             if items not in self._hidden:
                 return None
@@ -322,7 +357,10 @@ class ForgettingExecutor:
         return result
 
     def _purge_unless_undone(self, items: HiddenItems) -> PurgeResult | None:
-        """Another process may have undone the request, even if it could not reach this one."""
+        """Purge items; return None if another process has undone the request.
+
+        Another process can undo it even when it can't reach this one.
+        """
         noted = {each.id for each in self._transcript.hidden(self._user)}
         if items.id not in noted | self._unnoted:
             return None
@@ -332,7 +370,9 @@ class ForgettingExecutor:
         return result
 
     def _bring_back(self, items: HiddenItems) -> list[tuple[str, Exchange]]:
-        """Unhide items in the transcript; returns its exchanges among them."""
+        """Unhide items in the transcript, and return the exchanges among them, with conversation
+        ids.
+        """
         found = list(self._transcript.exchanges(self._user, set(items.exchanges)))
         self._transcript.unhide(self._user, items.id)
         return found
@@ -342,7 +382,9 @@ class ForgettingExecutor:
         self._changed.set()
 
     def _until_next(self) -> float | None:
-        """Seconds until the next purge; never many, since the clock may be changed."""
+        """Return the seconds until the next purge, at most `AGAIN_S`, because the clock may be
+        changed.
+        """
         if not self._hidden:
             return None
         next_due = (min(each.due for each in self._hidden) - self._now()).total_seconds()
@@ -350,6 +392,6 @@ class ForgettingExecutor:
 
 
 def done(items: HiddenItems, receipt: Receipt) -> ForgettingDone:
-    """The event that tells user interfaces about a purge."""
+    """Create the event that tells user interfaces about a finished purge."""
     sums = (receipt.files, receipt.bytes, receipt.clean)
     return ForgettingDone(items.id, *sums, receipt.searched, receipt.unprovable)

@@ -1,4 +1,4 @@
-"""Access to one user's memories, loaded or not, for requests to forget."""
+"""Gives requests to forget access to one user's memories, whether these are loaded or not."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -11,21 +11,22 @@ from assistant.memory.store.table import MemoryTable
 from assistant.memory.user_memory import UserMemory
 
 FOUND = 20
-"""Number of memories similar to a topic that are examined; memories with its words are found
-anyway."""
+"""Number of memories similar to a topic that are examined. Memories that contain the topic's words
+are found in addition.
+"""
 
 
 @dataclass(slots=True)
 class MemoryAccess:
-    """All calls block, and may raise StoreError.
+    """Access to one user's memories. All methods block, and may raise StoreError.
 
     Args:
         memory: the long-term memory, if it is loaded.
         table: the open table, if no session is running.
-        load: loads the long-term memory to search by meaning, if no session is running; may raise
+        load: loads the long-term memory to search by meaning, if no session is running. May raise
             ModelError.
-        open_earlier: opens memories of earlier sessions, in a session that remembers nothing beyond
-            the conversation. These memories are only purged.
+        open_earlier: opens the memories of earlier sessions if the running session has no long-term
+            memory. These memories are only purged.
     """
 
     user: str
@@ -37,33 +38,40 @@ class MemoryAccess:
     def outlines(
         self, exchanges: Collection[str] | None = None, ids: Collection[str] = ()
     ) -> Mapping[str, Memory]:
-        """Memories by id, quick to get but incomplete: at least those based on these exchanges and
-        those with these ids; all by default."""
+        """Return memories by id, quickly but without all of their fields.
+
+        The result contains at least the memories based on `exchanges` and those with these `ids`.
+        If `exchanges` is None, it contains all memories.
+        """
         if self.memory is not None:
             return self.memory.index.outlines(exchanges, ids)
         return {each.id: each for each in self.rows()}
 
     def some(self, ids: Collection[str]) -> Collection[Memory]:
-        """The memories with these ids that exist and are not hidden."""
+        """Return the memories with these ids, except missing and hidden ones."""
         if self.table is not None:
             return self.table.get(self.user, list(ids))
         return self.outlines((), ids).values() if ids else ()
 
     def rows(self) -> Sequence[Memory]:
-        """All memories in full, including hidden ones."""
+        """Return all memories in full, including hidden ones."""
         if self.memory is not None:
             self.memory.written()
         table = self.memory.table if self.memory is not None else self.table
         return in_order(table, self.user) if table is not None else ()
 
     def find(self, topic: str) -> Recalled:
-        """Memories similar to a topic. Raises ModelError if there is no encoder."""
+        """Search for memories similar to a topic.
+
+        Raises:
+            ModelError: no encoder is available.
+        """
         memory = self.memory or (self.load() if self.load is not None else None)
         return memory.find(topic, FOUND) if memory is not None else Recalled()
 
     @contextmanager
     def purging(self) -> Iterator[MemoryTable | None]:
-        """The table to purge; None if there is none."""
+        """Provide the table to purge; None if there is none."""
         if self.memory is not None:
             yield self.memory.table
         elif self.open_earlier is not None:

@@ -1,8 +1,9 @@
-"""Searches for thousands of secrets at once, to prove that they are gone: texts in all forms they
-could have on a disk, and bytes of vectors.
+"""Searches data for thousands of secrets at once, to prove that they were deleted.
 
-Each form is identified by eight of its bytes. Data is read as 64-bit numbers at all eight offsets,
-and a bit table shows which may match: 20 MB take about 0.2 s, no matter how many secrets there are.
+The secrets are texts, in all forms in which they could be on a disk, and vectors. Each form is
+identified by eight of its bytes. Data is read as 64-bit numbers at all eight offsets, and a bit
+table shows which numbers may match. Searching 20 MB takes about 0.2 s, no matter how many secrets
+there are.
 """
 
 import json
@@ -15,32 +16,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 ANCHOR = 8
-"""Number of bytes that identify a form; shorter forms are searched for one by one."""
+"""Number of bytes that identify a form. Shorter forms are searched for one by one."""
 SHORTEST_IN_BINARY = 6
-"""Minimum length, in bytes, of a form searched for in binary data: shorter ones occur in megabytes
-of vectors by chance."""
+"""Minimum number of bytes of a form that is searched for in binary data. Shorter ones occur by
+chance in megabytes of vectors.
+"""
 SHORT_ONES = 64
-"""Maximum number of short forms searched for."""
+"""Maximum number of forms shorter than `ANCHOR` that are searched for."""
 PIECE = 20
-"""Minimum number of characters of a part of a text that is searched for by itself."""
+"""Minimum number of characters of a part of a text that is searched for separately."""
 WORDS = 6
 """Number of words in each part of a long clause."""
 BLOB = 64
-"""Number of bytes of a part of a vector; three such parts, and the whole, are searched for."""
+"""Number of bytes in a part of a vector. Three such parts and the whole vector are searched for."""
 FEWEST_DISTINCT = 8
-"""Minimum number of different bytes in a part of a vector: zeros are everywhere."""
+"""Minimum number of different bytes in a part of a vector that is searched for. Parts with fewer,
+e.g. only zeros, occur everywhere.
+"""
 HASH_BITS = 22
 HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 LOOKED_AT = 16
-"""Rough number of positions in a form at which its identifying bytes may be."""
+"""Approximate number of positions in a form that are considered for its identifying bytes."""
 
 CLAUSE = re.compile(r"[.!?;:,\n]+")
 
 
 @dataclass(frozen=True, slots=True)
 class PatternForm:
-    """Bytes to search for, the secret they belong to, and the position of the identifying bytes."""
+    """A byte string to search for, the secret it belongs to, and the position of its identifying
+    bytes.
+    """
 
     content: bytes
     secret: int
@@ -49,15 +55,19 @@ class PatternForm:
 
 @dataclass
 class SearchPatterns:
-    """The secrets to search for. `common` counts texts that also occur in texts that are kept,
-    `short` those too short to search for. Contains the words, so it is never written anywhere."""
+    """The secrets to search for.
+
+    `count` is the number of secrets with forms to search for. `common` counts texts that also occur
+    in remaining texts, and `short` those too short to search for. The object contains user text, so
+    it is never written to disk.
+    """
 
     count: int
     common: int = 0
     short: int = 0
     any_case: bool = False
     texts: tuple[str, ...] = field(default=(), repr=False)
-    """Whole texts that don't occur in a text that is kept."""
+    """Whole texts that don't occur in any remaining text."""
     _anchored: dict[int, list[PatternForm]] = field(default_factory=dict, repr=False)
     _short: list[PatternForm] = field(default_factory=list, repr=False)
     _longest: int = 1
@@ -78,13 +88,13 @@ class SearchPatterns:
         *,
         any_case: bool = False,
     ) -> "SearchPatterns":
-        """The patterns of these secrets.
+        """Create the patterns for these secrets.
 
         Args:
-            texts: each is searched for whole, and in parts that would give it away.
-            blobs: vectors as they are stored.
-            kept: texts that are not deleted; words that occur in them don't count as traces.
-            any_case: search for them as typed, in lower case and in upper case.
+            texts: each is searched for whole, and in parts that would reveal it.
+            blobs: vectors, as they are stored.
+            kept: texts that are not deleted. Words that occur in them don't count as traces.
+            any_case: whether to search for the texts in lower and upper case too.
         """
         texts = list(dict.fromkeys(text for text in map(str.strip, texts) if text))
         wanted = [(number, piece) for number, text in enumerate(texts) for piece in _pieces(text)]
@@ -128,14 +138,15 @@ class SearchPatterns:
 
     @property
     def overlap(self) -> int:
-        """Bytes by which consecutive pieces of data must overlap."""
+        """Number of bytes by which consecutive pieces of data must overlap."""
         return self._longest - 1
 
     def found_in(self, data: bytes, *, text: bool = False) -> set[int]:
-        """The secrets that occur in the data.
+        """Return the secrets that occur in the data.
 
         Args:
-            text: the data is known to be text, in which short forms count.
+            text: whether the data is known to be text, so that forms of any length are searched
+                for.
         """
         return {form.secret for form in self._forms_in(data, text=text)}
 
@@ -170,12 +181,12 @@ class SearchPatterns:
 
 
 def _hashes(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The upper bits of a wrapped product."""
+    """Return the upper bits of each number's wrapped product with a constant."""
     return (numbers * HASH_FACTOR) >> np.uint64(64 - HASH_BITS)
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """The text, its clauses, and sequences of words from long clauses."""
+    """Yield the text, its clauses, and sequences of words from long clauses."""
     pieces = {text: None}
     for clause in CLAUSE.split(text):
         words = clause.split()
@@ -187,7 +198,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _forms(text: str, *, any_case: bool) -> set[bytes]:
-    """The forms in which this program, libraries and the system would store a text."""
+    """Return the bytes with which this program, libraries or the system would store a text."""
     texts = {text}
     if any_case:
         texts |= {text.casefold(), text.lower(), text.upper(), text.capitalize()}
@@ -200,21 +211,24 @@ def _forms(text: str, *, any_case: bool) -> set[bytes]:
 
 
 def _cut(blob: bytes) -> Iterator[bytes]:
-    """The whole vector, and its beginning, middle and end."""
+    """Yield the whole vector, and its beginning, middle and end."""
     middle = max(0, len(blob) - BLOB) // 2
     pieces = (blob, blob[:BLOB], blob[middle : middle + BLOB], blob[-BLOB:])
     yield from {piece for piece in pieces if len(set(piece)) >= FEWEST_DISTINCT}
 
 
 def _windows(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """Positions spread over a form, with the eight bytes there; the rarest ones identify it."""
+    """Yield positions spread over a form, with the eight bytes there.
+
+    The rarest of these byte strings is used to identify the form.
+    """
     last = len(content) - ANCHOR
     for at in range(0, last + 1, max(1, last // LOOKED_AT)):
         yield at, content[at : at + ANCHOR]
 
 
 def _standing_in(pieces: set[str], kept: list[str]) -> set[str]:
-    """The pieces that are part of a text that is kept."""
+    """Return the pieces that are part of a remaining text."""
     if not kept:
         return set()
     known = list(pieces)

@@ -1,11 +1,10 @@
-"""The purge: deletes items to be forgotten from every place that contains them, then searches for
-traces of them.
+"""Deletes items from every place that contains them, then searches for traces of them.
 
-The order matters. Recordings come first, while the transcript still knows which turns they contain,
-and once more at the end, since a turn in progress may have added to them. Tombstones are written
-before the first row is deleted, and marked as finished once no file contains the rows: if a purge
-was killed, the unfinished tombstones show that to the next process that opens the store. A purge
-can be repeated from the beginning at any time.
+The order matters. Recordings are purged first, while the transcript still knows which turns they
+contain. They are purged again at the end, because a turn in progress may have added to them.
+Tombstones are written before the first row is deleted, and marked as finished once no file contains
+the rows. If the process is killed in between, unfinished tombstones show the next process that the
+purge must be completed. A purge can be repeated from the beginning at any time.
 """
 
 import logging
@@ -45,14 +44,14 @@ def purge(
     table: MemoryTable | None,
     memory: UserMemory | None = None,
 ) -> PurgeResult:
-    """Purge items. Blocking, for some seconds. Items that no longer exist are ignored.
+    """Delete items for good. Blocks for some seconds. Items that no longer exist are ignored.
 
     Args:
         table: None if there are no memories.
-        memory: the user's long-term memory, if loaded; RAM and table then change together.
+        memory: the user's long-term memory, if it is loaded. RAM and table then change together.
 
     Raises:
-        StoreError: something could not be read or written; call it again later.
+        StoreError: something could not be read or written. Call the function again later.
     """
     if memory is not None:
         memory.written()  # pending writes would reach the table afterwards
@@ -93,13 +92,15 @@ def purge_due_at_start(
     done: Callable[[HiddenItems, Receipt], object] = lambda _, __: None,
     on_gone: Callable[[str, Collection[str]], None] = lambda _user, _ids: None,
 ) -> None:
-    """Purge all users' due items, and what other machines that share the store have forgotten. Call
-    it before anything is read into RAM.
+    """Purge all users' items whose grace time is over, and items forgotten on other machines.
+
+    The other machines share the store. Call this before anything is read into RAM.
 
     Args:
-        done: called for each due item that was purged; not on the event loop.
-        on_gone: called with a user and the ids of their exchanges that were forgotten elsewhere and
-            existed here too.
+        done: called after each purge of items whose grace time was over. Not called on the event
+            loop.
+        on_gone: called with a user and the ids of that user's exchanges that were forgotten on
+            another machine and deleted here.
     """
     for user in transcript.hiding() if table.refused is None else ():
         for hidden in transcript.hidden(user):
@@ -116,9 +117,11 @@ def purge_due_at_start(
 
 
 def _purge_forgotten_elsewhere(user: str, table: MemoryTable, transcript: Transcript) -> set[str]:
-    """From this transcript, purge the user's exchanges for which the store has tombstones; from the
-    table, purge the rest of a killed purge. Returns the exchanges found in the transcript. Other
-    users' data is never touched, even if it has a tombstone."""
+    """Delete the user's exchanges that another machine has forgotten, i.e. that have tombstones.
+
+    Also completes an interrupted purge of the table. Returns the ids of the exchanges found in this
+    transcript. Other users' data is never touched, even if it has a tombstone.
+    """
     marks = table.forgotten.of(user)
     held = transcript.held(user, marks.exchanges)
     if table.refused is not None:  # another process writes to the table
@@ -138,13 +141,17 @@ def _purge_forgotten_elsewhere(user: str, table: MemoryTable, transcript: Transc
 
 
 def _purge_locations(transcript: Transcript, words: Redaction) -> None:
-    """Purge the locations other than the transcript and the memories. Raises StoreError."""
+    """Delete the words from all locations except the transcript and the memories.
+
+    Raises:
+        StoreError: a location could not be purged.
+    """
     for location in transcript.locations:
         location.purge(words)
 
 
 def _suppress(transcript: Transcript, user: str, plan: Cascade, going: Collection[str]) -> None:
-    """Make sure that no deleted fact or summary is derived again from remaining exchanges."""
+    """Make sure that no deleted fact or summary is derived again from the remaining exchanges."""
     lexicon = TextAnalyzer("en")  # facts are only derived in English
     fact_rows.suppress(
         transcript, user, plan.named, lambda a, b: a == b or same_words(a, b, lexicon)

@@ -1,4 +1,4 @@
-"""Records what was searched after each purge, without a word of what was forgotten."""
+"""Stores a receipt after each purge: a record of what was searched, without any forgotten words."""
 
 import json
 import logging
@@ -16,8 +16,11 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """`exchanges` and `memories` are numbers of forgotten items; `unprovable` are sentences about
-    what can't be proved."""
+    """The result of the search after a purge.
+
+    `exchanges` and `memories` are the numbers of forgotten items. `unprovable` are sentences about
+    what can't be proved.
+    """
 
     at: datetime
     exchanges: int
@@ -31,21 +34,21 @@ class Receipt:
 
     @property
     def places(self) -> str:
-        """Names of the stores in which something was found."""
+        """Names of the stores in which a trace was found."""
         return ", ".join(each.name for each in self.searched if each.found)
 
     @property
     def files(self) -> int:
-        """Number of files searched, in all stores."""
+        """Number of files searched in all stores."""
         return sum(each.files for each in self.searched)
 
     @property
     def bytes(self) -> int:
-        """Number of bytes searched, in all stores."""
+        """Number of bytes searched in all stores."""
         return sum(each.bytes for each in self.searched)
 
     def as_json(self) -> dict[str, Any]:
-        """JSON-compatible values."""
+        """Return the receipt as JSON-compatible values."""
         plain = asdict(self)
         searched = [each | {"found": list(each["found"])} for each in plain["searched"]]
         return plain | {
@@ -60,8 +63,11 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class PurgeResult:
-    """Ids of the deleted memories and exchanges, and in `staying` those of exchanges that were not
-    deleted although a deleted memory was based on them; with the receipt of the search."""
+    """Ids of the deleted memories and exchanges, and the receipt of the search for them.
+
+    `staying` are the ids of exchanges that were not deleted although a deleted memory was based on
+    them.
+    """
 
     memories: tuple[str, ...]
     exchanges: tuple[str, ...]
@@ -70,11 +76,15 @@ class PurgeResult:
 
 
 MOST = 1_000
-"""Maximum number of receipts; the oldest are dropped."""
+"""Maximum number of receipts per home. The oldest are dropped."""
 
 
 def keep(root: Path, receipt: Receipt) -> None:
-    """Add a receipt to those of a home. Raises StoreError."""
+    """Append a receipt to a home's receipts.
+
+    Raises:
+        StoreError: the receipts can't be read or written.
+    """
     path = Home(root).receipts
     rows = [*read(root)[-MOST + 1 :], receipt.as_json()]
     try:
@@ -88,7 +98,11 @@ def keep(root: Path, receipt: Receipt) -> None:
 
 
 def read(root: Path) -> list[dict[str, Any]]:
-    """All receipts of a home, oldest first; [] if there is no file. Raises StoreError."""
+    """Return all receipts of a home, oldest first; [] if there is no file.
+
+    Raises:
+        StoreError: the file can't be read.
+    """
     path = Home(root).receipts
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()

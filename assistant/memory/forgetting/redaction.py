@@ -1,8 +1,8 @@
 """Removes forgotten exchanges and memories from a recorded conversation.
 
-All events of a forgotten turn are deleted. Its words are also removed from other turns' events:
-whole texts are cut out of values that quote them; if any part of them is left, the whole value is
-replaced. Summaries rephrase, and the assistant's remarks quote freely, so both are removed if they
+All events of a forgotten turn are deleted. Its words are also removed from the events of other
+turns: quoted texts are cut out of a value. If parts of such a text remain, the whole value is
+replaced. Summaries rephrase, and the assistant's remarks quote freely. So both are removed if they
 may be based on forgotten items.
 """
 
@@ -18,16 +18,17 @@ from assistant.memory.transcript.conversation_recordings import FIXED, texts_of
 from assistant.memory.transcript.database import Transcript
 
 MARK = "[forgotten]"
-"""Replaces removed words."""
+"""Text that replaces removed words."""
 ANSWERED = ("AnswerText", "AnswerHeard")
 WORD = re.compile(r"[^\W\d_]{3,}|\d+")
 
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """The items that are being forgotten. Contains their words, so it is never written anywhere.
+    """The items to remove from recordings.
 
-    `exchanges` and `memories` are ids; `turns` has the exchanges' turn numbers by conversation.
+    `exchanges` and `memories` are ids. `turns` has the exchanges' turn numbers by conversation. The
+    object contains user text, so it is never written to disk.
     """
 
     user: str
@@ -45,17 +46,21 @@ class Redaction:
         memories: Collection[str],
         patterns: SearchPatterns,
     ) -> "Redaction":
-        """Call it before the exchanges are deleted from the transcript. Raises StoreError."""
+        """Create a redaction. Must be called before the exchanges are deleted from the transcript.
+
+        Raises:
+            StoreError: the transcript can't be read.
+        """
         turns: dict[str, frozenset[int]] = {}
         for conversation, exchange in transcript.exchanges(user, set(exchanges)):
             turns[conversation] = turns.get(conversation, frozenset()) | {exchange.turn}
         return cls(user, frozenset(exchanges), frozenset(memories), turns, patterns)
 
     def without(self, conversation: str, rows: Sequence[Row]) -> list[Row] | None:
-        """The rows that are left of a recording; None if nothing changes.
+        """Return the rows of a recording without the forgotten items; None if nothing changes.
 
         Args:
-            conversation: the id of the recorded conversation; "" if unknown.
+            conversation: id of the recorded conversation; "" if unknown.
         """
         turns = self._turns(conversation, rows)
         left = [row for row in rows if row["event"].get("turn") not in turns]
@@ -71,9 +76,12 @@ class Redaction:
     # -- inside ---------------------------------------------------------------------------------
 
     def _turns(self, conversation: str, rows: Sequence[Row]) -> set[int]:
-        """The numbers of the forgotten turns. Turns are identified by the exchange recorded for
-        them, since numbers may repeat across restarts; if the process was killed before recording
-        one, by the conversation and the number."""
+        """Return the numbers of the forgotten turns in a recording.
+
+        A turn is identified by its recorded exchange, because turn numbers may repeat after a
+        restart. If the process was killed before recording the exchange, the conversation and the
+        number identify it.
+        """
         ended = {
             row["event"]["turn"]: row["event"]["exchange"]
             for row in rows
@@ -92,8 +100,11 @@ class Redaction:
         return bool(mine & _words([str(event.get("text", ""))]))
 
     def _cleaned(self, rows: Sequence[Row]) -> list[Row]:
-        """Redact events. An answer is recorded in pieces, any of which may give it away, so it is
-        removed as a whole."""
+        """Remove forgotten words from events.
+
+        An answer is recorded in pieces, any of which may reveal it. So all pieces of an answer that
+        contains forgotten words are removed.
+        """
         hit = set(self._found([texts_of(row) for row in rows]))
         answers = _answers(rows)
         turns = list(answers)
@@ -108,7 +119,9 @@ class Redaction:
         ]
 
     def _found(self, texts: Sequence[list[str]], begin: int = 0) -> Iterator[int]:
-        """Positions of the texts that contain forgotten words, found by bisection: few do."""
+        """Yield the positions of texts that contain forgotten words. Bisects, because few texts
+        do.
+        """
         if not texts or not self.patterns.found_in_text(text for some in texts for text in some):
             return
         if len(texts) == 1:
@@ -119,7 +132,7 @@ class Redaction:
         yield from self._found(texts[middle:], begin + middle)
 
     def _clean(self, value: Any) -> Any:
-        """The value without forgotten words; field names are not changed."""
+        """Return the value without forgotten words. Names of fields don't change."""
         if isinstance(value, str):
             return self._cut(value)
         if isinstance(value, list):
@@ -139,8 +152,11 @@ class Redaction:
 
 
 def without_hidden(transcript: Transcript, conversation: str, rows: Sequence[Row]) -> Sequence[Row]:
-    """The rows of a recording that may be shown while something is hidden. Raises StoreError if the
-    hidden items can't be determined."""
+    """Return the rows of a recording without currently hidden items.
+
+    Raises:
+        StoreError: the hidden items can't be determined.
+    """
     for user in transcript.hiding():
         for hidden in transcript.hidden(user):
             patterns = patterns_of(transcript, user, hidden.exchanges)
@@ -151,7 +167,7 @@ def without_hidden(transcript: Transcript, conversation: str, rows: Sequence[Row
 
 
 def _answers(rows: Sequence[Row]) -> dict[Any, str]:
-    """The written answers by turn, put together again."""
+    """Return the text of each turn's answer, joined from its recorded pieces."""
     answers: dict[Any, str] = {}
     for row in rows:
         event = row["event"]
@@ -162,7 +178,7 @@ def _answers(rows: Sequence[Row]) -> dict[Any, str]:
 
 
 def _without_memories(row: Row, gone: Collection[str]) -> Row:
-    """An event without these memories in its lists."""
+    """Return an event whose lists don't contain these memories."""
     event = row["event"]
     kept = {
         name: [each for each in event[name] if _id_of(each) not in gone]
@@ -173,7 +189,7 @@ def _without_memories(row: Row, gone: Collection[str]) -> Row:
 
 
 def _id_of(each: Any) -> Any:
-    """The id of a memory, or of a pair that begins with one."""
+    """Return the id of a memory, or of a list that begins with one."""
     if isinstance(each, dict):
         return each.get("id")
     return each[0] if isinstance(each, list) and each else None

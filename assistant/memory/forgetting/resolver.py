@@ -1,5 +1,7 @@
-"""Finds out what a request to forget means, and what it would delete or change. All callers use
-this."""
+"""Determines what a request to forget means, and what it would delete or change.
+
+All callers use this module.
+"""
 
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -27,11 +29,13 @@ MINUTE = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class ForgetRequest:
-    """A request to forget: one of the fields, except that `sources` belongs to `ids`.
+    """A request to forget. Exactly one field is set, except that `sources` is used together with
+    `ids`.
 
-    `that` is what was just said, or what the last answer was based on; `last` the last exchange.
-    `ids` name memories; `sources` includes the exchanges on which derived ones are based. `about`
-    is a topic, `minutes` a time span that ends now, `today` everything since midnight.
+    `that` selects what was just said, or what the last answer was based on. `last` selects the last
+    exchange. `ids` select memories, and `sources` adds the exchanges that derived ones are based
+    on. `about` is a topic, and `minutes` a time span that ends now. `today` selects everything
+    since midnight.
     """
 
     that: bool = False
@@ -47,11 +51,12 @@ class ForgetRequest:
 
 @dataclass(frozen=True, slots=True)
 class ForgetPreview:
-    """What a plan would delete. Nothing is changed yet.
+    """The effects that a plan would have. Nothing is changed yet.
 
-    `deleted` are the memories that would be deleted, newest first; `changed` would remain, without
-    the deleted parts; `exchanges` are those that would be deleted, as far as known, newest first.
-    `staying` are ids of exchanges that would remain although a deleted memory was based on them.
+    `deleted` are the memories that would be deleted, newest first. `changed` are memories that
+    would remain, without deleted parts. `exchanges` would be deleted, newest first; those whose
+    text is no longer available are missing. `staying` are ids of exchanges that would remain
+    although a deleted memory was based on them.
     """
 
     plan: ForgetPlan
@@ -62,18 +67,22 @@ class ForgetPreview:
 
     @property
     def fingerprint(self) -> str:
-        """A digest of the selection."""
+        """A digest of the items that would be deleted, which shows whether the selection has
+        changed.
+        """
         ids = (*sorted(self.plan.exchanges), "", *sorted(each.id for each in self.deleted))
         return hashlib.sha256(" ".join(ids).encode()).hexdigest()[:16]
 
 
 class NothingMeant(StoreError):
-    """Nothing matches the request; the message doesn't contain the user's words."""
+    """Nothing matches the request. The message doesn't contain the user's words."""
 
 
 class Resolver:
-    """Resolves one user's requests. Every call blocks, and raises StoreError if something can't be
-    read."""
+    """Determines what one user's requests to forget mean.
+
+    Every method blocks, and raises StoreError if something can't be read.
+    """
 
     def __init__(
         self,
@@ -89,20 +98,32 @@ class Resolver:
         self._now = now
 
     def resolve(self, request: ForgetRequest, live: Sequence[AnsweredTurn] = ()) -> ForgetPlan:
-        """The plan for a request, from data in RAM only.
+        """Return the plan for a request.
+
+        Memories are read from RAM if they are loaded.
 
         Args:
-            live: the running conversation, stored or not, with the memories in its prompts.
+            live: the exchanges of the running conversation, with the memories in their prompts.
+                They need not be stored yet.
 
         Raises:
-            NothingMeant: nothing matches. SettingsError: the request is malformed.
+            NothingMeant: nothing matches the request.
+            SettingsError: the request is malformed.
         """
         if request.that or request.conversation:
             return self._plan(request, self._around(live), live)
         return self._plan(request, self._memories.outlines(), live)
 
     def preview(self, request: ForgetRequest, live: Sequence[AnsweredTurn] = ()) -> ForgetPreview:
-        """The plan for a request and its effects, from the table. Raises as `resolve`."""
+        """Return the plan for a request, and the effects that it would have on the table.
+
+        Args:
+            live: as for `resolve`.
+
+        Raises:
+            NothingMeant: nothing matches the request.
+            SettingsError: the request is malformed.
+        """
         similar = self._similar(request.about) if request.about is not None else None
         everything = {each.id: each for each in self._memories.rows()}
         hidden = HiddenSet(self._transcript.hidden(self._user))
@@ -121,13 +142,13 @@ class Resolver:
         )
 
     def about(self, topic: str) -> list[Memory]:
-        """Memories about a topic, newest first."""
+        """Return the memories about a topic, newest first."""
         similar = self._memories.find(topic).memories
         outlines = self._memories.outlines()
         return selection.memories_about(topic, outlines, similar, self._lexicon)
 
     def newest(self) -> list[Memory]:
-        """All memories, newest first."""
+        """Return all memories, newest first."""
         outlines = self._memories.outlines()
         return sorted(outlines.values(), key=lambda each: each.created, reverse=True)
 
@@ -174,14 +195,16 @@ class Resolver:
         return plan
 
     def _around(self, live: Sequence[AnsweredTurn]) -> Everything:
-        """The memories based on these exchanges, and those their answers were based on."""
+        """Return the memories based on these exchanges, and those that the answers were based
+        on.
+        """
         keys = {turn.exchange.id for turn in live}
         ids = {memory.id for turn in live for memory in turn.used}
         try:
             first = self._memories.outlines(keys, ids)
             sources = {source for memory in first.values() for source in memory.sources}
             return self._memories.outlines(keys | sources, ids)
-        except StoreError:  # not loaded; memories based on an exchange go with it anyway
+        except StoreError:  # not loaded; memories based on an exchange are deleted with it anyway
             return {}
 
     def _similar(self, topic: str) -> Recalled:
@@ -198,13 +221,18 @@ class Resolver:
     def _said(
         self, live: Sequence[AnsweredTurn], ids: Collection[str] | None = None
     ) -> list[Exchange]:
-        """The exchanges with these ids in the transcript (by default, all that aren't hidden), and
-        the live ones."""
+        """Return the running conversation's exchanges, and those with these ids in the transcript.
+
+        If `ids` is None, all exchanges in the transcript that aren't hidden are returned.
+        """
         wanted = self._transcript.exchange_ids(self._user) if ids is None else ids
         kept = {each.id: each for _, each in self._transcript.exchanges(self._user, wanted)}
         return list(({turn.exchange.id: turn.exchange for turn in live} | kept).values())
 
 
 def _midnight(now: datetime) -> datetime:
-    """When the local day began, with the offset of that time, since the clocks may have changed."""
+    """Return the time at which the local day began, with the UTC offset of that time.
+
+    The offset may have changed since then.
+    """
     return datetime.combine(now.astimezone().date(), datetime.min.time()).astimezone()

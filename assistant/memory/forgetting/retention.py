@@ -1,5 +1,7 @@
-"""Deletes conversations older than a setting from the transcript, a few exchanges at a time. Their
-memories remain, without a source, and even a rebuild doesn't delete them."""
+"""Deletes conversations older than a configured age from the transcript, a few exchanges at a time.
+
+The memories derived from them remain without a source. Even a rebuild doesn't delete them.
+"""
 
 import asyncio
 import logging
@@ -12,11 +14,12 @@ from assistant.memory.transcript.database import AT_ONCE, Transcript
 logger = logging.getLogger(__name__)
 
 FIRST_S = 10.0
-"""Seconds from the start to the first deletion: nobody waits for it, and a clock that was wrong at
-boot is right by then."""
+"""Seconds from the start to the first deletion. Nobody waits for it, and by then a clock that was
+wrong at boot has been corrected.
+"""
 AGAIN_S = 86_400.0
 NOT_YET_S = 60.0
-"""Seconds to wait while memories are not in the store yet."""
+"""Seconds until the next check whether all memories are in the store."""
 BREATH_S = 0.05
 """Seconds between two transactions."""
 
@@ -28,12 +31,12 @@ async def expire_daily(
     running: str,
     stored: Callable[[], bool],
 ) -> None:
-    """Delete a user's old conversations soon after the start and then daily, until cancelled.
+    """Until cancelled, delete a user's old conversations soon after the start and then daily.
 
     Args:
-        running: the id of the current conversation, which is not deleted, whatever its age.
-        stored: whether all memories are in the store; until then, nothing that they could be
-            derived from is deleted.
+        running: id of the current conversation, which is not deleted, whatever its age.
+        stored: whether all memories are in the store. As long as some are not, nothing is deleted,
+            because they could only be derived again from the transcript.
     """
     pause = FIRST_S
     while True:
@@ -51,7 +54,11 @@ async def expire_daily(
 
 
 async def expire(transcript: Transcript, user: str, before: datetime, running: str) -> int:
-    """Delete older conversations; returns the number of exchanges. After StoreError, call again."""
+    """Delete conversations from before a time; return the number of exchanges deleted.
+
+    Raises:
+        StoreError: the transcript failed. Call the function again later.
+    """
     total = 0
     while gone := await asyncio.to_thread(transcript.expire, user, before, AT_ONCE, running):
         total += gone

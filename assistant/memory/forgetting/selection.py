@@ -1,8 +1,9 @@
-"""Selects the exchanges and memories that a request to forget means. Pure: reads and changes
-nothing.
+"""Selects the exchanges and memories that a request to forget refers to.
 
-"That" is what the user just said; or, after an answer, what the answer was based on
-(`attribution`), since the answer showed that it is still known.
+All functions are pure.
+
+"That" refers to what the user just said. After an answer it refers to the sources of the answer
+(`attribution`), because the answer showed that the assistant still knows them.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -31,13 +32,16 @@ from assistant.memory.retrieval.results import RecalledMemory
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 LIKE = 0.6
-"""Minimum cosine at which a memory without a topic's words is still about that topic. Vectors of
-two words are similar to many others: for 25 topics and the 1,467 sentences of our evaluation set,
-encoded by MiniLM as questions are, a threshold of 0.45 added twenty memories, 0.5 added seven, up
-to 0.55 some were wrong, and 0.6 added one, a correct one."""
+"""Minimum cosine at which a memory without a topic's words still counts as being about the topic.
+
+Vectors of two words are similar to many others. The value was chosen with 25 topics and the 1,467
+sentences of our evaluation set, encoded by MiniLM as questions are. A threshold of 0.45 added
+twenty memories, and 0.5 added seven. Up to 0.55 some were wrong. 0.6 added one, a correct one.
+"""
 COURTESIES = 2
-"""Maximum number of exchanges like "Thanks." "You're welcome." that are skipped to find the one
-that was meant."""
+"""Maximum number of exchanges like "Thanks." "You're welcome." that are skipped to find the
+exchange that "that" refers to.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +49,11 @@ class ForgetPlan:
     """The exchanges and memories that a request to forget selects.
 
     `exchanges` are ids in the transcript, newest first. `memories` are ids of memories based only
-    on these exchanges, and of requested ones that are deleted by themselves. `items` are the things
-    to forget as the user would count them, newest first, each once, and `count` is their number;
-    for `everything`, only the newest is in `items`. `by_words_alone`: similar memories could not be
-    searched for, only those with the topic's words.
+    on these exchanges, and of requested memories that are deleted without their exchanges. `items`
+    are the things to forget as the user would count them, newest first and without repetitions.
+    `count` is their number. If `everything` is set, `items` contains only the newest.
+    `by_words_alone` means that memories were found only by the topic's words, because similar ones
+    could not be searched for.
     """
 
     exchanges: tuple[str, ...]
@@ -60,7 +65,7 @@ class ForgetPlan:
 
     @property
     def needs_confirmation(self) -> bool:
-        """Whether the user must confirm first, whatever form the request had."""
+        """Whether the user must confirm before the plan is carried out."""
         return self.everything or self.count > 1
 
 
@@ -70,10 +75,10 @@ class ForgetPlan:
 def that(
     last: Sequence[AnsweredTurn], everything: Everything, lexicon: TextAnalyzer
 ) -> ForgetPlan | None:
-    """The plan for "forget that"; None if nothing has been said.
+    """Return the plan for "forget that"; None if nothing has been said.
 
     Args:
-        last: the turns of the running conversation that the prompt contained, oldest first.
+        last: the turns of the running conversation that were in the prompt, oldest first.
     """
     turns = [turn for turn in last if turn.exchange.user_text.strip()]
     if not turns:
@@ -91,7 +96,10 @@ def that(
 
 
 def _meant_turn(turns: Sequence[AnsweredTurn]) -> int:
-    """Position of the newest turn that isn't just thanks; of the newest turn if there is none."""
+    """Return the index of the newest turn that isn't just a courtesy.
+
+    Returns the newest turn's index if the last few are all courtesies.
+    """
     for back in range(min(COURTESIES + 1, len(turns))):
         place = len(turns) - 1 - back
         if not is_courtesy(turns[place].exchange.user_text):
@@ -108,7 +116,9 @@ def since(
     minutes: float,
     everything: Everything,
 ) -> ForgetPlan | None:
-    """The plan for everything said or written in the last `minutes`; None if there is nothing."""
+    """Return the plan for everything said or written in the last `minutes`; None if there is
+    nothing.
+    """
     edge = now - timedelta(minutes=minutes)
     chosen = [each for each in exchanges if (each.ended or now) >= edge]
     by_hand = [
@@ -124,7 +134,7 @@ def all_of(
     everything: Everything,
     memories: Iterable[Memory] = (),
 ) -> ForgetPlan | None:
-    """The plan for these exchanges and memories, such as those of a conversation."""
+    """Return the plan for all of these exchanges and memories, e.g. those of a conversation."""
     chosen, others = list(exchanges), list(memories)
     things = [
         ToldItem(each.user_text or each.assistant_text, USER, each.started) for each in chosen
@@ -141,12 +151,14 @@ def about(
     recalled: Iterable[RecalledMemory],
     lexicon: TextAnalyzer,
 ) -> ForgetPlan | None:
-    """The plan for everything about a topic: texts that have all of its words, in any inflection,
-    or are very similar. None if there is nothing, or the text is not a topic ("him").
+    """Return the plan for everything about a topic; None if nothing matches.
+
+    A text is about the topic if it contains all of its words, in any inflection, or is very
+    similar. Also returns None if the topic has no content words ("him").
 
     Args:
         exchanges: all exchanges of the transcript.
-        recalled: results of a search for the topic, without a deadline.
+        recalled: the results of a search for the topic without a deadline.
     """
     wanted = stems(topic, lexicon)
     if not wanted:
@@ -173,7 +185,7 @@ def about(
 def memories_about(
     topic: str, everything: Everything, recalled: Iterable[RecalledMemory], lexicon: TextAnalyzer
 ) -> list[Memory]:
-    """Memories about a topic, newest first."""
+    """Return the memories about a topic, newest first."""
     wanted = stems(topic, lexicon)
     like = {each.id for each in recalled if each.parts.get("meaning", 0.0) >= LIKE}
     found = [
@@ -189,10 +201,10 @@ def _has(text: str, wanted: set[str], lexicon: TextAnalyzer) -> bool:
 
 
 def everything(exchanges: Iterable[str], memories: Everything) -> ForgetPlan | None:
-    """The plan for everything; None if there is nothing to forget.
+    """Return the plan for everything; None if there is nothing to forget.
 
     Args:
-        exchanges: ids of the whole transcript.
+        exchanges: ids of all exchanges in the transcript.
     """
     keys = tuple(exchanges)
     if not keys and not memories:
@@ -206,10 +218,10 @@ def everything(exchanges: Iterable[str], memories: Everything) -> ForgetPlan | N
 def named(
     memories: Sequence[Memory], everything: Everything, *, sources: bool = False
 ) -> ForgetPlan | None:
-    """The plan for these memories; a quote is deleted with its whole exchange.
+    """Return the plan for these memories. A verbatim memory is deleted with its whole exchange.
 
     Args:
-        sources: include the exchanges on which derived memories are based.
+        sources: whether to include the exchanges on which derived memories are based.
     """
     rests_on = memories if sources else [m for m in memories if m.kind is MemoryKind.EXCHANGE]
     keys = {source for memory in rests_on for source in memory.sources} - {ADDED_BY_USER}
@@ -219,7 +231,7 @@ def named(
 
 
 def counted(exchanges: Collection[str], memories: Iterable[Memory]) -> int:
-    """The number of these exchanges, plus that of memories not based on any of them."""
+    """Return the number of the exchanges, plus the number of memories not based on any of them."""
     known = set(exchanges)
     return len(known) + sum(known.isdisjoint(memory.sources) for memory in memories)
 
@@ -227,7 +239,9 @@ def counted(exchanges: Collection[str], memories: Iterable[Memory]) -> int:
 def _items(
     said: Sequence[Exchange], chosen: Sequence[Memory], keys: Collection[str]
 ) -> list[ToldItem]:
-    """The things that the user would count: statements, or questions if there are no statements."""
+    """Return the things that the user would count: statements, or questions if there are no
+    statements.
+    """
     things = [ToldItem(each.user_text, USER, each.started) for each in said if each.user_text]
     statements = [thing for thing in things if not is_question(thing.text)]
     rest = [thing_of(memory) for memory in chosen if set(keys).isdisjoint(memory.sources)]
@@ -267,6 +281,9 @@ def _planned(
 
 
 def _goes(memory: Memory, exchanges: Collection[str]) -> bool:
-    """Whether a requested memory is deleted: a quote is, unless an exchange that remains says the
-    same; other kinds of memory always are."""
+    """Whether a requested memory is deleted.
+
+    A verbatim memory remains if it was also said in an exchange that remains. Other kinds are
+    always deleted.
+    """
     return memory.kind is not MemoryKind.EXCHANGE or not set(memory.sources) - set(exchanges)

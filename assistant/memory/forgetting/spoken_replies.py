@@ -14,9 +14,9 @@ from assistant.memory.forgetting.selection import ForgetPlan
 from assistant.memory.records.memory import Memory
 
 NAMED = 3
-"""Maximum number of things named one by one."""
+"""Maximum number of items that a reply lists one by one."""
 NOTHING = "There is nothing to forget."
-NOTHING_ABOUT = "I don't know anything about that."  # the topic itself is kept out of the log
+NOTHING_ABOUT = "I don't know anything about that."  # logged, so it doesn't name the topic
 NOTHING_SAID = "Nothing has been said yet."
 NOTHING_THEN = "Nothing was said or written down in that time."
 NOTHING_TO_UNDO = "There is nothing left to bring back."
@@ -26,7 +26,7 @@ NOT_NOTED = "I've forgotten that for now, but it may come back after a restart: 
 
 
 def question(plan: ForgetPlan, *, english: bool = True) -> str:
-    """The question that is asked before a plan is carried out."""
+    """Return the question that the assistant asks before a plan is carried out."""
     if plan.everything:
         return f"That's everything I know about you: {counted(plan.count)}. Forget it all?"
     named = _named(plan.items, english=english)
@@ -37,14 +37,14 @@ def question(plan: ForgetPlan, *, english: bool = True) -> str:
 
 
 def forgotten(plan: ForgetPlan, *, undoable: bool, english: bool = True) -> str:
-    """The reply after a plan has been carried out."""
+    """Return the reply after a plan has been carried out."""
     what = _named_or_counted(plan.items, plan.count, english=english)
     it = "it" if plan.count == 1 else "them"
     return f"Forgotten: {_ended(what)}" + (f" Say undo to keep {it}." if undoable else "")
 
 
 def brought_back(result: UndoResult | None, *, english: bool = True) -> str:
-    """The reply after an undo: the items that are back."""
+    """Return the reply after an undo, which lists the restored items."""
     if result is None:
         return NOTHING_TO_UNDO
     ids = {each.id for each in result.exchanges}
@@ -57,11 +57,12 @@ def brought_back(result: UndoResult | None, *, english: bool = True) -> str:
 
 
 def known(topic: str | None, found: Sequence[Memory], *, english: bool = True) -> str:
-    """The answer to "what do you know about my dog": the number of things, and the newest.
+    """Return the answer to e.g. "what do you know about my dog": the number of things, and the
+    newest.
 
     Args:
         topic: None means the user.
-        found: newest first.
+        found: the memories about the topic, newest first.
     """
     what = "you" if topic is None else spoken_topic(topic, english=english)
     stated = [each for each in found if each.speaker != ASSISTANT and not is_question(each.text)]
@@ -81,13 +82,13 @@ def counted(count: int) -> str:
 
 
 def _named_or_counted(items: Sequence[ToldItem], count: int, *, english: bool) -> str:
-    """All items by name if they are few, otherwise their number."""
+    """Return phrases for all items if there are only a few; otherwise their number."""
     phrases = _phrases(items, english=english) if count <= NAMED else []
     return "; ".join(phrases) if phrases and (count == 1 or len(phrases) > 1) else counted(count)
 
 
 def _named(items: Sequence[ToldItem], *, english: bool) -> str:
-    """All items by name if they are few, otherwise the newest."""
+    """Return phrases for all items if there are only a few; otherwise a phrase for the newest."""
     return "; ".join(_phrases(items if len(items) <= NAMED else items[:1], english=english))
 
 

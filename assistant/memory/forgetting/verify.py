@@ -1,9 +1,9 @@
-"""Searches for forgotten words while they are still in RAM: in every file of a home, every version
-of the table of memories, and every row of the transcript.
+"""Searches a home for deleted words while these words are still in RAM.
 
-The table's text is encoded on disk, so the table's files are searched for vectors, and the text is
-searched through LanceDB. If the transcript is unencrypted, its pages are searched directly,
-including free pages and the log; if it is encrypted, only its rows are searched.
+The search covers every file of the home, every version of the table of memories, and every row of
+the transcript. The table's text is encoded on disk, so the table's files are searched for vectors,
+and its text is searched through LanceDB. If the transcript is unencrypted, its pages are searched
+directly, including free pages and the log. If it is encrypted, only its rows are searched.
 """
 
 import subprocess
@@ -31,11 +31,11 @@ from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 
 READ_AT_ONCE = 1 << 20
-"""Bytes read at once, which take about 10 ms to search."""
+"""Number of bytes read at once, which take about 10 ms to search."""
 NOBODY = "nobody"
 COPY = "import shutil, sys; shutil.copyfileobj(open(sys.argv[1], 'rb'), sys.stdout.buffer)"
 TEXTS = ("id", "user_id", "text", "context", "speaker", "conversation", *sorted(LISTS))
-"""Columns of the table that could contain words."""
+"""Columns of the table that may contain user text."""
 OTHERS = (
     "Other machines that share this store also forget these things when they next open it. Whether"
     " they have done so, and what copies contain, can't be known here."
@@ -52,13 +52,14 @@ def patterns_of(
     deleted: Collection[str] = (),
     changed: Collection[str] = (),
 ) -> SearchPatterns:
-    """Patterns to search for once these exchanges and memories are deleted; call it before that.
+    """Create the patterns that verify the deletion of these exchanges and memories.
 
-    Words that also occur in remaining texts don't count as traces.
+    Must be called before the deletion. Words that also occur in remaining texts don't count as
+    traces.
 
     Args:
         table: None if there are no memories.
-        deleted: ids of the memories.
+        deleted: ids of the memories to delete.
         changed: ids of memories that will no longer quote deleted texts.
 
     Raises:
@@ -97,8 +98,10 @@ def _deleted(
     kept: Iterable[str],
     contexts: Collection[str],
 ) -> Iterator[tuple[list[str], list[bytes]]]:
-    """Texts and vectors of memories to delete. The vector of a text that also occurs in a remaining
-    memory is left out, since that memory has the same one."""
+    """Yield the texts and vectors of memories to delete.
+
+    A vector is left out if a remaining memory has the same text, and so the same vector.
+    """
     asked, encoders, staying = list(ids), tuple(table.encoders()), {text.strip() for text in kept}
     for at in range(0, len(asked), IDS_AT_ONCE):
         some = asked[at : at + IDS_AT_ONCE]
@@ -122,12 +125,14 @@ def verify_gone(
     memories: int = 0,
     breathe: Yield = lambda: None,
 ) -> Receipt:
-    """Search all stores; the home is the transcript's folder. Blocking, for some seconds.
+    """Search all stores for the patterns. Blocks for some seconds.
+
+    The home to search is the transcript's folder.
 
     Args:
         table: None if there are no memories.
-        exchanges, memories: how many were forgotten.
-        breathe: called between pieces of a few milliseconds.
+        exchanges, memories: numbers of forgotten items, for the receipt.
+        breathe: called between pieces of a few milliseconds each.
 
     Raises:
         StoreError: something can't be read.
@@ -147,7 +152,11 @@ def verify_gone(
 def search_files(
     home: Home, patterns: SearchPatterns, folder: Path | None = None, breathe: Yield = lambda: None
 ) -> Iterator[Searched]:
-    """Search the raw bytes of every file, grouped by the files' owners. Raises StoreError."""
+    """Search the raw bytes of every file of a home. Yields one result per owner of files.
+
+    Raises:
+        StoreError: a file can't be read.
+    """
     by_owner: dict[str, list[Path]] = {}
     for path, owner in data_inventory.files(home, folder):
         if path.is_file() and not path.is_symlink():
@@ -168,7 +177,11 @@ def search_files(
 def search_table(
     table: MemoryTable, patterns: SearchPatterns, breathe: Yield = lambda: None
 ) -> Searched:
-    """Search every version of the table, texts and vectors. Raises StoreError."""
+    """Search the texts and vectors in every version of the table.
+
+    Raises:
+        StoreError: the table can't be read.
+    """
     found: dict[int, None] = {}
     seen: set[int] = set()
     total = 0
@@ -184,7 +197,11 @@ def search_table(
 
 
 def search_tombstones(table: MemoryTable, patterns: SearchPatterns) -> Searched:
-    """Search every version of the tombstones. Raises StoreError."""
+    """Search every version of the tombstones.
+
+    Raises:
+        StoreError: the tombstones can't be read.
+    """
     versions = [[text for row in rows for text in row] for rows in table.forgotten.versions()]
     texts = [text for version in versions for text in version]
     found = ("the list of what was forgotten",) if patterns.found_in_text(texts) else ()
@@ -193,7 +210,11 @@ def search_tombstones(table: MemoryTable, patterns: SearchPatterns) -> Searched:
 
 
 def search_transcript(transcript: Transcript, patterns: SearchPatterns) -> Searched:
-    """Search every row of every table. Raises StoreError."""
+    """Search every row of every table in the transcript.
+
+    Raises:
+        StoreError: the transcript can't be read.
+    """
     texts = transcript.texts()
     found = ("a row of the transcript",) if patterns.found_in_text(texts) else ()
     return Searched("transcript", versions=1, bytes=sum(map(len, texts)), found=found)
@@ -202,7 +223,7 @@ def search_transcript(transcript: Transcript, patterns: SearchPatterns) -> Searc
 def what_cannot_be_proved(
     transcript: Transcript, table: MemoryTable | None, patterns: SearchPatterns
 ) -> Iterator[str]:
-    """Sentences about what can't be proved."""
+    """Yield sentences about what the search can't prove."""
     home = Home(transcript.path.parent)
     if table is not None:
         yield from _of_the_store(home, table)
@@ -269,8 +290,10 @@ def _strings(values: Iterable[Any]) -> Iterator[str]:
 
 
 def _pieces(path: Path, overlap: int) -> Iterator[tuple[bytes, int]]:
-    """The pieces of a file, each beginning with the end of the previous one and given with its
-    number of new bytes. A missing file has no pieces."""
+    """Yield the pieces of a file, each with its number of new bytes.
+
+    Each piece begins with the last bytes of the previous one. A missing file has no pieces.
+    """
     kept = b""
     try:
         for content in _read(path):
@@ -293,8 +316,11 @@ def _read(path: Path) -> Iterator[bytes]:
 
 
 def _read_elsewhere(path: Path) -> Iterator[bytes]:
-    """Read in a separate process: closing an SQLite file drops all of a process's locks on it, even
-    those of an open connection."""
+    """Read a file in a separate process.
+
+    If this process closed an SQLite file, it would lose all its locks on the file, even those of an
+    open connection.
+    """
     reader = subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", COPY, str(path)],
         stdin=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""Array types shared by the store and the indexes."""
+"""Array types that the store and the indexes share."""
 
 from collections.abc import Callable
 
@@ -6,25 +6,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 Vector = NDArray[np.float32]
-"""Shape (dimensions,), unit length."""
+"""A vector of shape (dimensions,) and unit length."""
 Vectors = NDArray[np.float32]
-"""Shape (n, dimensions), each of unit length."""
+"""Vectors of unit length, as an array of shape (n, dimensions)."""
 Cosines = NDArray[np.float32]
-"""Shape (n,)."""
+"""Cosine similarities, shape (n,)."""
 Values = NDArray[np.float64]
-"""One value per row, candidate or memory; shape (n,)."""
+"""One value per row, candidate or memory, shape (n,)."""
 Rows = NDArray[np.int64]
 """Row numbers in a user's index."""
 Places = NDArray[np.int64]
-"""Positions among the candidates, or `NONE`; shape (candidates,) unless stated otherwise."""
+"""Positions among the candidates, or `NONE`. Shape (candidates,) unless stated otherwise."""
 VectorsAt = Callable[[Places], Vectors]
-"""Returns the vectors of the few candidates that are examined closely."""
+"""A function that returns the vectors of the few candidates that are examined closely."""
 
 NONE = -1
 
 
 def places(rows: Rows, wanted: Rows) -> Places:
-    """Positions of `wanted`, of any shape, in the ascending `rows`; `NONE` for those missing."""
+    """Return the positions of `wanted` in the ascending `rows`; `NONE` where a row is missing.
+
+    `wanted` may have any shape, which the result shares.
+    """
     if not len(rows):
         return np.full_like(wanted, NONE)
     found = np.minimum(np.searchsorted(rows, wanted), len(rows) - 1)

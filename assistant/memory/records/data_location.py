@@ -1,8 +1,8 @@
-"""The interface a store that holds a user's words must offer so that they can be forgotten.
+"""Interfaces for stores of user text, so that its deletion covers them.
 
-Anything that stores words besides the transcript and the memories (recordings do; a list or a
-reminder would) registers a location with the transcript (`Transcript.locations`), and names its
-files in `forgetting.data_inventory`. Every purge and every later search then covers it.
+Recordings are such a store; lists or reminders would be others. Each store, except the transcript
+and the memories, registers a `DataLocation` with the transcript (`Transcript.locations`), and names
+its files in `forgetting.data_inventory`. Every purge and every later search then covers it.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -13,14 +13,14 @@ from assistant.ipc import Row
 
 
 class FindsWords(Protocol):
-    """Texts to search for."""
+    """Finds deleted texts in other texts."""
 
     def found_in_text(self, values: Iterable[str]) -> set[int]:
-        """Indices of the texts that occur in these values."""
+        """Return the indices of the deleted texts that occur in these values."""
 
 
 class RemovesWords(Protocol):
-    """The items that are being forgotten; `exchanges` and `memories` are ids."""
+    """The items that must be removed from a store. `exchanges` and `memories` are ids."""
 
     @property
     def user(self) -> str: ...
@@ -32,24 +32,30 @@ class RemovesWords(Protocol):
     def memories(self) -> frozenset[str]: ...
 
     def without(self, conversation: str, rows: Sequence[Row]) -> list[Row] | None:
-        """A recording's rows without forgotten items; None if nothing changes."""
+        """Return the rows of a recording without the forgotten items; None if nothing changes."""
 
 
 class DataLocation(Protocol):
-    """All calls block, may come from any thread, and may raise StoreError."""
+    """A store of user text. All methods block, may be called from any thread, and may raise
+    StoreError.
+    """
 
     def words(self, user: str, exchanges: Collection[str]) -> tuple[list[str], list[str]]:
-        """The user's texts here that belong to these exchanges, and the user's other texts. After
-        the purge, the former are searched for everywhere; a match with the latter is not a
-        trace."""
+        """Return the stored texts that belong to these exchanges, and the user's other texts.
+
+        After the purge, the former are searched for everywhere. A match that also occurs in the
+        latter is not a trace.
+        """
 
     def purge(self, gone: RemovesWords) -> object:
-        """Delete the forgotten items, and overwrite their bytes. Called before the exchanges are
-        deleted from the transcript, once more afterwards for later additions, and again after an
-        interruption."""
+        """Delete the forgotten items, and overwrite their bytes.
+
+        This is called before the exchanges are deleted from the transcript, and once more
+        afterwards to cover later additions. After an interruption, both calls are repeated.
+        """
 
     def search(self, patterns: FindsWords) -> Iterable[Searched]:
-        """Search everything here, of all users, for the patterns."""
+        """Search all data in this store, of all users, for the patterns."""
 
     def limits(self) -> Iterable[str]:
-        """Sentences that state what can't be proved about this location."""
+        """Return sentences that state what can't be proved about this store."""

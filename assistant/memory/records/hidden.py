@@ -1,4 +1,4 @@
-"""Items that are hidden from view, and can still be brought back."""
+"""Items that are hidden from the user until they are deleted or brought back."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ from uuid import uuid4
 
 @dataclass(frozen=True, slots=True)
 class HiddenItems:
-    """Items that the user wants forgotten, and may still bring back.
+    """Items that the user wants to be forgotten and can still bring back.
 
-    `exchanges` and `memories` are ids. `asked` and `due` are UTC: when the user asked, and when
-    the items are deleted for good.
+    `exchanges` and `memories` are ids. `asked` is the time of the request, and `due` the time at
+    which the items are deleted for good, both in UTC.
     """
 
     id: str
@@ -30,17 +30,19 @@ class HiddenItems:
         asked: datetime,
         grace: timedelta = timedelta(),
     ) -> "HiddenItems":
-        """Items due once `grace` has passed."""
+        """Create items that are deleted for good after `grace`."""
         ids = (tuple(sorted(exchanges)), tuple(sorted(memories)))
         return cls(uuid4().hex, user, asked, asked + grace, *ids)
 
     def over(self, now: datetime) -> bool:
-        """Whether it is too late to undo. Setting the clock back gives no extra time."""
+        """Whether it is too late to bring the items back. Setting the clock back gives no extra
+        time.
+        """
         return now >= self.due or now < self.asked - timedelta(minutes=1)
 
 
 class HiddenSet:
-    """Everything that is hidden for a user."""
+    """All items that are hidden for a user."""
 
     def __init__(self, hidden: Iterable[HiddenItems]) -> None:
         every = list(hidden)
@@ -48,5 +50,5 @@ class HiddenSet:
         self._memories = {key for each in every for key in each.memories}
 
     def covers(self, key: str, sources: Iterable[str]) -> bool:
-        """Whether a memory with these source exchanges is hidden."""
+        """Whether the memory with this id and these source exchanges is hidden."""
         return key in self._memories or not self._exchanges.isdisjoint(sources)

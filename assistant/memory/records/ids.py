@@ -1,4 +1,4 @@
-"""Ids of memories, and how a person names one: by its id, or by the beginning of it."""
+"""Creates and parses ids of memories, and finds memories by an id or its beginning."""
 
 import re
 from collections.abc import Callable, Collection, Iterable
@@ -10,20 +10,20 @@ from assistant.language.speakers import ASSISTANT, USER
 from assistant.memory.records.memory import Memory, MemoryKind
 
 WISH = "wish"
-"""Suffix of memories derived from lasting wishes."""
+"""Suffix of the ids of memories derived from lasting wishes."""
 ADDED_BY_USER = "you"
-"""Replaces an exchange's id in the `sources` of a memory that the user wrote."""
+"""Stands for an exchange's id in the `sources` of a memory that the user wrote."""
 FACT = "fact"
-"""Suffix of facts; a number follows."""
+"""Suffix of the ids of facts. A number follows it."""
 SUMMARY = "summary"
-"""Suffix of summaries; the number of the first turn follows."""
+"""Suffix of the ids of summaries. The number of the first turn follows it."""
 LEAST_PREFIX = 6
-"""Minimum number of characters of an id that name a memory."""
+"""Minimum number of characters of an id prefix that identifies a memory."""
 NAMED_AT_ONCE = 4
 """Maximum number of matching ids that a message lists."""
 
 OURS = re.compile(r"[0-9a-f]{32}")
-"""Ids made by this program: random, so they reveal nothing."""
+"""Matches ids created by this program. They are random, so they reveal nothing."""
 FACT_ID = re.compile(rf"(?P<exchange>.+)-{FACT}(?P<number>\d+)")
 SUMMARY_ID = re.compile(rf"(?P<conversation>.+)-{SUMMARY}(?P<first>\d+)")
 PART = re.compile(
@@ -31,17 +31,21 @@ PART = re.compile(
     rf"|(?:{FACT}|{SUMMARY})\d{{1,6}}))",
     re.DOTALL,
 )
-"""Derived ids begin with the id of an exchange or a conversation; a suffix gives the speaker, or
-the kind and a number."""
+"""Matches derived ids: the id of an exchange or a conversation, followed by a suffix.
+
+The suffix consists of the speaker, or of the kind and a number.
+"""
 
 
 def telling(exchange: str, speaker: str) -> str:
-    """The id of one speaker's turn in an exchange."""
+    """Return the id of the memory of one speaker's turn in an exchange."""
     return f"{exchange}-{speaker}"
 
 
 def own_exchange(memory: Memory) -> str | None:
-    """The exchange that a verbatim memory quotes; None for other kinds."""
+    """Return the id of the exchange that a verbatim memory quotes; None for other kinds of
+    memory.
+    """
     suffix = telling("", memory.speaker)
     if memory.kind is not MemoryKind.EXCHANGE or not memory.id.endswith(suffix):
         return None
@@ -49,20 +53,25 @@ def own_exchange(memory: Memory) -> str | None:
 
 
 def repeated(memory: Memory) -> tuple[str, ...]:
-    """The other exchanges in which the same words as in a verbatim memory were said."""
+    """Return the ids of other exchanges in which the words of a verbatim memory were said again."""
     own = own_exchange(memory)
     return tuple(source for source in memory.sources if source != own) if own is not None else ()
 
 
 def merged_ids(memories: Iterable[Memory]) -> set[str]:
-    """Ids of turns without a memory of their own, because another one stands for them."""
+    """Return the ids of turns that have no memory of their own, because they were merged into
+    another.
+    """
     return {telling(each, memory.speaker) for memory in memories for each in repeated(memory)}
 
 
 def short(key: str, length: int = 8) -> str:
-    """The beginning of an id, enough to name it: `1f0c9a2b`; `1f0c9a2b-u` and `-a` for the
-    user's and the assistant's turn of an exchange; `-fact0` for a fact derived from it;
-    `-summary13` for the summary of a conversation from that turn on."""
+    """Shorten an id to a beginning that usually identifies it.
+
+    Examples are `1f0c9a2b`, `1f0c9a2b-u` and `1f0c9a2b-a` for the user's and the assistant's turn
+    of an exchange, `1f0c9a2b-fact0` for a fact derived from it, and `1f0c9a2b-summary13` for the
+    summary of a conversation from turn 13 on.
+    """
     head, dash, tail = key.partition("-")
     if not (dash and tail):
         return head[:length]
@@ -70,7 +79,15 @@ def short(key: str, length: int = 8) -> str:
 
 
 def resolve_id(ids: Collection[str], named: str, *, exchange: bool = False) -> list[str]:
-    """The one id that equals or begins with `named`; with `exchange`, all ids of one exchange."""
+    """Return the only id that equals or begins with `named`, as a list.
+
+    Args:
+        exchange: whether several ids may match if they belong to the same exchange.
+
+    Raises:
+        SettingsError: `named` is too short.
+        StoreError: no id matches, or several do.
+    """
     if named in ids:
         return [named]
     if len(named) < LEAST_PREFIX:
@@ -110,17 +127,18 @@ def fact_id(exchange: str, number: int) -> str:
 
 
 def exchange_of(memory_id: str) -> tuple[str, int] | None:
-    """The exchange and the number of a fact; None for other memories."""
+    """Return the exchange's id and the number of a fact; None for other memories."""
     match = FACT_ID.fullmatch(memory_id)
     return (match["exchange"], int(match["number"])) if match is not None else None
 
 
 def renamed(memory: Memory, name: Callable[[str], str]) -> Memory:
-    """The memory with every foreign id, also in its references, replaced by one that reveals
-    nothing.
+    """Replace the ids in a memory that this program didn't create.
+
+    This includes the ids of other memories and of exchanges.
 
     Args:
-        name: maps an id that this program did not make to a new one; always to the same.
+        name: maps such an id to a new one that reveals nothing, always to the same one.
     """
 
     def anew(key: str) -> str:
@@ -141,7 +159,9 @@ def renamed(memory: Memory, name: Callable[[str], str]) -> Memory:
 
 
 def subject_of(conversation: str, first: int) -> str:
-    """The subject of a span of turns; also the id of its summary among the memories."""
+    """Return the subject of a span of turns, which is also the id of the memory that summarises
+    it.
+    """
     return f"{conversation}-{SUMMARY}{first}"
 
 

@@ -1,4 +1,4 @@
-"""How long a memory lasts."""
+"""Determines when memories expire."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,11 +11,12 @@ from assistant.settings import Memory as MemorySettings
 
 @dataclass(frozen=True, slots=True)
 class Lifetimes:
-    """How long memories last by default.
+    """Default lifetimes of memories.
 
     Args:
-        days: by kind, counted from the last mention or use; 0 or missing: for ever.
-        below: only memories less important than this expire.
+        days: days from the last mention or use until a memory expires, by kind. If 0 or missing, it
+            never expires.
+        below: only memories with a lower importance expire.
     """
 
     days: Mapping[MemoryKind, int] = field(default_factory=dict)
@@ -34,10 +35,10 @@ class Lifetimes:
         return cls(facts | days, settings.expire_below_importance)
 
     def end(self, memory: Memory) -> datetime | None:
-        """When a memory expires; None if never.
+        """Return the time at which a memory expires; None if it doesn't expire.
 
-        Memories that are pinned, rated as rightly recalled, or written by the user don't expire by
-        default.
+        Memories that are pinned never expire. Memories that were rated as rightly recalled or
+        written by the user expire only if they have an expiry date of their own.
         """
         if memory.pinned:
             return None

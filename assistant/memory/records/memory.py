@@ -1,4 +1,4 @@
-"""The `Memory` type and its kinds."""
+"""The `Memory` type, and the kinds and states of memories."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,16 +11,19 @@ MARKS = (
     *("importance", "confidence", "last_used", "uses", "feedback", "expires"),
     *("supersedes", "superseded_by", "pinned", "never_recall", "refreshed", "separate"),
 )
-"""Fields that can't be derived from the transcript."""
+"""Names of fields that can't be derived from the transcript."""
 LONGEST_READ = 2_000
-"""Maximum length, in characters, of a text that rules read: nobody says more at once, and pasted
-text says nothing about the user."""
+"""Maximum number of characters of a text that rules examine. Nobody says more at once, and long
+pasted texts say nothing about the user.
+"""
 DERIVED_CONFIDENCE = 0.8
 """Confidence of memories derived from the user's words, which may have been misunderstood."""
 
 
 class MemoryKind(StrEnum):
-    """`EXCHANGE` is verbatim; all others are derived from exchanges, and can be derived again."""
+    """Kinds of memories. `EXCHANGE` is verbatim. The others are derived from exchanges, and can be
+    derived again.
+    """
 
     EXCHANGE = "exchange"
     FACT = "fact"
@@ -31,7 +34,7 @@ class MemoryKind(StrEnum):
 
 
 class MemoryState(StrEnum):
-    """The states by which memories can be filtered."""
+    """States by which memories can be filtered."""
 
     PINNED = "pinned"
     NEVER_RECALLED = "never-recalled"
@@ -42,12 +45,12 @@ class MemoryState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One thing remembered about one user.
+    """One thing that the assistant remembers about one user.
 
-    The text of an `EXCHANGE` is one speaker's turn, word for word, and never changes.
-    `context` helps to understand the text, such as its date in words or a description; it is
-    searched but not shown. `sources` are ids of the exchanges that the memory is based on.
-    Times are in UTC. `importance` and `confidence` are in [0, 1].
+    The text of an `EXCHANGE` is one speaker's turn, word for word, and never changes. `context`
+    helps to understand the text, e.g. its date in words or a description. It is searched but not
+    shown. `sources` are ids of the exchanges that the memory is based on. Times are in UTC.
+    `importance` and `confidence` are in [0, 1].
     """
 
     id: str
@@ -63,7 +66,7 @@ class Memory:
     last_used: datetime | None = None
     uses: int = 0
     feedback: int = 0
-    """Times rated as rightly recalled, minus times rated as wrongly recalled."""
+    """Number of ratings as rightly recalled minus number of ratings as wrongly recalled."""
     expires: datetime | None = None
     sources: tuple[str, ...] = ()
     supersedes: tuple[str, ...] = ()
@@ -71,21 +74,23 @@ class Memory:
     pinned: bool = False
     never_recall: bool = False
     refreshed: datetime | None = None
-    """When it was last repeated; the exchange in which it was is among the sources."""
+    """Time at which the memory was last said again. That exchange is among the sources."""
     separate: bool = False
-    """The user said that it neither repeats nor supersedes another."""
+    """Whether the user said that the memory neither repeats nor supersedes another."""
 
     @property
     def told(self) -> datetime:
-        """When it was last said."""
+        """Time at which the memory was last said."""
         return self.created if self.refreshed is None else max(self.created, self.refreshed)
 
 
 def new_id() -> str:
-    """A random id, which reveals nothing, not even a time."""
+    """Return a random id, which reveals nothing, not even a time."""
     return uuid4().hex
 
 
 def said(memory: Memory) -> tuple[float, bool, str]:
-    """Sort key: by time; within an exchange the user's words come first."""
+    """Return a sort key that orders memories by time, and within an exchange puts the user's words
+    first.
+    """
     return memory.created.timestamp(), memory.speaker != USER, memory.id
