@@ -94,7 +94,7 @@ class MemoryBlock:
 
 @dataclass(frozen=True, slots=True)
 class MemoryBudget:
-    """Limits on the block's size in tokens.
+    """Limits on the size of the memory block in the prompt, in tokens.
 
     `most` is a hard limit. `quick` is the number of tokens that the model can read in the time
     allowed; it may be exceeded to include a minimum number of memories.

@@ -97,7 +97,7 @@ def _numeral() -> re.Pattern[str]:
 
 
 def numbers_in(text: str) -> set[str]:
-    """Return the numbers in a text, written in digits.
+    """Return the numbers in a text as strings of digits, however they are written there.
 
     The word `one` is not counted, because it is usually a pronoun.
 

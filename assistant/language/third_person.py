@@ -87,7 +87,7 @@ def _verb(written: str) -> str:
 
 
 def first_person(text: str) -> str:
-    """Rewrite a text that calls the user "the user" as the user would say it.
+    """Rewrite a text about "the user" in the first person, as the user would say it.
 
     >>> first_person("The user's boss likes what the user does.")
     "my boss likes what I do."

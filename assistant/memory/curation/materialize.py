@@ -123,7 +123,7 @@ def materialize_all(
 
 
 def rebuild_rows(table: MemoryTable, user_id: str, made: Sequence[Memory]) -> set[str]:
-    """Replace the table's rows by memories derived again, and return the ids of new memories.
+    """Replace the table's rows with memories that were derived anew; return the ids of new ones.
 
     Fields that can't be derived again (`MARKS`) are preserved. Rows whose ids are not in `made` are
     left unchanged, e.g. memories that the user wrote. If a fault has left several rows with the

@@ -56,7 +56,7 @@ _UNKNOWING = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A text that the answer may be based on: a memory, or the turn with this index."""
+    """A text that the answer may be based on: a memory, or the turn whose index is `origin`."""
 
     origin: Memory | int
     text: str

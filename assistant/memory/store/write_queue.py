@@ -171,8 +171,8 @@ class WriteQueue:
                 self._unwritten.pop(key, None)
 
     def first(self, act: Callable[[MemoryTable], object]) -> None:
-        """Run an action on the table, even if it is read-only. Meant for a table that was just
-        opened."""
+        """Run an action on the table, even if the table is read-only. Meant for a table that was
+        just opened."""
         self._do(act, proves=False)
 
     def write(self, act: Callable[[MemoryTable], object], *, proves: bool = True) -> None:

@@ -168,7 +168,7 @@ class Recordings:
     # -- as a `DataLocation` --------------------------------------------------------------------
 
     def words(self, user: str, exchanges: Collection[str]) -> tuple[list[str], list[str]]:
-        """Return no words, since all of them are in the transcript or the memories too."""
+        """Return nothing: all words of idle work are in the transcript or the memories too."""
         del user, exchanges
         return [], []
 

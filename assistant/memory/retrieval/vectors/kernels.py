@@ -22,7 +22,7 @@ SOURCE = "assistant.memory.retrieval.vectors.kernels_numba"
 
 
 class Compiled:
-    """Loads the compiled loops. Any thread may use it."""
+    """Loads the search loops that numba compiles to machine code. Thread-safe."""
 
     def __init__(self) -> None:
         self.loops: ModuleType | None = None
