@@ -139,8 +139,8 @@ class SearchTimings:
 
     def least(self, deadline_s: float) -> float:
         """Return the minimum number of seconds of the deadline to reserve, which is never more than
-        what `reserve` returns. They suffice for a search by words and meaning with the short ranking, and for a
-        search by words with the full ranking."""
+        what `reserve` returns. They suffice for a search by words and meaning with the short
+        ranking, and for a search by words with the full ranking."""
         words, meaning, ranking, brief = self._expected
         enough = words + max(meaning + brief, ranking)
         return min(LEAST_S + MORE * enough, self.reserve(deadline_s))
