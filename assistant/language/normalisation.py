@@ -101,8 +101,8 @@ def numbers_in(text: str) -> set[str]:
 
     The word `one` is not counted, because it is usually a pronoun.
 
-    >>> numbers_in("Twenty-one of us came at 7:30")
-    {'21', '7:30'}
+    >>> sorted(numbers_in("Twenty-one of us came at 7:30"))
+    ['21', '7:30']
     """
     if not _numeral().search(text):
         return set()

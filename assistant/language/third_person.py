@@ -90,7 +90,7 @@ def first_person(text: str) -> str:
     """Rewrite a text about "the user" in the first person, as the user would say it.
 
     >>> first_person("The user's boss likes what the user does.")
-    "my boss likes what I do."
+    'my boss likes what I do.'
     """
     text = _DOES.sub(lambda match: f"I{match[1]} {_plain(match[2])}", _USERS.sub("my", text))
     return _IS_TOLD.sub("I", text)
