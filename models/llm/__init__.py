@@ -1,5 +1,5 @@
-"""Language models run by llama.cpp (`llama`, which restarts the engine's process if it dies), by MLX,
-or by a server with OpenAI's HTTP interface."""
+"""Language models run by llama.cpp (`llama`, which restarts the engine's process if it dies), by
+MLX, or by a server with OpenAI's HTTP interface."""
 
 from typing import TYPE_CHECKING
 
