@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from assistant.encryption.vault import open_vault
-from assistant.errors import DeviceMissing
+from assistant.errors import DeviceMissing, SettingsError
 from assistant.paths import Home
 from assistant.settings import Memory, Settings
+from tests.support.command_line import Run, objects
 from ui.commands.doctor import CHECKS, Check, run_checks
 from ui.commands.doctor.checks import (
     CheckContext,
@@ -96,6 +97,19 @@ async def test_with_json_each_finding_is_an_object(context: CheckContext) -> Non
         {"event": "check", "name": "A", **finding, "figures": {"depth": 2.0}},
         {"event": "doctor", "ok": False, "bad": 1},
     ]
+
+
+def test_only_the_chosen_checks_run(run: Run) -> None:
+    _, lines, _ = run("doctor", "disk", "python", "--json")
+    names = [row["name"] for row in objects(lines) if row["event"] == "check"]
+    assert names == ["Python", "Disk"]
+
+
+def test_an_unknown_check_is_refused_and_the_known_ones_are_named(run: Run) -> None:
+    code, _, errors = run("doctor", "ears")
+    assert code == SettingsError.exit_code
+    assert "ears" in errors[0]
+    assert "sound-devices" in errors[0]
 
 
 def test_every_check_has_a_unique_name() -> None:

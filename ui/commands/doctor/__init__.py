@@ -1,4 +1,4 @@
-"""`assistant doctor`: runs all checks of this machine in turn, and says how to fix problems."""
+"""`assistant doctor`: runs checks of this machine in turn, and says how to fix problems."""
 
 import argparse
 import asyncio
@@ -38,6 +38,9 @@ CHECKS: tuple[tuple[str, Check], ...] = (
 """The checks, in the order in which they run: `Hearing` transcribes the speech of `Speaking`, and
 `Network` comes last because it takes longest."""
 
+BY_WORD = {name.lower().replace(" ", "-"): name for name, _ in CHECKS}
+"""The checks' names, by the word that chooses the check on the command line."""
+
 SIGNS = {
     CheckStatus.GOOD: "✓",
     CheckStatus.WARNING: "!",
@@ -51,13 +54,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Check Python, memory, disk, models and sound, and how fast the models are. Records one "
         "second of sound, and plays a short one. Exits with 1 if something needs fixing."
     )
+    parser.add_argument(
+        "checks",
+        nargs="*",
+        metavar="CHECK",
+        choices=BY_WORD,
+        help=f"run only these checks: {', '.join(BY_WORD)} (default: all)",
+    )
 
 
 def run(args: argparse.Namespace, home: Home, settings: ReadSettings) -> int:
-    """Run all checks; return 1 if something needs fixing, otherwise 0."""
+    """Run the chosen checks; return 1 if something needs fixing, otherwise 0."""
     context = CheckContext(home, settings().settings)
+    chosen = {BY_WORD[word] for word in args.checks or BY_WORD}
+    wanted = [(name, check) for name, check in CHECKS if name in chosen]
     with redirected_output(home) as out:
-        return asyncio.run(run_checks(context, CHECKS, out, as_json=args.json))
+        return asyncio.run(run_checks(context, wanted, out, as_json=args.json))
 
 
 async def run_checks(
