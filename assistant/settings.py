@@ -143,7 +143,7 @@ class Context(Section):
     max_unsummarized_messages: Count = 20
     """Messages above which the older part is summarized, however few tokens they have."""
     target_context_tokens: Count = 6000
-    """Maximum number of tokens that the conversation has after it was summarized."""
+    """Maximum number of tokens that the conversation has once it has been summarized."""
     keep_last_messages: Count = 4
     """Number of newest messages that a summary never replaces."""
     keep_important_tokens: Annotated[int, Field(ge=0, le=4_000)] = 0

@@ -16,12 +16,12 @@ part() { # part NAME MARKS ARGUMENTS...: sets $code to pytest's, and keeps its l
     printf '%s: %s\n' "$name" "$(tail -n 1 "$told/output")" >>"$told/ends"
 }
 
-in_two_parts() { # what wants the machine to itself, then the rest in six processes; returns a code
+in_two_parts() { # what wants the machine to itself, then the rest in four processes; returns a code
     told=$(mktemp -d)
     part "alone" "alone" tests/real
     first=$code
     if [ "$first" -ne 2 ]; then # Ctrl-C ends both
-        part "shared" "not alone" -n 6 --dist loadfile --no-loadscope-reorder
+        part "shared" "not alone" -n 4 --dist loadfile --no-loadscope-reorder
     fi
     cat "$told/ends"
     rm -r "$told"

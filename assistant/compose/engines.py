@@ -93,7 +93,7 @@ async def load_models(
 def build_background_model(
     home: Home, settings: Settings, on_restart: Callable[[str], None]
 ) -> LanguageModel:
-    """Create the language model of the settings for idle work while no assistant runs. The caller
+    """Create the language model that the settings choose, while no assistant runs. The caller
     must `load` it before use. Blocking.
 
     Args:

@@ -269,7 +269,7 @@ class ShortTermMemory:
             except StoreError as error:
                 self._tell(Notice(str(error), Severity.ERROR, error.mend), failing=True)
             else:
-                self._tell(Notice("The conversation is being stored again."), failing=False)
+                self._tell(Notice("The conversation can be stored again."), failing=False)
 
     def _save_one(self, store: Store, item: _Kept | Summary) -> None:
         if isinstance(item, Summary):

@@ -131,7 +131,7 @@ def _import(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
     if not isinstance(rows, list):
         raise SettingsError(
             "There is nothing to import.",
-            mend="Write such a file first: assistant memory export FILE",
+            mend="Write a file to import first: assistant memory export FILE",
         )
     count = admin.import_(rows)
     left_out = len({row["id"] for row in rows}) - count

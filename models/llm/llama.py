@@ -39,7 +39,7 @@ systems other than Linux, a suspended worker would stay suspended if its parent 
 WORKING_BYTES = 200 << 20
 """Bytes of memory that the engine needs in addition to the weights and the KV cache. They hold the
 graph, the logits and the interpreter."""
-LESS_MEMORY = "Close other programs, or choose a smaller model or `llm.context_tokens`."
+LESS_MEMORY = "Close other programs, choose a smaller model, or lower `llm.context_tokens`."
 
 
 class _Description:

@@ -1,4 +1,4 @@
-"""Measures what it costs to forget for good, step by step, from a full home to the receipt."""
+"""Measures each step of forgetting for good in a data folder with many memories."""
 
 import asyncio
 import tempfile

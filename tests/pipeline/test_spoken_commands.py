@@ -40,7 +40,7 @@ def said(talk: Session) -> list[str]:
     return [text for role, text in talk.history() if role == "user" and text != "<new>"]
 
 
-async def test_the_command_forget_that_removes_the_last_exchange_from_the_prompt(
+async def test_saying_forget_that_removes_the_last_exchange_from_the_prompt(
     tmp_path: Path,
 ) -> None:
     async with talking(tmp_path) as talk:
@@ -57,7 +57,7 @@ async def test_the_command_forget_that_removes_the_last_exchange_from_the_prompt
 async def test_undo_brings_a_forgotten_exchange_back_to_its_place(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         await say(talk, DOG, "Forget that.", "And you.", "Forget that.", CAT)
-        assert said(talk) == [CAT], "the misrecognised undo counts right after forgetting"
+        assert said(talk) == [CAT], "right after forgetting, a misrecognised undo is accepted"
         assert await say(talk, "Undo that.") == ["Brought back: your dog is called Max."]
         assert said(talk) == [DOG, CAT]
         assert len(talk.of(ForgettingUndone)) == 2

@@ -91,13 +91,13 @@ def test_disk_errors_are_reported_and_lose_nothing(tmp_path: Path) -> None:
         talk.wait_for("notice", severity="error")
         resource.prlimit(talk.process.pid, resource.RLIMIT_FSIZE, (unlimited, unlimited))
         talk.say("My fish is called Tom.")
-        talk.wait_for("notice", text="The conversation is being stored again.")
+        talk.wait_for("notice", text="The conversation can be stored again.")
         memories = Home(tmp_path).memories
         forbid_writing(memories)
         talk.say("My bird is called Pip.")
         talk.wait_for("notice", text=f"The memory store {memories} can't be written.")
         forbid_writing(memories, undo=True)
-        talk.wait_for("notice", text="Memories are being stored again.")
+        talk.wait_for("notice", text="Memories can be stored again.")
         talk.end_input()
         assert talk.finish() == 0
     full = [row["text"] for row in talk.of("notice") if row["severity"] == "error"]

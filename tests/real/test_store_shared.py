@@ -88,14 +88,14 @@ def test_nothing_is_lost_if_the_store_is_down_at_the_start_or_later(
         assert (done.returncode, done.stdout) == (5, "")
         assert done.stderr.startswith(f"The memory store {URI} can't be reached.\n")
         server = start_again(server)
-        talk.wait_for("notice", text="Memories are being stored again.")
+        talk.wait_for("notice", text="Memories can be stored again.")
         talk.say("My dog is called Max.")
         talk.wait_for("turn")
         server.stop()
         talk.say("My fish is called Tom.")
         talk.wait_for("notice", text=away["text"])
         server = start_again(server)
-        talk.wait_for("notice", text="Memories are being stored again.")
+        talk.wait_for("notice", text="Memories can be stored again.")
         talk.end_input()
         assert talk.finish() == 0
     assert remembered(server) == [f"My {it}." for it in NAMED]
@@ -125,7 +125,7 @@ def test_a_second_machine_reads_the_first_ones_memories_and_writes_when_the_firs
             assert remembered(server) == ["My dog is called Max."]
             first.end_input()
             assert first.finish() == 0
-            second.wait_for("notice", text="Memories are being stored again.")
+            second.wait_for("notice", text="Memories can be stored again.")
             second.end_input()
             assert second.finish() == 0
             assert [row["text"] for row in second.of("notice")].count(refused) == 1

@@ -49,7 +49,7 @@ def test_both_parts_of_the_tests_are_run_and_reported(
     first, *second = log.read_text().splitlines()
     assert first.endswith("-m (not long) and alone tests/real")
     assert [each.partition("-m (")[2] for each in second] == (
-        ["not long) and not alone -n 6 --dist loadfile --no-loadscope-reorder"] if shared else []
+        ["not long) and not alone -n 4 --dist loadfile --no-loadscope-reorder"] if shared else []
     )
     told = [alone, *([shared] if shared else [])]
     ends = [f"alone: {alone}", *([f"shared: {shared}"] if shared else [])]

@@ -67,7 +67,7 @@ def open_memory_admin(
 
 
 def in_session(memory: MemoryService, user: str = "me") -> UserMemory:
-    """Make the user's long-term memory that of the running session, and return it."""
+    """Let the running session use the long-term memory of `user`, and return that memory."""
     memory.session_user = memory.user(user)
     return memory.session_user
 

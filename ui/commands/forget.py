@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("preview", "show what would be forgotten, and change nothing"),
         ("now", "delete for good at once, with a receipt"),
         ("yes", "don't ask"),
-        ("sources", "also forget the exchanges that derived memories are based on"),
+        ("sources", "also forget the exchanges on which derived memories are based"),
     ):
         parser.add_argument(f"--{name}", action="store_true", help=what)
     parser.add_argument(

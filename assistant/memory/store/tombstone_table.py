@@ -216,7 +216,7 @@ class TombstoneTable:
     def _damaged(self) -> StoreDamaged:
         return StoreDamaged(
             f"The list of what was forgotten in the memory store {self._uri} is damaged, so the"
-            " store is not read: forgotten things might come back.",
+            " store is not read; otherwise, forgotten things might come back.",
             mend=f"Restore {NAME}.lance there from a backup, or remove it; without it, forgotten"
             " things may come back from other machines that still have them.",
         )

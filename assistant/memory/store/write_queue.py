@@ -231,7 +231,7 @@ class WriteQueue:
         self._pause_s, self._damaged = FIRST_RETRY_S, False
         if self._failing:
             self._failing = False
-            self._tell_user(Notice("Memories are being stored again."))
+            self._tell_user(Notice("Memories can be stored again."))
 
     def _half_read(self, table: MemoryTable, error: StoreError) -> None:
         if isinstance(error, StoreDamaged):

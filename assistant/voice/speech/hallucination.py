@@ -69,7 +69,7 @@ def why_not_speech(heard: Transcription, segment: SpeechSegment) -> str | None:
     if segment.voiced_s < LEAST_VOICE_S:
         return "no voice"
     if characters > MOST_CHARACTERS_PER_S * segment.voiced_s:
-        return "more words than voice"
+        return "too many words for so little speech"
     noise = ABOVE_NOISE * segment.noise_floor
     doubts = {
         "the voice is unclear": segment.mean_voice < CLEAR_VOICE,

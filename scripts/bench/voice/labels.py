@@ -48,8 +48,8 @@ class Clip:
 def end_of_speech(samples: Samples) -> float:
     """Seconds until the last sound that is loud enough to be speech.
 
-    Levels are taken of frames of 10 ms, without their mean; the peak is their 95th percentile, the
-    floor their 5th.
+    Each frame of 10 ms has a level, computed after its mean is subtracted. The peak is the 95th
+    percentile of the levels, the floor is the 5th.
 
     Args:
         samples: 16 kHz mono, containing speech.
@@ -85,9 +85,9 @@ def _frame_levels(samples: Samples) -> np.ndarray[tuple[int], np.dtype[np.float6
 def read_clips(folder: Path) -> list[Clip]:
     """The recordings of speech in a folder: those in its manifest.jsonl, or all its audio files.
 
-    A manifest holds one object per line: `file`, and if known `kind` (recordings of any kind but
-    "speech" are left out), `text`, `end_of_turn` (false: an unfinished phrase) and `vad_segments`
-    ([start, end] in seconds).
+    A manifest holds one object per line. It has the key `file`, and optionally `kind`, `text`,
+    `end_of_turn` (false: an unfinished phrase) and `vad_segments` ([start, end] in seconds).
+    Recordings whose kind is not "speech" are left out.
 
     Raises:
         FileNotFoundError: there is no recording.
@@ -130,8 +130,8 @@ def without_commands(clips: list[Clip]) -> list[Clip]:
 
 
 def choose(clips: list[Clip], limit: int | None, seed: int) -> list[Clip]:
-    """Clips in random order; if `limit` cuts them, up to a quarter of them are unfinished
-    phrases."""
+    """Clips in random order. If there are more than `limit`, up to a quarter of those chosen are
+    unfinished phrases."""
     order = Random(seed)
     shuffled = order.sample(clips, len(clips))
     if limit is None or limit >= len(clips):

@@ -136,7 +136,7 @@ async def test_a_store_failure_is_reported_once_and_the_turns_are_stored_later()
     await bench.talk(1)
 
     assert store.exchanges == bench.ids
-    assert bench.notices == ["The disk is full.", "The conversation is being stored again."]
+    assert bench.notices == ["The disk is full.", "The conversation can be stored again."]
 
 
 async def test_without_a_store_the_conversation_goes_on() -> None:

@@ -47,7 +47,11 @@ def test_single_doubts_do_not_reject_speech(heard: dict[str, Any], segment: dict
         ({"text": ""}, {}, "no words"),
         ({"text": " . . "}, {}, "no words"),
         ({}, {"voiced_s": 0.06}, "no voice"),
-        ({"text": "I want to go home now"}, {"voiced_s": 0.2}, "more words than voice"),
+        (
+            {"text": "I want to go home now"},
+            {"voiced_s": 0.2},
+            "too many words for so little speech",
+        ),
         ({"no_speech": 0.81}, {"mean_voice": 0.77}, "unclear and it is probably silence"),
         ({"log_probability": -1.3}, {"mean_voice": 0.77}, "the words are a guess"),
         ({"no_speech": 0.9}, {"mean_voice": 0.88, **NO_LOUDER}, "no louder than the noise"),

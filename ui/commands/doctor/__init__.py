@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from typing import TextIO
 
-from assistant.errors import AssistantError
+from assistant.errors import AssistantError, SettingsError
 from assistant.paths import Home
 from ui.commands import ReadSettings
 from ui.commands.doctor import checks, network_checks, sound_checks
@@ -51,23 +51,30 @@ SIGNS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Check Python, memory, disk, models and sound, and how fast the models are. Records one "
-        "second of sound, and plays a short one. Exits with 1 if something needs fixing."
+        "Check Python, memory, disk, models and sound, and how fast the models are. Records the "
+        "room for a second, and plays a short sound. Exits with 1 if something needs fixing."
     )
     parser.add_argument(
         "checks",
         nargs="*",
         metavar="CHECK",
-        choices=BY_WORD,
         help=f"run only these checks: {', '.join(BY_WORD)} (default: all)",
     )
 
 
 def run(args: argparse.Namespace, home: Home, settings: ReadSettings) -> int:
-    """Run the chosen checks; return 1 if something needs fixing, otherwise 0."""
-    context = CheckContext(home, settings().settings)
+    """Run the chosen checks; return 1 if something needs fixing, otherwise 0.
+
+    Raises:
+        SettingsError: there is no such check.
+    """
+    for word in args.checks:
+        if word not in BY_WORD:
+            known = ", ".join(BY_WORD)
+            raise SettingsError(f"There is no check `{word}`; there are: {known}.")
     chosen = {BY_WORD[word] for word in args.checks or BY_WORD}
     wanted = [(name, check) for name, check in CHECKS if name in chosen]
+    context = CheckContext(home, settings().settings)
     with redirected_output(home) as out:
         return asyncio.run(run_checks(context, wanted, out, as_json=args.json))
 

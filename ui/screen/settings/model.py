@@ -1,7 +1,7 @@
 """The settings as the settings tab shows and changes them. Independent of how they are drawn.
 
-There are two versions: the current settings from the file, the environment and the flags, and the
-settings with which the running assistant was started.
+There are two versions. One is what the file, the environment and the flags say now; the other is
+what they said when the running assistant was started.
 """
 
 import types

@@ -69,7 +69,7 @@ async def running(tmp_path: Path) -> AsyncIterator[Session]:
             await asyncio.to_thread(session.door.close)
 
 
-async def test_a_forgotten_exchange_leaves_window_and_recall_and_can_be_restored(
+async def test_a_forgotten_exchange_is_neither_prompted_nor_recalled_and_can_be_restored(
     running: Session,
 ) -> None:
     here = running.here
@@ -103,7 +103,7 @@ async def test_a_forgotten_exchange_leaves_window_and_recall_and_can_be_restored
     assert [each.id for each in told] == [key for key in ids for _ in range(2)]
 
 
-async def test_a_request_with_now_takes_effect_in_the_running_conversation_too(
+async def test_forgetting_for_good_also_takes_effect_in_the_running_conversation(
     tmp_path: Path, running: Session
 ) -> None:
     here = running.here

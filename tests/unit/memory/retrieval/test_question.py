@@ -96,7 +96,7 @@ def test_follow_ups_are_recognised(text: str, expected: bool) -> None:
     assert follows_up(text, TextAnalyzer("en").content(text)) is expected
 
 
-def test_a_follow_up_is_searched_for_with_the_end_of_the_earlier_words() -> None:
+def test_the_query_of_a_follow_up_includes_the_end_of_the_previous_words() -> None:
     question = read_question("And when?", ["user"])
     found = understood(question, Earlier("x" * 1_000_000 + " my exam"))
     assert found.words.endswith("x my exam And when?")

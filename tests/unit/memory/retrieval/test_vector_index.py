@@ -230,7 +230,7 @@ class TestHotTier:
         made.set_hot([0, 1, 3], lambda rows: unit(3)[rows])
         assert made.hot.tolist() == [1]
 
-    def test_rows_changed_while_hot_vectors_are_read_are_not_overwritten(self) -> None:
+    def test_reading_hot_vectors_does_not_overwrite_rows_that_change_meanwhile(self) -> None:
         given, new, made = unit(10), unit(1, 8), index(unit(10))
 
         def read(rows: Rows) -> Vectors:

@@ -21,7 +21,7 @@ from tests.support.long_term import Home, exchange, recalled
 from tests.support.patience import LEISURE_S
 
 AWAY = StoreError("The memory can't be reached.", mend="Check the network.")
-BACK = "Memories are being stored again."
+BACK = "Memories can be stored again."
 
 
 @pytest.fixture(autouse=True)
