@@ -293,7 +293,7 @@ async def test_the_echo_of_the_loudspeaker_is_cancelled_but_a_voice_is_not(
     assert len(removed) >= 4
     assert removed[-1] > 25
     assert removed[len(removed) // 2] > 12
-    assert spoken - min(left) > 15  # the echo that is left once the canceller has adapted
+    assert spoken - sorted(left)[len(left) // 2] > 15
 
 
 def seconds(blocks: list[Samples]) -> list[Samples]:

@@ -61,11 +61,8 @@ def test_the_assistant_answers_and_is_interrupted_and_does_not_answer_its_own_vo
         second = interrupted(talk, pulse, speaker("Stop it. Please stop it now."))
         assert second["interrupted"]
         talk.settle(REST_S)
-        for _ in range(3):  # asked again if it was misheard, for the same reason
-            pulse.speak(speaker("What is the capital of France?"))
-            talk.settle(REST_S)
-            if "the capital of" in plain(talk.of("turn")[-1]["user"]):
-                break
+        pulse.speak(speaker("What is the capital of France?"))
+        talk.settle(REST_S)
         turns = talk.of("turn")
         assert "the capital of" in plain(turns[-1]["user"])
         for before, turn in pairwise(turns):
