@@ -68,7 +68,7 @@ class Stt(Section):
     profile's."""
     partials: bool = False
     """Show words while you are still speaking. Costs a little latency. Interruptions are always
-    judged by such partial words."""
+    detected from partial words."""
 
 
 class Llm(Section):

@@ -23,17 +23,19 @@ LIVE = (
 STORY = "Please tell me a very long story about a boat on the sea."
 """The smallest model answers this at length, so that it can be interrupted."""
 REST_S = 1.0
+PAUSE_S = 1.5
 
 Speaker = Callable[[str], Samples]
 
 
 def interrupted(talk: Talk, pulse: PulseServer, words: Samples) -> Row:
-    """Repeat the words until the answer ends, as people do: they may be lost while the echo
-    canceller adapts to a changed delay. Returns the turn."""
+    """Repeat the words with pauses until the answer ends, as people do: they may be lost while the
+    echo canceller adapts to a changed delay, and it adapts in the pauses. Returns the turn."""
     for _ in range(30):
         if talk.has_come("turn"):
             break
         pulse.speak(words)
+        time.sleep(PAUSE_S)
     return talk.wait_for("turn")
 
 
@@ -60,7 +62,7 @@ def test_the_assistant_answers_and_is_interrupted_and_does_not_answer_its_own_vo
         time.sleep(1.0)
         second = interrupted(talk, pulse, speaker("Stop it. Please stop it now."))
         assert second["interrupted"]
-        talk.settle(REST_S)
+        talk.settle()  # the interrupting words are heard to their end, too
         pulse.speak(speaker("What is the capital of France?"))
         talk.settle(REST_S)
         turns = talk.of("turn")

@@ -118,7 +118,7 @@ def test_without_a_running_assistant_the_command_does_the_work_itself(
     ]
     assert sorted(work.made) == sorted({work.subjects[0], work.subjects[2]})
     assert run("status")[1] == [
-        "The work is done while an assistant is running, or now with:",
+        "This work runs while an assistant is running. To run it now:",
         "→ assistant idle run --until-empty",
         "  describe           1 waiting",
     ]

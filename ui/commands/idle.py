@@ -182,7 +182,7 @@ def _status(row: Row) -> Iterator[str]:
         yield f"Nothing is waiting{_given_up(row)}."
     else:
         when = "while nobody speaks" if row["attended"] else "while an assistant is running"
-        yield f"The work is done {when}, or now with:"
+        yield f"This work runs {when}. To run it now:"
         yield f"→ {runnable_hint('assistant idle run --until-empty')}"
     for each in row["kinds"]:
         rests = " (paused after failures)" if each["kind"] in row["resting"] else ""

@@ -129,7 +129,7 @@ class _View:
     def _shown(self, row: Row) -> Iterator[str]:
         yield from self._wrapped(plain(row["text"]), "")
         yield ""
-        uses = f"{row['uses']} times" if row["uses"] else "never"
+        uses = {0: "never", 1: "once"}.get(row["uses"], f"{row['uses']} times")
         for label, value in (
             ("id", row["id"]),
             ("kind", row["kind"]),

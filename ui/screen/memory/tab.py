@@ -26,7 +26,7 @@ from ui.text.forgetting import memories
 
 EMPTY = (
     "Memories appear here: what you and the assistant said, and what was derived from that. Start"
-    " talking, or press a to write something down."
+    " talking, or press the key a to write something down."
 )
 NOT_LIVE = "A recorded conversation has no memories to browse."
 NONE = "No memory matches. esc shows all memories again."

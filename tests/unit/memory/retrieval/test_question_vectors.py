@@ -120,7 +120,7 @@ async def test_only_the_final_words_of_a_turn_remain_cached(
     asking: QuestionEncoder, encoder: QueryEncoder, held: Held
 ) -> None:
     asking.ahead("I hate")
-    await encoded(held, "I hate")
+    await known(encoder, "I hate")
     await asking.ask("I hate my boss", leisure())  # withdrawn: the user went on
     await asking.ask("I hate my boss not", leisure())
     assert set(encoder.texts()) == {"I hate", "I hate my boss", "I hate my boss not"}
