@@ -11,7 +11,10 @@ PYTHON = "Python"
 """Name that stands for the library if a call came from Python code. Only Python itself can say
 which library that code belongs to."""
 PACKAGES = ("site-packages", "dist-packages")
-SYSTEM = ("libc.", "libc-", "libpthread", "libresolv", "libnss_", "libdl", "ld-linux", "libgcc_s")
+SYSTEM = (
+    *("libc.", "libc-", "libm.", "libm-", "libpthread", "libresolv", "libnss_", "libdl", "librt"),
+    *("ld-linux", "libgcc_s"),
+)
 INTERPRETER = ("python", "libpython", "libffi")
 BUILT_IN = "lib-dynload"
 """Folder of the extension modules that come with Python."""
