@@ -249,8 +249,8 @@ class Idle(Section):
     """Turns per stretch that is summarised."""
     consolidate: Literal["off", "on"] = "off"
     """Compare what you said with older memories about the same thing (English only). Repetitions
-    are merged, and changes replace what they change, if the rules allow it and, in doubtful
-    cases, the language model agrees. `assistant memory split` undoes it."""
+    are merged, and a statement that changes an older one replaces it, if the rules allow it and, in
+    doubtful cases, the language model agrees. `assistant memory split` undoes it."""
     describe: Literal["off", "on"] = "off"
     """Have the language model describe what you said (English only), so that it is found more
     easily by its meaning. The description's words are neither searched nor shown."""

@@ -162,7 +162,7 @@ async def measure(
 
 
 async def _timed(worker: Worker, prompt: str, tokens: int) -> tuple[list[Moment], Usage]:
-    """Ask the model for an answer; return three times and the numbers of tokens.
+    """Ask the model for an answer; return three points in time and the token counts.
 
     The times are those of the request, of the first token and of the last one.
     """

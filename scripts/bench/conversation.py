@@ -80,7 +80,8 @@ def converse(
     """The turns, and the memory in use, in MB, after turn 10 and after the last.
 
     Args:
-        folder: contains the home, `home`, if the assistant is to have memories.
+        folder: the assistant's home is its subfolder `home`, which must exist if the assistant is
+            to have memories.
         pause_s: seconds to wait after each answer.
 
     Raises:

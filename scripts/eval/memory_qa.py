@@ -33,7 +33,7 @@ class Fact:
     id: str
     kind: str
     said: tuple[str, ...]
-    """What is said, in this order; the last statement is valid."""
+    """What is said, in this order; the last statement is the one that holds."""
     question: str
     answers: tuple[str, ...]
 
@@ -64,7 +64,8 @@ def read_facts(limit: int | None, seed: int) -> list[Fact]:
 
 
 def telling(facts: Sequence[Fact], seed: int) -> list[str]:
-    """The lines of the first session. Changed statements follow in a second round."""
+    """The lines of the first session. Statements that replace earlier ones follow in a second
+    round."""
     draw = random.Random(seed)
     small = [row["said"] for row in read_rows(located(SMALL_TALK))]
     lines = []
@@ -152,7 +153,7 @@ def measured(
     seed: int,
     keep: Keep,
 ) -> list[dict[str, Asked]]:
-    """The results of each fact, by the way of asking.
+    """Each fact's results, one for each way of asking.
 
     Raises:
         Ended: a session ended too early.
@@ -183,7 +184,8 @@ def share(rows: Rows, way: str) -> float:
 
 
 def figures(rows: Rows) -> dict[str, Any]:
-    """The share of right answers by way, and how much of the possible share the memory reaches."""
+    """The share of right answers for each way of asking, and the memory's share as a fraction of
+    the share when the fact is told in the question."""
     ways = [way for way in WAYS if way in rows[0]]
 
     def of(way: str) -> Callable[[Rows], float | None]:

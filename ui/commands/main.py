@@ -63,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except BrokenPipeError:
-        # Otherwise the rest of the buffer would fail again at exit.
+        # Otherwise, writing the rest of the buffer at exit would fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return console.PIPE_CLOSED_EXIT
     except KeyboardInterrupt:

@@ -352,14 +352,15 @@ class ForgettingExecutor:
         if result is not None:
             self._emit(done(items, result.receipt))
             if not result.receipt.clean:
-                text = f"Some of what you forgot can still be found in: {result.receipt.places}."
+                where = f"can still be found in: {result.receipt.places}."
+                text = f"Some of what you asked to be forgotten {where}"
                 self._emit(Notice(text, Severity.WARNING, "assistant memory verify-forgotten"))
         return result
 
     def _purge_unless_undone(self, items: HiddenItems) -> PurgeResult | None:
         """Purge items; return None if another process has undone the request.
 
-        Another process can undo it even when it can't reach this one.
+        Another process can undo the request even if it has no contact with this process.
         """
         noted = {each.id for each in self._transcript.hidden(self._user)}
         if items.id not in noted | self._unnoted:

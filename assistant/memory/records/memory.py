@@ -66,7 +66,7 @@ class Memory:
     last_used: datetime | None = None
     uses: int = 0
     feedback: int = 0
-    """Number of ratings as rightly recalled minus number of ratings as wrongly recalled."""
+    """How often the memory was rated as rightly recalled, minus how often as wrongly recalled."""
     expires: datetime | None = None
     sources: tuple[str, ...] = ()
     supersedes: tuple[str, ...] = ()
@@ -74,7 +74,8 @@ class Memory:
     pinned: bool = False
     never_recall: bool = False
     refreshed: datetime | None = None
-    """Time at which the memory was last said again. That exchange is among the sources."""
+    """Time at which the user last repeated what the memory says. The exchange in which this
+    happened is among the sources."""
     separate: bool = False
     """Whether the user said that the memory neither repeats nor supersedes another."""
 

@@ -270,7 +270,7 @@ def _set_vectors(
 class TierRefresh:
     """Reassigns memories to tiers after an exchange has been stored.
 
-    There is no timer, since it would wake the machine. Without an exchange, memories are neither
+    There is no timer, since one would wake the machine. Without an exchange, memories are neither
     added nor used, so the tiers hardly change.
 
     Args:

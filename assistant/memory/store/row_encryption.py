@@ -2,7 +2,7 @@
 rotation.
 
 Each value has its own random nonce, and is bound to its user, row and column, so that values can't
-be exchanged. A rotation preserves lengths and angles. So nearest neighbours stay the same, and
+be swapped. A rotation preserves lengths and angles. So nearest neighbours stay the same, and
 LanceDB's vector search still works. A rotation does leak information. Whoever has the file sees
 which memories are similar. Whoever also knows the texts of as many memories as a vector has
 dimensions can undo the rotation.
@@ -47,7 +47,7 @@ PLAIN = frozenset({"", USER, ASSISTANT})
 ID_CHARACTERS = 32
 """Number of characters of a hashed id; the same as in the program's own ids."""
 CHECKED = 4
-"""Number of numbers in a check value."""
+"""How many numbers a check value consists of."""
 CHECK_TOLERANCE = 1e-4
 
 
@@ -165,8 +165,8 @@ class EncryptedRows(PlainRows):
         return " ".join(f"{number:.7f}" for number in self._drawn(encoder, dimensions)[1])
 
     def agrees(self, field: "pa.Field", check: str) -> bool:
-        """Return whether a column's vectors were rotated by the same rotation as this machine's. If
-        not, they are useless and must be computed again."""
+        """Return whether a column's vectors were rotated by the rotation that this machine
+        computes. If not, they are useless and must be computed again."""
         written = (field.metadata or {}).get(ROTATION_CHECK, b"").decode().split()
         pairs = list(zip(map(float, written), map(float, check.split()), strict=False))
         return len(pairs) == CHECKED and all(abs(a - b) < CHECK_TOLERANCE for a, b in pairs)

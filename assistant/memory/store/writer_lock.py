@@ -33,7 +33,8 @@ from assistant.memory.store.lance_errors import discreet
 logger = logging.getLogger(__name__)
 
 LEASE_S = 30.0
-"""Seconds after which a lease expires unless it is renewed. It is renewed three times as often."""
+"""Seconds after which a lease expires unless it is renewed. It is renewed every third of this
+time."""
 RENEWALS_KEPT = 60
 """Number of renewals after which old versions of the lease's table are dropped. Each renewal adds a
 version."""

@@ -19,8 +19,8 @@ CLEAR_VOICE = 0.83
 """Minimum mean probability of voice in clear speech. People reach 0.89 or more, babble 0.74 to
 0.80."""
 CERTAIN_VOICE = 0.9
-"""Mean probability of voice at or above which the words are rejected only for three reasons instead
-of two. So a mumbled "you" counts as speech, although Whisper takes it for silence."""
+"""At or above this mean probability of voice, it takes three doubts instead of two to reject the
+words. So a mumbled "you" counts as speech, although Whisper takes it for silence."""
 SILENCE_LIKELY = 0.6
 """Probability of silence, as estimated by Whisper, above which the sound may be silence."""
 GUESSED = -1.0

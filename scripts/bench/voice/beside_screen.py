@@ -1,4 +1,5 @@
-"""Compares the assistant with and without its screen, alternately on the same recordings.
+"""Compares the assistant with and without its screen by running the two alternately on the same
+recordings.
 
 Both run as a user starts them: `assistant talk --json`, and `assistant screen` on a
 pseudo-terminal.
@@ -17,7 +18,7 @@ from scripts.common.rows import Keep
 
 ARMS = ("headless", "screen")
 TURN_S = 20.0
-"""The longest time for one turn, including the start."""
+"""Maximum seconds per turn, on average over a session, including the assistant's start."""
 
 
 def paired(clips: Sequence[Clip], profile: str, folder: Path, keep: Keep) -> list[Pair]:
@@ -40,6 +41,6 @@ def _on_screen(home: Path, flags: Sequence[str], turns: int) -> None:
     from scripts.bench.screen.on_terminal import on_terminal  # needs pseudo-terminals
 
     with on_terminal(home, flags) as screen:
-        with suppress(Ended):  # without the turns, this session's clips aren't compared
+        with suppress(Ended):  # its clips are then left out of the comparison
             screen.wait_turns(turns, TURN_S * turns)
         screen.finish()
