@@ -205,3 +205,37 @@ class ModelSet:
     stt: SpeechToText
     llm: LanguageModel
     tts: TextToSpeech
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifiedText:
+    """What an utterance may ask of the assistant itself.
+
+    Attributes:
+        probabilities: the probability of each kind of command, by the names in
+            `assistant.intents.CommandKind`. Together they are at most 1. The rest is the
+            probability that the utterance is no command.
+        words: the part of the utterance that is a command's argument, exactly as it stands there;
+            None if there is none.
+    """
+
+    probabilities: Mapping[str, float]
+    words: str | None = None
+
+
+class IntentClassifier(Protocol):
+    """Decides what an utterance asks of the assistant itself."""
+
+    def load(self) -> None:
+        """Load the model; blocking, idempotent.
+
+        Raises:
+            ModelError: the model is missing or damaged.
+        """
+
+    def classify(self, text: str) -> ClassifiedText:
+        """Classify an utterance. Takes a few milliseconds.
+
+        Raises:
+            ModelFailed: the model is not loaded, or failed.
+        """

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from assistant.facade import exports
 
 if TYPE_CHECKING:
-    from assistant.intents.command import Command, CommandKind
+    from assistant.intents.command import Command, CommandKind, Intent
     from assistant.intents.command_text import normalised
     from assistant.intents.grammar import language
     from assistant.intents.recogniser import ENGLISH, recognise, sounds_like_undo, yes_or_no
@@ -16,6 +16,7 @@ __all__ = [
     "ENGLISH",
     "Command",
     "CommandKind",
+    "Intent",
     "language",
     "normalised",
     "recognise",

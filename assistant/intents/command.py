@@ -31,16 +31,39 @@ class CommandKind(StrEnum):
     question. So if nothing is remembered, the model answers the turn."""
     OFF_RECORD = "off_record"
     ON_RECORD = "on_record"
+    FORGET_PERIOD = "forget_period"
+    """Forget what was said in a period that is named otherwise: "yesterday", "since lunch"."""
+    REMEMBER = "remember"
+    """Keep a statement, or what was just said, for good."""
+    CORRECT = "correct"
+    """What the assistant holds about the user, or has just said of it, is wrong."""
+    WHY = "why"
+    """Say what the last answer was based on."""
+    WHEN_TOLD = "when_told"
+    """Say when the user told something."""
+    LIFT = "lift"
+    """Take back a lasting wish, or a name by which the user wanted to be called."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A spoken command.
+    """A recognised command.
 
-    `about` is set for FORGET_ABOUT, in the user's words ("my dog", "Anna"), and for KNOW, where
-    None means the user. `minutes` is set for FORGET_SPAN.
+    `words` is the command's argument, exactly as it stands in the utterance: what is named
+    (FORGET_ABOUT, KNOW, WHEN_TOLD, LIFT), the period (FORGET_PERIOD), or the statement (REMEMBER,
+    CORRECT). It is None if the utterance only points back ("remember that"), or if KNOW means the
+    user. `minutes` is set for FORGET_SPAN.
     """
 
     kind: CommandKind
-    about: str | None = None
+    words: str | None = None
     minutes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """A command that an utterance expresses, surely or only probably. If it is not `sure`, the user
+    must be asked before anything is done."""
+
+    command: Command
+    sure: bool = True

@@ -159,4 +159,4 @@ def _filled(
     if kind is CommandKind.KNOW and about_user:
         return Command(kind)
     names_something = ARGUMENT_CHECKS[pattern.slot](said, words)
-    return Command(kind, about=said.named(words)) if names_something else None
+    return Command(kind, words=said.named(words)) if names_something else None

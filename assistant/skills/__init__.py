@@ -6,9 +6,12 @@ from assistant.facade import exports
 
 if TYPE_CHECKING:
     from assistant.skills.memory_by_voice import MemoryCommands
+    from assistant.skills.skill import Reply, Skill
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
     "MemoryCommands",
+    "Reply",
+    "Skill",
 ]

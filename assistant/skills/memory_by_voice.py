@@ -88,7 +88,7 @@ class MemoryCommands:
         self._asked = None
         try:
             if command.kind is CommandKind.KNOW:
-                return await asyncio.to_thread(self._known, command.about)
+                return await asyncio.to_thread(self._known, command.words)
             if command.kind is CommandKind.UNDO:
                 self._just_forgotten = False
                 undone = await self.forgetting.undo()
@@ -146,5 +146,5 @@ def request_of(command: Command) -> ForgetRequest:
         case CommandKind.FORGET_ALL:
             return ForgetRequest(everything=True)
         case CommandKind.FORGET_ABOUT:
-            return ForgetRequest(about=command.about or "")
+            return ForgetRequest(about=command.words or "")
     return ForgetRequest(minutes=command.minutes or 0)

@@ -35,7 +35,7 @@ class Judged(NamedTuple):
         punctuation."""
         if self.wanted is None or self.got is None:
             return self.wanted is self.got
-        named = normalised(self.wanted.about or "") == normalised(self.got.about or "")
+        named = normalised(self.wanted.words or "") == normalised(self.got.words or "")
         return named and self.wanted.minutes == self.got.minutes
 
 

@@ -43,7 +43,7 @@ def test_a_command_mistaken_for_another_lowers_both_precision_and_recall() -> No
 
 
 def test_a_wrong_topic_lowers_the_score_of_arguments() -> None:
-    dog, cat = (Command(CommandKind.FORGET_ABOUT, about=name) for name in ("my dog", "my cat"))
+    dog, cat = (Command(CommandKind.FORGET_ABOUT, words=name) for name in ("my dog", "my cat"))
 
     figures = quality([Judged("a", "", dog, dog), Judged("a", "", dog, cat)])
 

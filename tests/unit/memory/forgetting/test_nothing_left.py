@@ -101,7 +101,7 @@ async def forget_half(here: Bench, told: dict[str, str]) -> set[str]:
     texts = list(told)
     desk = here.desk
     for text in texts[:8]:
-        await obey(here, Command(Said.FORGET_ABOUT, about=own_word(text, texts)))
+        await obey(here, Command(Said.FORGET_ABOUT, words=own_word(text, texts)))
     for text in texts[8:14]:
         await here.forgetting.hide([told[text]], ())
     for text in texts[14:20]:

@@ -80,8 +80,8 @@ async def test_undo_names_what_it_restored(here: Bench) -> None:
     note = Memory(new_id(), "ada", MemoryKind.FACT, "Tea is kept in the shed.", START)
     await asyncio.to_thread(here.memory.put, [note])
     await here.memory.settled()
-    await here.obeying.carry_out(Command(CommandKind.FORGET_ABOUT, about="the shed"))
-    await here.obeying.carry_out(Command(CommandKind.FORGET_ABOUT, about="my dog"))
+    await here.obeying.carry_out(Command(CommandKind.FORGET_ABOUT, words="the shed"))
+    await here.obeying.carry_out(Command(CommandKind.FORGET_ABOUT, words="my dog"))
     assert await here.obeying.carry_out(UNDO) == BACK
     assert await here.obeying.carry_out(UNDO) == "Brought back: Tea is kept in the shed."
     assert await here.obeying.carry_out(UNDO) == NONE_BACK
@@ -140,7 +140,7 @@ async def test_a_request_that_cannot_be_recorded_is_carried_out_with_a_warning(
 
 async def test_a_topic_that_names_nothing_is_not_forgotten(here: Bench) -> None:
     here.tell(DOG)
-    said = await here.obeying.carry_out(Command(CommandKind.FORGET_ABOUT, about="him"))
+    said = await here.obeying.carry_out(Command(CommandKind.FORGET_ABOUT, words="him"))
     assert said == "I'm not sure what you want me to forget."
     assert here.forgetting.hidden == ()
 
