@@ -13,11 +13,19 @@ class Reply:
 
     If `if_yes` is set, `text` is a question. When the user answers yes, `if_yes` is called, and its
     reply is said. When the user answers no, `if_no` is said. Any other turn drops the question.
+
+    If `if_said` is set, `text` asks for words ("What should I remember?"). The next utterance is
+    passed to `if_said`, unless it is a command, a question, or a yes or no. If `if_said` returns
+    None, the words are no answer, and the turn is an ordinary one.
+
+    If `undo` is set, something was done, and `undo` takes it back.
     """
 
     text: str
     if_yes: "Callable[[], Awaitable[Reply]] | None" = None
     if_no: str = "All right."
+    if_said: "Callable[[str], Awaitable[Reply | None]] | None" = None
+    undo: "Callable[[], Awaitable[Reply]] | None" = None
 
 
 class Skill(Protocol):
