@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from assistant.memory.transcript.job_queue import Batch, Count, FailedJob, JobQueue
     from assistant.memory.transcript.recorder import Recorder
     from assistant.memory.user_memory import UserMemory
+    from assistant.memory.user_statements import Correction, StoredStatement, UserStatements
 else:
     __getattr__ = exports(__name__)
 
@@ -40,6 +41,7 @@ __all__ = [
     "AT_ONCE",
     "AnsweredTurn",
     "Batch",
+    "Correction",
     "Count",
     "FailedJob",
     "ForgetPlan",
@@ -58,8 +60,10 @@ __all__ = [
     "Recording",
     "Recordings",
     "Resolver",
+    "StoredStatement",
     "Transcript",
     "UserMemory",
+    "UserStatements",
     "is_sealed",
     "low_priority",
     "open_memory",

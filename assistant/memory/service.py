@@ -260,7 +260,9 @@ class MemoryService:
         """Where the session stores its exchanges: the transcript and, if there is one, long-term
         memory."""
         memory = self.session_user
-        return Archive(self.transcript, memory) if memory is not None else self.transcript
+        if memory is None:
+            return self.transcript
+        return Archive(self.transcript, memory, self._emit)
 
     @property
     def exchange_importance(self) -> Importance:
