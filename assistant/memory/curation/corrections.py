@@ -15,6 +15,7 @@ from assistant.language.normalisation import content_words
 from assistant.language.numbers import numbers, one_of, ordinal_words
 from assistant.language.sentences import as_sentence
 from assistant.language.stemming import TextAnalyzer
+from assistant.language.word_lists import listed
 from assistant.memory.curation.conflicts import Claim, read
 from assistant.memory.curation.statements import OWN, statements
 
@@ -56,9 +57,8 @@ _NOT_LAST = re.compile(
     r"^(?P<new>.+?)\s*[,;]?\s+(?:and )?(?:not|instead of|rather than) (?P<old>[^,.;]+)$",
     re.IGNORECASE,
 )
-_IDLE = frozenset(
-    ["on", "at", "in", "the", "for", "by", "of", "to", "a", "an", "from", "until", "till", "from"]
-)
+_IDLE = frozenset(listed("on at in the for by of to a an from until till"))
+"""Words that may stand before a value and are no part of it."""
 _PIECES = re.compile(
     r"(?<=[.!?;])\s+|\s*,?\s+(?:and|but|so)\s+(?=(?:i|i'm|i've|we|we're|my|our)\b)"
     r"|,\s+(?=(?:i|i'm|i've|we|we're|my|our)\b)",
