@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from assistant.facade import exports
 
 if TYPE_CHECKING:
+    from assistant.memory.curation.corrections import Correction, stands_alone
     from assistant.memory.forgetting import spoken_replies
     from assistant.memory.forgetting.answer_origins import AnsweredTurn
     from assistant.memory.forgetting.executor import ForgettingExecutor
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from assistant.memory.transcript.job_queue import Batch, Count, FailedJob, JobQueue
     from assistant.memory.transcript.recorder import Recorder
     from assistant.memory.user_memory import UserMemory
-    from assistant.memory.user_statements import Correction, StoredStatement, UserStatements
+    from assistant.memory.user_statements import StoredStatement, UserStatements
 else:
     __getattr__ = exports(__name__)
 
@@ -70,5 +71,6 @@ __all__ = [
     "read_recording",
     "short",
     "spoken_replies",
+    "stands_alone",
     "store_location",
 ]

@@ -259,10 +259,8 @@ class MemoryService:
     def exchange_store(self) -> Archive | Transcript:
         """Where the session stores its exchanges: the transcript and, if there is one, long-term
         memory."""
-        memory = self.session_user
-        if memory is None:
-            return self.transcript
-        return Archive(self.transcript, memory, self._emit)
+        memory, words = self.session_user, self.transcript
+        return Archive(words, memory, self._emit) if memory is not None else words
 
     @property
     def exchange_importance(self) -> Importance:

@@ -11,11 +11,18 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
-from assistant.events import Event, MemoryUsed, TurnEnded
+from assistant.events import Event, ForgettingBegan, MemoryUsed, TurnEnded
+from assistant.language.sentences import as_sentence
 from assistant.language.speakers import ASSISTANT, USER
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation.conflicts import supersedes
-from assistant.memory.curation.corrections import Corrected
+from assistant.memory.curation.corrections import (
+    Corrected,
+    Correction,
+    is_made_of,
+    possible,
+    stands_alone,
+)
 from assistant.memory.curation.materialize import TOLD, memories_of_words
 from assistant.memory.curation.reconcile import superseded
 from assistant.memory.forgetting.answer_origins import AnsweredTurn
@@ -45,15 +52,6 @@ class StoredStatement:
     before: tuple[Memory, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Correction:
-    """A correction that could be made: `corrected` is the new text, and `old` are the memories that
-    it supersedes, the likeliest first."""
-
-    corrected: Corrected
-    old: tuple[Memory, ...]
-
-
 class UserStatements:
     """One user's own statements, in a running session. Use it only on the event loop; the stores
     are written on threads.
@@ -74,12 +72,12 @@ class UserStatements:
         self._resolver = resolver
         self._lexicon = lexicon
         self.newest: tuple[str, ...] = ()
-        """Ids of the memories that the last command stored, if no turn has ended since. "That" then
-        means them."""
+        """Ids of the memories that the last command stored, if no turn has ended and nothing was
+        forgotten since. "That" then means them."""
 
     def watch(self, event: Event) -> None:
         """Receive an event from the event bus."""
-        if isinstance(event, TurnEnded):
+        if isinstance(event, TurnEnded | ForgettingBegan):
             self.newest = ()
 
     # -- remembering ----------------------------------------------------------------------------
@@ -99,6 +97,11 @@ class UserStatements:
     async def keep(self, memories: Collection[str], *, for_good: bool = False) -> StoredStatement:
         """Keep these memories as if the user had asked for them to be remembered."""
         return await self._stored(self._keep, memories, for_good)
+
+    async def text_of(self, memories: Collection[str]) -> str:
+        """Return the text of the first of these memories that exists; empty if none does."""
+        found = await asyncio.to_thread(self._memory.index.outlines, (), memories)
+        return next((found[key].text for key in memories if key in found), "")
 
     async def said_in(self, exchange: str) -> list[Memory]:
         """Return the memory of the user's words in an exchange; empty if it isn't stored."""
@@ -122,9 +125,19 @@ class UserStatements:
         """
         return await asyncio.to_thread(self._meant, turns, self.newest)
 
-    async def contradicted(self, statement: str) -> list[list[Memory]]:
-        """Return memories that certainly can't be true together with a statement."""
-        return await asyncio.to_thread(self._contradicted, statement)
+    async def corrections(self, words: str, turns: Sequence[AnsweredTurn]) -> list[Correction]:
+        """Return the corrections that `words` may be, as far as rules can tell. Several mean that
+        it is unclear what is wrong."""
+        meant = await self.meant(turns)
+        whole = stands_alone(words)
+        other = await asyncio.to_thread(self._contradicted, words) if whole else []
+        return possible(words, meant, other, self._lexicon)
+
+    def rewritten(self, text: str, old: Sequence[Memory], words: str) -> Correction | None:
+        """Return the correction whose text a model wrote; None if the text contains anything that
+        is neither in the old text nor in the correction."""
+        made = is_made_of(text, old[0].text, words)
+        return Correction(Corrected(as_sentence(text)), tuple(old)) if made else None
 
     async def correct(
         self, correction: Correction, turns: Sequence[AnsweredTurn] = ()

@@ -9,6 +9,7 @@ from functools import partial
 from assistant.errors import StoreError
 from assistant.events import Event
 from assistant.intents import ALL, CommandKind, Intent, chosen, yes_or_no
+from assistant.language.dialogue_acts import is_question
 from assistant.skills.skill import Reply, Skill
 from assistant.skills.spoken_errors import failed
 
@@ -48,6 +49,10 @@ class SkillRegistry:
         """Whether a question waits for the user's answer."""
         return self._asked is not None and time.monotonic() - self._asked_at < ANSWER_S
 
+    def note(self, reply: Reply) -> None:
+        """Remember the undo of a remark that no command asked for."""
+        self._noted(reply)
+
     def turn_began(self) -> None:
         """Drop the question: the user went on to something else."""
         self._asked = None
@@ -72,8 +77,25 @@ class SkillRegistry:
         if yes is None:
             return None
         if yes and asked.if_yes is None:
-            return partial(self._act, partial(_again, replace(asked, text=WHICH)))
+            again = replace(asked, text=WHICH) if asked.choices else asked
+            return partial(self._act, partial(_again, again))
         return partial(self._act, asked.if_yes if yes and asked.if_yes else partial(_no, asked))
+
+    def takes_words(self, text: str) -> bool:
+        """Whether a question waits that `text` may answer with the words that it asks for."""
+        asked = self._asked if self.waits_for_answer else None
+        return asked is not None and asked.if_said is not None and not is_question(text)
+
+    async def said(self, text: str) -> Reply | None:
+        """Take the words that a question asked for. Return the reply, or None if the words were no
+        answer, so that the language model should answer the turn."""
+        asked, self._asked = self._asked, None
+        if asked is None or asked.if_said is None:
+            return None
+        try:
+            return self._noted(await asked.if_said(text))
+        except StoreError as error:
+            return self._noted(failed(error))
 
     async def carry_out(self, intent: Intent) -> Reply | None:
         """Carry out a command, or ask whether it is meant. Return the reply, or None if the

@@ -46,6 +46,10 @@ class Reply:
         return self.if_yes is not None or self.if_said is not None or bool(self.choices)
 
 
+Remark = Callable[[], Awaitable[Reply | None]]
+"""Makes a remark that no command asked for; None if there is nothing to say any more."""
+
+
 class Skill(Protocol):
     """Carries out commands of some kinds. Use it only on the event loop.
 

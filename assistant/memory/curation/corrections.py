@@ -18,6 +18,7 @@ from assistant.language.stemming import TextAnalyzer
 from assistant.language.word_lists import listed
 from assistant.memory.curation.conflicts import Claim, read
 from assistant.memory.curation.statements import OWN, statements
+from assistant.memory.records.memory import Memory
 
 SURE = 100
 """Relation of two statements that say different things about the same thing of the user's."""
@@ -76,6 +77,57 @@ class Corrected:
     text: str
     was: str = ""
     now: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """A correction that could be made: `corrected` is the new text, and `old` are the memories that
+    it supersedes, the likeliest first."""
+
+    corrected: Corrected
+    old: tuple[Memory, ...]
+
+
+def possible(
+    words: str,
+    meant: Sequence[Sequence[Memory]],
+    contradicted: Sequence[Sequence[Memory]],
+    lexicon: TextAnalyzer,
+) -> list[Correction]:
+    """Return the corrections that `words` may be. Several mean that it is unclear what is wrong.
+
+    A whole statement corrects all memories that can't be true together with it, otherwise the one
+    to which it is related most.
+
+    Args:
+        meant: what the user may refer to, likeliest first. In each group, all say the same.
+        contradicted: other memories that can't be true together with `words`.
+    """
+    if not stands_alone(words):
+        return [
+            Correction(made, tuple(group))
+            for group in meant
+            if (made := with_value(telling(group[0].text), words, lexicon)) is not None
+        ]
+    statement = bare(words)
+    related = [(relation(group[0].text, statement, lexicon), group) for group in meant]
+    sure = [group for how, group in related if how >= SURE]
+    known = {each.id for group in sure for each in group}
+    sure += [group for group in contradicted if known.isdisjoint(each.id for each in group)]
+    if sure:
+        made = _with_statement(sure[0][0], statement, lexicon)
+        return [Correction(made, tuple(each for group in sure for each in group))]
+    best = max((how for how, _ in related), default=0)
+    return [
+        Correction(_with_statement(group[0], statement, lexicon), tuple(group))
+        for how, group in related
+        if best and how == best
+    ]
+
+
+def _with_statement(old: Memory, statement: str, lexicon: TextAnalyzer) -> Corrected:
+    made = with_statement(telling(old.text), statement, lexicon)
+    return made if made is not None else Corrected(as_sentence(statement))
 
 
 def bare(words: str) -> str:

@@ -143,7 +143,8 @@ class Resolver:
 
     def told(self, live: Sequence[AnsweredTurn]) -> list[Memory]:
         """Return what the user said in the last turn, or, if it was a question, what they had said
-        that its answer was based on. The likeliest is first. Empty if there is nothing.
+        that its answer was based on or should have been. The likeliest is first. Empty if there is
+        nothing.
 
         Args:
             live: as for `resolve`.

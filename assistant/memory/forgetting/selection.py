@@ -155,7 +155,8 @@ def _either(plans: Sequence[ForgetPlan]) -> ForgetPlan | None:
 def told(
     last: Sequence[AnsweredTurn], everything: Everything, lexicon: TextAnalyzer
 ) -> list[Memory]:
-    """Return the user's statement in the last turn, or those that its answer was based on.
+    """Return the user's statement in the last turn, or those that its answer was based on, or that
+    it should have been based on.
 
     Args:
         last: as for `that`.
@@ -169,7 +170,8 @@ def told(
     keys = {meant.id}
     if is_question(meant.user_text):
         if not trace.follow(place):
-            return []
+            asked, sure = trace.asked_about(place)
+            trace.take(place, asked if sure else ())
         keys = trace.exchanges
     used = [each.id for each in turns[place].used]
     found = [
