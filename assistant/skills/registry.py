@@ -117,7 +117,8 @@ class SkillRegistry:
 
     async def _undo(self, *, sure: bool) -> Reply:
         if not sure:
-            return self._noted(Reply(SHALL_UNDO, if_yes=self._undos[-1]))
+            question = Reply(SHALL_UNDO, if_yes=self._undos[-1])
+            return self._noted(question) or question
         self.may_be_undone = False
         return await self._act(self._undos.pop())
 

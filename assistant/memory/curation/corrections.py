@@ -292,6 +292,8 @@ def _place(old: str, new: str, lexicon: TextAnalyzer) -> tuple[int, int, str] | 
         return None
     claims = list(read(old, lexicon))
     if len(claims) == 1 and (span := _span_of(claims[0], old, lexicon)) is not None:
+        if any(pattern.search(old, *span) for pattern in _typed()):
+            return None  # "the 13th" is no "12 March"
         return (*span, _without_repeated(old[: span[0]], new))
     names = list(_NAME.finditer(old))
     named = [each for each in names if each.group() not in ("I", "I'm", "I've")]

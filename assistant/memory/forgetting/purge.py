@@ -157,12 +157,12 @@ def _suppress(transcript: Transcript, user: str, plan: Cascade, going: Collectio
     notes = {(each.kind, each.text) for each in plan.named if is_derived_note(each)}
     sources = {key for each in plan.named if is_derived_note(each) for key in each.sources}
     if sources.difference(going):
-        again = (
+        again = [
             (exchange.id, each.id)
             for conversation, exchange in transcript.exchanges(user, sources.difference(going))
             for each in materialize_exchange(user, conversation, exchange)
             if (each.kind, each.text) in notes
-        )
+        ]
         transcript.note_expired(user, again, datetime.now(UTC))
     lexicon = TextAnalyzer("en")  # facts are only derived in English
     fact_rows.suppress(

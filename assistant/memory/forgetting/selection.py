@@ -256,6 +256,8 @@ def about(
     if not wanted:
         return None
     chosen = memories_about(topic, everything, recalled, lexicon)
+    also = _versions([each.id for each in chosen], everything) - {each.id for each in chosen}
+    chosen += [everything[key] for key in also if everything[key].speaker == USER]
     known = list(exchanges)
     keys = {
         each.id
@@ -375,25 +377,33 @@ def _with_corrections(
     What the user corrected goes together with the correction, whichever of them was selected.
     Otherwise the wrong statement would count again, or the right one would remain.
     """
-    pairs = [
-        (memory, newer)
-        for memory in everything.values()
-        if memory.superseded_by is not None
-        and (newer := everything.get(memory.superseded_by)) is not None
-        and ADDED_BY_USER in newer.sources
-    ]
     while True:
         going = {key for key in chosen if _goes(everything[key], exchanges)} | {
             memory.id
             for memory in everything.values()
             if memory.sources and exchanges.issuperset(memory.sources)
         }
-        more = {one.id for pair in pairs for one in pair if {each.id for each in pair} & going}
+        more = _versions(going, everything)
         said = (everything[key] for key in more if everything[key].kind is MemoryKind.EXCHANGE)
         wider = exchanges | {source for each in said for source in each.sources}
         if more <= going and wider == exchanges:
             return exchanges, going
         chosen, exchanges = chosen | more, wider
+
+
+def _versions(ids: Collection[str], everything: Everything) -> set[str]:
+    """Return the ids of what the user has corrected in these memories or by them, and of these
+    memories themselves as far as they are among them."""
+    pairs = [
+        {memory.id, newer.id}
+        for memory in everything.values()
+        if (newer := everything.get(memory.superseded_by or "")) is not None
+        and ADDED_BY_USER in newer.sources
+    ]
+    found, more = set(ids), set[str]()
+    while len(more) < len(more := {key for pair in pairs if pair & found for key in pair}):
+        found |= more
+    return more
 
 
 def _goes(memory: Memory, exchanges: Collection[str]) -> bool:
