@@ -14,7 +14,8 @@ from assistant.compose.engines import QUERY_TOKENS
 from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
 from models.download.cache import ModelStore
 from models.encoder.onnx import FULL, QUANTISED, OnnxEncoder
-from models.encoder.preparation import Graph, build, distance_buckets, main, reach
+from models.encoder.preparation import main, reach
+from models.encoder.graph import Graph, build, distance_buckets
 from models.encoder.weights import read_published
 from tests.support.reference_encoder import reference
 
