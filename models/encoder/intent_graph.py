@@ -48,7 +48,7 @@ COMMANDS = (
     "She told me to forget about him, and I said I never would.",
     "what's the weather like in Lisbon tomorrow",
     "We had lentil soup and then we watched that film with the dog who remembers everything.",
-    "\"Erase the tape,\" he whispered, and the detective's hand closed around the receiver.",
+    '"Erase the tape," he whispered, and the detective\'s hand closed around the receiver.',
     "Mum, stop it, put the phone down and listen to me for a second.",
 )
 """Sample commands and other utterances on which the range of the activations is measured."""
@@ -78,7 +78,8 @@ def read_heads(adapter: Path, dimensions: int) -> IntentHeads:
                 raise ValueError(f"{name} has another shape")
             layers.append((np.asarray(weight, np.float32), np.asarray(bias, np.float32)))
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ModelCorrupt(f"The adapter for intents in {adapter} can't be read: {error}.") from error
+        told = f"The adapter for intents in {adapter} can't be read: {error}."
+        raise ModelCorrupt(told) from error
     return IntentHeads(*layers)
 
 

@@ -2,16 +2,18 @@
 
 The model must have been prepared by `models.encoder.preparation`. It is the published encoder with
 an adapter and two linear layers: one gives the probability of each kind of command, the other marks
-the words that are the command's argument. `scripts/train_intents.py` trains them.
+the words that are the command's argument. The latter was trained on commands that may have an
+argument, so for others the words mean nothing. `scripts/train_intents.py` trains them.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from tokenizers import Encoding, Tokenizer
+from tokenizers import Tokenizer
 
 from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
 from models.encoder.onnx import CHARACTERS_PER_TOKEN, first_line, open_session, without_surrogates
@@ -125,20 +127,23 @@ class OnnxIntentClassifier:
         scaled = np.exp((intents[0] - intents[0].max()) / self._kinds.temperature)
         found = zip(self._kinds.kinds, (scaled / scaled.sum()).tolist(), strict=True)
         probabilities = {kind: share for kind, share in found if kind != NO_COMMAND}
-        return ClassifiedText(probabilities, marked_words(text, read, spans[0]))
+        return ClassifiedText(probabilities, marked_words(text, read.offsets, spans[0]))
 
 
-def marked_words(text: str, read: Encoding, spans: NDArray[np.float32]) -> str | None:
+def marked_words(
+    text: str, offsets: Sequence[tuple[int, int]], spans: NDArray[np.float32]
+) -> str | None:
     """Return the part of the text from the first to the last token that is marked, widened to whole
     words. Return None if no token is marked.
 
     Args:
-        read: the tokens of the text. Special tokens have no characters, and don't count.
+        offsets: the characters of each token, first and past the last. Special tokens have none,
+            and don't count.
         spans: whether each token is outside or inside of the argument, shape (tokens, 2).
     """
     marked = [
         edges
-        for edges, (outside, inside) in zip(read.offsets, spans, strict=True)
+        for edges, (outside, inside) in zip(offsets, spans, strict=True)
         if inside > outside and edges[1] > edges[0]
     ]
     if not marked:
