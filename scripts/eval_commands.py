@@ -25,13 +25,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scripts.common import program
 from scripts.common.rows import InputUnusable
+from scripts.common.utterances import PARTS
 from scripts.eval import commands
-from scripts.eval.intents import PARTS, measured
 
 HEADS = ("commands", "precision", "recall", "arguments")
 
 
 def work(options: program.Options) -> program.Figures:
+    from scripts.eval.intents import measured  # imports the memory: not for `--help`
+
     if options.talk:
         return _talk()
     if options.grammar:

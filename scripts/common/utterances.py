@@ -12,6 +12,8 @@ TRAINING = "training/intents.jsonl"
 EVALUATION = "evaluation/intents.jsonl"
 BY_HAND = "evaluation/spoken_commands.jsonl"
 """The utterances on which the grammar was written."""
+PARTS = ("dev", "test", "final")
+"""The parts of the evaluation set. Thresholds are chosen on the first only."""
 ANSWERS = frozenset({"yes", "no"})
 """Labels of answers to a question of the assistant. By themselves, they ask for nothing."""
 PERIODS = frozenset({CommandKind.FORGET_SPAN, CommandKind.FORGET_TODAY})

@@ -22,7 +22,6 @@ from scripts.eval.commands import NAMES, TALK, said_in, share
 from scripts.eval.intent_decision import WORDED, intent_of
 from scripts.eval.recall_data import read_locomo
 
-PARTS = ("dev", "test", "final")
 DELETING = frozenset(
     {
         CommandKind.FORGET_THAT,
