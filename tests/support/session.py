@@ -29,7 +29,14 @@ from assistant.voice.dialogue import Dialogue
 from assistant.voice.latency import LatencyLog
 from assistant.voice.pipeline import AudioIO, VoiceLoop
 from assistant.voice.recalling import Recaller
-from models.interfaces import IntentClassifier, LanguageModel, ModelSet, Samples, SpeechToText, TextToSpeech
+from models.interfaces import (
+    IntentClassifier,
+    LanguageModel,
+    ModelSet,
+    Samples,
+    SpeechToText,
+    TextToSpeech,
+)
 from tests.support.fakes import LoudVoice, ScriptedEnd, ToneTts
 
 AnEvent = TypeVar("AnEvent", bound=Event)
