@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
-from assistant.errors import AssistantError
 from assistant.intents.command import DELETING, Command, CommandKind, Intent
 from assistant.intents.grammar import language
 from assistant.intents.recogniser import ENGLISH, recognise
@@ -101,10 +100,9 @@ class IntentRecogniser:
             return
         try:
             await on_thread(self._classifier.load)
-        except AssistantError as error:
-            self._report(error)
-        else:
             self._ready = True
+        except Exception:  # whatever it is, the assistant works without the classifier
+            logger.exception("the intent classifier can't be loaded")
 
     def close(self) -> None:
         """End the thread."""
@@ -128,17 +126,12 @@ class IntentRecogniser:
         except TimeoutError:
             logger.warning("the intent classifier missed its deadline")
             return None
-        except Exception as error:  # a failure of the classifier must not stop the turn
-            self._report(error)
+        except Exception:  # a failure of the classifier must not stop the turn
+            if not self._failed:  # it may fail at every turn
+                self._failed = True
+                logger.exception("the intent classifier failed")
             return None
         return intent_of(found, text)
-
-    def _report(self, error: Exception) -> None:
-        """Log a failure of the classifier, but only the first: it may fail at every turn. The
-        utterance is not logged."""
-        if not self._failed:
-            self._failed = True
-            logger.error("the intent classifier failed: %s", error)
 
 
 def intent_of(found: ClassifiedText, text: str) -> Intent | None:

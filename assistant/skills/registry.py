@@ -80,22 +80,27 @@ class SkillRegistry:
         language model should answer the turn."""
         asked, kind = self._asked if self.waits_for_answer else None, intent.command.kind
         self._asked = None
-        if kind is CommandKind.REPEAT and asked is not None:
-            return self._noted(asked)
         if kind is CommandKind.UNDO and self._undos:
             return await self._undo(sure=intent.sure)
         skill = self._skills.get(kind)
         if skill is None:
             return None
+        reply: Reply | None = asked
         try:
-            do = skill.carry_out if intent.sure else skill.ask
-            return self._noted(await do(intent.command))
+            if kind is not CommandKind.REPEAT or asked is None:
+                do = skill.carry_out if intent.sure else skill.ask
+                reply = await do(intent.command)
         except StoreError as error:
-            return self._noted(failed(error))
+            reply = failed(error)
+        if reply is not None:
+            self._note(reply)
+        return reply
 
     async def _undo(self, *, sure: bool) -> Reply:
         if not sure:
-            return self._noted(Reply(SHALL_UNDO, if_yes=self._undos[-1]))
+            question = Reply(SHALL_UNDO, if_yes=self._undos[-1])
+            self._note(question)
+            return question
         self.may_be_undone = False
         return await self._act(self._undos.pop())
 
@@ -108,12 +113,11 @@ class SkillRegistry:
             reply = await act()
         except StoreError as error:
             reply = failed(error)
-        return self._noted(reply) or reply
+        self._note(reply)
+        return reply
 
-    def _noted(self, reply: Reply | None) -> Reply | None:
+    def _note(self, reply: Reply) -> None:
         """Remember the question and the undo of a reply, and show its notice."""
-        if reply is None:
-            return None
         if reply.asks:
             self._asked, self._asked_at = reply, time.monotonic()
         if reply.undo is not None:
@@ -121,7 +125,6 @@ class SkillRegistry:
             self.may_be_undone = True
         if reply.notice is not None:
             self._emit(reply.notice)
-        return reply
 
 
 async def _no(asked: Reply) -> Reply:

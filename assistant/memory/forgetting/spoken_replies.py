@@ -9,6 +9,7 @@ from assistant.language.calendar import MONTHS, WEEKDAYS
 from assistant.language.dialogue_acts import is_question
 from assistant.language.second_person import spoken_phrase, spoken_topic
 from assistant.language.speakers import ASSISTANT, USER
+from assistant.language.word_lists import listed as listed_words
 from assistant.memory.forgetting.answer_origins import ToldItem, thing_of
 from assistant.memory.forgetting.executor import UndoResult
 from assistant.memory.forgetting.selection import ForgetPlan
@@ -130,8 +131,11 @@ def counted(count: int) -> str:
 # -- inside -------------------------------------------------------------------------------------
 
 _TIME_WORDS = frozenset(
-    "the these those this last yesterday today tonight since from between before after on in".split()
+    listed_words(
+        "the these those this last yesterday today tonight since from between before on in"
+    )
 )
+"""Words with which a period may begin, so that no name loses its capital."""
 
 
 def _contents(plan: ForgetPlan, *, english: bool) -> str:
