@@ -76,13 +76,14 @@ def said_then(when: str) -> str:
     """
     words = " ".join(when.split()).strip(" .,!?;:").split()
     first = words[0].lower() if words else ""
-    plain = " ".join([first, *words[1:]]) if first in _TIME_WORDS else " ".join(words)
-    if first.capitalize() in WEEKDAYS and len(words) == 1:
-        return f"what was said on {first.capitalize()}"
-    if first.capitalize() in MONTHS and len(words) == 1:
-        return f"what was said in {first.capitalize()}"
-    place = "in " if first in ("the", "these", "those") else ""
-    return f"what was said {place}{plain}"
+    name = first.capitalize()
+    if name in (*WEEKDAYS, *MONTHS):
+        words[0], place = name, "on " if name in WEEKDAYS else "in "
+    elif first in _TIME_WORDS:
+        words[0], place = first, "in " if first in ("the", "these", "those") else ""
+    else:
+        words, place = ["that", "time"], "in "
+    return f"what was said {place}{' '.join(words)}"
 
 
 def forgotten(plan: ForgetPlan, *, undoable: bool, english: bool = True) -> str:
