@@ -9,10 +9,13 @@ import logging
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 
+from assistant.intents.answers import chosen
 from assistant.intents.command import DELETING, Command, CommandKind, Intent
 from assistant.intents.grammar import language
+from assistant.intents.periods import period
 from assistant.intents.recogniser import ENGLISH, recognise
 from models.interfaces import ClassifiedText, IntentClassifier
 
@@ -95,7 +98,7 @@ class IntentRecogniser:
         """Load the grammar and the classifier. Before this is done, the classifier isn't asked.
         Its failure is logged: commands are then understood by the grammar alone."""
         on_thread = partial(asyncio.get_running_loop().run_in_executor, self._thread)
-        await on_thread(language, ENGLISH)
+        await on_thread(_load_rules)
         if self._classifier is None:
             return
         try:
@@ -132,6 +135,14 @@ class IntentRecogniser:
                 logger.exception("the intent classifier failed")
             return None
         return intent_of(found, text)
+
+
+def _load_rules() -> None:
+    """Compile the grammar, and the rules for times and answers: it takes some tens of milliseconds,
+    which no turn should have to wait for. Blocks."""
+    language(ENGLISH)
+    period("yesterday", datetime.now(UTC))
+    chosen("the code", ("my code",))
 
 
 def intent_of(found: ClassifiedText, text: str) -> Intent | None:
