@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING
 from assistant.facade import exports
 
 if TYPE_CHECKING:
+    from assistant.skills.answer_sources import AnswerSources
     from assistant.skills.memory_by_voice import MemoryCommands
     from assistant.skills.skill import Reply, Skill
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
+    "AnswerSources",
     "MemoryCommands",
     "Reply",
     "Skill",

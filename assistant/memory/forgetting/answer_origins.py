@@ -42,11 +42,13 @@ class AnsweredTurn:
 
 @dataclass(frozen=True, slots=True)
 class ToldItem:
-    """Something that the user or the assistant said."""
+    """Something that the user or the assistant said. `memory` is the memory of it that was in a
+    prompt; None if it was said in the running conversation."""
 
     text: str
     speaker: str
     when: datetime
+    memory: Memory | None = None
 
 
 class AnswerTracer:
@@ -203,7 +205,7 @@ def echoes(
 
 
 def thing_of(memory: Memory) -> ToldItem:
-    return ToldItem(memory.text, memory.speaker, memory.told)
+    return ToldItem(memory.text, memory.speaker, memory.told, memory)
 
 
 def sources_of(
