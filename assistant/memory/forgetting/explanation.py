@@ -170,8 +170,12 @@ class AnswerExplainer:
         known = self._transcript.exchange_ids(self._user)
         ids = [key for key in known if key.startswith(named)]
         if len(ids) != 1:
-            how_many = f"matches {len(ids)} exchanges" if ids else "is no exchange"
-            raise StoreError(f"{named[:40]!r} {how_many}.", mend="Give more characters of the id.")
+            if not ids:
+                raise StoreError(f"No stored exchange begins with {named[:40]!r}.", mend=MEND)
+            raise StoreError(
+                f"{named[:40]!r} matches {len(ids)} exchanges.",
+                mend="Give more characters of the id.",
+            )
         talk = next(talk for talk, _ in self._transcript.exchanges(self._user, ids))
         with self._transcript.reading() as db:
             return list(stored_conversation(db, self._user, talk).exchanges), ids[0]
