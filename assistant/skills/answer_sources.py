@@ -177,8 +177,12 @@ class AnswerSources:
 
     def _told(self, sources: Sequence[ToldItem]) -> str:
         now = self._now()
-        sentences = dict.fromkeys(self._sentence(each, now) for each in sources)
-        first, *others = list(sentences)[:NAMED]
+        each_once: dict[str, ToldItem] = {}  # a fact and its source may say the same
+        for each in sources:
+            phrase = spoken_phrase(each.text, each.speaker, english=self._english)
+            each_once.setdefault(phrase, each)
+        named = list(each_once.values())[:NAMED]
+        first, *others = [self._sentence(each, now) for each in named]
         return " ".join([first, *(_continued(each) for each in others)])
 
     def _sentence(self, told: ToldItem, now: datetime) -> str:
