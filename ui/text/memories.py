@@ -126,7 +126,7 @@ class _View:
             heard = plain(row["assistant"]) or "(nothing was heard)"
             yield from self._wrapped(heard, f"  {ASSISTANT:<11} ")
             if row["from_model"]:
-                yield "The answer came from the model, not from anything that you had told it."
+                yield "The answer came from the model: nothing in it is from what you had told it."
             return
         if row["event"] == "source":
             heading = "The answer was based on:"
