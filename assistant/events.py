@@ -125,9 +125,10 @@ class SpeechIgnored(Event):
 @dataclass(frozen=True, slots=True)
 class Remarked(Event):
     """A fixed remark of the assistant, such as "Good night.". It is not a turn, and no model wrote
-    it."""
+    it. `command` is the kind of the command that it replies to, if any."""
 
     text: str
+    command: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from assistant.memory.forgetting import spoken_replies
     from assistant.memory.forgetting.answer_origins import AnsweredTurn, ToldItem
     from assistant.memory.forgetting.executor import ForgettingExecutor
-    from assistant.memory.forgetting.explanation import Explanation
     from assistant.memory.forgetting.resolver import ForgetRequest, NothingMeant, Resolver
     from assistant.memory.forgetting.selection import ForgetPlan
     from assistant.memory.home_copy import HomeStores
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     )
     from assistant.memory.transcript.database import AT_ONCE, Transcript
     from assistant.memory.transcript.job_queue import Batch, Count, FailedJob, JobQueue
-    from assistant.memory.transcript.recall_log import LoggedMemory, logged_memories
     from assistant.memory.transcript.recorder import Recorder
     from assistant.memory.user_memory import UserMemory
 else:
@@ -43,7 +41,6 @@ __all__ = [
     "AnsweredTurn",
     "Batch",
     "Count",
-    "Explanation",
     "FailedJob",
     "ForgetPlan",
     "ForgetRequest",
@@ -51,7 +48,6 @@ __all__ = [
     "HiddenItems",
     "HomeStores",
     "JobQueue",
-    "LoggedMemory",
     "MemoryKind",
     "MemoryService",
     "MemoryState",
@@ -66,7 +62,6 @@ __all__ = [
     "Transcript",
     "UserMemory",
     "is_sealed",
-    "logged_memories",
     "low_priority",
     "open_memory",
     "read_recording",

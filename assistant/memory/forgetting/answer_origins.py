@@ -1,7 +1,7 @@
 """Traces an answer back to its sources, in the running conversation and in earlier ones."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from assistant.context import Exchange
@@ -49,7 +49,7 @@ class ToldItem:
     text: str
     speaker: str
     when: datetime
-    memory: Memory | None = None
+    memory: Memory | None = field(default=None, compare=False)
 
 
 class AnswerTracer:

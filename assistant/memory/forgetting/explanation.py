@@ -3,7 +3,7 @@
 "Forget that" uses the same attribution, so both always mean the same memories.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -34,9 +34,6 @@ from assistant.memory.transcript.rows import stored_conversation
 LONGEST_TURN = 5
 """Maximum number of digits of a turn's number. More digits are the beginning of an id."""
 MEND = "assistant memory why"
-
-Log = Mapping[str, Sequence[LoggedMemory]]
-"""What was recalled for each exchange, by the id of the exchange."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +75,15 @@ class AnswerExplainer:
         self._memories = memories
         self._lexicon = lexicon
 
-    def last(self, exchanges: Sequence[Exchange], log: Log) -> Explanation | None:
+    def last(self, turns: Sequence[AnsweredTurn]) -> Explanation | None:
         """Explain the last answer of the running conversation; None if there is none.
 
         Args:
-            log: for exchanges that are not stored, e.g. off the record.
+            turns: all of its turns. The log says what was recalled for those that are stored, also
+                before a restart.
         """
-        place = _last_answer(exchanges)
-        return self._explained(exchanges, place, log) if place is not None else None
+        place = _last_answer([turn.exchange for turn in turns])
+        return self._explained(turns, place) if place is not None else None
 
     def stored(self, named: str | None = None) -> Explanation:
         """Explain an answer in the transcript.
@@ -105,15 +103,15 @@ class AnswerExplainer:
             answered = [at for at, each in enumerate(exchanges) if each.id == wanted]
         if not answered:
             raise StoreError("There is no answer to explain.", mend="assistant talk")
-        return self._explained(exchanges, answered[-1], {})
+        return self._explained([AnsweredTurn(each) for each in exchanges], answered[-1])
 
-    def told_about(self, topic: str | None, exchanges: Sequence[Exchange] = ()) -> list[ToldItem]:
+    def told_about(self, topic: str | None, turns: Sequence[AnsweredTurn] = ()) -> list[ToldItem]:
         """Return what the user has stated about a topic, newest first. What was stated twice is
         returned twice.
 
         Args:
             topic: None means everything that the user has stated.
-            exchanges: those of the running conversation, which need not be remembered yet.
+            turns: those of the running conversation, which need not be remembered yet.
         """
         everything = self._memories.outlines()
         found = everything.values() if topic is None else self._about(topic, everything)
@@ -127,7 +125,7 @@ class AnswerExplainer:
         wanted = stems(topic or "", self._lexicon)
         told += [
             ToldItem(each.user_text, USER, each.started)
-            for each in exchanges
+            for each in (turn.exchange for turn in turns)
             if each.id not in remembered
             and not is_question(each.user_text)
             and (topic is None or (wanted and wanted <= stems(each.user_text, self._lexicon)))
@@ -180,15 +178,18 @@ class AnswerExplainer:
         with self._transcript.reading() as db:
             return list(stored_conversation(db, self._user, talk).exchanges), ids[0]
 
-    def _explained(self, exchanges: Sequence[Exchange], place: int, log: Log) -> Explanation:
-        kept = recall_log.read(self._transcript, self._user, {each.id for each in exchanges})
-        logs = {**log, **kept}
+    def _explained(self, known: Sequence[AnsweredTurn], place: int) -> Explanation:
+        ids = {turn.exchange.id for turn in known}
+        logs = {turn.exchange.id: recall_log.logged_memories(turn.used) for turn in known}
+        logs |= recall_log.read(self._transcript, self._user, ids)
         profile = self._memories.profile()
         notes = tuple(MemoryUsed(key, "", near=False) for key in profile)
         turns = [
-            AnsweredTurn(each, (*_in_prompt(logs.get(each.id, ())), *notes)) for each in exchanges
+            AnsweredTurn(turn.exchange, (*_in_prompt(logs[turn.exchange.id]), *notes))
+            for turn in known
         ]
-        exchange, own = exchanges[place], logs.get(exchanges[place].id, ())
+        exchange = turns[place].exchange
+        own = logs[exchange.id]
         missed = tuple(MemoryUsed(each.id, "") for each in own if each.left_out is not None)
         read = self._memories.around([*turns, AnsweredTurn(exchange, missed)])
         hidden = HiddenSet(self._transcript.hidden(self._user))

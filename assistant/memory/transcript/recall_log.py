@@ -33,7 +33,7 @@ class LoggedMemory:
 
 
 def logged_memories(
-    memories: Sequence[MemoryUsed], near_misses: Sequence[tuple[str, float, str]]
+    memories: Sequence[MemoryUsed], near_misses: Sequence[tuple[str, float, str]] = ()
 ) -> tuple[LoggedMemory, ...]:
     """Return the log of one turn; the arguments are those of `TurnEnded`."""
     used = (LoggedMemory(each.id, each.score) for each in memories)

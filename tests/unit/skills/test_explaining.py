@@ -8,21 +8,17 @@ from pathlib import Path
 import pytest
 
 from assistant.context.conversation import Conversation, Exchange
-from assistant.events import Latency, MemoryUsed, TurnEnded
+from assistant.events import Latency, MemoryUsed, Remarked, TurnEnded
 from assistant.intents.command import Command, CommandKind
-from assistant.language.stemming import TextAnalyzer
-from assistant.memory.forgetting.memory_access import MemoryAccess
-from assistant.memory.forgetting.resolver import Resolver
 from assistant.memory.records.ids import ADDED_BY_USER, fact_id, subject_of
 from assistant.memory.records.memory import Memory, MemoryKind, new_id
 from assistant.memory.turn_recall import Archive
-from assistant.skills.answer_sources import (
+from assistant.skills.explaining import (
     BESIDE_NOTES,
     FROM_MODEL,
     IN_REPLY,
     NOT_TOLD,
     NOTHING_SAID,
-    AnswerSources,
 )
 from assistant.skills.spoken_times import briefly, precisely
 from tests.support.forgetting import START, Bench, bench
@@ -37,18 +33,15 @@ DAY = 24 * 3600
 LAST_YEAR = "Tuesday, 14 October 2025"
 
 
-def skill(here: Bench) -> AnswerSources:
-    memories = MemoryAccess("ada", here.memory)
-    lexicon = TextAnalyzer("en")
-    resolver = Resolver(here.transcript, memories, lexicon, lambda: here.clock[0])
-    return AnswerSources(resolver, lambda: here.window.talk, lambda: here.clock[0])
+async def said(here: Bench, command: Command) -> str:
+    text = await here.obey(command)
+    assert text is not None
+    return text
 
 
-async def said(explaining: AnswerSources, command: Command) -> str:
-    reply = await explaining.carry_out(command)
-    assert reply is not None
-    assert reply.if_yes is None
-    return reply.text
+def replied(here: Bench, kind: CommandKind) -> None:
+    """A command was carried out, and a reply said."""
+    here.explaining.watch(Remarked("A reply.", kind))
 
 
 async def ask(here: Bench, question: str, answer: str, *, stored: bool = True) -> Exchange:
@@ -73,16 +66,15 @@ async def earlier(here: Bench, *told: str, days: float = 3) -> None:
 
 
 async def test_an_answer_from_memory_names_what_was_told_and_when(here: Bench) -> None:
-    explaining = skill(here)
-    assert await said(explaining, WHY) == NOTHING_SAID
+    assert await said(here, WHY) == NOTHING_SAID
     await earlier(here, DOG, CAT)
     await ask(here, WHAT, "Your dog is called Max.")
     told = "You told me on Saturday that your dog is called Max."
-    assert await said(explaining, WHY) == told
+    assert await said(here, WHY) == told
     await ask(here, "Thanks.", "You're welcome!")
-    assert await said(explaining, WHY) == told, "a courtesy is not what was meant"
+    assert await said(here, WHY) == told, "a courtesy is not what was meant"
     await ask(here, "What are my pets called?", "Max and Biscuit.")
-    assert await said(explaining, WHY) in (
+    assert await said(here, WHY) in (
         f"{told} And you told me on Saturday that your cat is called Biscuit.",
         "You told me on Saturday that your cat is called Biscuit."
         " And you told me on Saturday that your dog is called Max.",
@@ -93,37 +85,33 @@ async def test_an_earlier_turn_of_the_conversation_is_named(here: Bench) -> None
     here.tell("I owe Ben forty euros.")
     here.pass_time(60)
     await ask(here, "How much do I owe Ben?", "Forty euros.")
-    assert await said(skill(here), WHY) == (
-        "You told me a moment ago that you owe Ben forty euros."
-    )
+    assert await said(here, WHY) == ("You told me a moment ago that you owe Ben forty euros.")
 
 
 async def test_an_answer_that_no_memory_was_behind_came_from_the_model(here: Bench) -> None:
-    explaining = skill(here)
     await ask(here, "What is the capital of Peru?", "Lima.")
-    assert await said(explaining, WHY) == FROM_MODEL
-    assert await said(explaining, WHEN) == NOT_TOLD
+    assert await said(here, WHY) == FROM_MODEL
+    assert await said(here, WHEN) == NOT_TOLD
     await ask(here, "I bought a bicycle.", "How nice! Ride safely.")
-    assert await said(explaining, WHY) == IN_REPLY
+    assert await said(here, WHY) == IN_REPLY
     await earlier(here, DOG)
     await ask(here, "Do dogs dream?", "Scientists think so.")
-    assert await said(explaining, WHY) == BESIDE_NOTES
+    assert await said(here, WHY) == BESIDE_NOTES
 
 
 async def test_a_source_that_is_forgotten_is_no_longer_named(here: Bench) -> None:
-    explaining = skill(here)
     await earlier(here, DOG)
     asked = await ask(here, WHAT, "Max.")
     [dog] = [m for m in here.memory.index.outlines().values() if m.text == DOG]
     hidden = await here.forgetting.hide(dog.sources, [dog.id])
-    assert "Max" not in await said(explaining, WHY)
-    assert "don't remember" in await said(explaining, Command(CommandKind.WHEN_TOLD, "my dog"))
+    assert "Max" not in await said(here, WHY)
+    assert "don't remember" in await said(here, Command(CommandKind.WHEN_TOLD, "my dog"))
     await here.forgetting.undo(hidden.id)
-    assert "Max" in await said(explaining, WHY)
+    assert "Max" in await said(here, WHY)
 
     await here.forgetting.hide(dog.sources, [dog.id])
     assert await here.purge_later()
-    assert "Max" not in await said(explaining, WHY)
+    assert "Max" not in await said(here, WHY)
     assert dog.id not in "".join(here.transcript.texts()), "its id is no longer in the log"
     assert here.transcript.exchange_ids("ada") == {asked.id}
 
@@ -137,26 +125,22 @@ async def test_the_log_of_recalls_explains_an_answer_after_a_restart(tmp_path: P
         talk = again.transcript.resume("ada", timedelta(hours=1), later)
         assert talk is not None
         again.window.talk = talk
-        assert await said(skill(again), WHY) == (
-            "You told me yesterday that your dog is called Max."
-        )
+        assert await said(again, WHY) == ("You told me yesterday that your dog is called Max.")
 
 
 async def test_an_answer_off_the_record_is_explained_although_it_is_not_stored(
     here: Bench,
 ) -> None:
-    explaining = skill(here)
     await earlier(here, DOG)
     asked = await ask(here, WHAT, "Max.", stored=False)
     found = (await here.memory.recall(WHAT, LEISURE_S)).memories
     used = tuple(MemoryUsed(each.id, each.text, each.score) for each in found)
     ended = TurnEnded(1, WHAT, "Max.", False, Latency(), used, exchange=asked.id)
-    explaining.watch(ended)
-    assert await said(explaining, WHY) == "You told me on Saturday that your dog is called Max."
+    here.turns.watch(ended)
+    assert await said(here, WHY) == "You told me on Saturday that your dog is called Max."
 
 
 async def test_notes_facts_and_summaries_are_named_as_such(here: Bench) -> None:
-    explaining = skill(here)
     [told] = await here.tell_all("I'm allergic to peanuts.")
     others = [Conversation.begin("ada").id for _ in range(2)]
     for memory, question, answer, expected in (
@@ -186,7 +170,7 @@ async def test_notes_facts_and_summaries_are_named_as_such(here: Bench) -> None:
         exchange = here.window.talk.complete(1, answer, ended=here.clock[0])
         used = [MemoryUsed(memory.id, memory.text, 0.9)]
         Archive(here.transcript, here.memory).store(here.window.talk, exchange, None, used)
-        assert await said(explaining, WHY) == expected
+        assert await said(here, WHY) == expected
 
 
 async def test_the_profile_is_named_although_it_is_not_recalled(here: Bench) -> None:
@@ -194,7 +178,7 @@ async def test_the_profile_is_named_although_it_is_not_recalled(here: Bench) -> 
     here.window.talk = Conversation.begin("ada")
     here.pass_time(DAY)
     await ask(here, "What is my name?", "Your name is Anna.")
-    assert await said(skill(here), WHY) == "You told me yesterday that your name is Anna."
+    assert await said(here, WHY) == "You told me yesterday that your name is Anna."
 
 
 @pytest.mark.parametrize(
@@ -208,41 +192,40 @@ async def test_the_profile_is_named_although_it_is_not_recalled(here: Bench) -> 
 async def test_the_reply_to_a_command_is_explained_as_such(
     here: Bench, kind: CommandKind, expected: str
 ) -> None:
-    explaining = skill(here)
     await earlier(here, DOG)
     await ask(here, WHAT, "Max.")
-    explaining.obeyed(Command(kind, "my dog"))
-    assert expected in await said(explaining, WHY)
-    explaining.obeyed(WHY)
-    assert expected in await said(explaining, WHY), "an explanation isn't what is asked about"
-    explaining.watch(TurnEnded(2, "Hm.", "Yes?", False, Latency()))
-    assert "Max" in await said(explaining, WHY)
+    replied(here, kind)
+    assert expected in await said(here, WHY)
+    replied(here, CommandKind.WHY)
+    assert expected in await said(here, WHY), "an explanation isn't what is asked about"
+    here.explaining.watch(TurnEnded(2, "Hm.", "Yes?", False, Latency()))
+    assert "Max" in await said(here, WHY)
 
 
 async def test_what_the_assistant_knows_is_explained_by_what_was_told(here: Bench) -> None:
-    explaining = skill(here)
     await earlier(here, DOG, CAT)
-    explaining.obeyed(Command(CommandKind.KNOW, "my dog"))
-    assert await said(explaining, WHY) == "You told me on Saturday that your dog is called Max."
-    explaining.obeyed(Command(CommandKind.KNOW))
-    assert "Biscuit" in await said(explaining, WHY)
-    explaining.obeyed(Command(CommandKind.REPEAT))
-    assert "Biscuit" in await said(explaining, WHY), "a repetition changes nothing"
+    assert "Max" in await said(here, Command(CommandKind.KNOW, "my dog"))
+    replied(here, CommandKind.KNOW)
+    assert await said(here, WHY) == "You told me on Saturday that your dog is called Max."
+    await said(here, Command(CommandKind.KNOW))
+    replied(here, CommandKind.KNOW)
+    assert "Biscuit" in await said(here, WHY)
+    replied(here, CommandKind.REPEAT)
+    assert "Biscuit" in await said(here, WHY), "a repetition changes nothing"
 
 
 async def test_it_is_said_when_something_was_told_first_and_last(here: Bench) -> None:
-    explaining = skill(here)
     leak = Command(CommandKind.WHEN_TOLD, "the leak")
     nothing = "I don't remember that you told me about the leak."
-    assert await said(explaining, leak) == nothing
+    assert await said(here, leak) == nothing
     await ask(here, "Do you know anything about the leak?", "No.")
-    assert await said(explaining, leak) == nothing, "a question tells nothing"
+    assert await said(here, leak) == nothing, "a question tells nothing"
     await earlier(here, "There is a leak in the kitchen.", days=10)
-    assert await said(explaining, leak) == (
+    assert await said(here, leak) == (
         "On Saturday, 21 November, in the morning: there is a leak in the kitchen."
     )
     await earlier(here, "The leak is repaired.", days=1)
-    assert await said(explaining, leak) == (
+    assert await said(here, leak) == (
         "Yesterday morning: the leak is repaired."
         " The first time was on Saturday, 21 November, in the morning:"
         " there is a leak in the kitchen."
@@ -252,21 +235,20 @@ async def test_it_is_said_when_something_was_told_first_and_last(here: Bench) ->
 async def test_a_statement_made_twice_was_told_twice(here: Bench) -> None:
     await earlier(here, DOG, days=2)
     await earlier(here, DOG, days=1)
-    assert await said(skill(here), Command(CommandKind.WHEN_TOLD, "my dog")) == (
+    assert await said(here, Command(CommandKind.WHEN_TOLD, "my dog")) == (
         "Yesterday morning: your dog is called Max."
         " The first time was on Saturday, 21 November, in the morning: your dog is called Max."
     )
 
 
 async def test_without_a_topic_it_is_said_when_the_last_answer_was_told(here: Bench) -> None:
-    explaining = skill(here)
-    assert await said(explaining, WHEN) == NOTHING_SAID
+    assert await said(here, WHEN) == NOTHING_SAID
     await earlier(here, DOG)
     await ask(here, WHAT, "Max.")
-    assert await said(explaining, WHEN) == (
+    assert await said(here, WHEN) == (
         "On Saturday, 21 November, in the morning: your dog is called Max."
     )
-    assert await explaining.ask(WHEN) is None
+    assert await here.explaining.ask(WHEN) is None
 
 
 @pytest.mark.parametrize(
