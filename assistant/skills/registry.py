@@ -67,13 +67,14 @@ class SkillRegistry:
         options = tuple(each.name for each in asked.choices if each.name)
         place = chosen(text, options, names) if options else None
         if place is not None and (place != ALL or not asked.choices[ALL].name):
-            return partial(self._act, asked.choices[place].act)
+            return partial(self._settle, asked, asked.choices[place].act)
         yes = yes_or_no(text, names, explained=explained)
         if yes is None:
             return None
-        if yes and asked.if_yes is None:
-            return partial(self._act, partial(_again, replace(asked, text=WHICH)))
-        return partial(self._act, asked.if_yes if yes and asked.if_yes else partial(_no, asked))
+        if not yes:
+            return partial(self._settle, asked, partial(_said, Reply(asked.if_no)))
+        again = partial(_said, replace(asked, text=WHICH))
+        return partial(self._settle, asked, asked.if_yes or again)
 
     async def carry_out(self, intent: Intent) -> Reply | None:
         """Carry out a command, or ask whether it is meant. Return the reply, or None if the
@@ -104,8 +105,13 @@ class SkillRegistry:
         self.may_be_undone = False
         return await self._act(self._undos.pop())
 
+    async def _settle(self, asked: Reply, act: Act) -> Reply:
+        """Do what the user's answer asks for, unless an earlier answer has settled the question."""
+        if self._asked is not asked:
+            return Reply("")
+        return await self._act(act)
+
     async def _act(self, act: Act) -> Reply:
-        """Carry out what an answer asks for."""
         self._asked = None
         if act in self._undos:
             self._undos.remove(act)
@@ -127,9 +133,5 @@ class SkillRegistry:
             self._emit(reply.notice)
 
 
-async def _no(asked: Reply) -> Reply:
-    return Reply(asked.if_no)
-
-
-async def _again(question: Reply) -> Reply:
-    return question
+async def _said(reply: Reply) -> Reply:
+    return reply
