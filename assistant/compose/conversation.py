@@ -71,9 +71,11 @@ async def build_skills(
     turns = AnsweredTurns(lambda: window.conversation, memory.forget_questions)
     bus.subscribe(turns.watch)
     english = TextAnalyzer(settings.persona.language).language == "en"
+    explaining = Explaining(resolver, turns, english=english)
+    bus.subscribe(explaining.watch)
     skills: list[Skill] = [  # a new skill is added here; no two may have the same kind of command
         Forgetting(forgetting, resolver, turns, english=english),
-        Explaining(resolver, english=english),
+        explaining,
     ]
     return skills, forgetting
 

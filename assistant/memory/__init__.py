@@ -9,7 +9,7 @@ from assistant.facade import exports
 
 if TYPE_CHECKING:
     from assistant.memory.forgetting import spoken_replies
-    from assistant.memory.forgetting.answer_origins import AnsweredTurn
+    from assistant.memory.forgetting.answer_origins import AnsweredTurn, ToldItem
     from assistant.memory.forgetting.executor import ForgettingExecutor
     from assistant.memory.forgetting.resolver import ForgetRequest, NothingMeant, Resolver
     from assistant.memory.forgetting.selection import ForgetPlan
@@ -58,6 +58,7 @@ __all__ = [
     "Recording",
     "Recordings",
     "Resolver",
+    "ToldItem",
     "Transcript",
     "UserMemory",
     "is_sealed",

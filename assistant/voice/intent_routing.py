@@ -115,11 +115,11 @@ class RouteIntents(FrameProcessor):
         if reply is None:
             await self._pass(frame, text)
         else:
-            await self._say(reply)
+            await self._say(reply, intent.command.kind)
 
-    async def _say(self, reply: Reply) -> None:
+    async def _say(self, reply: Reply, command: str = "") -> None:
         if reply.text:
-            self._dialogue.emit(Remarked(reply.text))
+            self._dialogue.emit(Remarked(reply.text, command))
             remark = SpeculativeAnswer("", remark=True, text=reply.text)
             remark.confirm()
             await self.push_frame(AnswerRequestFrame(remark))

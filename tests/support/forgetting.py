@@ -67,6 +67,7 @@ class Bench:
     forgetting: ForgettingExecutor
     skills: SkillRegistry
     turns: AnsweredTurns
+    explaining: Explaining
     events: list[Event]
     clock: list[datetime]
 
@@ -163,10 +164,9 @@ async def bench(
         now=lambda: clock[0],
     )
     resolver = Resolver(transcript, memories, TextAnalyzer("en"))
-    turns = AnsweredTurns(lambda: talk, memory.forget_questions)
-    skills = SkillRegistry(
-        [Forgetting(forgetting, resolver, turns), Explaining(resolver)], events.append
-    )
+    turns = AnsweredTurns(lambda: window.talk, memory.forget_questions)
+    explaining = Explaining(resolver, turns, lambda: clock[0])
+    skills = SkillRegistry([Forgetting(forgetting, resolver, turns), explaining], events.append)
     await forgetting.load()
 
     def elsewhere(user: str, exchanges: Collection[str]) -> None:
@@ -179,7 +179,9 @@ async def bench(
     memory.strengthening.begin()
     await forgetting.load()
     try:
-        yield Bench(memory, transcript, window, forgetting, skills, turns, events, clock)
+        yield Bench(
+            memory, transcript, window, forgetting, skills, turns, explaining, events, clock
+        )
     finally:
         await memory.settled()
         await memory.close()

@@ -137,4 +137,6 @@ def _skills(
     resolver = Resolver(transcript, memories, TextAnalyzer("en"))
     turns = AnsweredTurns(lambda: window.conversation)
     bus.subscribe(turns.watch)
-    return [Forgetting(forgetting, resolver, turns), Explaining(resolver)]
+    explaining = Explaining(resolver, turns)
+    bus.subscribe(explaining.watch)
+    return [Forgetting(forgetting, resolver, turns), explaining]
