@@ -20,7 +20,7 @@ EXPLAINING = REMEMBERING | {
 }
 CONTINUING = EXPLAINING | {"ASSISTANT_CONTEXT__RESUME_WITHIN_H": "4"}
 DOG = "My dog is called Max and he loves to play fetch."
-ASK_DOG = "What is my dog called?"
+ASK_DOG = ("Say the name of my dog.", "What is my dog called?", "Say my dog's name again.")
 WHY = "Why did you say that?"
 SOURCE = "that your dog is called Max"
 
@@ -37,7 +37,8 @@ def talk(home: Path, *lines: str, env: dict[str, str]) -> Talk:
 
 
 def remarks(talking: Talk) -> list[str]:
-    return [row["text"] for row in talking.of("remark")]
+    """What was said that no model wrote; how long ago something was told depends on the machine."""
+    return [row["text"].replace(" earlier today", " a moment ago") for row in talking.of("remark")]
 
 
 def explained(home: Path, *turn: str) -> list[Row]:
@@ -63,28 +64,34 @@ def test_answers_are_explained_in_the_session_after_a_restart_and_after_forgetti
         "What do you know about my dog?",
         "How do you know that?",
         "When did I tell you about my dog?",
-        ASK_DOG,
-        WHY,
         env=EXPLAINING,
     )
-    nothing, general, known, source, when, because = remarks(asked)
+    nothing, general, known, source, when = remarks(asked)
     assert nothing == NOTHING_SAID
     assert general in (FROM_MODEL, BESIDE_NOTES)
     assert "your dog is called Max" in known
     assert SOURCE in source
-    assert when.startswith("A moment ago: your dog is called Max")
-    assert "Max" in asked.of("turn")[-1]["assistant"]
-    assert SOURCE in because
+    assert "your dog is called Max" in when
 
-    answer, told, *recalled = explained(tmp_path)
-    assert (answer["user"], answer["from_model"]) == (ASK_DOG, False)
+    answered = talk(tmp_path, *(line for ask in ASK_DOG for line in (ask, WHY)), env=EXPLAINING)
+    turns = answered.of("turn")
+    named = [turn for turn in turns if "Max" in turn["assistant"]]
+    assert named, "the small model names the dog in some of its answers"
+    for turn, because in zip(turns, remarks(answered), strict=True):
+        if turn in named:
+            assert SOURCE in because
+
+    answer, told, *recalled = explained(tmp_path, str(named[0]["turn"]))
+    assert (answer["assistant"], answer["from_model"]) == (named[0]["assistant"], False)
     assert told["text"] == DOG
-    assert [row["text"] for row in recalled if row["based_on"]] == [DOG]
+    assert [row["text"] for row in recalled if row["based_on"] and row["speaker"] == "user"] == [
+        DOG
+    ]
     assert all(isinstance(row["score"], float) for row in recalled)
 
     restarted = talk(tmp_path, WHY, "Forget everything about my dog.", "Yes.", WHY, env=CONTINUING)
     because, *forgotten, after = remarks(restarted)
-    assert SOURCE in because, "the log of recalls outlives the session"
+    assert because == remarks(answered)[-1], "the log of recalls outlives the session"
     assert any(each.startswith("Forgotten:") for each in forgotten)
     assert after.startswith("I said that because you asked me to forget something.")
 
