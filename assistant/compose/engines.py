@@ -15,7 +15,14 @@ from models import catalogue
 from models.catalogue import ModelRole
 from models.download import ModelStore
 from models.hardware import detect, require_ram
-from models.interfaces import LanguageModel, ModelSet, SentenceEncoder, SpeechToText, TextToSpeech
+from models.interfaces import (
+    IntentClassifier,
+    LanguageModel,
+    ModelSet,
+    SentenceEncoder,
+    SpeechToText,
+    TextToSpeech,
+)
 from models.selection import (
     Benchmark,
     ModelSelection,
@@ -152,6 +159,27 @@ def build_query_encoder(selection: ModelSelection, wanted: str | None = None) ->
         documents = EncoderProcess(folder)
         stronger = QueryEncoder(_for_queries(selection, folder), documents, rest=documents.rest)
     return QueryEncoder(_for_queries(selection, quick), OnnxEncoder(quick), stronger=stronger)
+
+
+def build_intent_classifier(
+    selection: ModelSelection, settings: Settings
+) -> IntentClassifier | None:
+    """Create the classifier of intents, with the first of the profile's encoders that was trained
+    for it. Return None if none was trained for the user's language. The caller must `load` the
+    classifier before use. Blocking.
+
+    Raises:
+        ModelMissing: the encoder is not on this machine.
+        ModelCorrupt: the encoder is damaged.
+    """
+    from models.encoder import OnnxIntentClassifier
+
+    language = settings.persona.language.partition("-")[0]
+    models = (selection.store.catalogue.get(name) for name in selection.profile.encoders)
+    for model in models:
+        if model.intents and language in model.languages:
+            return OnnxIntentClassifier(selection.store.location(model.name), model.intents.path)
+    return None
 
 
 def _for_queries(selection: ModelSelection, folder: Path) -> SentenceEncoder:
