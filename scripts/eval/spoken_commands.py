@@ -9,18 +9,28 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from assistant.intents.command import CommandKind, Intent
+from assistant.intents.command import CommandKind
 from assistant.settings import Settings
-from models.download import ModelStore
+from data import located
 from models.interfaces import STT_SAMPLE_RATE, Samples, SpeechToText
 from models.selection import select_models
 from models.stt.whisper import FasterWhisper
 from scripts.common.rows import InputUnusable
+from scripts.common.utterances import EVALUATION, Utterance, read_utterances
 from scripts.common.word_errors import edit_distance, normalised
+from scripts.eval.commands import share
+from scripts.eval.intent_decision import WORDED
+from scripts.eval.intents import (
+    DELETING,
+    Understand,
+    Understood,
+    loaded_classifier,
+    with_classifier,
+)
 from scripts.eval.voices import (
     Voice,
     Wave,
@@ -33,6 +43,7 @@ from scripts.eval.voices import (
 
 SEED = 25
 SNRS_DB = (20, 10)
+PINK, BABBLE = "pink noise", "babble"
 NOISE_S = 60
 BABBLERS = 12
 """Number of other utterances of which babble is made."""
@@ -40,23 +51,6 @@ WORST = 10
 """Number of mishearings that are shown."""
 LONGEST_S = 29.0
 """Maximum seconds of an utterance. The recogniser takes 30 s."""
-_PERIODS = (CommandKind.FORGET_SPAN, CommandKind.FORGET_TODAY)
-"""They count as FORGET_PERIOD. Only the grammar tells them apart."""
-
-Understand = Callable[[str], Intent | None]
-
-
-class Labelled(Protocol):
-    """An utterance with the kind of command that it is, or None."""
-
-    @property
-    def said(self) -> str: ...
-
-    @property
-    def kind(self) -> CommandKind | None: ...
-
-
-AnUtterance = TypeVar("AnUtterance", bound=Labelled)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,94 +66,86 @@ class Condition:
         told = f"{self.voice.name}, speed {self.voice.speed:g}"
         return f"{told}, {self.noise} at {self.snr_db} dB" if self.noise else told
 
+    def mixed(
+        self, sound: Samples, noises: Mapping[str, Wave], dice: np.random.Generator
+    ) -> Samples:
+        if self.noise is None or self.snr_db is None:
+            return sound
+        return noisy(sound, noises[self.noise], self.snr_db, dice)
+
 
 class Heard(NamedTuple):
     """A spoken command, what the recogniser heard, and what either text was taken for."""
 
     condition: str
-    said: str
     heard: str
-    kind: CommandKind
-    from_text: Intent | None
-    from_sound: Intent | None
+    from_text: Understood
+    from_sound: Understood
 
     @property
-    def understood(self) -> bool:
-        """Whether its text is understood, as a command that is carried out or asked about."""
-        return _kind(self.from_text) == self.kind
-
-    @property
-    def recognised(self) -> bool:
-        return _kind(self.from_sound) == self.kind
+    def command(self) -> Utterance:
+        return self.from_text.wanted
 
     @property
     def done_wrongly(self) -> bool:
         """Whether another command would be carried out without asking."""
-        return self.from_sound is not None and self.from_sound.sure and not self.recognised
+        return self.from_sound.done and not self.from_sound.right
 
     @property
     def deletes_wrongly(self) -> bool:
-        kind = _kind(self.from_sound)
-        return self.done_wrongly and kind is not None and kind.value.startswith("forget")
+        return self.done_wrongly and self.from_sound.kind in DELETING
 
     @property
     def errors(self) -> tuple[int, int]:
         """The number of word errors, and that of the words that were said."""
-        reference = normalised(self.said)
+        reference = normalised(self.command.said)
         return edit_distance(reference, normalised(self.heard)), len(reference)
 
 
-def _kind(intent: Intent | None) -> CommandKind | None:
-    kind = intent.command.kind if intent else None
-    return CommandKind.FORGET_PERIOD if kind in _PERIODS else kind
-
-
-def spoken_figures(
-    utterances: Sequence[Labelled], understand: Understand, profile: str, count: int
-) -> dict[str, Any]:
-    """All figures: for each condition, by kind of command, and for everything together.
+def spoken(profile: str, count: int) -> dict[str, Any]:
+    """All figures: for everything together, for each condition, and by kind of command.
 
     Args:
-        utterances: labelled utterances, from which the commands are drawn. Babble is made of those
-            that are no commands.
-        understand: finds out which command a text is.
         profile: the profile whose recogniser listens.
-        count: number of commands.
+        count: number of commands of part `dev`. Babble is made of utterances that are no commands.
 
     Raises:
         InputUnusable: there are too few commands, or no voice.
         ModelError: a model is missing, damaged, or has failed.
         VoiceFailed: espeak-ng has failed.
     """
+    utterances = read_utterances(located(EVALUATION), "dev")
     commands = drawn(utterances, count)
     settings = Settings.model_validate({"general": {"profile": profile}})
     selection = select_models(settings)
     voices = voices_here(selection.store)
     if not voices:
         raise InputUnusable("There is no voice on this machine.", mend="assistant models pull")
-    recogniser = _recogniser(selection.store, selection.profile.stt, selection.hardware.cores)
+    folder = selection.store.location(selection.profile.stt)
+    recogniser = FasterWhisper(folder, threads=selection.hardware.listening_threads)
+    recogniser.load()
     others = [each.said for each in utterances if each.kind is None]
     random.Random(SEED).shuffle(others)
+    understand = with_classifier(loaded_classifier())
     heard = list(_heard(commands, others[:BABBLERS], voices, recogniser, understand))
-    conditions = list(dict.fromkeys(each.condition for each in heard))
-    kinds = sorted({each.kind.value for each in heard})
     return {
         "recogniser": recogniser.name,
-        "voices": list(dict.fromkeys(voice.name for voice in voices)),
+        "voices": sorted({voice.name for voice in voices}),
         "commands": len(commands),
         "overall": figures(heard),
-        "conditions": {
-            name: figures([each for each in heard if each.condition == name]) for name in conditions
-        },
-        "kinds": {
-            kind: figures([each for each in heard if each.kind.value == kind]) for kind in kinds
-        },
+        "conditions": _by(heard, lambda each: each.condition),
+        "kinds": _by(heard, lambda each: str(each.command.kind)),
         "worst": [_told(each) for each in worst(heard)],
         "wrong": [_told(each) for each in heard if each.done_wrongly],
     }
 
 
-def drawn(utterances: Sequence[AnUtterance], count: int) -> list[AnUtterance]:
+def _by(heard: Sequence[Heard], key: Callable[[Heard], str]) -> dict[str, Any]:
+    names = dict.fromkeys(map(key, heard))
+    return {name: figures([each for each in heard if key(each) == name]) for name in names}
+
+
+def drawn(utterances: Sequence[Utterance], count: int) -> list[Utterance]:
     """Commands of all kinds in turn, always the same. Left out are those in lower case or without
     a full stop, because many of these are mishearings already, or lack their beginning.
 
@@ -167,7 +153,7 @@ def drawn(utterances: Sequence[AnUtterance], count: int) -> list[AnUtterance]:
         InputUnusable: there are fewer than `count`.
     """
     dice = random.Random(SEED)
-    kinds: dict[CommandKind, list[AnUtterance]] = {}
+    kinds: dict[CommandKind, list[Utterance]] = {}
     for each in utterances:
         if each.kind and each.said[0].isupper() and each.said.endswith((".", "!", "?")):
             kinds.setdefault(each.kind, []).append(each)
@@ -180,14 +166,8 @@ def drawn(utterances: Sequence[AnUtterance], count: int) -> list[AnUtterance]:
     return found[:count]
 
 
-def _recogniser(store: ModelStore, name: str, cores: int) -> SpeechToText:
-    found = FasterWhisper(store.location(name), threads=cores)
-    found.load()
-    return found
-
-
 def _heard(
-    commands: Sequence[Labelled],
+    commands: Sequence[Utterance],
     others: Sequence[str],
     voices: Sequence[Voice],
     recogniser: SpeechToText,
@@ -195,18 +175,16 @@ def _heard(
 ) -> Iterator[Heard]:
     """Speak every command under every condition, and listen."""
     dice = np.random.default_rng(SEED)
-    from_texts = [understand(each.said) for each in commands]
-    noises = _noises(others or [each.said for each in commands], voices, dice)
+    from_texts = [Understood(each, understand(each.said)) for each in commands]
+    noises = _noises(others, voices, dice)
     for voice in voices:
         sounds = [with_margins(voice.say(each.said)) for each in commands]
         for condition in conditions_of(voice):
             for each, sound, from_text in zip(commands, sounds, from_texts, strict=True):
-                if condition.noise is not None and condition.snr_db is not None:
-                    sound = noisy(sound, noises[condition.noise], condition.snr_db, dice)
-                heard = recogniser.transcribe(sound[: int(LONGEST_S * STT_SAMPLE_RATE)]).text
-                assert each.kind is not None
+                mixed = condition.mixed(sound, noises, dice)
+                heard = recogniser.transcribe(mixed[: int(LONGEST_S * STT_SAMPLE_RATE)]).text
                 got = understand(heard) if heard.strip() else None
-                yield Heard(condition.name, each.said, heard, each.kind, from_text, got)
+                yield Heard(condition.name, heard, from_text, Understood(each, got))
 
 
 def conditions_of(voice: Voice) -> list[Condition]:
@@ -224,7 +202,7 @@ def _noises(
         voices[place % len(voices)].say(text) for place, text in enumerate(others)
     ]
     count = NOISE_S * STT_SAMPLE_RATE
-    return {"pink noise": pink_noise(count, dice), "babble": babble(spoken, count, dice)}
+    return {PINK: pink_noise(count, dice), BABBLE: babble(spoken, count, dice)}
 
 
 def figures(heard: Sequence[Heard]) -> dict[str, Any]:
@@ -233,50 +211,65 @@ def figures(heard: Sequence[Heard]) -> dict[str, Any]:
     `from_text` and `from_sound` are the shares of commands that are carried out or asked about if
     the recogniser hears every word, and as it heard them. `lost_hearing` and `lost_understanding`
     are the shares of those that are lost although their text is understood, and of those whose
-    text isn't understood either. `wer` is in percent.
+    text isn't understood either. `arguments` is the share of right arguments among recognised
+    commands that may have one. `wer` is in percent.
     """
     errors, words = (sum(counts) for counts in zip(*(each.errors for each in heard), strict=True))
-
-    def share(chosen: Sequence[bool]) -> float:
-        return round(sum(chosen) / len(heard), 4)
-
+    lost = [each for each in heard if not each.from_sound.right]
+    misheard = [each for each in lost if each.from_text.right]
+    worded = [
+        each.from_sound
+        for each in heard
+        if each.from_sound.right and each.command.kind in WORDED and each.command.worded
+    ]
     return {
         "spoken": len(heard),
         "wer": round(100 * errors / words, 1),
-        "from_text": share([each.understood for each in heard]),
-        "from_sound": share([each.recognised for each in heard]),
-        "lost_hearing": share([each.understood and not each.recognised for each in heard]),
-        "lost_understanding": share(
-            [not each.understood and not each.recognised for each in heard]
-        ),
+        "from_text": share(sum(each.from_text.right for each in heard), len(heard)),
+        "from_sound": share(len(heard) - len(lost), len(heard)),
+        "lost_hearing": share(len(misheard), len(heard)),
+        "lost_understanding": share(len(lost) - len(misheard), len(heard)),
+        "arguments": share(sum(each.right_argument for each in worded), len(worded)),
         "done_wrongly": sum(each.done_wrongly for each in heard),
         "deletes_wrongly": sum(each.deletes_wrongly for each in heard),
     }
 
 
 def worst(heard: Sequence[Heard]) -> list[Heard]:
-    """The mishearings that cost most words, of commands that would be understood. Each command
-    occurs once."""
-    lost = [each for each in heard if each.understood and not each.recognised]
-    by_errors = sorted(lost, key=lambda each: each.errors[0] / each.errors[1], reverse=True)
-    return list({each.said: each for each in reversed(by_errors)}.values())[::-1][:WORST]
+    """The mishearings with the largest share of wrong words, of commands that would be understood.
+    Each command occurs once."""
+
+    def wrong(each: Heard) -> float:
+        errors, words = each.errors
+        return errors / words
+
+    found: dict[str, Heard] = {}
+    for each in sorted(heard, key=wrong, reverse=True):
+        if each.from_text.right and not each.from_sound.right:
+            found.setdefault(each.command.said, each)
+    return list(found.values())[:WORST]
 
 
 def _told(each: Heard) -> str:
-    taken = _kind(each.from_sound)
+    taken = each.from_sound.kind
     how = f" (taken as {taken})" if taken else ""
-    return f"{each.condition}: {each.kind}: {each.said} → {each.heard or 'nothing'}{how}"
+    said, heard = each.command.said, each.heard.strip() or "nothing"
+    return f"{each.condition}: {each.command.kind}: {said} → {heard}{how}"
 
 
 def table(found: Mapping[str, Any]) -> Iterator[str]:
     """The figures as lines to read."""
-    heads = ("from_text", "from_sound", "lost_hearing", "lost_understanding", "wer")
-    yield f"{'':<48}" + "".join(f"{head.removeprefix('lost_'):>15}" for head in heads)
+    heads = ("from_text", "from_sound", "lost_hearing", "lost_understanding", "arguments", "wer")
+    yield f"{'':<58}" + "".join(f"{head.removeprefix('lost_'):>15}" for head in heads)
     rows = {**found["conditions"], **found["kinds"], "all": found["overall"]}
     for name, row in rows.items():
-        yield f"{name:<48}" + "".join(f"{row[head]:>15}" for head in heads)
+        yield f"{name:<58}" + "".join(f"{_text(row[head]):>15}" for head in heads)
     yield "\nWorst heard:"
     yield from found["worst"]
     if found["wrong"]:
         yield "\nAnother command carried out without asking:"
         yield from found["wrong"]
+
+
+def _text(share: float | None) -> str:
+    return "-" if share is None else f"{share:g}"

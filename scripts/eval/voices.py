@@ -101,12 +101,12 @@ def pink_noise(count: int, rng: np.random.Generator) -> Wave:
 
 
 def babble(spoken: Sequence[Samples], count: int, rng: np.random.Generator) -> Wave:
-    """Several people who speak at once, without pauses and equally loud. `spoken` is what they say."""
+    """People who speak at once, without pauses and equally loud. `spoken` is what they say."""
     people = np.zeros(count, np.float32)
     for pitch in PITCHES:
         parts: list[Samples] = []
         while sum(map(len, parts)) < count:
-            parts.append(_raised(spoken[rng.integers(len(spoken))], pitch))
+            parts.append(_raised(spoken[int(rng.integers(len(spoken)))], pitch))
         one = np.concatenate(parts)[:count].astype(np.float32)
         people += one / max(1.0, _level(one))
     return people
@@ -114,7 +114,8 @@ def babble(spoken: Sequence[Samples], count: int, rng: np.random.Generator) -> W
 
 def _raised(sound: Samples, pitch: float) -> Samples:
     places = np.arange(0, len(sound) - 1, pitch)
-    return np.interp(places, np.arange(len(sound)), sound).astype(np.int16)
+    raised: Samples = np.interp(places, np.arange(len(sound)), sound).astype(np.int16)
+    return raised
 
 
 def noisy(sound: Samples, noise: Wave, snr_db: float, rng: np.random.Generator) -> Samples:
@@ -125,7 +126,8 @@ def noisy(sound: Samples, noise: Wave, snr_db: float, rng: np.random.Generator) 
     spoken = sound[np.flatnonzero(sound)] if sound.any() else sound
     gain = _level(spoken.astype(np.float32)) / max(1e-9, _level(part)) * 10 ** (-snr_db / 20)
     mixed = sound.astype(np.float32) + gain * part
-    return to_int16(mixed * min(1.0, 32767 / max(1.0, float(np.abs(mixed).max()))))
+    loudest = max(1.0, float(np.abs(mixed).max()))
+    return to_int16((mixed * min(1.0, 32767 / loudest)).astype(np.float32))
 
 
 def _level(wave: Wave) -> float:
