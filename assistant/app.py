@@ -13,7 +13,7 @@ from functools import partial
 from assistant.compose import SessionPlan, load_models
 from assistant.compose.audio import load_detectors, open_audio
 from assistant.compose.conversation import (
-    build_memory_commands,
+    build_skills,
     open_conversation,
     short_term_memory,
 )
@@ -35,7 +35,6 @@ from assistant.idle import ACT as IDLE_ACT
 from assistant.memory import Recorder, store_location
 from assistant.paths import Home
 from assistant.settings import Settings
-from assistant.skills import MemoryCommands
 from assistant.voice import Dialogue, LatencyLog, VoiceLoop
 from assistant.voice.audio import FileMicrophone
 
@@ -196,25 +195,24 @@ async def open_assistant(
         if memory is not None:
             recaller = memory.turn_recall(window.shown, lambda: window.conversation.exchanges)
         dialogue = Dialogue(settings, bus, models.llm, window, LatencyLog(home.ledger))
-        commands: MemoryCommands | None = None
         if memory is not None:
             recorder.keep_in(memory.transcript.recordings, lambda: window.conversation.id)
-            commands = await build_memory_commands(memory, settings, bus, dialogue, window)
-        loop = VoiceLoop(settings, dialogue, models, sound, await detectors, recaller, commands)
+        skills, forgetting = await build_skills(memory, settings, bus, dialogue, window)
+        loop = VoiceLoop(settings, dialogue, models, sound, await detectors, recaller, skills)
         loops.append(loop)
         assistant = Assistant(
             bus, dialogue, loop, recordings, recorder, push_to_talk=settings.audio.push_to_talk
         )
         stack.push_async_callback(assistant.close)
         await assistant.start()
-        if memory is not None and commands is not None:
+        if memory is not None and forgetting is not None:
             measured = await asyncio.to_thread(open_benchmark, home, settings)
             jobs = JobResources(
                 settings, memory.transcript, memory.session_user, models.llm, measured
             )
             answer = start_idle_jobs(jobs, bus, stack, window.summarized, dialogue.cache.warmed)
             handlers = {IDLE_ACT: answer}
-            start_session_memory(memory, home, dialogue, commands.forgetting, handlers, bus, stack)
+            start_session_memory(memory, home, dialogue, forgetting, handlers, bus, stack)
             stack.callback(asyncio.create_task(memory.expire(window.conversation.id)).cancel)
         if plan.record is not None:
             await recorder.start(plan.record if plan.record.name else None)

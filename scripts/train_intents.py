@@ -10,8 +10,8 @@ Uses a graphics processor if there is one.
 
 Then the temperature and, for each kind, the probabilities are chosen from which a command is
 carried out or asked about: on the part `dev` of `data/evaluation/intents.jsonl`, and on talk that
-was held out. The probabilities are printed, for a person to enter them in
-`assistant/intents`. The other parts of that file are not read.
+was held out. They are printed, for a person to enter them in
+`assistant/intents/intent_recogniser.py`. The other parts of that file are not read.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Creates a session's conversation, its short-term memory and its spoken memory commands."""
+"""Creates a session's conversation, its short-term memory and its skills."""
 
 import asyncio
 from datetime import timedelta
@@ -9,7 +9,7 @@ from assistant.events import EventBus, Notice, Severity
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory import ForgettingExecutor, MemoryService
 from assistant.settings import Settings
-from assistant.skills import MemoryCommands
+from assistant.skills import AnsweredTurns, Explaining, Forgetting, NothingKept, Skill
 from assistant.voice import Dialogue
 from models.interfaces import LanguageModel
 
@@ -51,26 +51,31 @@ def short_term_memory(
     )
 
 
-async def build_memory_commands(
-    memory: MemoryService,
+async def build_skills(
+    memory: MemoryService | None,
     settings: Settings,
     bus: EventBus,
     dialogue: Dialogue,
     window: ShortTermMemory,
-) -> MemoryCommands:
-    """Create the spoken memory commands of a running assistant. Also resume the deletions that an
-    earlier session began, so that the affected data is hidden again."""
+) -> tuple[list[Skill], ForgettingExecutor | None]:
+    """Create the skills of a running assistant, and what forgets for them. Also resume the
+    deletions that an earlier session began, so that the affected data is hidden again.
+
+    Skills that control the dialogue itself belong to the voice loop.
+    """
+    if memory is None:
+        return [NothingKept()], None
     forgetting = memory.attend(dialogue, dialogue.quiet)
     await load_forgetting(forgetting, bus)
-    commands = MemoryCommands(
-        forgetting,
-        memory.session_resolver(),
-        lambda: window.conversation,
-        memory.forget_questions,
-        english=TextAnalyzer(settings.persona.language).language == "en",
-    )
-    bus.subscribe(commands.watch)
-    return commands
+    resolver = memory.session_resolver()
+    turns = AnsweredTurns(lambda: window.conversation, memory.forget_questions)
+    bus.subscribe(turns.watch)
+    english = TextAnalyzer(settings.persona.language).language == "en"
+    skills: list[Skill] = [  # a new skill is added here; no two may have the same kind of command
+        Forgetting(forgetting, resolver, turns, english=english),
+        Explaining(resolver, english=english),
+    ]
+    return skills, forgetting
 
 
 async def load_forgetting(forgetting: ForgettingExecutor, bus: EventBus) -> None:

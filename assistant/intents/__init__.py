@@ -5,20 +5,28 @@ from typing import TYPE_CHECKING
 from assistant.facade import exports
 
 if TYPE_CHECKING:
-    from assistant.intents.command import Command, CommandKind, Intent
+    from assistant.intents.answers import ALL, chosen, sounds_like_undo, yes_or_no
+    from assistant.intents.command import DELETING, Command, CommandKind, Intent
     from assistant.intents.command_text import normalised
     from assistant.intents.grammar import language
-    from assistant.intents.recogniser import ENGLISH, recognise, sounds_like_undo, yes_or_no
+    from assistant.intents.intent_recogniser import IntentRecogniser
+    from assistant.intents.periods import period
+    from assistant.intents.recogniser import ENGLISH, recognise
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
+    "ALL",
+    "DELETING",
     "ENGLISH",
     "Command",
     "CommandKind",
     "Intent",
+    "IntentRecogniser",
+    "chosen",
     "language",
     "normalised",
+    "period",
     "recognise",
     "sounds_like_undo",
     "yes_or_no",

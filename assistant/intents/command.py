@@ -45,6 +45,20 @@ class CommandKind(StrEnum):
     """Take back a lasting wish, or a name by which the user wanted to be called."""
 
 
+DELETING = frozenset(
+    {
+        CommandKind.FORGET_THAT,
+        CommandKind.FORGET_SPAN,
+        CommandKind.FORGET_TODAY,
+        CommandKind.FORGET_PERIOD,
+        CommandKind.FORGET_CONVERSATION,
+        CommandKind.FORGET_ABOUT,
+        CommandKind.FORGET_ALL,
+    }
+)
+"""The kinds of commands that delete something."""
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
     """A recognised command.

@@ -131,6 +131,12 @@ class CommandLanguage:
     yes: re.Pattern[str]
     no: re.Pattern[str]
     beside: re.Pattern[str]
+    tag: re.Pattern[str]
+    """What turns an answer into a question that expects no reply: "isn't it?"."""
+    why_not: re.Pattern[str]
+    """Beginnings of explanations that follow a no."""
+    choices: Mapping[str, re.Pattern[str]]
+    """Words that choose among what was named: "first", "second", "third", "all"."""
 
 
 @cache
@@ -179,6 +185,11 @@ def _compiled(found: Mapping[str, Any]) -> CommandLanguage:
         yes=re.compile(notation.any_of(answers["yes"])),
         no=re.compile(notation.any_of(answers["no"])),
         beside=re.compile(notation.any_of(answers["beside"])),
+        tag=_at_the_end(notation.any_of(answers["tags"])),
+        why_not=re.compile(notation.any_of(answers["why_not"])),
+        choices={
+            name: re.compile(notation.any_of(text)) for name, text in found["choices"].items()
+        },
     )
 
 

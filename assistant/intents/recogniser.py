@@ -1,4 +1,4 @@
-"""Recognises spoken commands, their arguments, and answers of yes or no, without a language model.
+"""Recognises spoken commands and their arguments by patterns, without any model.
 
 The functions are pure: commands are carried out elsewhere. This module finds the pattern that
 matches an utterance. The words of the utterance come from `command_text`, and the patterns from
@@ -10,8 +10,8 @@ from collections.abc import Iterable
 
 from assistant.intents.arguments import ARGUMENT_CHECKS
 from assistant.intents.command import Command, CommandKind
-from assistant.intents.command_text import CommandReading, CommandText, Word, normalised
-from assistant.intents.grammar import Pattern, bare, language, line
+from assistant.intents.command_text import CommandReading, CommandText, Word
+from assistant.intents.grammar import Pattern, language, line
 
 TWICE_WORDS = 14
 """Maximum number of words of an utterance with two sentences."""
@@ -27,35 +27,6 @@ def recognise(text: str, names: tuple[str, ...] = ()) -> Command | None:
     """
     said = CommandText(text, language(ENGLISH), names)
     return _recognised(said, said.words) or _of_two_sentences(said)
-
-
-def sounds_like_undo(text: str) -> bool:
-    """Return whether `text` is a typical mishearing of "undo". Use this only in the turn after
-    something was forgotten, when the user is most likely to say "undo"."""
-    return bare(normalised(text)).removesuffix(" please") in language(ENGLISH).undo
-
-
-def yes_or_no(text: str, names: tuple[str, ...] = ()) -> bool | None:
-    """Return whether `text` answers yes or no to a question that the assistant has just asked.
-
-    Return None if `text` contains neither, contains both, or is itself a question. The user has
-    then agreed to nothing.
-    """
-    spoken = language(ENGLISH)
-    said = CommandText(text, spoken, names)
-    if said.is_question:
-        return None
-    rest = line(word.plain for word in said.unaddressed())
-    meant: set[bool] = set()
-    while rest:
-        shapes = ((spoken.yes, True), (spoken.no, False), (spoken.beside, None))
-        found = [(match.end(), means) for shape, means in shapes if (match := shape.match(rest))]
-        if not found:
-            return None
-        end, means = max(found, key=lambda each: each[0])
-        meant |= set() if means is None else {means}
-        rest = rest[end:]
-    return meant.pop() if len(meant) == 1 else None
 
 
 def _recognised(said: CommandText, words: tuple[Word, ...]) -> Command | None:

@@ -14,6 +14,7 @@ MONTHS = (
 locale."""
 PART_OF_DAY = r"(?: (?:morning|afternoon|evening|night|lunchtime))?"
 """A regular expression for the part of the day that may follow the name of a day."""
+MINUTES_OF_DAY = 24 * 60
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 """The number of the month in which each season begins. A season lasts three months."""
 
@@ -48,6 +49,24 @@ class Span:
     def moved(self, days: int) -> "Span":
         step = timedelta(days=days)
         return Span(self.first + step, self.last + step)
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A stretch of time, from `since` to `until`.
+
+    `days` says that it was named by its days ("yesterday", "last week") and not by the clock, so
+    that it covers much of what was said.
+    """
+
+    since: datetime
+    until: datetime
+    days: bool = False
+
+    @classmethod
+    def last(cls, minutes: float, now: datetime) -> "Period":
+        """Return the period that ends now and lasts this long."""
+        return cls(now - timedelta(minutes=minutes), now, minutes >= MINUTES_OF_DAY)
 
 
 Yearly = Callable[[int], Span]

@@ -86,7 +86,7 @@ class MemoryAdmin:
         self.forgetting = forgetting or ForgettingExecutor(
             transcript, self._memories, self._hides, grace_s=grace_s
         )
-        self.resolver = Resolver(transcript, self._memories, self._lexicon, self.forgetting.now)
+        self.resolver = Resolver(transcript, self._memories, self._lexicon)
 
     # -- looking --------------------------------------------------------------------------------
 

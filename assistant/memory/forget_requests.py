@@ -19,6 +19,7 @@ from datetime import datetime
 
 from assistant.errors import SettingsError, StoreError
 from assistant.ipc import LISTED, Request, Row
+from assistant.language.calendar import Period
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.forgetting.resolver import ForgetPreview, ForgetRequest
 from assistant.memory.forgetting.spoken_replies import NOTHING_TO_UNDO
@@ -42,8 +43,8 @@ def forget(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
         SettingsError: the request is malformed.
         StoreError: nothing matches, the matches have changed since the preview, or a store failed.
     """
-    wish, limit = forget_request_of(request), _limit(request)
     executor = admin.forgetting
+    wish, limit = forget_request_of(request, executor.now()), _limit(request)
     preview = admin.resolver.preview(wish, executor.turns())
     ask_first = request.get("ask") is True and preview.plan.needs_confirmation
     if request.get("preview") is True or ask_first:
@@ -104,7 +105,7 @@ def pending(admin: MemoryAdmin) -> Iterator[Row]:
     yield {"event": "pendings", "count": len(found), "attended": executor.attended}
 
 
-def forget_request_of(request: Request) -> ForgetRequest:
+def forget_request_of(request: Request, now: datetime) -> ForgetRequest:
     """Parse what a request asks to forget.
 
     Raises:
@@ -126,7 +127,7 @@ def forget_request_of(request: Request) -> ForgetRequest:
         case "about", str():
             return ForgetRequest(about=value)
         case "minutes", int() | float() if value is not True and value > 0:
-            return ForgetRequest(minutes=float(min(value, LONGEST_MINUTES)))
+            return ForgetRequest(period=Period.last(min(value, LONGEST_MINUTES), now))
         case "last", True:
             return ForgetRequest(last=True)
         case "everything", True:

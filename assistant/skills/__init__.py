@@ -5,13 +5,22 @@ from typing import TYPE_CHECKING
 from assistant.facade import exports
 
 if TYPE_CHECKING:
-    from assistant.skills.memory_by_voice import MemoryCommands
-    from assistant.skills.skill import Reply, Skill
+    from assistant.skills.answered_turns import AnsweredTurns
+    from assistant.skills.explaining import Explaining
+    from assistant.skills.forgetting import Forgetting
+    from assistant.skills.nothing_kept import NothingKept
+    from assistant.skills.registry import SkillRegistry
+    from assistant.skills.skill import Choice, Reply, Skill
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
-    "MemoryCommands",
+    "AnsweredTurns",
+    "Choice",
+    "Explaining",
+    "Forgetting",
+    "NothingKept",
     "Reply",
     "Skill",
+    "SkillRegistry",
 ]

@@ -4,7 +4,19 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from assistant.events import Notice
 from assistant.intents import Command, CommandKind
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of several things that a question names. `act` is called when the user chooses it.
+
+    `name` is how the question names it. It is empty for the choice of all things together.
+    """
+
+    name: str
+    act: "Callable[[], Awaitable[Reply]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,15 +25,29 @@ class Reply:
 
     If `if_yes` is set, `text` is a question. When the user answers yes, `if_yes` is called, and its
     reply is said. When the user answers no, `if_no` is said. Any other turn drops the question.
+    With `choices` instead, the question names several things, and the user chooses one of them, or
+    says no. `undo` takes back what the command has done. `notice` is shown on the screen and not
+    spoken.
     """
 
     text: str
     if_yes: "Callable[[], Awaitable[Reply]] | None" = None
     if_no: str = "All right."
+    choices: tuple[Choice, ...] = ()
+    undo: "Callable[[], Awaitable[Reply]] | None" = None
+    notice: Notice | None = None
+
+    @property
+    def asks(self) -> bool:
+        """Whether the reply is a question that waits for an answer."""
+        return self.if_yes is not None or bool(self.choices)
 
 
 class Skill(Protocol):
-    """Carries out commands of some kinds. Use it only on the event loop."""
+    """Carries out commands of some kinds. Use it only on the event loop.
+
+    Both methods may raise StoreError. Its sentence is then spoken, and its advice shown.
+    """
 
     kinds: frozenset[CommandKind]
 

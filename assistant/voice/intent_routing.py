@@ -1,63 +1,54 @@
-"""The pipeline's step after `barge_in`: carries out spoken commands instead of passing them on to
-the language model."""
+"""The pipeline's step after `barge_in`: lets skills carry out what is asked of the assistant itself,
+instead of passing it on to the language model."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from pipecat.frames.frames import Frame, StartFrame
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
 from assistant.events import Remarked
-from assistant.intents import (
-    ENGLISH,
-    Command,
-    CommandKind,
-    language,
-    recognise,
-    sounds_like_undo,
-    yes_or_no,
-)
-from assistant.skills import MemoryCommands
+from assistant.intents import Command, CommandKind, Intent, IntentRecogniser, sounds_like_undo
+from assistant.skills import Reply, Skill, SkillRegistry
 from assistant.voice.background_tasks import TaskSet
 from assistant.voice.dialogue import Dialogue
+from assistant.voice.dialogue_skill import DialogueSkill
 from assistant.voice.frames import AnswerRequestFrame
 from assistant.voice.speculation import SpeculativeAnswer
-
-OFF = "Off the record. I won't keep anything until you say: back on the record."
-ON = "Back on the record. I haven't kept anything that was said in between."
-ALREADY_ON = "We're already on the record."
-NOTHING_SAID = "I haven't said anything yet."
-NOTHING_KEPT = "I'm not keeping anything in this session, so there is nothing to forget."
 
 
 class RouteIntents(FrameProcessor):
     """Carries out commands, and passes on other speech that is addressed to the assistant.
 
+    An answer to a question that a skill has asked is recognised first, then commands. Everything
+    else is an ordinary turn, which also drops the question.
+
     Args:
-        memory_commands: carries out commands about memories; None if this session stores nothing.
+        recogniser: finds out what is asked of the assistant itself.
+        skills: carry out commands, besides those about the dialogue.
     """
 
-    def __init__(self, dialogue: Dialogue, memory_commands: MemoryCommands | None) -> None:
+    def __init__(
+        self, dialogue: Dialogue, recogniser: IntentRecogniser, skills: Sequence[Skill]
+    ) -> None:
         super().__init__(name="command")
         self._dialogue = dialogue
-        self._memory_commands = memory_commands
+        self._recogniser = recogniser
+        self._skills = SkillRegistry([DialogueSkill(dialogue), *skills], dialogue.emit)
         self._waiting = TaskSet(dialogue.failed)
 
     async def cleanup(self) -> None:
         await super().cleanup()
         self._waiting.cancel()
+        self._recogniser.close()
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
-        if isinstance(frame, StartFrame):  # load English before the first turn needs it
-            self._waiting.start(self._learn())
+        if isinstance(frame, StartFrame):  # before the first turn needs it
+            self._waiting.start(self._recogniser.load())
         if isinstance(frame, AnswerRequestFrame) and not frame.answer.remark:
             await self._sort(frame)
         else:
             await self.push_frame(frame, direction)
-
-    async def _learn(self) -> None:
-        await asyncio.to_thread(language, ENGLISH)
 
     async def _sort(self, frame: AnswerRequestFrame) -> None:
         answer, names = frame.answer, self._dialogue.attention.names
@@ -67,25 +58,32 @@ class RouteIntents(FrameProcessor):
         if text is None:
             self._later(answer, self._ignore)
             return
-        memory = self._memory_commands
-        if memory is not None and memory.waits_for_yes:
-            yes = yes_or_no(text, names)
-            if yes is not None:
-                self._later(answer, lambda: self._agree(memory, yes=yes))
-                return
-        # The wake phrase by itself leaves an empty text.
-        command = recognise(text, names) if text else Command(CommandKind.WAKE)
-        if command is None and memory is not None and memory.may_be_undone:
-            command = Command(CommandKind.UNDO) if sounds_like_undo(text) else None
-        if command is None or (
-            command.kind is CommandKind.WAKE and text and not self._dialogue.asleep
-        ):
+        act = self._skills.answer(text, names)
+        intent = await self._intent(text, names) if act is None else None
+        if act is None and intent is None:
+            act = self._skills.answer(text, names, explained=True)
+        if act is not None:
+            agreed = act
+            self._later(answer, lambda: self._answer(agreed))
+        elif intent is None or self._wakes_the_woken(intent, text):
             await self._pass(frame, text)
         else:
-            self._later(answer, lambda: self._obey(command, frame, text))
+            meant = intent
+            self._later(answer, lambda: self._obey(meant, frame, text))
+
+    async def _intent(self, text: str, names: tuple[str, ...]) -> Intent | None:
+        if not text:  # the wake phrase by itself
+            return Intent(Command(CommandKind.WAKE))
+        if self._skills.may_be_undone and sounds_like_undo(text):
+            return Intent(Command(CommandKind.UNDO))
+        return await self._recogniser.recognise(text, names)
+
+    def _wakes_the_woken(self, intent: Intent, text: str) -> bool:
+        return intent.command.kind is CommandKind.WAKE and bool(text) and not self._dialogue.asleep
 
     async def _pass(self, frame: AnswerRequestFrame, text: str) -> None:
         frame.answer.user_text = text
+        frame.answer.when_confirmed(self._skills.turn_began)
         if self._dialogue.asleep:  # the text was addressed to the assistant, or typed
             frame.answer.when_confirmed(self._dialogue.wake)
         await self.push_frame(frame)
@@ -103,49 +101,26 @@ class RouteIntents(FrameProcessor):
     async def _ignore(self) -> None:
         self._dialogue.ignore("asleep" if self._dialogue.asleep else "not addressed")
 
-    async def _agree(self, memory: MemoryCommands, *, yes: bool) -> None:
-        await self._remark(await memory.answered(yes=yes))
-        self._dialogue.ignore("command")
+    async def _answer(self, act: Callable[[], Awaitable[Reply]]) -> None:
+        """Do what the user's answer to a question asks for."""
+        await self._dialogue.settled()
+        await self._say(await act())
 
-    async def _obey(self, command: Command, frame: AnswerRequestFrame, text: str) -> None:
-        reply = await self._carry_out(command)
+    async def _obey(self, intent: Intent, frame: AnswerRequestFrame, text: str) -> None:
+        """Carry out a command, or ask whether it is meant. If it turns out to be none, the language
+        model answers. That answer begins later than others, because it wasn't begun ahead."""
+        if intent.command.kind not in DialogueSkill.kinds:
+            await self._dialogue.settled()
+        reply = await self._skills.carry_out(intent)
         if reply is None:
             await self._pass(frame, text)
-            return
-        if reply:
-            await self._remark(reply)
-        if command.kind is CommandKind.SLEEP:
-            self._dialogue.sleep()
+        else:
+            await self._say(reply)
+
+    async def _say(self, reply: Reply) -> None:
+        if reply.text:
+            self._dialogue.emit(Remarked(reply.text))
+            remark = SpeculativeAnswer("", remark=True, text=reply.text)
+            remark.confirm()
+            await self.push_frame(AnswerRequestFrame(remark))
         self._dialogue.ignore("command")
-
-    async def _carry_out(self, command: Command) -> str | None:
-        """Carry out a command. Return the reply to say, or "" for no reply. Return None if the
-        language model should answer."""
-        match command.kind:
-            case CommandKind.STOP:
-                return ""
-            case CommandKind.SLEEP:
-                return f"Good night. Say {self._dialogue.attention.wake_phrase} to wake me."
-            case CommandKind.WAKE:
-                self._dialogue.wake()
-                return "Yes?"
-            case CommandKind.REPEAT:
-                return self._dialogue.last_answer or NOTHING_SAID
-            case CommandKind.OFF_RECORD | CommandKind.ON_RECORD:
-                return await self._record(off=command.kind is CommandKind.OFF_RECORD)
-        if self._memory_commands is None:
-            return None if command.kind is CommandKind.KNOW else NOTHING_KEPT
-        await self._dialogue.settled()
-        return await self._memory_commands.carry_out(command)
-
-    async def _record(self, *, off: bool) -> str:
-        await self._dialogue.settled()  # the new mode must not affect the previous turn
-        was_off = self._dialogue.off_record
-        self._dialogue.record(off=off)
-        return OFF if off else ON if was_off else ALREADY_ON
-
-    async def _remark(self, text: str) -> None:
-        self._dialogue.emit(Remarked(text))
-        remark = SpeculativeAnswer("", remark=True, text=text)
-        remark.confirm()
-        await self.push_frame(AnswerRequestFrame(remark))

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipecat.frames.frames import ErrorFrame
@@ -9,8 +10,9 @@ from pipecat.pipeline.pipeline import Pipeline
 from pipecat.pipeline.worker import PipelineParams, PipelineWorker
 from pipecat.workers.runner import WorkerRunner
 
+from assistant.intents import IntentRecogniser
 from assistant.settings import Settings
-from assistant.skills import MemoryCommands
+from assistant.skills import Skill
 from assistant.voice.audio.echo import EchoCanceller
 from assistant.voice.audio.interfaces import MIC_RATE, Loudspeaker, Microphone
 from assistant.voice.dialogue import Dialogue
@@ -53,7 +55,8 @@ class VoiceLoop:
         sound: AudioIO,
         detectors: tuple[VoiceDetector, EndOfTurn],
         recaller: Recaller | None = None,
-        memory_commands: MemoryCommands | None = None,
+        skills: Sequence[Skill] = (),
+        recogniser: IntentRecogniser | None = None,
     ) -> None:
         self._dialogue = dialogue
         self.hear = Hear(settings, dialogue, models.stt, *detectors)
@@ -68,7 +71,7 @@ class VoiceLoop:
                 Echo(sound.echo),
                 self.hear,
                 BargeIn(dialogue, duck=settings.turn.duck, echoes=settings.audio.echo == "cancel"),
-                RouteIntents(dialogue, memory_commands),
+                RouteIntents(dialogue, recogniser or IntentRecogniser(), skills),
                 Recall(recaller, dialogue, settings.memory),
                 self._think,
                 Speak(tts, models.llm, dialogue, settings.persona.language),

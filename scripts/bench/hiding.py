@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from assistant.context.conversation import Conversation, Exchange
 from assistant.events import Event, Latency, MemoryUsed, Notice, TurnEnded
-from assistant.intents.command import Command, CommandKind
+from assistant.intents.command import Command, CommandKind, Intent
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.forgetting.executor import ForgettingExecutor
 from assistant.memory.forgetting.memory_access import MemoryAccess
@@ -26,7 +26,9 @@ from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.user_memory import UserMemory
-from assistant.skills.memory_by_voice import MemoryCommands
+from assistant.skills.answered_turns import AnsweredTurns
+from assistant.skills.forgetting import Forgetting
+from assistant.skills.registry import SkillRegistry
 from scripts.common.program import Figures
 from scripts.common.statistics import summary
 
@@ -140,14 +142,15 @@ async def hiding(
         emit=_no_news,
     )
     resolver = Resolver(transcript, memories, lexicon)
-    obeying = MemoryCommands(forgetting, resolver, lambda: talk)
+    turns = AnsweredTurns(lambda: talk)
+    skills = SkillRegistry([Forgetting(forgetting, resolver, turns)])
     await memory.load(transcript)
     try:
         chosen = Random(3).sample(list(told), min(times, len(told)))
         some = [each for _, each in transcript.exchanges(user, set(chosen))]
         return {
             "hide": await _hide(memory, forgetting, some),
-            "forget_that": await _forget_that(memory, obeying, talk, some, times),
+            "forget_that": await _forget_that(memory, skills, turns, talk, some, times),
         }
     finally:
         await memory.settled()
@@ -175,7 +178,8 @@ async def _is_found(memory: UserMemory, exchange: Exchange) -> bool:
 
 async def _forget_that(
     memory: UserMemory,
-    obeying: MemoryCommands,
+    skills: SkillRegistry,
+    answered: AnsweredTurns,
     talk: Conversation,
     exchanges: Sequence[Exchange],
     times: int,
@@ -184,20 +188,20 @@ async def _forget_that(
     watch, asked = Watch(), 0
     for turn in range(1, TURNS + times):
         exchange = exchanges[turn % len(exchanges)]
-        await _ask(memory, obeying, talk, exchange)
+        await _ask(memory, answered, talk, exchange)
         if turn < TURNS:
             continue
         async with watch.once():
-            await obeying.carry_out(Command(CommandKind.FORGET_THAT))
-            if obeying.waits_for_yes:
+            await skills.carry_out(Intent(Command(CommandKind.FORGET_THAT)))
+            if (agree := skills.answer("All of them.") or skills.answer("Yes.")) is not None:
                 asked += 1
-                await obeying.answered(yes=True)
-        await obeying.forgetting.undo()
+                await agree()
+        await skills.carry_out(Intent(Command(CommandKind.UNDO)))
     return watch.figures() | {"asked_first": asked, "turns": TURNS}
 
 
 async def _ask(
-    memory: UserMemory, obeying: MemoryCommands, talk: Conversation, about: Exchange
+    memory: UserMemory, answered: AnsweredTurns, talk: Conversation, about: Exchange
 ) -> None:
     question = f"What did I tell you: {about.user_text.rstrip('.')}?"
     found = (await memory.recall(question, LEISURE_S)).memories
@@ -208,7 +212,7 @@ async def _ask(
     turn = talk.last_turn + 1
     talk.append_user(turn, question, datetime.now(UTC))
     talk.complete(turn, f"You told me this: {about.user_text}", ended=datetime.now(UTC))
-    obeying.watch(TurnEnded(turn, question, "", False, Latency(), used))
+    answered.watch(TurnEnded(turn, question, "", False, Latency(), used))
 
 
 def _no_news(event: Event) -> None:

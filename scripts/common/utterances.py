@@ -30,6 +30,7 @@ class Utterance:
         words: the command's argument, as it stands in `said`.
         sure: whether a thoughtful person would take it for this command without asking.
         part: the part of the evaluation set; "" for training.
+        tag: what sort of utterance it is, if it is no command; "" if this is not known.
         worded: whether `words` is known, so that None means that there is no argument.
     """
 
@@ -38,6 +39,7 @@ class Utterance:
     words: str | None = None
     sure: bool = True
     part: str = ""
+    tag: str = ""
     worded: bool = True
 
 
@@ -72,5 +74,11 @@ def _utterance(row: Mapping[str, Any]) -> Utterance:
     worded = kind not in PERIODS
     kind = CommandKind.FORGET_PERIOD if kind in PERIODS else kind
     return Utterance(
-        said, kind, about, row.get("sure") is not False, str(row.get("part", "")), worded
+        said,
+        kind,
+        about,
+        sure=row.get("sure") is not False,
+        part=str(row.get("part", "")),
+        tag=str(row.get("tag", "")),
+        worded=worded,
     )

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 from assistant.compose.engines import build_intent_classifier
 from assistant.errors import ModelMissing
-from assistant.intents.command import Command, CommandKind, Intent
+from assistant.intents.command import DELETING, Command, CommandKind, Intent
 from assistant.intents.command_text import normalised
+from assistant.intents.intent_recogniser import TAKE_WORDS, intent_of
 from assistant.intents.recogniser import recognise
 from assistant.settings import Settings
 from data import located
@@ -19,18 +20,8 @@ from scripts.common.rows import read_rows
 from scripts.common.statistics import summary
 from scripts.common.utterances import EVALUATION, PERIODS, Utterance, read_utterances
 from scripts.eval.commands import NAMES, TALK, said_in, share
-from scripts.eval.intent_decision import WORDED, intent_of
 from scripts.eval.recall_data import read_locomo
 
-DELETING = frozenset(
-    {
-        CommandKind.FORGET_THAT,
-        CommandKind.FORGET_ABOUT,
-        CommandKind.FORGET_PERIOD,
-        CommandKind.FORGET_CONVERSATION,
-        CommandKind.FORGET_ALL,
-    }
-)
 PER = 500
 """Number of utterances of talk to which the numbers of mistakes refer."""
 GRAMMAR, BOTH = "grammar", "grammar and classifier"
@@ -109,7 +100,7 @@ def figures(understood: Sequence[Understood]) -> dict[str, Any]:
     done = [each for each in understood if each.done]
     deleted = [each for each in done if each.kind in DELETING]
     found = [each for each in understood if each.wanted.kind and each.right]
-    worded = [each for each in found if each.kind in WORDED and each.wanted.worded]
+    worded = [each for each in found if each.kind in TAKE_WORDS and each.wanted.worded]
     others = [each for each in understood if each.wanted.kind is None]
     return {
         "done": len(done),
@@ -205,7 +196,7 @@ def measured(part: str, locomo: Path | None, speech: Path | None) -> dict[str, A
 
 
 def is_mistake(each: Understood) -> bool:
-    return not each.right or (each.kind in WORDED and not each.right_argument)
+    return not each.right or (each.kind in TAKE_WORDS and not each.right_argument)
 
 
 def mistake(each: Understood) -> str:

@@ -195,8 +195,8 @@ def trained(plan: Plan) -> dict[str, Any]:
         InputUnusable: an utterance is wrongly labelled.
     """
     torch.manual_seed(plan.seed)
-    lessons = read_lessons(plan.limit)
-    talk, held = read_talk(plan.limit)
+    lessons, spoken = read_lessons(plan.limit)
+    talk, asked = read_talk(plan.limit)
     dev = read_utterances(located(EVALUATION), "dev")
     store = ModelStore(models_cache(), catalogue.read())
     published = store.catalogue.get(plan.encoder)
@@ -205,8 +205,8 @@ def trained(plan: Plan) -> dict[str, Any]:
     model = Classifier(folder, plan.rank, device, half=plan.half)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     train(model, tokenizer, lessons, talk, plan)
-    figures = {"encoder": plan.encoder, "learnt": len(lessons), "talk": len(talk)}
-    figures |= judged(model, tokenizer, dev, held)
+    figures: dict[str, Any] = {"encoder": plan.encoder, "learnt": len(lessons), "talk": len(talk)}
+    figures |= judged(model, tokenizer, dev, [*spoken, *asked])
     if plan.out:
         model.save(published, figures["temperature"], plan.out)
     return figures

@@ -22,7 +22,11 @@ from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.turn_recall import Archive
 from assistant.memory.user_memory import UserMemory
-from assistant.skills.memory_by_voice import MemoryCommands
+from assistant.intents.command import Command, Intent
+from assistant.skills.answered_turns import AnsweredTurns
+from assistant.skills.explaining import Explaining
+from assistant.skills.forgetting import Forgetting
+from assistant.skills.registry import SkillRegistry
 from scripts.bench.hiding import Running
 from tests.support.encoders import OtherHashing
 from tests.support.memories import stored
@@ -61,7 +65,8 @@ class Bench:
     transcript: Transcript
     window: Window
     forgetting: ForgettingExecutor
-    obeying: MemoryCommands
+    skills: SkillRegistry
+    turns: AnsweredTurns
     events: list[Event]
     clock: list[datetime]
 
@@ -77,6 +82,16 @@ class Bench:
         exchanges = [self.tell(each) for each in said]
         await self.memory.settled()
         return exchanges
+
+    async def obey(self, command: Command, *, sure: bool = True) -> str | None:
+        """Carry out a command, or ask whether it is meant; returns what the assistant says."""
+        reply = await self.skills.carry_out(Intent(command, sure))
+        return reply.text if reply is not None else None
+
+    async def answer(self, text: str) -> str | None:
+        """Answer the question that waits; None if these words are no answer to it."""
+        act = self.skills.answer(text)
+        return (await act()).text if act is not None else None
 
     async def purge_later(self, seconds: float = 60) -> bool:
         """Purge what is due after this time; returns whether all of it is gone."""
@@ -147,8 +162,11 @@ async def bench(
         emit=events.append,
         now=lambda: clock[0],
     )
-    resolver = Resolver(transcript, memories, TextAnalyzer("en"), lambda: clock[0])
-    obeying = MemoryCommands(forgetting, resolver, lambda: talk, memory.forget_questions)
+    resolver = Resolver(transcript, memories, TextAnalyzer("en"))
+    turns = AnsweredTurns(lambda: talk, memory.forget_questions)
+    skills = SkillRegistry(
+        [Forgetting(forgetting, resolver, turns), Explaining(resolver)], events.append
+    )
     await forgetting.load()
 
     def elsewhere(user: str, exchanges: Collection[str]) -> None:
@@ -161,7 +179,7 @@ async def bench(
     memory.strengthening.begin()
     await forgetting.load()
     try:
-        yield Bench(memory, transcript, window, forgetting, obeying, events, clock)
+        yield Bench(memory, transcript, window, forgetting, skills, turns, events, clock)
     finally:
         await memory.settled()
         await memory.close()

@@ -16,7 +16,12 @@ from assistant.memory.forgetting.memory_access import MemoryAccess
 from assistant.memory.forgetting.resolver import Resolver
 from assistant.memory.transcript.database import Transcript
 from assistant.settings import Settings
-from assistant.skills.memory_by_voice import MemoryCommands
+from assistant.intents.intent_recogniser import IntentRecogniser
+from assistant.skills.answered_turns import AnsweredTurns
+from assistant.skills.explaining import Explaining
+from assistant.skills.forgetting import Forgetting
+from assistant.skills.nothing_kept import NothingKept
+from assistant.skills.skill import Skill
 from assistant.voice.audio.echo import NoEcho
 from assistant.voice.audio.files import FileMicrophone, NullLoudspeaker
 from assistant.voice.audio.interfaces import Loudspeaker
@@ -24,7 +29,14 @@ from assistant.voice.dialogue import Dialogue
 from assistant.voice.latency import LatencyLog
 from assistant.voice.pipeline import AudioIO, VoiceLoop
 from assistant.voice.recalling import Recaller
-from models.interfaces import LanguageModel, ModelSet, Samples, SpeechToText, TextToSpeech
+from models.interfaces import (
+    IntentClassifier,
+    LanguageModel,
+    ModelSet,
+    Samples,
+    SpeechToText,
+    TextToSpeech,
+)
 from tests.support.fakes import LoudVoice, ScriptedEnd, ToneTts
 
 AnEvent = TypeVar("AnEvent", bound=Event)
@@ -70,12 +82,14 @@ async def session(
     tts: TextToSpeech | None = None,
     recaller: Recaller | None = None,
     obeys: bool = False,
+    classifier: IntentClassifier | None = None,
 ) -> AsyncIterator[Session]:
     """A running session.
 
     Args:
         settings: sections that differ from the defaults; sounds are off.
         obeys: whether spoken memory commands are carried out, on the transcript only.
+        classifier: judges what the grammar doesn't know.
     """
     read = Settings.model_validate({"general": {"sounds": False}, **(settings or {})})
     bus = EventBus()
@@ -95,7 +109,8 @@ async def session(
         AudioIO(microphone, loudspeaker, NoEcho()),
         (LoudVoice(), end or ScriptedEnd()),
         recaller,
-        _obeying(transcript, memory, dialogue, bus) if obeys else None,
+        _skills(transcript, memory, dialogue, bus) if obeys else [NothingKept()],
+        IntentRecogniser(classifier),
     )
     await loop.start()
     dialogue.listen()
@@ -107,9 +122,9 @@ async def session(
         transcript.close()
 
 
-def _obeying(
+def _skills(
     transcript: Transcript, window: ShortTermMemory, dialogue: Dialogue, bus: EventBus
-) -> MemoryCommands:
+) -> list[Skill]:
     memories = MemoryAccess("me")
     forgetting = ForgettingExecutor(
         transcript,
@@ -120,6 +135,6 @@ def _obeying(
         emit=bus.emit,
     )
     resolver = Resolver(transcript, memories, TextAnalyzer("en"))
-    obeying = MemoryCommands(forgetting, resolver, lambda: window.conversation)
-    bus.subscribe(obeying.watch)
-    return obeying
+    turns = AnsweredTurns(lambda: window.conversation)
+    bus.subscribe(turns.watch)
+    return [Forgetting(forgetting, resolver, turns), Explaining(resolver)]

@@ -8,7 +8,15 @@ import pytest
 
 from assistant.intents.command import CommandKind
 from scripts.common.utterances import Utterance
-from scripts.train.intent_lessons import CLASSES, IGNORED, batches, read_talk, samples, varied
+from scripts.train.intent_lessons import (
+    CLASSES,
+    IGNORED,
+    batches,
+    read_lessons,
+    read_talk,
+    samples,
+    varied,
+)
 from scripts.train.intent_thresholds import (
     NEVER,
     PRECISION,
@@ -81,9 +89,13 @@ def test_each_sample_is_in_one_batch_with_others_of_its_length() -> None:
 
 def test_held_out_talk_is_not_learnt() -> None:
     learnt, held = read_talk(60)
+    lessons, spoken = read_lessons(900)
 
     assert len(held) > 20
     assert not set(learnt) & set(held)
+    assert spoken
+    assert len(lessons) == 900 - len(spoken)
+    assert not {each.said for each in lessons} & set(spoken)
 
 
 def outputs(certain: float, count: int = 400) -> tuple[np.ndarray, np.ndarray]:

@@ -12,6 +12,7 @@ from assistant.language.speakers import ASSISTANT, USER
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.forgetting.attribution import (
     Source,
+    asked_about,
     attributed_sources,
     distinct,
     may_have,
@@ -91,17 +92,51 @@ class AnswerTracer:
             earlier = self._turns[place - 1].exchange.user_text
         answer = turn.exchange.assistant_text[:LONGEST_TEXT]
         found, words = attributed_sources(question, answer, sources, self._lexicon, earlier)
-        self._words |= words
+        self.take(place, found, words)
+        return bool(found)
+
+    def take(self, place: int, found: Iterable[Source], words: Collection[str] = ()) -> None:
+        """Collect the sources of the answer in the turn at index `place`, and the question.
+
+        Args:
+            words: stems that identified the sources.
+        """
+        self._words |= set(words)
         for each in found:
+            self.exchanges |= {self._turns[place].exchange.id, *self._asked_before(place)}
             if isinstance(each.origin, Memory):
                 self._take_memory(each.origin, words)
             elif is_question(self._turns[each.origin].exchange.user_text):
                 self._take_answer(each.origin)
             else:
                 self.take_exchange(self._turns[each.origin].exchange)
-        if found:
-            self.exchanges |= {turn.exchange.id, *self._asked_before(place)}
-        return bool(found)
+
+    def has(self, source: Source) -> bool:
+        """Whether this source was collected."""
+        if isinstance(source.origin, Memory):
+            memory = source.origin
+            return memory.id in self.memories or not self.exchanges.isdisjoint(memory.sources)
+        return self._turns[source.origin].exchange.id in self.exchanges
+
+    def asked_about(self, place: int) -> tuple[list[Source], bool]:
+        """Return the user's statements that the question in the turn at index `place` asks about,
+        and whether nothing else can be meant.
+        """
+        turn = self._turns[place]
+        told = [
+            Source(memory, memory.text[:LONGEST_TEXT])
+            for used in turn.used
+            if used.near and (memory := self._everything.get(used.id)) is not None
+            and memory.speaker == USER
+        ]
+        told += [
+            Source(at, self._turns[at].exchange.user_text[:LONGEST_TEXT])
+            for at in reversed(range(place))
+        ]
+        told = [each for each in told if not is_question(each.text)]
+        question = turn.exchange.user_text[:LONGEST_TEXT]
+        answer = turn.exchange.assistant_text[:LONGEST_TEXT]
+        return asked_about(question, answer, told, self._lexicon)
 
     def _asked_before(self, place: int) -> set[str]:
         """Return the ids of earlier exchanges of this conversation in which the same question was
@@ -131,7 +166,7 @@ class AnswerTracer:
         self.exchanges |= {exchange.id, *repetitions_of(exchange.id, self._everything)}
         self.things.append(ToldItem(exchange.user_text, USER, exchange.started))
 
-    def _take_memory(self, memory: Memory, words: set[str]) -> None:
+    def _take_memory(self, memory: Memory, words: Collection[str]) -> None:
         self.memories.add(memory.id)
         self.exchanges |= sources_of(memory, words, self._everything, self._lexicon)
         origins = self._origins(memory, words) if memory.speaker == ASSISTANT else []
@@ -139,9 +174,9 @@ class AnswerTracer:
             self.exchanges |= sources_of(each, words, self._everything, self._lexicon)
         self.things += [thing_of(each) for each in origins or [memory]]
 
-    def _origins(self, answer: Memory, words: set[str]) -> list[Memory]:
+    def _origins(self, answer: Memory, words: Collection[str]) -> list[Memory]:
         """Return the user's earlier statements from which an answer of the assistant came."""
-        named = words & distinct(answer.text, self._lexicon)
+        named = set(words) & distinct(answer.text, self._lexicon)
         own = stems(answer.text, self._lexicon)
         return [
             memory

@@ -26,6 +26,9 @@ MOST_OF_IT = 0.5
 FEWEST_FOR_SAME = 5
 """Minimum number of letters of a stem that also matches longer stems, e.g. allerg and allergi."""
 LONGEST_TAIL = 3
+MANY_ASKED = 3
+"""Number of content words from which a statement may lack one of a question's words and still be
+what was asked about."""
 LEAST_ASKED = 0.5
 """Minimum share of a question's words that a text must contain to be the source of a yes or no."""
 
@@ -173,6 +176,29 @@ def attributed_sources(
     if mine and (fit := _by_question(fits, asked, weights)) is not None:
         return [fit.source], set(fit.asked)
     return [], set()
+
+
+def asked_about(
+    question: str, answer: str, sources: Sequence[Source], lexicon: TextAnalyzer
+) -> tuple[list[Source], bool]:
+    """Return the sources that a question asks about, the likeliest first, whatever was answered.
+
+    They contain the question's words: all of them, or all but one if there are many. The second
+    value says whether nothing else can be meant. If the question isn't about the user, and the
+    answer doesn't say that it is unknown, it may have been a question of general knowledge.
+
+    Args:
+        sources: statements of the user.
+    """
+    asked = _stems(question, lexicon)
+    mine = bool(_MINE.search(question)) and not _FAVOUR.search(question)
+    if not asked or (len(asked) == 1 and not mine):
+        return [], mine
+    least = len(asked) - (len(asked) >= MANY_ASKED)
+    fits = [_fit(each, place, asked, {}, lexicon) for place, each in enumerate(sources)]
+    most = max((len(fit.asked) for fit in fits), default=0)
+    found = [fit.source for fit in fits if len(fit.asked) == most >= least]
+    return found, mine or bool(_UNKNOWING.search(answer.replace("’", "'")))
 
 
 def _fit(

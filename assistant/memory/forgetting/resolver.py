@@ -4,12 +4,12 @@ All callers use this module.
 """
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
 
 from assistant.context import Exchange
 from assistant.errors import ModelError, SettingsError, StoreError
+from assistant.language.calendar import Period
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.forgetting import selection, spoken_replies
 from assistant.memory.forgetting.answer_origins import AnsweredTurn, Everything
@@ -24,8 +24,6 @@ from assistant.memory.records.validation import validated_text
 from assistant.memory.retrieval.results import Recalled
 from assistant.memory.transcript.database import Transcript
 
-MINUTE = timedelta(minutes=1)
-
 
 @dataclass(frozen=True, slots=True)
 class ForgetRequest:
@@ -34,17 +32,15 @@ class ForgetRequest:
 
     `that` selects what was just said, or what the last answer was based on. `last` selects the last
     exchange. `ids` select memories, and `sources` adds the exchanges that derived ones are based
-    on. `about` is a topic, and `minutes` a time span that ends now. `today` selects everything
-    since midnight.
+    on. `about` is a topic, and `period` a stretch of time.
     """
 
     that: bool = False
     conversation: bool = False
-    today: bool = False
     last: bool = False
     everything: bool = False
     about: str | None = None
-    minutes: float | None = None
+    period: Period | None = None
     ids: tuple[str, ...] = ()
     sources: bool = False
 
@@ -89,13 +85,11 @@ class Resolver:
         transcript: Transcript,
         memories: MemoryAccess,
         lexicon: TextAnalyzer,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._user = memories.user
         self._transcript = transcript
         self._memories = memories
         self._lexicon = lexicon
-        self._now = now
 
     def resolve(self, request: ForgetRequest, live: Sequence[AnsweredTurn] = ()) -> ForgetPlan:
         """Return the plan for a request.
@@ -185,11 +179,11 @@ class Resolver:
             newest = sorted(self._said(live), key=lambda each: each.started)[-1:]
             plan = selection.all_of(newest, visible)
             nothing = spoken_replies.NOTHING_SAID
-        else:
-            now = self._now()
-            minutes = (now - _midnight(now)) / MINUTE if request.today else request.minutes or 0.0
-            plan = selection.since(self._said(live), now, minutes, visible)
+        elif request.period is not None:
+            plan = selection.within(request.period, self._said(live), visible)
             nothing = spoken_replies.NOTHING_THEN
+        else:
+            raise SettingsError("The request names nothing to forget.")
         if plan is None:
             raise NothingMeant(nothing, mend="assistant memory list")
         return plan
@@ -229,10 +223,3 @@ class Resolver:
         kept = {each.id: each for _, each in self._transcript.exchanges(self._user, wanted)}
         return list(({turn.exchange.id: turn.exchange for turn in live} | kept).values())
 
-
-def _midnight(now: datetime) -> datetime:
-    """Return the time at which the local day began, with the UTC offset of that time.
-
-    The offset may have changed since then.
-    """
-    return datetime.combine(now.astimezone().date(), datetime.min.time()).astimezone()

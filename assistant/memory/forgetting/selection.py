@@ -3,15 +3,18 @@
 All functions are pure.
 
 "That" refers to what the user just said. After an answer it refers to the sources of the answer
-(`attribution`), because the answer showed that the assistant still knows them.
+(`attribution`), because the answer showed that the assistant still knows them. If the answer came
+from elsewhere, e.g. because it was wrong, it refers to what the user asked about, if that is
+remembered. The question is forgotten with it.
 """
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from operator import attrgetter
 
 from assistant.context import Exchange
+from assistant.language.calendar import Period
 from assistant.language.dialogue_acts import is_courtesy, is_question
 from assistant.language.normalisation import content_words
 from assistant.language.speakers import USER
@@ -38,6 +41,8 @@ Vectors of two words are similar to many others. The value was chosen with 25 to
 sentences of our evaluation set, encoded by MiniLM as questions are. A threshold of 0.45 added
 twenty memories, and 0.5 added seven. Up to 0.55 some were wrong. 0.6 added one, a correct one.
 """
+MOST_ASKED = 3
+"""Maximum number of things among which the user is asked to choose."""
 COURTESIES = 2
 """Maximum number of exchanges like "Thanks." "You're welcome." that are skipped to find the
 exchange that "that" refers to.
@@ -53,7 +58,8 @@ class ForgetPlan:
     are the things to forget as the user would count them, newest first and without repetitions.
     `count` is their number. If `everything` is set, `items` contains only the newest.
     `by_words_alone` means that memories were found only by the topic's words, because similar ones
-    could not be searched for.
+    could not be searched for. If several things could be meant, `alternatives` has a plan for each,
+    and the plan itself covers all of them.
     """
 
     exchanges: tuple[str, ...]
@@ -62,11 +68,12 @@ class ForgetPlan:
     count: int
     everything: bool = False
     by_words_alone: bool = False
+    alternatives: "tuple[ForgetPlan, ...]" = ()
 
     @property
     def needs_confirmation(self) -> bool:
         """Whether the user must confirm before the plan is carried out."""
-        return self.everything or self.count > 1
+        return self.everything or self.count > 1 or bool(self.alternatives)
 
 
 # -- that ---------------------------------------------------------------------------------------
@@ -84,14 +91,64 @@ def that(
     if not turns:
         return None
     place = _meant_turn(turns)
-    meant = turns[place].exchange
     trace = AnswerTracer(turns, everything, lexicon)
-    if not (is_question(meant.user_text) and trace.follow(place)):
-        trace.take_exchange(meant)
+    if is_question(turns[place].exchange.user_text):
+        return _of_question(turns, place, everything, lexicon)
+    trace.take_exchange(turns[place].exchange)
+    return _traced(trace, turns, place, everything)
+
+
+def _of_question(
+    turns: Sequence[AnsweredTurn], place: int, everything: Everything, lexicon: TextAnalyzer
+) -> ForgetPlan | None:
+    """Return the plan for the answer to the question in the turn at index `place`.
+
+    It forgets what the answer was based on. If the user asked about something that is remembered,
+    and the answer came from elsewhere or from nothing, it forgets what was asked about. If neither
+    is certain, the plan has alternatives.
+    """
+    trace = AnswerTracer(turns, everything, lexicon)
+    answered = trace.follow(place)
+    asked, sure = trace.asked_about(place)
+    plans = [_traced(trace, turns, place, everything)] if answered else []
+    if not (answered and (not sure or any(map(trace.has, asked)))):
+        each_once = {content_words(source.text): source for source in reversed(asked)}
+        for source in list(reversed(each_once.values()))[:MOST_ASKED]:
+            only = AnswerTracer(turns, everything, lexicon)
+            only.take(place, [each for each in asked if _same(each.text, source.text)])
+            plans.append(_traced(only, turns, place, everything))
+    if not answered and not (asked and sure):
+        trace.take_exchange(turns[place].exchange)
+        plans.append(_traced(trace, turns, place, everything))
+    found = [plan for plan in plans if plan is not None]
+    return found[0] if len(found) == 1 else _either(found)
+
+
+def _traced(
+    trace: AnswerTracer, turns: Sequence[AnsweredTurn], place: int, everything: Everything
+) -> ForgetPlan | None:
+    """Return the plan for what a tracer has collected, and for the turns from index `place`."""
     gone = trace.exchanges | {turn.exchange.id for turn in turns[place:]}
     gone |= trace.echoes(gone)
-    return _planned(
-        gone, trace.memories, trace.things, everything, [turn.exchange for turn in turns]
+    said = [turn.exchange for turn in turns]
+    return _planned(gone, trace.memories, trace.things, everything, said)
+
+
+def _same(one: str, two: str) -> bool:
+    return content_words(one) == content_words(two)
+
+
+def _either(plans: Sequence[ForgetPlan]) -> ForgetPlan | None:
+    """Return the plan for all of these together, with each as an alternative."""
+    if not plans:
+        return None
+    items = tuple(dict.fromkeys(item for plan in plans for item in plan.items))
+    return ForgetPlan(
+        exchanges=tuple(dict.fromkeys(key for plan in plans for key in plan.exchanges)),
+        memories=tuple(dict.fromkeys(key for plan in plans for key in plan.memories)),
+        items=items,
+        count=len(items),
+        alternatives=tuple(plans),
     )
 
 
@@ -110,21 +167,19 @@ def _meant_turn(turns: Sequence[AnsweredTurn]) -> int:
 # -- spans, topics, all -------------------------------------------------------------------------
 
 
-def since(
-    exchanges: Iterable[Exchange],
-    now: datetime,
-    minutes: float,
-    everything: Everything,
+def within(
+    period: Period, exchanges: Iterable[Exchange], everything: Everything
 ) -> ForgetPlan | None:
-    """Return the plan for everything said or written in the last `minutes`; None if there is
-    nothing.
-    """
-    edge = now - timedelta(minutes=minutes)
-    chosen = [each for each in exchanges if (each.ended or now) >= edge]
+    """Return the plan for everything said or written in a period; None if there is nothing."""
+    chosen = [
+        each
+        for each in exchanges
+        if each.started <= period.until and (each.ended or each.started) >= period.since
+    ]
     by_hand = [
         memory
         for memory in everything.values()
-        if ADDED_BY_USER in memory.sources and memory.created >= edge
+        if ADDED_BY_USER in memory.sources and period.since <= memory.created <= period.until
     ]
     return all_of(chosen, everything, by_hand)
 

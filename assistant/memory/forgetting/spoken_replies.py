@@ -5,6 +5,7 @@ Afterwards, a reply describes only results: the items that were hidden, or that 
 
 from collections.abc import Sequence
 
+from assistant.language.calendar import MONTHS, WEEKDAYS
 from assistant.language.dialogue_acts import is_question
 from assistant.language.second_person import spoken_phrase, spoken_topic
 from assistant.language.speakers import ASSISTANT, USER
@@ -21,6 +22,9 @@ NOTHING_SAID = "Nothing has been said yet."
 NOTHING_THEN = "Nothing was said or written down in that time."
 NOTHING_TO_UNDO = "There is nothing left to bring back."
 KEPT = "All right, I won't forget anything."
+WHICH_TIME = "I'm not sure which time you mean, so I haven't forgotten anything."
+THIS_CONVERSATION = "this conversation"
+SHALL_UNDO = "Shall I bring back what I forgot last?"
 UNCLEAR = "I'm not sure what you want me to forget."
 NOT_NOTED = "I've forgotten that for now, but it may come back after a restart: "
 
@@ -29,18 +33,63 @@ def question(plan: ForgetPlan, *, english: bool = True) -> str:
     """Return the question that the assistant asks before a plan is carried out."""
     if plan.everything:
         return f"That's everything I know about you: {counted(plan.count)}. Forget it all?"
-    named = _named(plan.items, english=english)
-    if not named:
-        return f"That's {counted(plan.count)}. Forget them all?"
-    newest = "; the most recent" if len(plan.items) > NAMED else ""
-    return f"That's {counted(plan.count)}{newest}: {_ended(named)} Forget them all?"
+    return f"{_contents(plan, english=english)} Forget {_it(plan.count, all_=True)}?"
+
+
+def doubt(plan: ForgetPlan, what: str, *, english: bool = True) -> str:
+    """Return the question whether the user means this plan at all.
+
+    Args:
+        what: a phrase for what the user asked to forget; may be empty.
+    """
+    if plan.everything:
+        return f"Shall I forget everything I know about you? That's {counted(plan.count)}."
+    phrases = _phrases(plan.items, english=english)
+    if what:
+        more = f" {_contents(plan, english=english)}" if plan.count > 1 else ""
+        return f"Shall I forget {what}?{more}"
+    if plan.count == 1 and phrases:
+        return f"Shall I forget this: {phrases[0]}?"
+    return f"{_contents(plan, english=english)} Shall I forget {_it(plan.count, all_=True)}?"
+
+
+def either(names: Sequence[str]) -> str:
+    """Return the question which of these the user means."""
+    return f"Which of these do you mean: {'; '.join(names[:-1])}; or {names[-1]}?"
+
+
+def listed(plan: ForgetPlan, *, english: bool = True) -> str:
+    """Return a phrase for the contents of a plan."""
+    return _named_or_counted(plan.items, plan.count, english=english)
+
+
+def told_about(topic: str, *, english: bool = True) -> str:
+    return f"what you told me about {spoken_topic(topic, english=english)}"
+
+
+def said_then(when: str) -> str:
+    """Return a phrase for what was said in a period, in the words in which the user named it.
+
+    >>> said_then("the last ten minutes")
+    'what was said in the last ten minutes'
+    """
+    words = " ".join(when.split()).strip(" .,!?;:").split()
+    first = words[0].lower() if words else ""
+    plain = " ".join([first, *words[1:]]) if first in _TIME_WORDS else " ".join(words)
+    if first.capitalize() in WEEKDAYS and len(words) == 1:
+        return f"what was said on {first.capitalize()}"
+    if first.capitalize() in MONTHS and len(words) == 1:
+        return f"what was said in {first.capitalize()}"
+    place = "in " if first in ("the", "these", "those") else ""
+    return f"what was said {place}{plain}"
 
 
 def forgotten(plan: ForgetPlan, *, undoable: bool, english: bool = True) -> str:
     """Return the reply after a plan has been carried out."""
     what = _named_or_counted(plan.items, plan.count, english=english)
-    it = "it" if plan.count == 1 else "them"
-    return f"Forgotten: {_ended(what)}" + (f" Say undo to keep {it}." if undoable else "")
+    return f"Forgotten: {_ended(what)}" + (
+        f" Say undo to keep {_it(plan.count)}." if undoable else ""
+    )
 
 
 def brought_back(result: UndoResult | None, *, english: bool = True) -> str:
@@ -79,6 +128,23 @@ def counted(count: int) -> str:
 
 
 # -- inside -------------------------------------------------------------------------------------
+
+_TIME_WORDS = frozenset(
+    "the these those this last yesterday today tonight since from between before after on in".split()
+)
+
+
+def _contents(plan: ForgetPlan, *, english: bool) -> str:
+    """Return a sentence that names the contents of a plan."""
+    named = _named(plan.items, english=english)
+    if not named:
+        return f"That's {counted(plan.count)}."
+    newest = "; the most recent" if len(plan.items) > NAMED else ""
+    return f"That's {counted(plan.count)}{newest}: {_ended(named)}"
+
+
+def _it(count: int, *, all_: bool = False) -> str:
+    return "it" if count == 1 else "them all" if all_ else "them"
 
 
 def _named_or_counted(items: Sequence[ToldItem], count: int, *, english: bool) -> str:

@@ -3,7 +3,8 @@
 import pytest
 
 from assistant.intents.command import Command, CommandKind
-from assistant.intents.recogniser import recognise, yes_or_no
+from assistant.intents.answers import yes_or_no
+from assistant.intents.recogniser import recognise
 
 NAMES = ("hey Ada", "Ada")
 

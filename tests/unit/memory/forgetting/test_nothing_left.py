@@ -41,10 +41,11 @@ def facts() -> list[str]:
 
 async def obey(here: Bench, command: Command) -> None:
     """Carry out the command, and confirm it if asked."""
-    said = await here.obeying.carry_out(command)
+    said = await here.obey(command)
     assert said is not None
-    if here.obeying.waits_for_yes:
-        said = await here.obeying.answered(yes=True)
+    if here.skills.waits_for_answer:
+        said = await here.answer("Yes.")
+    assert said is not None
     assert said.startswith("Forgotten"), said
 
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from assistant.context.conversation import Exchange
+from assistant.language.calendar import Period
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.forgetting.selection import (
     LIKE,
@@ -15,8 +16,8 @@ from assistant.memory.forgetting.selection import (
     all_of,
     everything,
     named,
-    since,
     that,
+    within,
 )
 from assistant.memory.records.ids import ADDED_BY_USER
 from assistant.memory.records.memory import Memory, MemoryKind
@@ -180,7 +181,7 @@ def test_a_question_repeated_in_a_long_conversation_is_traced_back_only_once() -
 
 def test_without_exchanges_no_request_selects_anything() -> None:
     assert that([], {}, LEXICON) is None
-    assert since([], NOW, 10, {}) is None
+    assert within(Period.last(10, NOW), [], {}) is None
     assert all_of([], {}) is None
     assert everything([], {}) is None
     assert named([], {}) is None
@@ -196,12 +197,12 @@ def test_a_span_covers_all_conversations_and_hand_written_memories() -> None:
     memories |= remembered(recent)
 
     now = NOW + timedelta(minutes=3)
-    plan = some(since([*exchanges, *recent, running], now, 10, memories))
+    plan = some(within(Period.last(10, now), [*exchanges, *recent, running], memories))
     assert plan.exchanges == ("t3", "t2", "t1")
     assert "n1" in plan.memories
     assert "n2" not in plan.memories
     assert plan.count == 4
-    last = some(since([*exchanges, *recent], now, 1, memories))
+    last = some(within(Period.last(1, now), [*exchanges, *recent], memories))
     assert last.exchanges == ("t2",)  # this exchange ended within the span
 
 

@@ -35,7 +35,7 @@ def plan_of(*texts: str, everything: bool = False) -> ForgetPlan:
         (
             plan_of(DOG),
             "Forgotten: your dog is called Max. Say undo to keep it.",
-            "That's one thing: your dog is called Max. Forget them all?",
+            "That's one thing: your dog is called Max. Forget it?",
         ),
         (
             plan_of(DOG, *(f"I own {n} hats." for n in range(2, 8))),

@@ -32,7 +32,7 @@ async def ask(here: Bench, question: str, answer: str) -> str:
     turn = here.window.talk.last_turn + 1
     here.window.talk.append_user(turn, question, here.clock[0])
     exchange = here.window.talk.complete(turn, answer, ended=here.clock[0])
-    here.obeying.watch(TurnEnded(turn, question, answer, False, Latency(), used))
+    here.turns.watch(TurnEnded(turn, question, answer, False, Latency(), used))
     return exchange.id
 
 
@@ -49,7 +49,7 @@ async def test_forgetting_a_repeated_statement_also_forgets_its_first_exchange(
         [row] = here.memory.table.get("ada", [merged.id])
         assert (merged.created, merged.refreshed) == (row.created, row.refreshed) == (START, later)
 
-        answer = await here.obeying.carry_out(FORGET_THAT)
+        answer = await here.obey(FORGET_THAT)
 
         assert answer == "Forgotten: your dog is called Max. Say undo to keep it."
         assert set(here.forgetting.hidden[0].exchanges) == {first.id, again.id}
@@ -66,7 +66,7 @@ async def test_forgetting_an_answer_forgets_every_exchange_that_stated_its_fact(
     again, cat = await here.tell_all(DOG, CAT)
     asked = await ask(here, WHAT, "Max.")
 
-    await here.obeying.carry_out(FORGET_THAT)
+    await here.obey(FORGET_THAT)
 
     assert set(here.forgetting.hidden[0].exchanges) == {*told, again.id, asked}
     assert await here.recalled("What is my dog called, and my cat?") == {CAT}
@@ -80,13 +80,13 @@ async def test_undo_names_what_it_restored(here: Bench) -> None:
     note = Memory(new_id(), "ada", MemoryKind.FACT, "Tea is kept in the shed.", START)
     await asyncio.to_thread(here.memory.put, [note])
     await here.memory.settled()
-    await here.obeying.carry_out(Command(CommandKind.FORGET_ABOUT, words="the shed"))
-    await here.obeying.carry_out(Command(CommandKind.FORGET_ABOUT, words="my dog"))
-    assert await here.obeying.carry_out(UNDO) == BACK
-    assert await here.obeying.carry_out(UNDO) == "Brought back: Tea is kept in the shed."
-    assert await here.obeying.carry_out(UNDO) == NONE_BACK
+    await here.obey(Command(CommandKind.FORGET_ABOUT, words="the shed"))
+    await here.obey(Command(CommandKind.FORGET_ABOUT, words="my dog"))
+    assert await here.obey(UNDO) == BACK
+    assert await here.obey(UNDO) == "Brought back: Tea is kept in the shed."
+    assert await here.obey(UNDO) == NONE_BACK
     await here.forgetting.hide([each.id for each in here.window.exchanges], ())
-    assert await here.obeying.carry_out(UNDO) == (
+    assert await here.obey(UNDO) == (
         "Brought back: your cat is called Kim; your dog is called Max."
     )
 
@@ -95,7 +95,7 @@ async def test_undo_does_not_claim_to_restore_a_deleted_exchange(here: Bench) ->
     [dog] = await here.tell_all(DOG)
     await here.forgetting.hide([dog.id], ())
     here.transcript.delete_exchanges("ada", [dog.id])
-    assert await here.obeying.carry_out(UNDO) == NONE_BACK
+    assert await here.obey(UNDO) == NONE_BACK
 
 
 async def test_undo_names_what_it_restored_even_if_the_memories_cannot_be_read_yet(
@@ -105,9 +105,9 @@ async def test_undo_names_what_it_restored_even_if_the_memories_cannot_be_read_y
         raise StoreError("The memories are still being read.")
 
     await here.tell_all(DOG)
-    await here.obeying.carry_out(FORGET_THAT)
+    await here.obey(FORGET_THAT)
     monkeypatch.setattr(MemoryAccess, "some", unread)
-    assert await here.obeying.carry_out(UNDO) == BACK
+    assert await here.obey(UNDO) == BACK
     assert any(isinstance(each, ForgettingUndone) for each in here.events)
     assert await here.recalled(WHAT) == {DOG}
 
@@ -116,8 +116,8 @@ async def test_undo_names_an_exchange_that_was_not_stored_yet(here: Bench) -> No
     here.window.talk.append_user(1, DOG, START)
     exchange = here.window.talk.complete(1, "I see.", ended=START)
     here.window.unsaved[exchange.id] = exchange
-    assert "Max" in str(await here.obeying.carry_out(FORGET_THAT))
-    assert await here.obeying.carry_out(UNDO) == BACK
+    assert "Max" in str(await here.obey(FORGET_THAT))
+    assert await here.obey(UNDO) == BACK
     assert here.window.exchanges == (exchange,)
 
 
@@ -130,7 +130,7 @@ async def test_a_request_that_cannot_be_recorded_is_carried_out_with_a_warning(
     async with bench(tmp_path) as here:
         await here.tell_all(DOG)
         monkeypatch.setattr(here.transcript, "hide", full)
-        assert await here.obeying.carry_out(FORGET_THAT) == (
+        assert await here.obey(FORGET_THAT) == (
             "I've forgotten that for now, but it may come back after a restart: The disk is full."
         )
         assert await here.recalled(WHAT) == set()
@@ -140,7 +140,7 @@ async def test_a_request_that_cannot_be_recorded_is_carried_out_with_a_warning(
 
 async def test_a_topic_that_names_nothing_is_not_forgotten(here: Bench) -> None:
     here.tell(DOG)
-    said = await here.obeying.carry_out(Command(CommandKind.FORGET_ABOUT, words="him"))
+    said = await here.obey(Command(CommandKind.FORGET_ABOUT, words="him"))
     assert said == "I'm not sure what you want me to forget."
     assert here.forgetting.hidden == ()
 
@@ -163,8 +163,11 @@ async def test_today_begins_at_midnight_even_if_the_clocks_have_changed_since(
                 here.clock[0] = midnight + timedelta(minutes=minutes)
                 await here.tell_all(words)
             here.clock[0] = midnight + timedelta(hours=15)
-            answer = await here.obeying.carry_out(Command(CommandKind.FORGET_TODAY))
-            assert answer == "Forgotten: your cat is called Kim. Say undo to keep it."
+            asked = await here.obey(Command(CommandKind.FORGET_TODAY))
+            assert asked == "That's one thing: your cat is called Kim. Forget it?"
+            assert await here.answer("Yes.") == (
+                "Forgotten: your cat is called Kim. Say undo to keep it."
+            )
             left = {each.text for each in here.memory.index.outlines().values()}
             assert DOG in left
             assert CAT not in left

@@ -1,0 +1,77 @@
+"""Understands the user's answers to questions that the assistant has asked about a command."""
+
+from assistant.intents.command_text import CommandText, normalised
+from assistant.intents.grammar import bare, language, line
+from assistant.intents.recogniser import ENGLISH
+from assistant.language.stemming import TextAnalyzer
+
+LONGEST_CHOICE = 8
+"""Maximum number of words of an answer that chooses one of several things."""
+ALL = -1
+"""The choice of all things that were named."""
+_PLACES = ("first", "second", "third")
+
+
+def sounds_like_undo(text: str) -> bool:
+    """Return whether `text` is a typical mishearing of "undo". Use this only in the turn after
+    the assistant has offered to undo something, when the user is most likely to say "undo"."""
+    return bare(normalised(text)).removesuffix(" please") in language(ENGLISH).undo
+
+
+def yes_or_no(
+    text: str, names: tuple[str, ...] = (), *, explained: bool = False
+) -> bool | None:
+    """Return whether `text` answers yes or no to a question that the assistant has just asked.
+
+    Return None if `text` contains neither, contains both, or is itself a question. The user has
+    then agreed to nothing.
+
+    Args:
+        explained: whether a no may be followed by any explanation: "No, I still need it for court".
+            Use this only for what is no command ("No, my sister is called Anna"). A yes may never
+            be followed by anything that doesn't confirm it.
+    """
+    spoken = language(ENGLISH)
+    said = CommandText(text, spoken, names)
+    words = said.unaddressed()
+    rest = line(word.plain for word in words)
+    if said.is_question:
+        tag = spoken.tag.search(rest)
+        if tag is None:
+            return None
+        rest = rest[: tag.start()]
+    meant: set[bool] = set()
+    while rest:
+        shapes = ((spoken.yes, True), (spoken.no, False), (spoken.beside, None))
+        found = [(match.end(), means) for shape, means in shapes if (match := shape.match(rest))]
+        if not found:
+            done = len(words) - rest.count(" ")
+            explains = explained and meant == {False} and not said.is_question
+            paused = done > 0 and bool(words[done - 1].pause)
+            return False if explains and (paused or spoken.why_not.match(rest)) else None
+        end, means = max(found, key=lambda each: each[0])
+        meant |= set() if means is None else {means}
+        rest = rest[end:]
+    return meant.pop() if len(meant) == 1 else None
+
+
+def chosen(text: str, options: tuple[str, ...], names: tuple[str, ...] = ()) -> int | None:
+    """Return the index of the option that `text` chooses, `ALL` for all of them, or None.
+
+    An option is chosen by its place ("the second one"), or by words that only it contains ("the
+    code"). Any other content word shows that something else is meant.
+    """
+    spoken = language(ENGLISH)
+    words = CommandText(text, spoken, names).unaddressed()
+    said = line(word.plain for word in words)
+    if not 0 < len(words) <= LONGEST_CHOICE:
+        return None
+    for name, shape in spoken.choices.items():
+        if shape.fullmatch(said):
+            place = _PLACES.index(name) if name in _PLACES else ALL
+            return place if place < len(options) else None
+    lexicon = TextAnalyzer(ENGLISH)
+    stems = [lexicon.content_and_numbers(option) for option in options]
+    named = lexicon.content_and_numbers(" ".join(word.plain for word in words))
+    fitting = [at for at, each in enumerate(stems) if named and named <= each]
+    return fitting[0] if len(fitting) == 1 else None

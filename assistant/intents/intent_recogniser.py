@@ -1,0 +1,158 @@
+"""Decides what an utterance asks of the assistant itself, and how sure that is.
+
+The grammar is asked first. What it takes for a command is one. For everything else, a classifier
+judges the meaning, and `THRESHOLDS` decides what its probabilities are worth.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+
+from assistant.errors import AssistantError
+from assistant.intents.command import DELETING, Command, CommandKind, Intent
+from assistant.intents.grammar import language
+from assistant.intents.recogniser import ENGLISH, recognise
+from models.interfaces import ClassifiedText, IntentClassifier
+
+logger = logging.getLogger(__name__)
+
+DEADLINE_S = 0.1
+"""Seconds after which the classifier's answer is no longer awaited, and the turn goes on. Normally
+it takes a few milliseconds."""
+NEVER = 1.01
+"""A threshold that no probability reaches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """Probabilities of a kind of command from which it is carried out (`sure`), or the user is
+    asked whether it is meant (`asked`)."""
+
+    sure: float
+    asked: float
+
+
+_DELETING = Threshold(sure=NEVER, asked=0.75)
+_CHANGING = Threshold(sure=0.97, asked=0.75)
+_HARMLESS = Threshold(sure=0.9, asked=NEVER)
+THRESHOLDS: Mapping[CommandKind, Threshold] = {
+    **dict.fromkeys(DELETING, _DELETING),
+    CommandKind.UNDO: _CHANGING,
+    CommandKind.REMEMBER: _CHANGING,
+    CommandKind.CORRECT: _CHANGING,
+    CommandKind.LIFT: _CHANGING,
+    CommandKind.SLEEP: _CHANGING,
+    CommandKind.WAKE: _CHANGING,
+    CommandKind.OFF_RECORD: _CHANGING,
+    CommandKind.ON_RECORD: _CHANGING,
+    CommandKind.STOP: _HARMLESS,
+    CommandKind.REPEAT: _HARMLESS,
+    CommandKind.KNOW: _HARMLESS,
+    CommandKind.WHY: _HARMLESS,
+    CommandKind.WHEN_TOLD: _HARMLESS,
+}
+"""The thresholds of each kind. They are chosen by the harm of a mistake, not yet fitted to data.
+
+Deleting is never done on the classifier's word alone: it mistakes negations and quotations ("I'd
+hate for you to forget that") for the command, and then asking is right. What changes the state but
+can be taken back is done if it is nearly certain. Harmless commands are never asked about: where
+one of them is unlikely, the model's answer costs nothing, while a question would be in the way."""
+
+NEED_WORDS = frozenset({CommandKind.FORGET_ABOUT, CommandKind.FORGET_PERIOD})
+"""Kinds that mean nothing without words."""
+TAKE_WORDS = NEED_WORDS | {
+    CommandKind.KNOW,
+    CommandKind.REMEMBER,
+    CommandKind.CORRECT,
+    CommandKind.WHEN_TOLD,
+    CommandKind.LIFT,
+}
+
+
+class IntentRecogniser:
+    """Recognises intents. Use it only on the event loop.
+
+    Nothing is added to a turn's latency beyond a few milliseconds. The grammar takes well under
+    one. The classifier runs on a thread of its own, so that it never waits behind other work and
+    never holds the event loop. Spoken words arrive when the first hint of silence was heard, while
+    the turn detector still decides whether the user goes on, so that even these milliseconds pass
+    unnoticed. After `DEADLINE_S`, the turn goes on without the classifier.
+
+    Args:
+        classifier: None if there is no model, or none for this language. The grammar then decides
+            alone.
+    """
+
+    def __init__(self, classifier: IntentClassifier | None = None) -> None:
+        self._classifier = classifier
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="intents")
+        self._ready = False
+        self._failed = False
+
+    async def load(self) -> None:
+        """Load the grammar and the classifier. Before this is done, the classifier isn't asked.
+        Its failure is logged: commands are then understood by the grammar alone."""
+        on_thread = partial(asyncio.get_running_loop().run_in_executor, self._thread)
+        await on_thread(language, ENGLISH)
+        if self._classifier is None:
+            return
+        try:
+            await on_thread(self._classifier.load)
+        except AssistantError as error:
+            self._report(error)
+        else:
+            self._ready = True
+
+    def close(self) -> None:
+        """End the thread."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    async def recognise(self, text: str, names: tuple[str, ...] = ()) -> Intent | None:
+        """Return what `text` asks of the assistant itself; None if it is anything else.
+
+        Args:
+            names: the assistant's name and wake phrase.
+        """
+        command = recognise(text, names)
+        if command is not None:
+            return Intent(command)
+        if self._classifier is None or not self._ready or not text.strip():
+            return None
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(DEADLINE_S):
+                found = await loop.run_in_executor(self._thread, self._classifier.classify, text)
+        except TimeoutError:
+            logger.warning("the intent classifier missed its deadline")
+            return None
+        except Exception as error:  # a failure of the classifier must not stop the turn
+            self._report(error)
+            return None
+        return intent_of(found, text)
+
+    def _report(self, error: Exception) -> None:
+        """Log a failure of the classifier, but only the first: it may fail at every turn. The
+        utterance is not logged."""
+        if not self._failed:
+            self._failed = True
+            logger.error("the intent classifier failed: %s", error)
+
+
+def intent_of(found: ClassifiedText, text: str) -> Intent | None:
+    """Return the likeliest intent if it reaches one of its thresholds; otherwise None.
+
+    An argument is never invented: words that are not in the utterance are dropped, and so is a
+    command that needs some and has none.
+    """
+    known = {kind: found.probabilities.get(kind.value, 0.0) for kind in THRESHOLDS}
+    kind = max(known, key=lambda each: known[each])
+    threshold, probability = THRESHOLDS[kind], known[kind]
+    if probability < min(threshold.sure, threshold.asked):
+        return None
+    words = found.words if kind in TAKE_WORDS and found.words and found.words in text else None
+    if words is None and kind in NEED_WORDS:
+        return None
+    return Intent(Command(kind, words), sure=probability >= threshold.sure)

@@ -1,0 +1,176 @@
+"""The skill that forgets on request, and brings back what was forgotten."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from functools import partial
+
+from assistant.errors import SettingsError, StoreError
+from assistant.intents import DELETING, Command, CommandKind, period
+from assistant.language.calendar import Period
+from assistant.language.word_lists import words_of
+from assistant.memory import (
+    ForgetPlan,
+    ForgetRequest,
+    ForgettingExecutor,
+    NothingMeant,
+    Resolver,
+    spoken_replies,
+)
+from assistant.skills.answered_turns import AnsweredTurns
+from assistant.skills.skill import Choice, Reply
+from assistant.skills.spoken_errors import notice, spoken
+
+
+class Forgetting:
+    """Carries out one user's commands to forget.
+
+    A single thing is forgotten at once. The user is asked before several things are, and always
+    before a day, a person or everything is.
+
+    Args:
+        english: whether the language is English, so that replies may rephrase what was said.
+    """
+
+    kinds = DELETING | {CommandKind.UNDO}
+
+    def __init__(
+        self,
+        executor: ForgettingExecutor,
+        resolver: Resolver,
+        turns: AnsweredTurns,
+        *,
+        english: bool = True,
+    ) -> None:
+        self._executor = executor
+        self._resolver = resolver
+        self._turns = turns
+        self._english = english
+
+    async def carry_out(self, command: Command) -> Reply | None:
+        if command.kind is CommandKind.UNDO:
+            return await self._undo()
+        request = request_of(command, self._executor.now())
+        if request is None:
+            return Reply(spoken_replies.WHICH_TIME)
+        try:
+            plan = await self._resolved(request)
+        except NothingMeant as error:
+            return Reply(str(error))
+        except SettingsError:
+            return Reply(spoken_replies.UNCLEAR)
+        if plan.alternatives:
+            return self._choice(plan)
+        if plan.needs_confirmation or concerns_much(request):
+            return self._asking(plan, spoken_replies.question(plan, english=self._english))
+        return await self._forget(plan)
+
+    async def ask(self, command: Command) -> Reply | None:
+        if command.kind is CommandKind.UNDO:
+            hidden = bool(self._executor.hidden)
+            return Reply(spoken_replies.SHALL_UNDO, if_yes=self._undo) if hidden else None
+        request = request_of(command, self._executor.now())
+        if request is None:
+            return Reply(spoken_replies.WHICH_TIME)
+        try:
+            plan = await self._resolved(request)
+        except (NothingMeant, SettingsError):
+            return None
+        if plan.alternatives:
+            return self._choice(plan)
+        what = wish_of(command, request, english=self._english)
+        return self._asking(plan, spoken_replies.doubt(plan, what, english=self._english))
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    async def _resolved(self, request: ForgetRequest) -> ForgetPlan:
+        """Resolve the request in a thread, because this takes longer than the voice may wait."""
+        return await asyncio.to_thread(self._resolver.resolve, request, self._turns.all())
+
+    async def _forget(self, plan: ForgetPlan) -> Reply:
+        try:
+            await self._executor.hide(plan.exchanges, plan.memories)
+        except StoreError as error:
+            return Reply(f"{spoken_replies.NOT_NOTED}{spoken(error)}", notice=notice(error))
+        undoable = self._executor.gives_time
+        text = spoken_replies.forgotten(plan, undoable=undoable, english=self._english)
+        return Reply(text, undo=self._undo if undoable else None)
+
+    async def _undo(self) -> Reply:
+        undone = await self._executor.undo()
+        return Reply(spoken_replies.brought_back(undone, english=self._english))
+
+    def _asking(self, plan: ForgetPlan, question: str) -> Reply:
+        return Reply(question, if_yes=self._do(plan), if_no=spoken_replies.KEPT)
+
+    def _choice(self, plan: ForgetPlan) -> Reply:
+        """Return the question which of several things is meant."""
+        names = [
+            spoken_replies.listed(each, english=self._english) for each in plan.alternatives
+        ]
+        choices = [
+            Choice(name, self._do(each))
+            for name, each in zip(names, plan.alternatives, strict=True)
+        ]
+        return Reply(
+            spoken_replies.either(names),
+            if_no=spoken_replies.KEPT,
+            choices=(*choices, Choice("", self._do(plan))),
+        )
+
+    def _do(self, plan: ForgetPlan) -> Callable[[], Awaitable[Reply]]:
+        return partial(self._forget, plan)
+
+
+def request_of(command: Command, now: datetime) -> ForgetRequest | None:
+    """Convert a command such as "forget that" to a request. Return None if the period that it names
+    can't be read."""
+    match command.kind:
+        case CommandKind.FORGET_THAT:
+            return ForgetRequest(that=True)
+        case CommandKind.FORGET_CONVERSATION:
+            return ForgetRequest(conversation=True)
+        case CommandKind.FORGET_ALL:
+            return ForgetRequest(everything=True)
+        case CommandKind.FORGET_ABOUT:
+            return ForgetRequest(about=command.words or "")
+        case CommandKind.FORGET_SPAN:
+            return ForgetRequest(period=Period.last(command.minutes or 0, now))
+    words = "today" if command.kind is CommandKind.FORGET_TODAY else command.words or ""
+    meant = period(words, now)
+    return ForgetRequest(period=meant) if meant is not None else None
+
+
+def concerns_much(request: ForgetRequest) -> bool:
+    """Return whether a request concerns a day or a person, so that the user is asked even if little
+    is known."""
+    if request.period is not None:
+        return request.period.days
+    return request.about is not None and names_person(request.about)
+
+
+def names_person(topic: str) -> bool:
+    """Return whether a topic may be a person: it has a name, or a word such as "sister"."""
+    people = words_of("words", "persons") - words_of("words", "animals")
+    words = [word.strip(".,!?'’").removesuffix("'s").removesuffix("’s") for word in topic.split()]
+    return any(
+        word.lower() in people or (word[:1].isupper() and word.lower() not in NO_NAMES)
+        for word in words
+    )
+
+
+NO_NAMES = frozenset({"i", "i'm", "i've", "my", "our", "the", "a", "an"})
+"""Words that may be capitalised and are no names."""
+
+
+def wish_of(command: Command, request: ForgetRequest, *, english: bool) -> str:
+    """Return a phrase for what a command asks to forget, for use in a question; empty if only the
+    things themselves can say it."""
+    match command.kind:
+        case CommandKind.FORGET_CONVERSATION:
+            return spoken_replies.THIS_CONVERSATION
+        case CommandKind.FORGET_ABOUT:
+            return spoken_replies.told_about(command.words or "", english=english)
+    if request.period is not None and command.words:
+        return spoken_replies.said_then(command.words)
+    return ""

@@ -1,0 +1,27 @@
+"""The skill of a session that stores nothing, in place of those that work on memories."""
+
+from assistant.intents import DELETING, Command, CommandKind
+from assistant.skills.skill import Reply
+
+NOTHING_KEPT = "I'm not keeping anything in this session, so there is nothing to forget."
+CANT_KEEP = "I'm not keeping anything in this session."
+
+
+class NothingKept:
+    """Says that there are no memories to change. Questions about them go to the language model."""
+
+    kinds = DELETING | {
+        CommandKind.UNDO,
+        CommandKind.REMEMBER,
+        CommandKind.CORRECT,
+        CommandKind.LIFT,
+    }
+
+    async def carry_out(self, command: Command) -> Reply | None:
+        deletes = command.kind in DELETING or command.kind is CommandKind.UNDO
+        return Reply(NOTHING_KEPT if deletes else CANT_KEEP)
+
+    async def ask(self, command: Command) -> Reply | None:
+        """Ask nothing: there is nothing to do."""
+        del command
+        return None
