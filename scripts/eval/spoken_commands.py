@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assistant.intents.command import CommandKind
+from assistant.intents.command import DELETING, CommandKind
+from assistant.intents.intent_recogniser import TAKE_WORDS
 from assistant.settings import Settings
 from data import located
 from models.interfaces import STT_SAMPLE_RATE, Samples, SpeechToText
@@ -23,9 +24,7 @@ from scripts.common.rows import InputUnusable
 from scripts.common.utterances import EVALUATION, Utterance, read_utterances
 from scripts.common.word_errors import edit_distance, normalised
 from scripts.eval.commands import share
-from scripts.eval.intent_decision import WORDED
 from scripts.eval.intents import (
-    DELETING,
     Understand,
     Understood,
     loaded_classifier,
@@ -220,7 +219,7 @@ def figures(heard: Sequence[Heard]) -> dict[str, Any]:
     worded = [
         each.from_sound
         for each in heard
-        if each.from_sound.right and each.command.kind in WORDED and each.command.worded
+        if each.from_sound.right and each.command.kind in TAKE_WORDS and each.command.worded
     ]
     return {
         "spoken": len(heard),

@@ -4,6 +4,7 @@ The microphone picks up the loudspeaker's sound as loud as it is played.
 """
 
 import re
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -70,6 +71,8 @@ QUESTIONS = (
     "What are the last words of the captain in my play?",
     "What is the password for the wine cellar?",
 )
+LONGEST_REMARK_S = 6.0
+"""Seconds in which a remark is spoken, and its echo heard."""
 AWAKE = {"starting", "listening", "hearing", "thinking", "speaking"}
 """The phases of a session in which nobody has said "stop", "go to sleep" or the like."""
 
@@ -135,7 +138,8 @@ def test_no_command_is_taken_from_recalled_memories_that_the_model_quotes(
         assert in_own_process("memory", "add", note, home=tmp_path).returncode == 0
 
     def quote(newest: str) -> str:
-        return re.findall(r"^- (.+?)\)?$", newest, re.MULTILINE)[0]
+        first = re.search(r"^- (.+?)\)?$", newest, re.MULTILINE)
+        return first[1] if first else "Nothing was recalled."
 
     pulse.echo(True)
     with (
@@ -146,3 +150,37 @@ def test_no_command_is_taken_from_recalled_memories_that_the_model_quotes(
     for turn, note in zip(talk.of("turn"), NOTES, strict=True):
         assert note in [memory["text"] for memory in turn["memories"]]
     assert_only_answered(talk, tmp_path, [*QUESTIONS, *NOTES], NOTES)
+
+
+@pytest.mark.alone
+def test_no_command_is_taken_from_the_assistants_own_remarks(
+    tmp_path: Path, pulse: PulseServer
+) -> None:
+    """They name the very words that take back what was done."""
+    pulse.echo(True)
+    with (
+        model_server(lambda _newest: "I see.") as endpoint,
+        Talk(tmp_path, *live(endpoint), env=pulse.env | REMEMBERING) as talk,
+    ):
+        talk.wait_for("ready")
+        talk.say("My locker is number twelve.")
+        talk.wait_for("turn")
+        talk.settle(SETTLED_S)
+        for command in ("Forget that.", "Go off the record."):
+            talk.say(command)
+            talk.wait_for("remark")
+            talk.settle(SETTLED_S)
+        talk.say("Go to sleep.")
+        talk.wait_for("remark")
+        time.sleep(LONGEST_REMARK_S)
+        talk.interrupt()
+        talk.finish()
+    forgotten, off, night = (row["text"] for row in talk.of("remark"))
+    assert "Say undo" in forgotten
+    assert talk.of("undone") == []
+    assert "back on the record" in off
+    assert [row["off"] for row in talk.of("record")] == [True]
+    assert "wake me" in night
+    assert [row["phase"] for row in talk.of("phase")].count("asleep") == 1
+    assert talk.of("phase")[-1]["phase"] == "asleep"
+    assert len(talk.of("turn")) == 1
