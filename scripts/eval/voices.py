@@ -48,10 +48,10 @@ class Voice:
 
 def voices_here(store: ModelStore) -> list[Voice]:
     """Every voice of the catalogue that is in the cache, and those of espeak-ng if it is installed,
-    at every speed. Empty if there is none.
+    at every speed. Empty if there is none. A voice is loaded when it first speaks.
 
     Raises:
-        ModelCorrupt: a voice can't be read.
+        ModelCorrupt: a voice is damaged.
     """
     found = []
     for name, model in store.catalogue.models.items():
@@ -59,7 +59,6 @@ def voices_here(store: ModelStore) -> list[Voice]:
             continue
         for speed in SPEEDS:
             piper = Piper(store.weights(name), speed)
-            piper.load()
             found.append(Voice(name, speed, functools.partial(_by_piper, piper)))
     if shutil.which(ESPEAK) is not None:
         for name in ESPEAK_VOICES:
@@ -70,6 +69,7 @@ def voices_here(store: ModelStore) -> list[Voice]:
 
 
 def _by_piper(piper: Piper, text: str) -> Samples:
+    piper.load()
     pieces = [piece.samples for piece in piper.synthesize(text)]
     return _at_stt_rate(np.concatenate(pieces), piper.sample_rate)
 
