@@ -35,6 +35,7 @@ from assistant.idle import ACT as IDLE_ACT
 from assistant.memory import Recorder, store_location
 from assistant.paths import Home
 from assistant.settings import Settings
+from assistant.skills import Remark
 from assistant.voice import Dialogue, LatencyLog, VoiceLoop
 from assistant.voice.audio import FileMicrophone
 
@@ -197,7 +198,9 @@ async def open_assistant(
         dialogue = Dialogue(settings, bus, models.llm, window, LatencyLog(home.ledger))
         if memory is not None:
             recorder.keep_in(memory.transcript.recordings, lambda: window.conversation.id)
-        skills, forgetting = await build_skills(memory, settings, bus, dialogue, window)
+        skills, forgetting = await build_skills(
+            memory, settings, bus, dialogue, window, models.llm, partial(_remark, loops)
+        )
         recogniser = await asyncio.to_thread(build_intent_recogniser, settings)
         loop = VoiceLoop(
             settings, dialogue, models, sound, await detectors, recaller, skills, recogniser
@@ -220,6 +223,11 @@ async def open_assistant(
         if plan.record is not None:
             await recorder.start(plan.record if plan.record.name else None)
         yield assistant
+
+
+def _remark(loops: list[VoiceLoop], remark: Remark) -> None:
+    for loop in loops:
+        loop.remark(remark)
 
 
 def _on_sound(loops: list[VoiceLoop], works: bool) -> None:

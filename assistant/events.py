@@ -327,6 +327,14 @@ class ForgettingDone(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class WishTaken(Event):
+    """The user said how they want to be answered from now on. `memories` are the ids of the notes
+    about it, which are in every prompt from the next turn on."""
+
+    memories: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RecordChanged(Event):
     """The session went off or back on the record. Off the record, nothing that is said is
     stored."""

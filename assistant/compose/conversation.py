@@ -1,15 +1,27 @@
 """Creates a session's conversation, its short-term memory and its skills."""
 
 import asyncio
+from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 
 from assistant.context import Conversation, ShortTermMemory
 from assistant.errors import StoreError
-from assistant.events import EventBus, Notice, Severity
+from assistant.events import Event, EventBus, Notice, Severity, WishTaken
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory import ForgettingExecutor, MemoryService
+from assistant.memory import ForgettingExecutor, MemoryService, UserStatements
 from assistant.settings import Settings
-from assistant.skills import AnsweredTurns, Explaining, Forgetting, NothingKept, Skill
+from assistant.skills import (
+    AnsweredTurns,
+    Correcting,
+    Explaining,
+    Forgetting,
+    Lifting,
+    NothingKept,
+    Remark,
+    Remembering,
+    Skill,
+)
 from assistant.voice import Dialogue
 from models.interfaces import LanguageModel
 
@@ -57,11 +69,16 @@ async def build_skills(
     bus: EventBus,
     dialogue: Dialogue,
     window: ShortTermMemory,
+    llm: LanguageModel,
+    remark: Callable[[Remark], object],
 ) -> tuple[list[Skill], ForgettingExecutor | None]:
     """Create the skills of a running assistant, and what forgets for them. Also resume the
     deletions that an earlier session began, so that the affected data is hidden again.
 
     Skills that control the dialogue itself belong to the voice loop.
+
+    Args:
+        remark: says a remark after the answer of the running turn.
     """
     if memory is None:
         return [NothingKept()], None
@@ -70,12 +87,31 @@ async def build_skills(
     resolver = memory.session_resolver()
     turns = AnsweredTurns(lambda: window.conversation, memory.forget_questions)
     bus.subscribe(turns.watch)
-    english = TextAnalyzer(settings.persona.language).language == "en"
+    lexicon = TextAnalyzer(settings.persona.language)
+    english = lexicon.language == "en"
     explaining = Explaining(resolver, turns, english=english)
     bus.subscribe(explaining.watch)
-    skills: list[Skill] = [  # a new skill is added here; no two may have the same kind of command
-        Forgetting(forgetting, resolver, turns, english=english),
-        explaining,
+    skills: list[Skill] = [explaining]
+    if memory.session_user is None:
+        skills += [Forgetting(forgetting, resolver, turns, english=english)]
+        return [*skills, NothingKept(transcript=True)], forgetting
+    statements = UserStatements(memory.session_user, forgetting, resolver, lexicon)
+    lifting = Lifting(statements, forgetting, lexicon)
+
+    def follow(event: Event) -> None:
+        statements.watch(event)
+        if isinstance(event, WishTaken):
+            remark(partial(lifting.noted, event))
+
+    def off_record() -> bool:
+        return dialogue.off_record
+
+    bus.subscribe(follow)
+    skills += [  # a new skill is added here; no two may have the same kind of command
+        Forgetting(forgetting, resolver, turns, lambda: statements.newest, english=english),
+        Remembering(statements, turns, off_record, english=english),
+        Correcting(statements, turns, llm, off_record, english=english),
+        lifting,
     ]
     return skills, forgetting
 

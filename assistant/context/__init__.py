@@ -9,6 +9,12 @@ if TYPE_CHECKING:
     from assistant.context.memory_block import sanitised
     from assistant.context.prompt import load_prompt
     from assistant.context.short_term import ShortTermMemory
+    from assistant.context.structured_output import (
+        FewShotPrompt,
+        ask_for_json,
+        examples,
+        shipped,
+    )
     from assistant.context.window import Importance, no_importance
 else:
     __getattr__ = exports(__name__)
@@ -16,10 +22,14 @@ else:
 __all__ = [
     "Conversation",
     "Exchange",
+    "FewShotPrompt",
     "Importance",
     "ShortTermMemory",
     "Summary",
+    "ask_for_json",
+    "examples",
     "load_prompt",
     "no_importance",
     "sanitised",
+    "shipped",
 ]

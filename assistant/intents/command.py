@@ -66,12 +66,14 @@ class Command:
     `words` is the command's argument, exactly as it stands in the utterance: what is named
     (FORGET_ABOUT, KNOW, WHEN_TOLD, LIFT), the period (FORGET_PERIOD), or the statement (REMEMBER,
     CORRECT). It is None if the utterance only points back ("remember that"), or if KNOW means the
-    user. `minutes` is set for FORGET_SPAN.
+    user. `minutes` is set for FORGET_SPAN. `for_good` is set for REMEMBER if the user said never to
+    forget it. It then stands in every prompt.
     """
 
     kind: CommandKind
     words: str | None = None
     minutes: int | None = None
+    for_good: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,3 +114,16 @@ def _ends(text: str, match: re.Match[str]) -> bool:
 
 def _initials(word: str) -> bool:
     return word != "i" and re.fullmatch(r"[^\W\d_](?:\.[^\W\d_])*", word) is not None
+
+
+def as_sentence(words: str) -> str:
+    """Return `words` with a capital letter and a full stop, and otherwise unchanged.
+
+    >>> as_sentence("my locker code is 4471")
+    'My locker code is 4471.'
+    """
+    plain = " ".join(words.split()).strip(" ,;:-")
+    if not plain:
+        return ""
+    ended = plain if plain[-1] in ".!?…" or plain[-1] in _CLOSERS else f"{plain}."
+    return f"{ended[:1].upper()}{ended[1:]}"

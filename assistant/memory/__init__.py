@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from assistant.facade import exports
 
 if TYPE_CHECKING:
+    from assistant.memory.curation.corrections import Correction, stands_alone
     from assistant.memory.forgetting import spoken_replies
     from assistant.memory.forgetting.answer_origins import AnsweredTurn, ToldItem
     from assistant.memory.forgetting.executor import ForgettingExecutor
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from assistant.memory.transcript.job_queue import Batch, Count, FailedJob, JobQueue
     from assistant.memory.transcript.recorder import Recorder
     from assistant.memory.user_memory import UserMemory
+    from assistant.memory.user_statements import StoredStatement, UserStatements
 else:
     __getattr__ = exports(__name__)
 
@@ -40,6 +42,7 @@ __all__ = [
     "AT_ONCE",
     "AnsweredTurn",
     "Batch",
+    "Correction",
     "Count",
     "FailedJob",
     "ForgetPlan",
@@ -58,14 +61,17 @@ __all__ = [
     "Recording",
     "Recordings",
     "Resolver",
+    "StoredStatement",
     "ToldItem",
     "Transcript",
     "UserMemory",
+    "UserStatements",
     "is_sealed",
     "low_priority",
     "open_memory",
     "read_recording",
     "short",
     "spoken_replies",
+    "stands_alone",
     "store_location",
 ]

@@ -259,8 +259,8 @@ class MemoryService:
     def exchange_store(self) -> Archive | Transcript:
         """Where the session stores its exchanges: the transcript and, if there is one, long-term
         memory."""
-        memory = self.session_user
-        return Archive(self.transcript, memory) if memory is not None else self.transcript
+        memory, words = self.session_user, self.transcript
+        return Archive(words, memory, self._emit) if memory is not None else words
 
     @property
     def exchange_importance(self) -> Importance:

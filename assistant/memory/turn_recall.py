@@ -5,10 +5,11 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 
 from assistant.context import Conversation, Exchange, Summary
-from assistant.events import Event, Latency, MemoryUsed, SpeechIgnored, TurnHeard
+from assistant.events import Event, Latency, MemoryUsed, SpeechIgnored, TurnHeard, WishTaken
 from assistant.memory.retrieval.question import Earlier
 from assistant.memory.retrieval.question_vectors import FURTHEST
 from assistant.memory.retrieval.results import RecalledForTurn, RecalledMemory
+from assistant.memory.retrieval.user_profile import is_wish_note
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.user_memory import UserMemory
 
@@ -18,11 +19,22 @@ time. Of 141 correct memories found by brief searches, 7 scored below 0.5 and no
 
 
 class Archive:
-    """Stores exchanges in the transcript, then in long-term memory."""
+    """Stores exchanges in the transcript, then in long-term memory.
 
-    def __init__(self, transcript: Transcript, memory: UserMemory) -> None:
+    Args:
+        emit: receives a `WishTaken` if an exchange contains a new wish. Called on the thread that
+            stores.
+    """
+
+    def __init__(
+        self,
+        transcript: Transcript,
+        memory: UserMemory,
+        emit: Callable[[Event], object] = lambda _: None,
+    ) -> None:
         self._transcript = transcript
         self._memory = memory
+        self._emit = emit
 
     def store(
         self,
@@ -43,7 +55,11 @@ class Archive:
         """
         if not self._transcript.store(conversation, exchange, latency, memories, near_misses):
             return
+        known = {each.text for each in self._memory.profile()}
         self._memory.remember(conversation.id, exchange)
+        new = (each for each in self._memory.profile() if each.text not in known)
+        if taken := tuple(each.id for each in new if is_wish_note(each)):
+            self._emit(WishTaken(taken))
         self._memory.mark_used([memory.id for memory in memories], datetime.now(UTC))
 
     def store_summary(self, conversation: Conversation, summary: Summary) -> None:

@@ -6,20 +6,27 @@ from assistant.facade import exports
 
 if TYPE_CHECKING:
     from assistant.skills.answered_turns import AnsweredTurns
+    from assistant.skills.correcting import Correcting
     from assistant.skills.explaining import Explaining
     from assistant.skills.forgetting import Forgetting
+    from assistant.skills.lifting import Lifting
     from assistant.skills.nothing_kept import NothingKept
     from assistant.skills.registry import SkillRegistry
-    from assistant.skills.skill import Choice, Reply, Skill
+    from assistant.skills.remembering import Remembering
+    from assistant.skills.skill import Choice, Remark, Reply, Skill
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
     "AnsweredTurns",
     "Choice",
+    "Correcting",
     "Explaining",
     "Forgetting",
+    "Lifting",
     "NothingKept",
+    "Remark",
+    "Remembering",
     "Reply",
     "Skill",
     "SkillRegistry",

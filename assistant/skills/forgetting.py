@@ -1,7 +1,7 @@
 """The skill that forgets on request, and brings back what was forgotten."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from datetime import datetime
 from functools import partial
 
@@ -29,6 +29,8 @@ class Forgetting:
     before a day, a person or everything is.
 
     Args:
+        newest: returns the ids of the memories that the user has just asked to be stored. "That"
+            then means these.
         english: whether the language is English, so that replies may rephrase what was said.
     """
 
@@ -39,10 +41,12 @@ class Forgetting:
         executor: ForgettingExecutor,
         resolver: Resolver,
         turns: AnsweredTurns,
+        newest: Callable[[], Collection[str]] = tuple,
         *,
         english: bool = True,
     ) -> None:
         self._executor = executor
+        self._newest = newest
         self._resolver = resolver
         self._turns = turns
         self._english = english
@@ -50,7 +54,7 @@ class Forgetting:
     async def carry_out(self, command: Command) -> Reply | None:
         if command.kind is CommandKind.UNDO:
             return await self._undo()
-        request = request_of(command, self._executor.now())
+        request = self._request(command)
         if request is None:
             return Reply(spoken_replies.WHICH_TIME)
         try:
@@ -69,7 +73,7 @@ class Forgetting:
         if command.kind is CommandKind.UNDO:
             hidden = bool(self._executor.hidden)
             return Reply(spoken_replies.SHALL_UNDO, if_yes=self._undo) if hidden else None
-        request = request_of(command, self._executor.now())
+        request = self._request(command)
         if request is None:
             return Reply(spoken_replies.WHICH_TIME)
         try:
@@ -82,6 +86,10 @@ class Forgetting:
         return self._asking(plan, spoken_replies.doubt(plan, what, english=self._english))
 
     # -- inside ---------------------------------------------------------------------------------
+
+    def _request(self, command: Command) -> ForgetRequest | None:
+        newest = tuple(self._newest()) if command.kind is CommandKind.FORGET_THAT else ()
+        return ForgetRequest(ids=newest) if newest else request_of(command, self._executor.now())
 
     async def _resolved(self, request: ForgetRequest) -> ForgetPlan:
         """Resolve the request in a thread, because this takes longer than the voice may wait."""

@@ -7,15 +7,19 @@ NOTHING_KEPT = "I'm not keeping anything in this session, so there is nothing to
 CANT_KEEP = "I'm not keeping anything in this session."
 
 
-class NothingKept:
-    """Says that there are no memories to change. Questions about them go to the language model."""
+KEEPING = frozenset({CommandKind.REMEMBER, CommandKind.CORRECT, CommandKind.LIFT})
+"""Kinds that need a long-term memory. A transcript is enough for the others."""
 
-    kinds = DELETING | {
-        CommandKind.UNDO,
-        CommandKind.REMEMBER,
-        CommandKind.CORRECT,
-        CommandKind.LIFT,
-    }
+
+class NothingKept:
+    """Says that there are no memories to change. Questions about them go to the language model.
+
+    Args:
+        transcript: whether there is a transcript, from which things can be forgotten.
+    """
+
+    def __init__(self, *, transcript: bool = False) -> None:
+        self.kinds = KEEPING if transcript else KEEPING | DELETING | {CommandKind.UNDO}
 
     async def carry_out(self, command: Command) -> Reply | None:
         deletes = command.kind in DELETING or command.kind is CommandKind.UNDO

@@ -9,6 +9,7 @@ from functools import partial
 from assistant.errors import StoreError
 from assistant.events import Event
 from assistant.intents import ALL, CommandKind, Intent, chosen, yes_or_no
+from assistant.language.dialogue_acts import is_question
 from assistant.skills.skill import Reply, Skill
 from assistant.skills.spoken_errors import failed
 
@@ -48,6 +49,17 @@ class SkillRegistry:
         """Whether a question waits for the user's answer."""
         return self._asked is not None and time.monotonic() - self._asked_at < ANSWER_S
 
+    def note(self, reply: Reply) -> None:
+        """Remember the question and the undo of a reply, and show its notice. Called for replies
+        that no command asked for, too."""
+        if reply.asks:
+            self._asked, self._asked_at = reply, time.monotonic()
+        if reply.undo is not None:
+            self._undos.append(reply.undo)
+            self.may_be_undone = True
+        if reply.notice is not None:
+            self._emit(reply.notice)
+
     def turn_began(self) -> None:
         """Drop the question: the user went on to something else."""
         self._asked = None
@@ -73,8 +85,27 @@ class SkillRegistry:
             return None
         if not yes:
             return partial(self._settle, asked, partial(_said, Reply(asked.if_no)))
-        again = partial(_said, replace(asked, text=WHICH))
-        return partial(self._settle, asked, asked.if_yes or again)
+        again = replace(asked, text=WHICH) if asked.choices else asked
+        return partial(self._settle, asked, asked.if_yes or partial(_said, again))
+
+    def takes_words(self, text: str) -> bool:
+        """Whether a question waits that `text` may answer with the words that it asks for."""
+        asked = self._asked if self.waits_for_answer else None
+        return asked is not None and asked.if_said is not None and not is_question(text)
+
+    async def said(self, text: str) -> Reply | None:
+        """Take the words that a question asked for. Return the reply, or None if the words were no
+        answer, so that the language model should answer the turn."""
+        asked, self._asked = self._asked, None
+        if asked is None or asked.if_said is None:
+            return None
+        try:
+            reply = await asked.if_said(text)
+        except StoreError as error:
+            reply = failed(error)
+        if reply is not None:
+            self.note(reply)
+        return reply
 
     async def carry_out(self, intent: Intent) -> Reply | None:
         """Carry out a command, or ask whether it is meant. Return the reply, or None if the
@@ -94,13 +125,13 @@ class SkillRegistry:
         except StoreError as error:
             reply = failed(error)
         if reply is not None:
-            self._note(reply)
+            self.note(reply)
         return reply
 
     async def _undo(self, *, sure: bool) -> Reply:
         if not sure:
             question = Reply(SHALL_UNDO, if_yes=self._undos[-1])
-            self._note(question)
+            self.note(question)
             return question
         self.may_be_undone = False
         return await self._act(self._undos.pop())
@@ -119,18 +150,8 @@ class SkillRegistry:
             reply = await act()
         except StoreError as error:
             reply = failed(error)
-        self._note(reply)
+        self.note(reply)
         return reply
-
-    def _note(self, reply: Reply) -> None:
-        """Remember the question and the undo of a reply, and show its notice."""
-        if reply.asks:
-            self._asked, self._asked_at = reply, time.monotonic()
-        if reply.undo is not None:
-            self._undos.append(reply.undo)
-            self.may_be_undone = True
-        if reply.notice is not None:
-            self._emit(reply.notice)
 
 
 async def _said(reply: Reply) -> Reply:

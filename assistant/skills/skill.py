@@ -26,21 +26,28 @@ class Reply:
     If `if_yes` is set, `text` is a question. When the user answers yes, `if_yes` is called, and its
     reply is said. When the user answers no, `if_no` is said. Any other turn drops the question.
     With `choices` instead, the question names several things, and the user chooses one of them, or
-    says no. `undo` takes back what the command has done. `notice` is shown on the screen and not
-    spoken.
+    says no. If `if_said` is set, `text` asks for words ("What should I remember?"). It is called
+    with the next utterance, unless that is a command, a question, or another answer to `text`. If
+    it returns None, the words were no answer, and the turn is an ordinary one. `undo` takes back
+    what the command has done. `notice` is shown on the screen and not spoken.
     """
 
     text: str
     if_yes: "Callable[[], Awaitable[Reply]] | None" = None
     if_no: str = "All right."
     choices: tuple[Choice, ...] = ()
+    if_said: "Callable[[str], Awaitable[Reply | None]] | None" = None
     undo: "Callable[[], Awaitable[Reply]] | None" = None
     notice: Notice | None = None
 
     @property
     def asks(self) -> bool:
         """Whether the reply is a question that waits for an answer."""
-        return self.if_yes is not None or bool(self.choices)
+        return self.if_yes is not None or self.if_said is not None or bool(self.choices)
+
+
+Remark = Callable[[], Awaitable[Reply | None]]
+"""Makes a remark that no command asked for; None if there is nothing to say any more."""
 
 
 class Skill(Protocol):

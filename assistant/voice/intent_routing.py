@@ -8,7 +8,7 @@ from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
 from assistant.events import Remarked
 from assistant.intents import Command, CommandKind, Intent, IntentRecogniser, sounds_like_undo
-from assistant.skills import Reply, Skill, SkillRegistry
+from assistant.skills import Remark, Reply, Skill, SkillRegistry
 from assistant.voice.background_tasks import TaskSet
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.dialogue_skill import DialogueSkill
@@ -61,6 +61,10 @@ class RouteIntents(FrameProcessor):
         act = self._skills.answer(text, names)
         intent = await self._intent(text, names) if act is None else None
         if act is None and intent is None:
+            if self._skills.takes_words(text):
+                words = text
+                self._later(answer, lambda: self._take(frame, words))
+                return
             act = self._skills.answer(text, names, explained=True)
         if act is not None:
             agreed = act
@@ -106,6 +110,28 @@ class RouteIntents(FrameProcessor):
         await self._dialogue.settled()
         await self._say(await act())
 
+    async def _take(self, frame: AnswerRequestFrame, text: str) -> None:
+        """Take the words that a question asked for. If they are no answer, it is a turn."""
+        await self._dialogue.settled()
+        reply = await self._skills.said(text)
+        if reply is None:
+            await self._pass(frame, text)
+        else:
+            await self._say(reply)
+
+    def remark(self, remark: Remark) -> None:
+        """Say a remark about what the last turn has done, as soon as it is answered. What it is
+        about can be undone like a command."""
+
+        async def say() -> None:
+            await self._dialogue.quiet()
+            reply = await remark()
+            if reply is not None:
+                self._skills.note(reply)
+                await self._remark(reply.text)
+
+        self._waiting.start(say())
+
     async def _obey(self, intent: Intent, frame: AnswerRequestFrame, text: str) -> None:
         """Carry out a command, or ask whether it is meant. If it turns out to be none, the language
         model answers. That answer begins later than others, because it wasn't begun ahead."""
@@ -119,8 +145,11 @@ class RouteIntents(FrameProcessor):
 
     async def _say(self, reply: Reply, command: str = "") -> None:
         if reply.text:
-            self._dialogue.emit(Remarked(reply.text, command))
-            remark = SpeculativeAnswer("", remark=True, text=reply.text)
-            remark.confirm()
-            await self.push_frame(AnswerRequestFrame(remark))
+            await self._remark(reply.text, command)
         self._dialogue.ignore("command")
+
+    async def _remark(self, text: str, command: str = "") -> None:
+        self._dialogue.emit(Remarked(text, command))
+        remark = SpeculativeAnswer("", remark=True, text=text)
+        remark.confirm()
+        await self.push_frame(AnswerRequestFrame(remark))

@@ -12,7 +12,7 @@ from pipecat.workers.runner import WorkerRunner
 
 from assistant.intents import IntentRecogniser
 from assistant.settings import Settings
-from assistant.skills import Skill
+from assistant.skills import Remark, Skill
 from assistant.voice.audio.echo import EchoCanceller
 from assistant.voice.audio.interfaces import MIC_RATE, Loudspeaker, Microphone
 from assistant.voice.dialogue import Dialogue
@@ -61,6 +61,7 @@ class VoiceLoop:
         self._dialogue = dialogue
         self.hear = Hear(settings, dialogue, models.stt, *detectors)
         self._think = Think(models.llm, dialogue, settings.llm)
+        self._route = RouteIntents(dialogue, recogniser or IntentRecogniser(), skills)
         self._microphone = MicrophoneInput(sound.microphone)
         tts = models.tts if sound.speaks else None
         rate = tts.sample_rate if tts is not None else SILENT_RATE
@@ -71,7 +72,7 @@ class VoiceLoop:
                 Echo(sound.echo),
                 self.hear,
                 BargeIn(dialogue, duck=settings.turn.duck, echoes=settings.audio.echo == "cancel"),
-                RouteIntents(dialogue, recogniser or IntentRecogniser(), skills),
+                self._route,
                 Recall(recaller, dialogue, settings.memory),
                 self._think,
                 Speak(tts, models.llm, dialogue, settings.persona.language),
@@ -124,6 +125,10 @@ class VoiceLoop:
     async def say(self, text: str) -> None:
         """Begin a turn with `text`, which the user typed."""
         await self._worker.queue_frame(TypedFrame(text))
+
+    def remark(self, remark: Remark) -> None:
+        """Say something about what the last turn has done, as soon as it is answered."""
+        self._route.remark(remark)
 
     async def stop_speaking(self) -> None:
         await self._worker.queue_frame(StopSpeakingFrame())

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from assistant.context.structured_output import FewShotPrompt, ask_for_json
 from assistant.errors import ModelFailed
-from assistant.idle.jobs.structured_output import FewShotPrompt, ask_for_json
 from assistant.paths import models_cache
 from models import catalogue
 from models.download.cache import ModelStore

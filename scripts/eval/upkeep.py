@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from assistant.context.structured_output import ask_for_json
 from assistant.idle.jobs.consolidation import (
     SCHEMA,
     TOKENS,
@@ -19,7 +20,6 @@ from assistant.idle.jobs.consolidation import (
     proposed,
     question,
 )
-from assistant.idle.jobs.structured_output import ask_for_json
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation.duplicates import NEAREST
 from assistant.memory.curation.reconcile import Repeats, Replaces, reconcile

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from assistant.context.conversation import Conversation, Exchange
-from assistant.events import Event
+from assistant.events import Event, Latency, MemoryUsed, TurnEnded
 from assistant.intents.command import Command, Intent
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.admin import MemoryAdmin
@@ -23,10 +23,15 @@ from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.turn_recall import Archive
 from assistant.memory.user_memory import UserMemory
+from assistant.memory.user_statements import UserStatements
 from assistant.skills.answered_turns import AnsweredTurns
+from assistant.skills.correcting import Correcting
 from assistant.skills.explaining import Explaining
 from assistant.skills.forgetting import Forgetting
+from assistant.skills.lifting import Lifting
 from assistant.skills.registry import SkillRegistry
+from assistant.skills.remembering import Remembering
+from models.interfaces import LanguageModel
 from scripts.bench.hiding import Running
 from tests.support.encoders import OtherHashing
 from tests.support.memories import stored
@@ -68,15 +73,27 @@ class Bench:
     skills: SkillRegistry
     turns: AnsweredTurns
     explaining: Explaining
+    statements: UserStatements
+    lifting: Lifting
     events: list[Event]
     clock: list[datetime]
+    off_record: list[bool]
 
-    def tell(self, said: str) -> Exchange:
+    def tell(self, said: str, answer: str = "I see.", used: Sequence[MemoryUsed] = ()) -> Exchange:
         turn = self.window.talk.last_turn + 1
         self.window.talk.append_user(turn, said, self.clock[0])
-        exchange = self.window.talk.complete(turn, "I see.", ended=self.clock[0])
-        Archive(self.transcript, self.memory).store(self.window.talk, exchange)
+        exchange = self.window.talk.complete(turn, answer, ended=self.clock[0])
+        Archive(self.transcript, self.memory, self.events.append).store(self.window.talk, exchange)
+        ended = TurnEnded(turn, said, answer, False, Latency(), tuple(used))
+        self.turns.watch(ended)
+        self.statements.watch(ended)
         return exchange
+
+    async def ask(self, question: str, answer: str) -> Exchange:
+        """Store an answer whose prompt contained what is recalled for the question."""
+        found = (await self.memory.recall(question, LEISURE_S)).memories
+        used = [MemoryUsed(e.id, e.text, e.score, e.speaker, said=e.created) for e in found]
+        return self.tell(question, answer, used)
 
     async def tell_all(self, *said: str) -> list[Exchange]:
         """Tell these, and return once everything is on disk."""
@@ -93,6 +110,16 @@ class Bench:
         """Answer the question that waits; None if these words are no answer to it."""
         act = self.skills.answer(text)
         return (await act()).text if act is not None else None
+
+    async def give(self, text: str) -> str | None:
+        """Give the words that a question asks for; None if they are no answer to it."""
+        reply = await self.skills.said(text) if self.skills.takes_words(text) else None
+        return reply.text if reply is not None else None
+
+    def current(self) -> set[str]:
+        """The user's statements that count, i.e. neither hidden nor superseded."""
+        outlines = self.memory.index.outlines().values()
+        return {e.text for e in outlines if e.speaker == "user" and e.superseded_by is None}
 
     async def purge_later(self, seconds: float = 60) -> bool:
         """Purge what is due after this time; returns whether all of it is gone."""
@@ -135,6 +162,7 @@ async def bench(
     talk: Conversation | None = None,
     at: datetime = START,
     store: Path | None = None,
+    llm: LanguageModel | None = None,
 ) -> AsyncIterator[Bench]:
     """One session in `folder`. Its memories are there, or in a `store` that machines share."""
     talk = talk or Conversation.begin("ada")
@@ -152,6 +180,10 @@ async def bench(
     async def quiet() -> None:
         """Nobody speaks."""
 
+    def emit(event: Event) -> None:
+        events.append(event)
+        statements.watch(event)
+
     memories = MemoryAccess("ada", memory)
     forgetting = ForgettingExecutor(
         transcript,
@@ -160,13 +192,26 @@ async def bench(
         grace_s=60,
         quiet=quiet,
         live=window,
-        emit=events.append,
+        emit=emit,
         now=lambda: clock[0],
     )
     resolver = Resolver(transcript, memories, TextAnalyzer("en"))
     turns = AnsweredTurns(lambda: window.talk, memory.forget_questions)
     explaining = Explaining(resolver, turns, lambda: clock[0])
-    skills = SkillRegistry([Forgetting(forgetting, resolver, turns), explaining], events.append)
+    lexicon = TextAnalyzer("en")
+    statements = UserStatements(memory, forgetting, resolver, lexicon)
+    off_record = [False]
+    lifting = Lifting(statements, forgetting, lexicon)
+    skills = SkillRegistry(
+        [
+            Forgetting(forgetting, resolver, turns, lambda: statements.newest),
+            explaining,
+            Remembering(statements, turns, lambda: off_record[0]),
+            Correcting(statements, turns, llm, lambda: off_record[0]),
+            lifting,
+        ],
+        events.append,
+    )
     await forgetting.load()
 
     def elsewhere(user: str, exchanges: Collection[str]) -> None:
@@ -180,7 +225,8 @@ async def bench(
     await forgetting.load()
     try:
         yield Bench(
-            memory, transcript, window, forgetting, skills, turns, explaining, events, clock
+            *(memory, transcript, window, forgetting, skills, turns, explaining, statements),
+            *(lifting, events, clock, off_record),
         )
     finally:
         await memory.settled()

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Literal
 
+from assistant.context import FewShotPrompt, shipped
 from assistant.errors import ModelFailed
 from assistant.idle.jobs.model_job import ModelJob
-from assistant.idle.jobs.structured_output import FewShotPrompt, shipped
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation import (
     NEAREST,

@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
 
-from assistant.context import Exchange
+from assistant.context import Exchange, FewShotPrompt
 from assistant.idle.jobs import expansion_prompt
 from assistant.idle.jobs.expansion_prompt import ABOUT, QUESTIONS, Made, SpokenLine
 from assistant.idle.jobs.model_job import ModelJob, utc_now
-from assistant.idle.jobs.structured_output import FewShotPrompt
 from assistant.memory import Transcript, UserMemory
 from assistant.memory.curation import DerivedOutput, document_expansion, fingerprint
 from models.interfaces import LanguageModel

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from assistant.context import load_prompt
+from assistant.context import FewShotPrompt, examples, load_prompt
 from assistant.errors import ModelFailed
-from assistant.idle.jobs.structured_output import FewShotPrompt, examples
 from assistant.language.sentences import stated
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation import without_unsupported

@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from assistant.context import Exchange
+from assistant.context import Exchange, FewShotPrompt, shipped
 from assistant.errors import ModelFailed
 from assistant.idle.jobs.model_job import ModelJob
-from assistant.idle.jobs.structured_output import FewShotPrompt, shipped
 from assistant.language.absolute_dates import with_absolute_dates
 from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
-from assistant.idle.jobs.structured_output import FewShotPrompt, ask_for_json
+from assistant.context import FewShotPrompt, ask_for_json
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory import Transcript, UserMemory
 from assistant.memory.curation import DerivedOutput, DerivedOutputs, rewrite

@@ -15,8 +15,15 @@ from assistant.language.name_introduction import name_told
 from assistant.language.speakers import ASSISTANT, USER
 from assistant.language.third_person import third_person
 from assistant.memory.curation.statements import statements
-from assistant.memory.records.ids import WISH, merged_ids, telling
-from assistant.memory.records.memory import MARKS, Memory, MemoryKind
+from assistant.memory.records.ids import (
+    ADDED_BY_USER,
+    PART,
+    WISH,
+    exchange_of,
+    merged_ids,
+    telling,
+)
+from assistant.memory.records.memory import MARKS, Memory, MemoryKind, new_id
 from assistant.memory.retrieval.user_profile import TEXTS
 from assistant.memory.store.maintenance import in_order
 from assistant.memory.store.repair import SAVED_AT_ONCE
@@ -28,6 +35,12 @@ IMPORTANCE = {USER: 0.5, ASSISTANT: 0.2}
 """Initial importance by speaker. The user's words get more, because users mostly ask about them."""
 CERTAIN = 0.9
 """Importance and confidence of the user's name and wishes, which are in every prompt."""
+TOLD = 1.0
+"""Importance of what the user asked to be remembered. Such memories never expire."""
+_INTRODUCES = re.compile(
+    r"(?:please )?(?:my name(?: is|'s)|(?:you can |just |always )?call me)(?: [\w'’-]+){1,3}[.!]?",
+    re.IGNORECASE,
+)
 _FROM_NOW_ON = re.compile(r"\bfrom now on,\s*", re.IGNORECASE)
 """A phrase whose comma is removed, because no new clause begins after it."""
 
@@ -54,14 +67,6 @@ def materialize_exchange(user_id: str, conversation: str, exchange: Exchange) ->
         for speaker, text in turns.items()
         if text
     ]
-    certain = [
-        (what, MemoryKind.PROFILE, TEXTS[what].format(name))
-        for what, name in name_told(exchange.user_text).items()
-    ]
-    certain += [
-        (f"{number}-{WISH}", MemoryKind.PREFERENCE, text)
-        for number, text in enumerate(wishes(exchange.user_text))
-    ]
     return made + [
         Memory(
             id=f"{exchange.id}-{what}",
@@ -74,7 +79,45 @@ def materialize_exchange(user_id: str, conversation: str, exchange: Exchange) ->
             confidence=CERTAIN,
             sources=(exchange.id,),
         )
-        for what, kind, text in certain
+        for what, kind, text in profile_notes(exchange.user_text)
+    ]
+
+
+def profile_notes(said: str) -> list[tuple[str, MemoryKind, str]]:
+    """Return the names and wishes that the user's words contain, each with the suffix of its id,
+    its kind and its text."""
+    names = [
+        (what, MemoryKind.PROFILE, TEXTS[what].format(name))
+        for what, name in name_told(said).items()
+    ]
+    return names + [
+        (f"{number}-{WISH}", MemoryKind.PREFERENCE, text)
+        for number, text in enumerate(wishes(said))
+    ]
+
+
+def memories_of_words(user_id: str, words: str, now: datetime, *, pinned: bool) -> list[Memory]:
+    """Create the memories of words that the user asked to be remembered; usually one.
+
+    An introduction or a wish becomes a note of the profile, as it does in an exchange. Anything
+    else becomes a fact in the user's own words.
+    """
+    key, notes = new_id(), profile_notes(words)
+    introduces = _INTRODUCES.fullmatch(words.strip()) is not None
+    made = [] if notes and (introduces or is_wish(words)) else [("", MemoryKind.FACT, words)]
+    return [
+        Memory(
+            id=f"{key}-{what}" if what else key,
+            user_id=user_id,
+            kind=kind,
+            text=text,
+            created=now,
+            context=day_words(now),
+            importance=TOLD,
+            sources=(ADDED_BY_USER,),
+            pinned=pinned,
+        )
+        for what, kind, text in [*made, *notes]
     ]
 
 
@@ -90,6 +133,15 @@ def wishes(said: str) -> list[str]:
     if not WISHED.search(plain):  # most utterances contain no wish
         return []
     return [third_person(quote) for quote in statements(plain) if is_wish(quote)]
+
+
+def is_derived_note(memory: Memory) -> bool:
+    """Whether a memory is a name or a wish that was taken from the user's words in an exchange."""
+    return (
+        memory.kind in (MemoryKind.PROFILE, MemoryKind.PREFERENCE)
+        and PART.fullmatch(memory.id) is not None
+        and exchange_of(memory.id) is None
+    )
 
 
 def is_wish(quote: str) -> bool:

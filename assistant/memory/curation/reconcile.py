@@ -93,6 +93,14 @@ def reconcile(
         if cosine >= LIKE_ENOUGH and duplicate_cosine < 1 and same_fact(old, new, lexicon):
             return Repeats(old)
     if derived(new):
+        corrections = {
+            old.superseded_by
+            for old, _ in near
+            if old.kind is MemoryKind.EXCHANGE and not set(new.sources).isdisjoint(old.sources)
+        }
+        for old, _ in current:
+            if old.id in corrections and ADDED_BY_USER in old.sources:
+                return ReplacedBy(old)  # derived from a statement that the user has corrected
         for old, cosine in current:
             if cosine >= RELATED_COSINE and _may_end(old, new) and supersedes(old, new, lexicon):
                 return ReplacedBy(old)

@@ -187,14 +187,18 @@ class ForgettingExecutor:
         if gone or new:
             self._change()
 
-    async def hide(self, exchanges: Collection[str], memories: Collection[str]) -> HiddenItems:
-        """Hide items at once. They are purged after the grace time.
+    async def hide(
+        self, exchanges: Collection[str], memories: Collection[str], *, for_good: bool = False
+    ) -> HiddenItems:
+        """Hide items at once. They are purged after the grace time, or as soon as nobody speaks if
+        they are hidden `for_good`.
 
         Raises:
             StoreError: the items could not be recorded on disk. They are hidden in this session
                 only.
         """
-        items = HiddenItems.of(self._user, exchanges, memories, self._now(), self._grace)
+        grace = timedelta() if for_good else self._grace
+        items = HiddenItems.of(self._user, exchanges, memories, self._now(), grace)
         await self._hide(items)
         return items
 

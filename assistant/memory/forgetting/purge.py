@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation.facts import same_words
+from assistant.memory.curation.materialize import is_derived_note, materialize_exchange
 from assistant.memory.forgetting import receipts
 from assistant.memory.forgetting.cascade import Cascade, cascade
 from assistant.memory.forgetting.receipts import PurgeResult, Receipt
@@ -152,7 +153,18 @@ def _purge_locations(transcript: Transcript, words: Redaction) -> None:
 
 
 def _suppress(transcript: Transcript, user: str, plan: Cascade, going: Collection[str]) -> None:
-    """Make sure that no deleted fact or summary is derived again from the remaining exchanges."""
+    """Make sure that no deleted fact, summary, name or wish is derived again from the remaining
+    exchanges."""
+    notes = {(each.kind, each.text) for each in plan.named if is_derived_note(each)}
+    sources = {key for each in plan.named if is_derived_note(each) for key in each.sources}
+    if sources.difference(going):
+        again = [
+            (exchange.id, each.id)
+            for conversation, exchange in transcript.exchanges(user, sources.difference(going))
+            for each in materialize_exchange(user, conversation, exchange)
+            if (each.kind, each.text) in notes
+        ]
+        transcript.note_expired(user, again, datetime.now(UTC))
     lexicon = TextAnalyzer("en")  # facts are only derived in English
     fact_rows.suppress(
         transcript, user, plan.named, lambda a, b: a == b or same_words(a, b, lexicon)

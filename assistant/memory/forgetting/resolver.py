@@ -144,6 +144,17 @@ class Resolver:
         outlines = self._memories.outlines()
         return selection.memories_about(topic, outlines, similar, self._lexicon)
 
+    def told(self, live: Sequence[AnsweredTurn]) -> list[Memory]:
+        """Return what the user said in the last turn, or, if it was a question, what they had said
+        that its answer was based on or should have been. The likeliest is first. Empty if there is
+        nothing.
+
+        Args:
+            live: as for `resolve`.
+        """
+        closed = [turn for turn in live if not turn.exchange.open]
+        return selection.told(closed, self._around(closed), self._lexicon)
+
     def newest(self) -> list[Memory]:
         """Return all memories, newest first."""
         outlines = self._memories.outlines()

@@ -152,6 +152,43 @@ def _either(plans: Sequence[ForgetPlan]) -> ForgetPlan | None:
     )
 
 
+def told(
+    last: Sequence[AnsweredTurn], everything: Everything, lexicon: TextAnalyzer
+) -> list[Memory]:
+    """Return the user's statement in the last turn, or those that its answer was based on, or that
+    it should have been based on.
+
+    Args:
+        last: as for `that`.
+    """
+    turns = [turn for turn in last if turn.exchange.user_text.strip()]
+    if not turns:
+        return []
+    place = _meant_turn(turns)
+    meant = turns[place].exchange
+    trace = AnswerTracer(turns, everything, lexicon)
+    keys = {meant.id}
+    if is_question(meant.user_text):
+        if not trace.follow(place):
+            asked, sure = trace.asked_about(place)
+            trace.take(place, asked if sure else ())
+        keys = trace.exchanges
+    used = [each.id for each in turns[place].used]
+    found = [
+        memory
+        for memory in everything.values()
+        if memory.speaker == USER
+        and memory.kind is not MemoryKind.SUMMARY
+        and memory.superseded_by is None
+        and not is_question(memory.text)
+        and (
+            memory.id in trace.memories
+            or (memory.kind is MemoryKind.EXCHANGE and not keys.isdisjoint(memory.sources))
+        )
+    ]
+    return sorted(found, key=lambda each: used.index(each.id) if each.id in used else len(used))
+
+
 def _meant_turn(turns: Sequence[AnsweredTurn]) -> int:
     """Return the index of the newest turn that isn't just a courtesy.
 
@@ -219,6 +256,8 @@ def about(
     if not wanted:
         return None
     chosen = memories_about(topic, everything, recalled, lexicon)
+    also = _versions([each.id for each in chosen], everything) - {each.id for each in chosen}
+    chosen += [everything[key] for key in also if everything[key].speaker == USER]
     known = list(exchanges)
     keys = {
         each.id
@@ -313,12 +352,7 @@ def _planned(
     everything: Everything,
     order: Iterable[Exchange],
 ) -> ForgetPlan | None:
-    going = set(exchanges)
-    memories = {key for key in chosen if _goes(everything[key], going)} | {
-        memory.id
-        for memory in everything.values()
-        if memory.sources and going.issuperset(memory.sources)
-    }
+    going, memories = _with_corrections(set(exchanges), set(chosen), everything)
     if not going and not memories:
         return None
     times = {each.id: each.started for each in order}
@@ -333,6 +367,43 @@ def _planned(
         items=tuple(items),
         count=max(1, len(items)),
     )
+
+
+def _with_corrections(
+    exchanges: set[str], chosen: set[str], everything: Everything
+) -> tuple[set[str], set[str]]:
+    """Return the exchanges and memories that are deleted with those selected.
+
+    What the user corrected goes together with the correction, whichever of them was selected.
+    Otherwise the wrong statement would count again, or the right one would remain.
+    """
+    while True:
+        going = {key for key in chosen if _goes(everything[key], exchanges)} | {
+            memory.id
+            for memory in everything.values()
+            if memory.sources and exchanges.issuperset(memory.sources)
+        }
+        more = _versions(going, everything)
+        said = (everything[key] for key in more if everything[key].kind is MemoryKind.EXCHANGE)
+        wider = exchanges | {source for each in said for source in each.sources}
+        if more <= going and wider == exchanges:
+            return exchanges, going
+        chosen, exchanges = chosen | more, wider
+
+
+def _versions(ids: Collection[str], everything: Everything) -> set[str]:
+    """Return the ids of what the user has corrected in these memories or by them, and of these
+    memories themselves as far as they are among them."""
+    pairs = [
+        {memory.id, newer.id}
+        for memory in everything.values()
+        if (newer := everything.get(memory.superseded_by or "")) is not None
+        and ADDED_BY_USER in newer.sources
+    ]
+    found, more = set(ids), set[str]()
+    while len(more) < len(more := {key for pair in pairs if pair & found for key in pair}):
+        found |= more
+    return more
 
 
 def _goes(memory: Memory, exchanges: Collection[str]) -> bool:

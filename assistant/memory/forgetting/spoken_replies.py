@@ -116,7 +116,8 @@ def known(topic: str | None, found: Sequence[Memory], *, english: bool = True) -
         found: the memories about the topic, newest first.
     """
     what = "you" if topic is None else spoken_topic(topic, english=english)
-    stated = [each for each in found if each.speaker != ASSISTANT and not is_question(each.text)]
+    current = [each for each in found if each.superseded_by is None]
+    stated = [each for each in current if each.speaker != ASSISTANT and not is_question(each.text)]
     things = _phrases([thing_of(each) for each in stated], english=english)
     if not things:
         return f"I don't remember anything about {what}."

@@ -162,6 +162,17 @@ class RowMetadata:
         rows = {self.row_of[key] for key in ids if key in self.row_of}
         return rows.union(*(self._rows_of_source.get(source, ()) for source in exchanges))
 
+    def with_versions(self, rows: set[int]) -> set[int]:
+        """Return the rows together with those that supersede them or that they supersede."""
+        found, new = set(rows), set(rows)
+        while new:
+            ids = {self.ids[row] for row in new}
+            newer = {self.superseded_by[row] for row in new if row in self.superseded_by}
+            older = {row for row, key in self.superseded_by.items() if key in ids}
+            new = (older | {self.row_of[key] for key in newer if key in self.row_of}) - found
+            found |= new
+        return found
+
     def outlines(self, user_id: str, rows: Iterable[int]) -> dict[str, Memory]:
         """Return the memories of these rows by id, with the fields that are in RAM. Removed and
         hidden rows are left out."""

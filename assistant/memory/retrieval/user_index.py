@@ -223,14 +223,15 @@ class UserIndex:
         self, exchanges: Collection[str] | None = None, ids: Collection[str] = ()
     ) -> dict[str, Memory]:
         """Return the memories based on these exchanges and those with these ids, by id; default:
-        all. They have only the fields that are in RAM. Hidden ones are left out. Blocks, but
-        releases the lock between batches."""
+        all. Those that supersede them, or that they supersede, are included. They have only the
+        fields that are in RAM. Hidden ones are left out. Blocks, but releases the lock between
+        batches."""
         with self._lock:
             columns = self._columns
             if exchanges is None:
                 rows: list[int] = columns.living().tolist()
             else:
-                rows = sorted(columns.based_on(exchanges, ids))
+                rows = sorted(columns.with_versions(columns.based_on(exchanges, ids)))
         found: dict[str, Memory] = {}
         for at in range(0, len(rows), OUTLINED_AT_ONCE):
             if at:

@@ -15,10 +15,14 @@ from assistant.memory.records.memory import Memory, MemoryKind
 TEXTS = {NAME: "The user's name is {}.", ADDRESS: "The user wants to be called {}."}
 
 
+def is_wish_note(memory: Memory | MemoryUsed) -> bool:
+    """Return whether a memory is a note on how the user wants to be answered."""
+    return memory.kind == MemoryKind.PREFERENCE and memory.id.endswith(f"-{WISH}")
+
+
 def belongs_to_profile(memory: Memory) -> bool:
     """Return whether a memory is part of the profile."""
-    wish = memory.kind is MemoryKind.PREFERENCE and memory.id.endswith(f"-{WISH}")
-    return memory.pinned or memory.kind is MemoryKind.PROFILE or wish
+    return memory.pinned or memory.kind is MemoryKind.PROFILE or is_wish_note(memory)
 
 
 def names_first(notes: Iterable[MemoryUsed]) -> tuple[MemoryUsed, ...]:

@@ -14,9 +14,9 @@ import pytest
 from assistant.compose import idle as composing
 from assistant.compose import memory as building
 from assistant.compose.idle import open_idle_scheduler
+from assistant.context.structured_output import FewShotPrompt, ask_for_json
 from assistant.encryption.vault import open_vault
 from assistant.errors import ModelFailed
-from assistant.idle.jobs.structured_output import FewShotPrompt, ask_for_json
 from assistant.memory.records.ids import fact_id
 from assistant.memory.records.memory import MemoryKind
 from assistant.memory.retrieval.encoding import QueryEncoder

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from assistant.context import load_prompt
+from assistant.context.prompt import load_prompt
 from assistant.errors import ModelFailed
 from models.interfaces import Generation, Lane, LanguageModel, Message
 

@@ -1,0 +1,323 @@
+"""Stores what the user asks to be remembered and what they say is wrong, so that it can be taken
+back.
+
+What the user asks to be remembered is their own: it never expires, and no model's proposal changes
+it. A correction supersedes what it corrects. Nothing is deleted by it, so that it can be undone.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+
+from assistant.events import Event, ForgettingBegan, MemoryUsed, TurnEnded
+from assistant.language.sentences import as_sentence
+from assistant.language.speakers import ASSISTANT, USER
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.curation.conflicts import supersedes
+from assistant.memory.curation.corrections import (
+    Corrected,
+    Correction,
+    is_made_of,
+    possible,
+    stands_alone,
+)
+from assistant.memory.curation.materialize import TOLD, memories_of_words
+from assistant.memory.curation.reconcile import superseded
+from assistant.memory.forgetting.answer_origins import AnsweredTurn
+from assistant.memory.forgetting.executor import ForgettingExecutor
+from assistant.memory.forgetting.resolver import Resolver
+from assistant.memory.records.ids import ADDED_BY_USER
+from assistant.memory.records.memory import Memory, MemoryKind
+from assistant.memory.records.validation import validated_text
+from assistant.memory.user_memory import UserMemory
+
+NEAR = 20
+"""Number of similar memories among which those are looked for that a correction contradicts."""
+_NOW = datetime.min.replace(tzinfo=UTC)
+"""Stands for the time of two statements whose times don't matter."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredStatement:
+    """What a command stored.
+
+    `memories` are the ids of the memories that contain it now. `new` are those of them that did not
+    exist before. `before` are the other memories that were changed, as they were.
+    """
+
+    memories: tuple[str, ...]
+    new: tuple[str, ...] = ()
+    before: tuple[Memory, ...] = ()
+
+
+class UserStatements:
+    """One user's own statements, in a running session. Use it only on the event loop; the stores
+    are written on threads.
+
+    Every method but `watch` may raise StoreError. Nothing was changed then, unless stated
+    otherwise.
+    """
+
+    def __init__(
+        self,
+        memory: UserMemory,
+        forgetting: ForgettingExecutor,
+        resolver: Resolver,
+        lexicon: TextAnalyzer,
+    ) -> None:
+        self._memory = memory
+        self._forgetting = forgetting
+        self._resolver = resolver
+        self._lexicon = lexicon
+        self.newest: tuple[str, ...] = ()
+        """Ids of the memories that the last command stored, if no turn has ended and nothing was
+        forgotten since. "That" then means them."""
+
+    def watch(self, event: Event) -> None:
+        """Receive an event from the event bus."""
+        if isinstance(event, TurnEnded | ForgettingBegan):
+            self.newest = ()
+
+    # -- remembering ----------------------------------------------------------------------------
+
+    async def remember(self, words: str, *, for_good: bool = False) -> StoredStatement:
+        """Store a sentence that the user asked to be remembered. If it is stored already, it counts
+        as said again.
+
+        Args:
+            for_good: put it into every prompt.
+
+        Raises:
+            SettingsError: the words can't be stored.
+        """
+        return await self._stored(self._remember, validated_text(words), for_good)
+
+    async def keep(self, memories: Collection[str], *, for_good: bool = False) -> StoredStatement:
+        """Keep these memories as if the user had asked for them to be remembered."""
+        return await self._stored(self._keep, memories, for_good)
+
+    async def text_of(self, memories: Collection[str]) -> str:
+        """Return the text of the first of these memories that exists; empty if none does."""
+        found = await asyncio.to_thread(self._memory.index.outlines, (), memories)
+        return next((found[key].text for key in memories if key in found), "")
+
+    async def said_in(self, exchange: str) -> list[Memory]:
+        """Return the memory of the user's words in an exchange; empty if it isn't stored."""
+        found = await asyncio.to_thread(self._memory.index.outlines, {exchange})
+        return [
+            each
+            for each in found.values()
+            if each.kind is MemoryKind.EXCHANGE
+            and each.speaker == USER
+            and exchange in each.sources
+        ]
+
+    # -- correcting -----------------------------------------------------------------------------
+
+    async def meant(self, turns: Sequence[AnsweredTurn]) -> list[list[Memory]]:
+        """Return what a correction may refer to: what was just stored, what the user said last, or
+        what the last answer was based on. Memories that say the same are in one list.
+
+        Args:
+            turns: the exchanges of the running conversation, oldest first.
+        """
+        return await asyncio.to_thread(self._meant, turns, self.newest)
+
+    async def corrections(self, words: str, turns: Sequence[AnsweredTurn]) -> list[Correction]:
+        """Return the corrections that `words` may be, as far as rules can tell. Several mean that
+        it is unclear what is wrong."""
+        meant = await self.meant(turns)
+        whole = stands_alone(words)
+        other = await asyncio.to_thread(self._contradicted, words) if whole else []
+        return possible(words, meant, other, self._lexicon)
+
+    def rewritten(self, text: str, old: Sequence[Memory], words: str) -> Correction | None:
+        """Return the correction whose text a model wrote; None if the text contains anything that
+        is neither in the old text nor in the correction."""
+        made = is_made_of(text, old[0].text, words)
+        return Correction(Corrected(as_sentence(text)), tuple(old)) if made else None
+
+    async def correct(
+        self, correction: Correction, turns: Sequence[AnsweredTurn] = ()
+    ) -> StoredStatement:
+        """Store a corrected statement. It supersedes the old ones, what was derived from them, and
+        the assistant's answers in the last turns that repeat them.
+
+        Args:
+            turns: the last turns, whose answers may repeat the old statement.
+
+        Raises:
+            SettingsError: the text can't be stored.
+        """
+        return await self._stored(self._correct, correction, [t.exchange.id for t in turns])
+
+    # -- the way back ---------------------------------------------------------------------------
+
+    async def take_back(self, stored: StoredStatement) -> None:
+        """Undo what `remember`, `keep` or `correct` did. New memories are hidden at once and purged
+        as soon as nobody speaks; the others are as they were.
+
+        Raises:
+            StoreError: the new memories may be hidden in this session only, or the others may be
+                restored only when the new ones are purged.
+        """
+        self.newest = ()
+        try:
+            if stored.new:
+                await self._forgetting.hide((), stored.new, for_good=True)
+        finally:
+            await asyncio.to_thread(self._restore, stored)
+
+    # -- wishes ---------------------------------------------------------------------------------
+
+    def profile(self) -> Sequence[MemoryUsed]:
+        """Return the notes that are in every prompt, newest first after the names."""
+        return self._memory.profile()
+
+    async def saying(self, text: str) -> list[str]:
+        """Return the ids of all current memories with exactly this text."""
+        found = await asyncio.to_thread(self._memory.index.outlines)
+        return [each.id for each in found.values() if each.text == text]
+
+    # -- inside; blocking -----------------------------------------------------------------------
+
+    async def _stored(
+        self, store: Callable[..., StoredStatement], *arguments: object
+    ) -> StoredStatement:
+        stored = await asyncio.to_thread(store, *arguments)
+        self.newest = stored.memories
+        return stored
+
+    def _remember(self, words: str, for_good: bool) -> StoredStatement:
+        made = memories_of_words(
+            self._memory.user_id, words, self._forgetting.now(), pinned=for_good
+        )
+        own = self._own_with({each.text.casefold() for each in made})
+        known = self._memory.put(made, told=True)
+        new = tuple(each for each in known if each not in own)
+        ended = [key for each in self._rows(new) for key in each.supersedes]
+        before = [own[each] for each in known if each in own]
+        before += [replace(each, superseded_by=None) for each in self._rows(ended)]
+        return StoredStatement(tuple(known), new, tuple(before))
+
+    def _keep(self, memories: Collection[str], for_good: bool) -> StoredStatement:
+        self._memory.written()
+        before = self._rows(memories)
+
+        def kept(old: Memory) -> Memory:
+            return replace(old, importance=TOLD, pinned=old.pinned or for_good)
+
+        changed = self._memory.change([each.id for each in before], kept)
+        return StoredStatement(tuple(each.id for each in changed), before=tuple(before))
+
+    def _correct(self, correction: Correction, exchanges: Collection[str]) -> StoredStatement:
+        self._memory.written()  # what was said just now may not be in the table yet
+        text = validated_text(correction.corrected.text)
+        old = self._rows([each.id for each in correction.old])
+        gone = self._lexicon.content_and_numbers(" ".join(each.text for each in old))
+        gone -= self._lexicon.content_and_numbers(text)
+        ended = [*old, *self._rows(self._repeating(old, exchanges, gone))]
+        made = memories_of_words(
+            self._memory.user_id,
+            text,
+            self._forgetting.now(),
+            pinned=any(each.pinned for each in old),
+        )
+        self._memory.put([*superseded(made[0], ended), *made[1:]])
+        new = tuple(each.id for each in made)
+        return StoredStatement(new, new, tuple(ended))
+
+    def _repeating(
+        self, old: Sequence[Memory], exchanges: Collection[str], gone: set[str]
+    ) -> list[str]:
+        """Return the ids of memories of the same exchanges that contain all words which the
+        correction removed: facts derived from them, and the assistant's words in these turns."""
+        if not gone:
+            return []
+        sources = {source for each in old for source in each.sources} - {ADDED_BY_USER}
+        found = self._memory.index.outlines(sources | set(exchanges))
+        known = {each.id for each in old}
+        return [
+            each.id
+            for each in found.values()
+            if each.id not in known
+            and each.superseded_by is None
+            and each.kind is not MemoryKind.SUMMARY
+            and (each.speaker == ASSISTANT or not sources.isdisjoint(each.sources))
+            and gone <= self._lexicon.content_and_numbers(each.text)
+        ]
+
+    def _restore(self, stored: StoredStatement) -> None:
+        for old in stored.before:
+            self._memory.change([old.id], partial(_as_before, before=old))
+
+    def _meant(self, turns: Sequence[AnsweredTurn], newest: Collection[str]) -> list[list[Memory]]:
+        if newest:
+            found = self._memory.index.outlines((), newest)
+            return _groups([found[key] for key in newest if key in found], self._lexicon)
+        return _groups(self._resolver.told(turns), self._lexicon)
+
+    def _contradicted(self, statement: str) -> list[list[Memory]]:
+        like = {each.id for each in self._memory.find(statement, NEAR).memories}
+        found = self._memory.index.outlines((), like)
+        new = Memory("", self._memory.user_id, MemoryKind.FACT, f"No, {statement}", _NOW)
+        return _groups(
+            [
+                each
+                for each in found.values()
+                if each.id in like
+                and each.speaker == USER
+                and each.superseded_by is None
+                and supersedes(new, replace(each, created=_NOW, refreshed=None), self._lexicon)
+            ],
+            self._lexicon,
+        )
+
+    def _own_with(self, texts: Collection[str]) -> dict[str, Memory]:
+        """Return the user's own memories with these texts, by id."""
+        found = self._memory.index.outlines().values()
+        own = (each for each in found if ADDED_BY_USER in each.sources)
+        ids = [each.id for each in own if each.text.casefold() in texts]
+        return {each.id: each for each in self._rows(ids)}
+
+    def _rows(self, ids: Collection[str]) -> list[Memory]:
+        return self._memory.table.get(self._memory.user_id, list(ids)) if ids else []
+
+
+def _as_before(now: Memory, before: Memory) -> Memory:
+    """Return a memory without what a command changed about it."""
+    return replace(
+        now,
+        importance=before.importance,
+        pinned=before.pinned,
+        refreshed=before.refreshed,
+        supersedes=before.supersedes,
+        superseded_by=before.superseded_by,
+    )
+
+
+def _groups(memories: Sequence[Memory], lexicon: TextAnalyzer) -> list[list[Memory]]:
+    """Put memories together that come from the same exchange or say the same. In each group, the
+    user's own words are first."""
+    groups: list[list[Memory]] = []
+    for memory in memories:
+        same = [group for group in groups if any(_same(memory, each, lexicon) for each in group)]
+        joined = [*(each for group in same for each in group), memory]
+        at = groups.index(same[0]) if same else len(groups)
+        groups = [group for group in groups if group not in same]
+        groups.insert(at, joined)
+    return [sorted(group, key=_order) for group in groups]
+
+
+def _same(one: Memory, two: Memory, lexicon: TextAnalyzer) -> bool:
+    own = set(one.sources) - {ADDED_BY_USER}
+    if not own.isdisjoint(two.sources):
+        return True
+    return lexicon.content_and_numbers(one.text) == lexicon.content_and_numbers(two.text)
+
+
+def _order(memory: Memory) -> int:
+    own = ADDED_BY_USER in memory.sources
+    return 0 if own else 1 if memory.kind is MemoryKind.EXCHANGE else 2

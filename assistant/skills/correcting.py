@@ -1,0 +1,193 @@
+"""The skill that corrects what the user said before, when they say that it is wrong."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from assistant.context import ask_for_json, shipped
+from assistant.errors import ModelFailed, SettingsError
+from assistant.intents import Command, CommandKind
+from assistant.language.second_person import spoken_phrase
+from assistant.language.sentences import as_sentence
+from assistant.memory import AnsweredTurn, Correction, StoredStatement, UserStatements, stands_alone
+from assistant.skills.answered_turns import AnsweredTurns
+from assistant.skills.remembering import OFF_RECORD
+from assistant.skills.skill import Choice, Reply
+from assistant.skills.spoken_errors import spoken
+from models.interfaces import LanguageModel
+
+logger = logging.getLogger(__name__)
+
+WHAT_IS_RIGHT = "Sorry. What is right?"
+WHAT_SHOULD_IT_BE = "What should it be?"
+KEPT = "All right, then it stays as it is."
+TAKEN_BACK = "All right, I've taken that back."
+MODEL_S = 8.0
+"""Seconds after which the language model's proposal is no longer awaited, and the user is asked."""
+TOKENS = 64
+"""Maximum length of a corrected sentence."""
+REPEATED = 4
+"""Number of last turns whose answers may have repeated what was wrong."""
+CHOICES = 3
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"now": {"type": "string"}},
+    "required": ["now"],
+    "additionalProperties": False,
+}
+
+
+class Correcting:
+    """Corrects what the last answer was based on, or what the user said last.
+
+    What was wrong is superseded and stays in the store. If there is nothing that could be wrong,
+    the language model answers.
+
+    Args:
+        llm: puts a new value into the old sentence if rules can't; None: the user is asked.
+        off_record: returns whether the session is off the record.
+        english: whether the language is English. The rules work for no other.
+    """
+
+    kinds = frozenset({CommandKind.CORRECT})
+
+    def __init__(
+        self,
+        statements: UserStatements,
+        turns: AnsweredTurns,
+        llm: LanguageModel | None,
+        off_record: Callable[[], bool],
+        *,
+        english: bool = True,
+    ) -> None:
+        self._statements = statements
+        self._turns = turns
+        self._llm = llm
+        self._off_record = off_record
+        self._english = english
+
+    async def carry_out(self, command: Command) -> Reply | None:
+        if not self._english:
+            return None
+        if self._off_record():
+            return Reply(OFF_RECORD)
+        if command.words is not None:
+            return await self._correct(command.words)
+        meant = await self._statements.meant(self._last())
+        return Reply(WHAT_IS_RIGHT, if_said=self._answered) if meant else None
+
+    async def ask(self, command: Command) -> Reply | None:
+        if not self._english or self._off_record():
+            return None
+        turns = self._last()
+        if command.words is None:
+            meant = await self._statements.meant(turns)
+            if not meant:
+                return None
+            wrong = self._phrase(meant[0][0].text)
+            again = Reply(WHAT_IS_RIGHT, if_said=self._answered)
+            return Reply(f"Is it wrong that {wrong}?", if_yes=partial(_say, again), if_no=KEPT)
+        found = await self._statements.corrections(command.words, turns)
+        if len(found) > 1:
+            return self._choice(found)
+        if not found:
+            return None
+        text = f"Shall I correct it: {self._phrase(found[0].corrected.text)}?"
+        return Reply(text, if_yes=partial(self._do, found[0]), if_no=KEPT)
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _last(self) -> list[AnsweredTurn]:
+        return self._turns.all()
+
+    async def _correct(self, words: str) -> Reply | None:
+        """Correct what the words refer to. Return None if they refer to nothing that is stored."""
+        turns = self._last()
+        found = await self._statements.corrections(words, turns)
+        if len(found) > 1:
+            return self._choice(found)
+        if found:
+            return await self._do(found[0])
+        meant = await self._statements.meant(turns)
+        if not meant or stands_alone(words):
+            return None
+        if len(meant) == 1 and (made := await self._proposed(meant[0][0].text, words)) is not None:
+            correction = self._statements.rewritten(made, meant[0], words)
+            if correction is not None:
+                return await self._do(correction)
+        return Reply(WHAT_SHOULD_IT_BE, if_said=self._answered)
+
+    async def _answered(self, words: str) -> Reply | None:
+        """Take the answer to the question what is right. A whole statement that corrects nothing
+        is remembered all the same."""
+        reply = await self._correct(words)
+        if reply is not None or not stands_alone(words):
+            return reply
+        try:
+            stored = await self._statements.remember(as_sentence(words))
+        except SettingsError as error:
+            return Reply(spoken(error))
+        return Reply(
+            f"I'll remember that {self._phrase(words)}.", undo=partial(self._take_back, stored, "")
+        )
+
+    async def _proposed(self, old: str, words: str) -> str | None:
+        """Return the old sentence with the correction, as the language model writes it."""
+        if self._llm is None:
+            return None
+        question = _question(old, words)
+        prompt = await asyncio.to_thread(shipped, "correct", _example)
+        try:
+            async with asyncio.timeout(MODEL_S):
+                answer = await ask_for_json(self._llm, prompt, question, SCHEMA, TOKENS)
+        except (ModelFailed, TimeoutError) as error:
+            logger.warning("the model proposed no correction: %r", error)
+            return None
+        made = answer.get("now") if isinstance(answer, Mapping) else None
+        return made if isinstance(made, str) else None
+
+    async def _do(self, correction: Correction) -> Reply:
+        try:
+            stored = await self._statements.correct(correction, self._last()[-REPEATED:])
+        except SettingsError as error:
+            return Reply(spoken(error))
+        new, now, was = (
+            self._phrase(correction.corrected.text),
+            correction.corrected.now,
+            correction.corrected.was,
+        )
+        instead = f", not {was}" if was and new.endswith(now) else ""
+        undo = partial(self._take_back, stored, correction.old[0].text)
+        return Reply(f"Got it: {new}{instead}.", undo=undo)
+
+    async def _take_back(self, stored: StoredStatement, old: str) -> Reply:
+        await self._statements.take_back(stored)
+        return Reply(f"All right: {self._phrase(old)}, as before." if old else TAKEN_BACK)
+
+    def _choice(self, found: Sequence[Correction]) -> Reply:
+        """Return the question which of several things is wrong."""
+        some = found[:CHOICES]
+        names = [self._phrase(each.old[0].text) for each in some]
+        choices = [
+            Choice(name, partial(self._do, each)) for name, each in zip(names, some, strict=True)
+        ]
+        text = f"What is wrong: that {', that '.join(names[:-1])}, or that {names[-1]}?"
+        return Reply(text, if_no=KEPT, choices=tuple(choices))
+
+    def _phrase(self, text: str) -> str:
+        return spoken_phrase(text, english=self._english)
+
+
+async def _say(reply: Reply) -> Reply:
+    return reply
+
+
+def _question(before: str, correction: str) -> str:
+    return f"Before: {' '.join(before.split())}\nCorrection: {' '.join(correction.split())}"
+
+
+def _example(raw: Mapping[str, str]) -> tuple[str, str]:
+    return _question(raw["before"], raw["correction"]), json.dumps({"now": raw["now"]})

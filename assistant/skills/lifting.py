@@ -1,0 +1,171 @@
+"""The skill that takes back lasting wishes and names, and confirms aloud that a wish was taken."""
+
+import re
+from collections.abc import Sequence
+from functools import partial
+
+from assistant.events import MemoryUsed, WishTaken
+from assistant.intents import Command, CommandKind
+from assistant.language.name_introduction import ADDRESS, NAME
+from assistant.language.second_person import second_person
+from assistant.language.sentences import as_sentence
+from assistant.language.stemming import TextAnalyzer
+from assistant.language.third_person import first_person
+from assistant.memory import ForgettingExecutor, UserStatements
+from assistant.skills.skill import Choice, Reply
+
+NO_SUCH = "I have no such wish of yours."
+KEPT = "All right, I'll go on as before."
+NAMED = 3
+"""Maximum number of wishes that a question names."""
+_WISH = re.compile(r"The user wants the assistant (?P<what>.+?)\.?$")
+_NAME = re.compile(r"The user's name is (?P<name>.+)\.$")
+_ADDRESS = re.compile(r"The user wants to be called (?P<name>.+)\.$")
+_ORDER = re.compile(r"(?:from now on )?to (?:always )?(?P<do>.+)$")
+_CLAUSE = re.compile(
+    r"\b(how|what|where|when|why|if|that|because|whether|which|until) (the user [\w']+)",
+    re.IGNORECASE,
+)
+"""Matches a clause whose subject is the user: "how the user feels"."""
+_SPOKEN = {"user's": ("your", "my"), "user": ("you", "me"), "assistant's": ("my", "your")}
+"""How the words of a note about "the user" and "the assistant" are said by the assistant, and by
+the user."""
+
+
+class Lifting:
+    """Takes back wishes and names. They are hidden like anything that is forgotten, and are not
+    derived again. What the user said stays in the transcript."""
+
+    kinds = frozenset({CommandKind.LIFT})
+
+    def __init__(
+        self, statements: UserStatements, executor: ForgettingExecutor, lexicon: TextAnalyzer
+    ) -> None:
+        self._statements = statements
+        self._executor = executor
+        self._lexicon = lexicon
+
+    async def carry_out(self, command: Command) -> Reply | None:
+        found = self._meant(command.words)
+        if not found:
+            return Reply(NO_SUCH)
+        if len(found) > 1:
+            choices = tuple(Choice(spoken(each), partial(self._lift, each)) for each in found)
+            names = [each.name for each in choices]
+            text = f"Which one: {', '.join(names[:-1])} or {names[-1]}?"
+            return Reply(text, if_no=KEPT, choices=choices)
+        if command.words is None:  # only one wish, but nothing that names it
+            return self._asked(found[0])
+        return await self._lift(found[0])
+
+    async def ask(self, command: Command) -> Reply | None:
+        found = self._meant(command.words)
+        if len(found) > 1:
+            return await self.carry_out(command)
+        return self._asked(found[0]) if found else None
+
+    async def noted(self, event: WishTaken) -> Reply | None:
+        """Return the remark that confirms a new wish. It is said after the turn's answer. None if
+        the wish is gone already."""
+        notes = [each for each in self._statements.profile() if each.id in event.memories]
+        if not notes:
+            return None
+        orders = "; ".join(_order(each) for each in notes)
+        text = f"Noted for good: {orders}. Say “undo” if you don't want that."
+        return Reply(text, undo=partial(self._lift_all, notes))
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _meant(self, words: str | None) -> list[MemoryUsed]:
+        """Return the wishes and names that the words fit best; all of them for no words."""
+        notes = [each for each in self._statements.profile() if _liftable(each)]
+        if words is None:
+            return notes[:NAMED]
+        wanted = self._lexicon.content_and_numbers(words)
+        shared = [len(wanted & self._lexicon.content_and_numbers(each.text)) for each in notes]
+        best = max(shared, default=0)
+        if not best:
+            return []
+        return [each for each, n in zip(notes, shared, strict=True) if n == best][:NAMED]
+
+    def _asked(self, note: MemoryUsed) -> Reply:
+        question = f"Do you mean {spoken(note)}?"
+        return Reply(question, if_yes=partial(self._lift, note), if_no=KEPT)
+
+    async def _lift_all(self, notes: Sequence[MemoryUsed]) -> Reply:
+        replies = [await self._lift(each) for each in notes]
+        return replies[0] if len(replies) == 1 else Reply("All right, I've dropped these wishes.")
+
+    async def _lift(self, note: MemoryUsed) -> Reply:
+        ids = await self._statements.saying(note.text)
+        items = await self._executor.hide((), [*ids, note.id])
+        undo = partial(self._back, items.id, note) if self._executor.gives_time else None
+        return Reply(self._lifted(note), undo=undo)
+
+    async def _back(self, items: str, note: MemoryUsed) -> Reply:
+        undone = await self._executor.undo(items)
+        if undone is None:
+            return Reply("It's too late to bring that wish back. Please say it again.")
+        return Reply(f"All right, that holds again: {_order(note)}.")
+
+    def _lifted(self, note: MemoryUsed) -> str:
+        if match := _ADDRESS.match(note.text):
+            older = next(filter(None, map(_ADDRESS.match, self._texts())), None)
+            again = f" I'll call you {older['name']} again." if older is not None else ""
+            return f"All right, I'll no longer call you {match['name']}.{again}"
+        if match := _NAME.match(note.text):
+            return f"All right. I've dropped your name, {match['name']}."
+        wish = _WISH.match(note.text)
+        order = _ORDER.match(wish["what"]) if wish is not None else None
+        if order is None or order["do"].startswith(("stop ", "never ", "not ")):
+            return f"All right. I've dropped your wish: “{as_sentence(_order(note))}”"
+        return f"All right, I'll no longer {_said(order['do'], by_user=False)}."
+
+    def _texts(self) -> list[str]:
+        return [each.text for each in self._statements.profile()]
+
+
+def spoken(note: MemoryUsed) -> str:
+    """Return a phrase that names a wish or a name."""
+    if match := _NAME.match(note.text):
+        return f"your name, {match['name']}"
+    if match := _ADDRESS.match(note.text):
+        return f"that I call you {match['name']}"
+    return f"your wish “{_order(note)}”"
+
+
+def _liftable(note: MemoryUsed) -> bool:
+    return note.id.rpartition("-")[2] in (NAME, ADDRESS) or _WISH.match(note.text) is not None
+
+
+def _order(note: MemoryUsed) -> str:
+    """Return a wish as the user said it: "always answer in one sentence"."""
+    if match := _ADDRESS.match(note.text):
+        return f"call me {match['name']}"
+    if match := _NAME.match(note.text):
+        return f"my name is {match['name']}"
+    match = _WISH.match(note.text)
+    if match is None:
+        return note.text
+    said = re.sub(r"^(from now on )?(never )?to ", r"\1\2", match["what"])
+    return _said(said, by_user=True)
+
+
+def _said(text: str, *, by_user: bool) -> str:
+    """Say a note's words about "the user" and "the assistant" in the first and second person."""
+
+    def turn(match: re.Match[str]) -> str:
+        return _SPOKEN[match[1].lower()][by_user]
+
+    text = _CLAUSE.sub(lambda match: f"{match[1]} {_of_subject(match[2], by_user)}", text)
+    plain = re.sub(r"\bthe (user's|user|assistant's)(?!\w)", turn, text, flags=re.IGNORECASE)
+    return re.sub(r"\bthe assistant\b", "you" if by_user else "me", plain, flags=re.IGNORECASE)
+
+
+def _of_subject(text: str, by_user: bool) -> str:
+    """Say "the user feels" as "I feel" or "you feel"."""
+    own = first_person(text)
+    if by_user:
+        return own
+    turned = second_person(own) or own
+    return f"{turned[:1].lower()}{turned[1:]}"

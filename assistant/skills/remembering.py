@@ -1,0 +1,117 @@
+"""The skill that remembers what the user asks to be remembered."""
+
+from collections.abc import Callable
+from functools import partial
+
+from assistant.errors import SettingsError
+from assistant.intents import Command, CommandKind
+from assistant.language.dialogue_acts import is_courtesy, is_question
+from assistant.language.second_person import spoken_phrase
+from assistant.language.sentences import as_sentence
+from assistant.memory import StoredStatement, UserStatements
+from assistant.skills.answered_turns import AnsweredTurns
+from assistant.skills.skill import Reply
+from assistant.skills.spoken_errors import spoken
+
+BACK = 3
+"""Number of turns back in which "that" is looked for."""
+WHAT = "What should I remember?"
+OFF_RECORD = "We're off the record, so I'm not keeping anything. Say “back on the record” first."
+NOT_KEPT = "All right, I won't keep that."
+AS_BEFORE = "All right, I'll treat it like anything else that you told me."
+
+
+class Remembering:
+    """Stores statements as the user's own, and keeps what was said for good.
+
+    Args:
+        off_record: returns whether the session is off the record.
+        english: whether the language is English, so that replies may rephrase what was said.
+    """
+
+    kinds = frozenset({CommandKind.REMEMBER})
+
+    def __init__(
+        self,
+        statements: UserStatements,
+        turns: AnsweredTurns,
+        off_record: Callable[[], bool],
+        *,
+        english: bool = True,
+    ) -> None:
+        self._statements = statements
+        self._turns = turns
+        self._off_record = off_record
+        self._english = english
+
+    async def carry_out(self, command: Command) -> Reply | None:
+        if self._off_record():
+            return Reply(OFF_RECORD)
+        if command.words is not None:
+            return await self._remember(command.words, for_good=command.for_good)
+        found = await self._that()
+        if found is None:
+            ask = partial(self._remember, for_good=command.for_good)
+            return Reply(WHAT, if_said=ask)
+        return await self._keep(*found, for_good=command.for_good)
+
+    async def ask(self, command: Command) -> Reply | None:
+        if self._off_record():
+            return None
+        found = await self._that() if command.words is None else None
+        text = _sentence(command.words) if command.words is not None else found and found[1]
+        if not text:
+            return None
+        question = f"Shall I remember {self._that_phrase(text)}?"
+        return Reply(question, if_yes=partial(self._again, command))
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    async def _again(self, command: Command) -> Reply:
+        return await self.carry_out(command) or Reply(WHAT)
+
+    async def _that(self) -> tuple[tuple[str, ...], str] | None:
+        """Return the ids of the memories that "that" means, and their text: what was just stored,
+        or the user's last statement. None if there is neither."""
+        if self._statements.newest:
+            text = await self._statements.text_of(self._statements.newest)
+            if text:
+                return self._statements.newest, text
+        over = [turn.exchange for turn in self._turns.all() if not turn.exchange.open]
+        for exchange in over[: -BACK - 1 : -1]:
+            said = exchange.user_text
+            if said.strip() and not (is_question(said) or is_courtesy(said)):
+                found = await self._statements.said_in(exchange.id)
+                return (tuple(each.id for each in found), said) if found else None
+        return None
+
+    async def _remember(self, words: str, *, for_good: bool) -> Reply:
+        text = _sentence(words)
+        try:
+            stored = await self._statements.remember(text, for_good=for_good)
+        except SettingsError as error:
+            return Reply(spoken(error))
+        return self._done(stored, text, for_good=for_good)
+
+    async def _keep(self, memories: tuple[str, ...], text: str, *, for_good: bool) -> Reply:
+        stored = await self._statements.keep(memories, for_good=for_good)
+        return self._done(stored, text, for_good=for_good)
+
+    def _done(self, stored: StoredStatement, text: str, *, for_good: bool) -> Reply:
+        will = "I'll always keep in mind" if for_good else "I'll remember"
+        return Reply(f"{will} {self._that_phrase(text)}.", undo=partial(self._take_back, stored))
+
+    async def _take_back(self, stored: StoredStatement) -> Reply:
+        await self._statements.take_back(stored)
+        return Reply(NOT_KEPT if stored.new else AS_BEFORE)
+
+    def _that_phrase(self, text: str) -> str:
+        """Return "that your dog is called Max", or the words themselves if in doubt."""
+        phrase = spoken_phrase(text, english=self._english)
+        return f"this: {phrase}" if phrase.startswith('"') else f"that {phrase}"
+
+
+def _sentence(words: str) -> str:
+    """Return the words as they are stored: "to buy milk" becomes "Buy milk."."""
+    first, _, rest = words.strip().partition(" ")
+    return as_sentence(rest if first.lower() in ("to", "that") and rest else words)

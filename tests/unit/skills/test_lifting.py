@@ -1,0 +1,135 @@
+"""Lasting wishes and names are taken back by voice, and a new wish is confirmed aloud."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from assistant.events import WishTaken
+from assistant.intents.command import Command, CommandKind
+from tests.support.forgetting import Bench, bench
+
+SHORT = "Always answer in one sentence."
+SHORT_NOTE = "The user wants the assistant to always answer in one sentence."
+UNDO = Command(CommandKind.UNDO)
+
+
+def lift(words: str | None) -> Command:
+    return Command(CommandKind.LIFT, words)
+
+
+def profile(here: Bench) -> list[str]:
+    return [each.text for each in here.memory.profile()]
+
+
+async def test_a_wish_is_lifted_by_its_words_and_brought_back_by_undo(here: Bench) -> None:
+    await here.tell_all(SHORT, "Never mention the weather.")
+    said = await here.obey(lift("answer in one sentence"))
+    assert said == "All right, I'll no longer answer in one sentence."
+    assert profile(here) == ["The user wants the assistant never to mention the weather."]
+    said = await here.obey(UNDO)
+    assert said == "All right, that holds again: always answer in one sentence."
+    assert SHORT_NOTE in profile(here)
+
+
+@pytest.mark.parametrize(
+    ("wish", "words", "reply"),
+    [
+        (
+            "From now on, give me short answers.",
+            "the short answers",
+            "All right, I'll no longer give you short answers.",
+        ),
+        (
+            "Never mention the weather.",
+            "the weather",
+            "All right. I've dropped your wish: “Never mention the weather.”",
+        ),
+        (
+            "Stop asking me how I feel.",
+            "asking me how I feel",
+            "All right. I've dropped your wish: “Stop asking me how I feel.”",
+        ),
+        ("Call me Annie.", "Annie", "All right, I'll no longer call you Annie."),
+        ("My name is Anna.", "my name", "All right. I've dropped your name, Anna."),
+    ],
+)
+async def test_the_reply_says_what_no_longer_holds(
+    here: Bench, wish: str, words: str, reply: str
+) -> None:
+    await here.tell_all(wish)
+    assert len(profile(here)) == 1
+    assert await here.obey(lift(words)) == reply
+    assert profile(here) == []
+
+
+async def test_a_lifted_wish_is_not_derived_again_and_its_exchange_stays(tmp_path: Path) -> None:
+    async with bench(tmp_path) as here:
+        await here.tell_all(SHORT)
+        here.pass_time(60)
+        await here.tell_all("Please always answer in one sentence.")
+        await here.obey(lift("one sentence"))
+        assert profile(here) == []
+        assert await here.purge_later()
+        await asyncio.to_thread(here.memory.rebuild, here.transcript)
+        assert profile(here) == []
+    async with bench(tmp_path) as again:
+        assert profile(again) == []
+        await asyncio.to_thread(again.memory.rebuild, again.transcript)
+        assert profile(again) == []
+        assert again.kept()[0] == {SHORT, "Please always answer in one sentence."}
+        await again.tell_all(SHORT)
+        assert profile(again) == [SHORT_NOTE], "it can be wished again"
+
+
+async def test_an_older_name_that_counts_again_is_named(here: Bench) -> None:
+    await here.tell_all("Call me Annie.")
+    here.pass_time(60)
+    await here.tell_all("Call me Ann.")
+    said = await here.obey(lift("Ann"))
+    assert said == "All right, I'll no longer call you Ann. I'll call you Annie again."
+
+
+async def test_of_several_wishes_that_fit_one_is_chosen(here: Bench) -> None:
+    await here.tell_all("Always answer in French.", "Always answer in one sentence.")
+    said = await here.obey(lift("how you answer"))
+    assert said is not None
+    assert said.startswith("Which one: your wish “always answer in ")
+    assert await here.answer("French.") == "All right, I'll no longer answer in French."
+    assert profile(here) == [SHORT_NOTE]
+
+
+async def test_a_wish_that_is_not_named_is_only_lifted_after_a_yes(here: Bench) -> None:
+    assert await here.obey(lift(None)) == "I have no such wish of yours."
+    await here.tell_all(SHORT)
+    assert await here.obey(lift("the weather")) == "I have no such wish of yours."
+    question = "Do you mean your wish “always answer in one sentence”?"
+    assert await here.obey(lift(None)) == question
+    assert await here.answer("No.") == "All right, I'll go on as before."
+    assert profile(here) == [SHORT_NOTE]
+    assert await here.obey(lift("one sentence"), sure=False) == question
+    await here.answer("Yes.")
+    assert profile(here) == []
+    assert await here.obey(lift("one sentence"), sure=False) is None
+
+
+async def test_a_new_wish_is_confirmed_aloud_and_can_be_undone(here: Bench) -> None:
+    await here.tell_all("My dog is called Max.")
+    assert [each for each in here.events if isinstance(each, WishTaken)] == []
+    await here.tell_all(SHORT)
+    [taken] = [each for each in here.events if isinstance(each, WishTaken)]
+    remark = await here.lifting.noted(taken)
+    assert remark is not None
+    assert remark.text == (
+        "Noted for good: always answer in one sentence. Say “undo” if you don't want that."
+    )
+    here.skills.note(remark)
+    assert await here.obey(UNDO) == "All right, I'll no longer answer in one sentence."
+    assert profile(here) == []
+    assert await here.lifting.noted(taken) is None
+    assert await here.obey(UNDO) == "All right, that holds again: always answer in one sentence."
+
+
+async def test_a_wish_that_is_repeated_is_not_confirmed_again(here: Bench) -> None:
+    await here.tell_all(SHORT, SHORT)
+    assert len([each for each in here.events if isinstance(each, WishTaken)]) == 1

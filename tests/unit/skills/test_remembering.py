@@ -1,0 +1,194 @@
+"""What the user asks to be remembered, on a real transcript, a real table and a real index."""
+
+from pathlib import Path
+
+import pytest
+
+from assistant.intents.command import Command, CommandKind
+from assistant.memory.records.ids import ADDED_BY_USER
+from assistant.memory.records.lifetimes import Lifetimes
+from assistant.memory.records.memory import Memory, MemoryKind
+from tests.support.forgetting import Bench, bench, kept
+from tests.support.memories import stored
+from tests.support.remains import found
+
+LOCKER = "my locker code is 4471"
+TIDY = "My locker code is 4471."
+REMEMBERED = "I'll remember that your locker code is 4471."
+UNDO = Command(CommandKind.UNDO)
+FORGET_THAT = Command(CommandKind.FORGET_THAT)
+THAT = Command(CommandKind.REMEMBER)
+
+
+def remember(words: str, *, for_good: bool = False) -> Command:
+    return Command(CommandKind.REMEMBER, words, for_good=for_good)
+
+
+def row(here: Bench, text: str = TIDY) -> Memory:
+    [found] = [each for each in stored(here.memory.table) if each.text == text]
+    return found
+
+
+async def test_a_statement_is_stored_as_the_users_own_and_never_expires(here: Bench) -> None:
+    assert await here.obey(remember(LOCKER)) == REMEMBERED
+    note = row(here)
+    assert (note.kind, note.sources, note.pinned) == (MemoryKind.FACT, (ADDED_BY_USER,), False)
+    strict = Lifetimes(dict.fromkeys(MemoryKind, 1), below=1.0)
+    assert strict.end(note) is None
+    assert await here.recalled("What is my locker code?") == {TIDY}
+
+
+async def test_it_is_still_there_after_a_restart(tmp_path: Path) -> None:
+    async with bench(tmp_path) as here:
+        await here.obey(remember(LOCKER))
+    async with bench(tmp_path) as again:
+        assert await again.recalled("What is my locker code?") == {TIDY}
+
+
+async def test_undo_deletes_every_byte_of_it_and_a_second_undo_does_not_bring_it_back(
+    tmp_path: Path,
+) -> None:
+    async with bench(tmp_path) as here:
+        await here.obey(remember(LOCKER))
+        assert await here.obey(UNDO) == "All right, I won't keep that."
+        assert await here.recalled("What is my locker code?") == set()
+        assert await here.obey(UNDO) == "There is nothing left to bring back."
+        assert await here.forgetting.purge_due()
+        assert here.forgetting.hidden == ()
+    assert found(tmp_path, {"locker code", "4471"}, []) == []
+
+
+async def test_that_is_the_users_last_statement(here: Bench) -> None:
+    [told] = await here.tell_all("My dog is called Max.")
+    here.tell("What is the capital of Norway?", "Oslo.")
+    assert await here.obey(THAT) == "I'll remember that your dog is called Max."
+    note = row(here, "My dog is called Max.")
+    assert (note.sources, note.importance) == ((told.id,), 1.0)
+    assert await here.obey(UNDO) == "All right, I'll treat it like anything else that you told me."
+    assert row(here, "My dog is called Max.").importance == 0.5
+
+
+async def test_without_a_statement_it_asks_what_to_remember(here: Bench) -> None:
+    here.tell("What is the capital of Norway?", "Oslo.")
+    assert await here.obey(THAT) == "What should I remember?"
+    assert await here.give("What is the time?") is None, "a question is no answer"
+    assert await here.give(LOCKER) == REMEMBERED
+    assert await here.obey(UNDO) == "All right, I won't keep that."
+
+
+async def test_never_forget_pins_what_is_said_and_what_was_just_said(here: Bench) -> None:
+    said = await here.obey(remember(LOCKER, for_good=True))
+    assert said == "I'll always keep in mind that your locker code is 4471."
+    assert [each.text for each in here.memory.profile()] == [TIDY]
+    await here.obey(UNDO)
+    assert here.memory.profile() == ()
+    await here.tell_all("My dog is called Max.")
+    await here.obey(Command(CommandKind.REMEMBER, for_good=True))
+    assert [each.text for each in here.memory.profile()] == ["My dog is called Max."]
+    await here.obey(UNDO)
+    assert here.memory.profile() == ()
+
+
+async def test_what_is_remembered_twice_is_stored_once_and_undone_step_by_step(
+    here: Bench,
+) -> None:
+    await here.obey(remember(LOCKER))
+    before = row(here)
+    here.pass_time(60)
+    await here.obey(remember("My locker code is 4471", for_good=True))
+    assert row(here).pinned
+    assert row(here).refreshed == here.clock[0]
+    await here.obey(UNDO)
+    assert row(here) == before
+    await here.obey(UNDO)
+    assert here.current() == set()
+
+
+async def test_right_after_it_forget_that_means_what_was_remembered(tmp_path: Path) -> None:
+    async with bench(tmp_path) as here:
+        await here.tell_all("My dog is called Max.")
+        await here.obey(remember(LOCKER))
+        said = await here.obey(FORGET_THAT)
+        assert said == "Forgotten: your locker code is 4471. Say undo to keep it."
+        assert here.current() == {"My dog is called Max."}
+        assert await here.purge_later()
+    assert found(tmp_path, {"locker code", "4471"}, []) == []
+    assert kept(tmp_path)[1] == {"My dog is called Max."}
+
+
+@pytest.mark.parametrize("words", ["my locker", "4471"])
+async def test_forgetting_a_topic_deletes_every_byte_of_what_was_remembered(
+    tmp_path: Path, words: str
+) -> None:
+    async with bench(tmp_path) as here:
+        await here.obey(remember(LOCKER))
+        here.tell("It rains.")
+        said = await here.obey(Command(CommandKind.FORGET_ABOUT, words))
+        assert said == "Forgotten: your locker code is 4471. Say undo to keep it."
+        assert await here.purge_later()
+    assert found(tmp_path, {"locker code", "4471"}, []) == []
+
+
+async def test_that_after_a_repetition_of_the_command_is_what_was_just_remembered(
+    here: Bench,
+) -> None:
+    await here.tell_all("My dog is called Max.")
+    await here.obey(remember(LOCKER))
+    said = await here.obey(Command(CommandKind.REMEMBER, for_good=True))
+    assert said == "I'll always keep in mind that your locker code is 4471."
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "reply"),
+    [
+        ("my name is Anna", "The user's name is Anna.", "that your name is Anna"),
+        ("call me Annie", "The user wants to be called Annie.", 'this: "Call me Annie"'),
+        (
+            "to always answer in one sentence",
+            "The user wants the assistant to always answer in one sentence.",
+            'this: "Always answer in one sentence"',
+        ),
+    ],
+)
+async def test_names_and_wishes_join_the_profile(
+    here: Bench, words: str, text: str, reply: str
+) -> None:
+    assert await here.obey(remember(words)) == f"I'll remember {reply}."
+    assert [each.text for each in here.memory.profile()] == [text]
+    assert here.current() == {text}
+    await here.obey(UNDO)
+    assert here.memory.profile() == ()
+
+
+async def test_a_name_does_not_displace_what_else_was_said(here: Bench) -> None:
+    await here.obey(remember("my name is Anna and my locker code is 4471"))
+    assert here.current() == {
+        "My name is Anna and my locker code is 4471.",
+        "The user's name is Anna.",
+    }
+
+
+async def test_off_the_record_nothing_is_kept(here: Bench) -> None:
+    here.off_record[0] = True
+    said = str(await here.obey(remember(LOCKER)))
+    assert said.startswith("We're off the record")
+    assert await here.obey(remember(LOCKER), sure=False) is None
+    assert here.current() == set()
+
+
+async def test_if_it_is_unsure_it_asks_and_names_what_it_would_remember(here: Bench) -> None:
+    question = "Shall I remember that your locker code is 4471?"
+    assert await here.obey(remember(LOCKER), sure=False) == question
+    assert await here.answer("No.") == "All right."
+    assert here.current() == set()
+    await here.obey(remember(LOCKER), sure=False)
+    assert await here.answer("Yes, please.") == REMEMBERED
+    assert here.current() == {TIDY}
+    here.tell("What is the capital of Norway?", "Oslo.")
+    assert await here.obey(THAT, sure=False) is None, "nothing was said that could be meant"
+
+
+@pytest.mark.parametrize("words", ["", "   ", "\0", "x" * 20_000])
+async def test_words_that_cannot_be_stored_are_refused_aloud(here: Bench, words: str) -> None:
+    assert await here.obey(remember(words))
+    assert here.current() == set()
