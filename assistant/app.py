@@ -17,7 +17,7 @@ from assistant.compose.conversation import (
     open_conversation,
     short_term_memory,
 )
-from assistant.compose.engines import open_benchmark
+from assistant.compose.engines import build_intent_recogniser, open_benchmark
 from assistant.compose.idle import JobResources, start_idle_jobs
 from assistant.compose.session_memory import open_session_memory, start_session_memory
 from assistant.encryption import Vault
@@ -201,7 +201,10 @@ async def open_assistant(
         skills, forgetting = await build_skills(
             memory, settings, bus, dialogue, window, models.llm, partial(_remark, loops)
         )
-        loop = VoiceLoop(settings, dialogue, models, sound, await detectors, recaller, skills)
+        recogniser = await asyncio.to_thread(build_intent_recogniser, settings)
+        loop = VoiceLoop(
+            settings, dialogue, models, sound, await detectors, recaller, skills, recogniser
+        )
         loops.append(loop)
         assistant = Assistant(
             bus, dialogue, loop, recordings, recorder, push_to_talk=settings.audio.push_to_talk

@@ -125,9 +125,10 @@ class SpeechIgnored(Event):
 @dataclass(frozen=True, slots=True)
 class Remarked(Event):
     """A fixed remark of the assistant, such as "Good night.". It is not a turn, and no model wrote
-    it."""
+    it. `command` is the kind of the command that it replies to, if any."""
 
     text: str
+    command: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +263,8 @@ class TurnEnded(Event):
     `assistant` contains only the words that were heard. `read_tokens` is the number of tokens that
     the model had to read between the end of the turn and its first token. `tokens_per_s` is the
     speed at which it then wrote; None if the answer was too short to measure the speed. `exchange`
-    is the id under which the turn is stored and can be forgotten.
+    is the id under which the turn is stored and can be forgotten. `near_misses` are the best of the
+    recalled memories that the prompt did not contain: the id and score of each, and the reason.
     """
 
     turn: int
@@ -275,6 +277,7 @@ class TurnEnded(Event):
     read_tokens: int = 0
     tokens_per_s: float | None = None
     exchange: str = ""
+    near_misses: tuple[tuple[str, float, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,6 +112,8 @@ class Model(_Entry):
     adapter: LoraAdapter | None = None
     distilled: LoraAdapter | None = None
     """An adapter for encoding questions with fewer of an encoder's layers, which is faster."""
+    intents: LoraAdapter | None = None
+    """An adapter with which an encoder recognises what is asked of the assistant itself."""
 
     @property
     def adapted_by(self) -> str:
@@ -123,6 +125,11 @@ class Model(_Entry):
         """The digest of the adapter for encoding questions with fewer layers; "" if there is
         none."""
         return self.distilled.sha256 if self.distilled else ""
+
+    @property
+    def intents_by(self) -> str:
+        """The digest of the adapter for recognising intents; "" if there is none."""
+        return self.intents.sha256 if self.intents else ""
 
     @property
     def bytes(self) -> int:

@@ -89,7 +89,9 @@ async def build_skills(
     bus.subscribe(turns.watch)
     lexicon = TextAnalyzer(settings.persona.language)
     english = lexicon.language == "en"
-    skills: list[Skill] = [Explaining(resolver, english=english)]
+    explaining = Explaining(resolver, turns, english=english)
+    bus.subscribe(explaining.watch)
+    skills: list[Skill] = [explaining]
     if memory.session_user is None:
         skills += [Forgetting(forgetting, resolver, turns, english=english)]
         return [*skills, NothingKept(transcript=True)], forgetting

@@ -1,13 +1,15 @@
 """Creates the models that the profile and the settings name."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from assistant.errors import SettingsError
+from assistant.errors import ModelError, SettingsError
 from assistant.events import EventBus, Loading, ModelsReady, Notice, Severity
+from assistant.intents import IntentRecogniser
 from assistant.memory import QueryEncoder
 from assistant.paths import Home, models_cache
 from assistant.settings import Settings
@@ -15,7 +17,14 @@ from models import catalogue
 from models.catalogue import ModelRole
 from models.download import ModelStore
 from models.hardware import detect, require_ram
-from models.interfaces import LanguageModel, ModelSet, SentenceEncoder, SpeechToText, TextToSpeech
+from models.interfaces import (
+    IntentClassifier,
+    LanguageModel,
+    ModelSet,
+    SentenceEncoder,
+    SpeechToText,
+    TextToSpeech,
+)
 from models.selection import (
     Benchmark,
     ModelSelection,
@@ -24,6 +33,8 @@ from models.selection import (
     select_models,
 )
 from models.unused_memory import release_freed
+
+logger = logging.getLogger(__name__)
 
 QUERY_THREADS = 2
 """Maximum number of threads that encode a question. More threads don't encode a dozen tokens
@@ -152,6 +163,37 @@ def build_query_encoder(selection: ModelSelection, wanted: str | None = None) ->
         documents = EncoderProcess(folder)
         stronger = QueryEncoder(_for_queries(selection, folder), documents, rest=documents.rest)
     return QueryEncoder(_for_queries(selection, quick), OnnxEncoder(quick), stronger=stronger)
+
+
+def build_intent_recogniser(settings: Settings) -> IntentRecogniser:
+    """Create the recogniser of intents. If the classifier isn't on this machine, the grammar
+    decides alone, and the log says why. Blocking."""
+    try:
+        return IntentRecogniser(build_intent_classifier(select_models(settings), settings))
+    except ModelError as error:
+        logger.warning("commands are recognised by the grammar alone: %s", error)
+        return IntentRecogniser()
+
+
+def build_intent_classifier(
+    selection: ModelSelection, settings: Settings
+) -> IntentClassifier | None:
+    """Create the classifier of intents, with the first of the profile's encoders that was trained
+    for it. Return None if none was trained for the user's language. The caller must `load` the
+    classifier before use. Blocking.
+
+    Raises:
+        ModelMissing: the encoder is not on this machine.
+        ModelCorrupt: the encoder is damaged.
+    """
+    from models.encoder import OnnxIntentClassifier
+
+    language = settings.persona.language.partition("-")[0]
+    models = (selection.store.catalogue.get(name) for name in selection.profile.encoders)
+    for model in models:
+        if model.intents and language in model.languages:
+            return OnnxIntentClassifier(selection.store.location(model.name), model.intents.path)
+    return None
 
 
 def _for_queries(selection: ModelSelection, folder: Path) -> SentenceEncoder:

@@ -39,6 +39,8 @@ ALIKE = 0.6
 the words of the shorter memory."""
 FEWEST_WORDS = 2
 """Minimum number of words that a memory must have to be compared with others."""
+NEAR_MISSES = 5
+"""Maximum number of memories that are logged although they were left out of the prompt."""
 DATED = frozenset({"exchange", "event", "summary"})
 """Kinds of memories that describe a moment and are shown with its date. Other kinds hold at any
 time."""
@@ -90,6 +92,12 @@ class MemoryBlock:
     tokens: int = 0
     used: tuple[MemoryUsed, ...] = ()
     left_out: tuple[tuple[MemoryUsed, LeftOutReason], ...] = ()
+
+    @property
+    def near_misses(self) -> tuple[tuple[str, float, str], ...]:
+        """The best of the memories that were left out: the id and score of each, and the reason."""
+        best = sorted(self.left_out, key=lambda each: each[0].score, reverse=True)[:NEAR_MISSES]
+        return tuple((memory.id, memory.score, reason.value) for memory, reason in best)
 
 
 @dataclass(frozen=True, slots=True)

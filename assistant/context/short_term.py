@@ -42,6 +42,7 @@ class Store(Protocol):
         exchange: Exchange,
         latency: Latency | None = None,
         memories: Sequence[MemoryUsed] = (),
+        near_misses: Sequence[tuple[str, float, str]] = (),
     ) -> object: ...
 
     def store_summary(self, conversation: Conversation, summary: Summary) -> None: ...
@@ -54,6 +55,7 @@ class _Kept:
     exchange: Exchange
     latency: Latency
     memories: tuple[MemoryUsed, ...]
+    near_misses: tuple[tuple[str, float, str], ...]
 
 
 class ShortTermMemory:
@@ -147,7 +149,8 @@ class ShortTermMemory:
             self._unrecorded.append(exchange.id)
             self._window.settle(self.conversation)
             return exchange.id
-        self._unsaved.append(_Kept(exchange, turn.latency_ms, turn.memories))
+        kept = _Kept(exchange, turn.latency_ms, turn.memories, turn.near_misses)
+        self._unsaved.append(kept)
         self._apply_finished()
         self._window.settle(self.conversation)
         await self._save()
@@ -275,7 +278,8 @@ class ShortTermMemory:
         if isinstance(item, Summary):
             store.store_summary(self.conversation, item)
         else:
-            store.store(self.conversation, item.exchange, item.latency, item.memories)
+            kept = (item.exchange, item.latency, item.memories, item.near_misses)
+            store.store(self.conversation, *kept)
 
     def _tell(self, notice: Notice, *, failing: bool) -> None:
         """Emit the notice only if storing begins to fail, or begins to work again."""

@@ -10,7 +10,7 @@ from assistant.facade import exports
 if TYPE_CHECKING:
     from assistant.memory.curation.corrections import Correction, stands_alone
     from assistant.memory.forgetting import spoken_replies
-    from assistant.memory.forgetting.answer_origins import AnsweredTurn
+    from assistant.memory.forgetting.answer_origins import AnsweredTurn, ToldItem
     from assistant.memory.forgetting.executor import ForgettingExecutor
     from assistant.memory.forgetting.resolver import ForgetRequest, NothingMeant, Resolver
     from assistant.memory.forgetting.selection import ForgetPlan
@@ -62,6 +62,7 @@ __all__ = [
     "Recordings",
     "Resolver",
     "StoredStatement",
+    "ToldItem",
     "Transcript",
     "UserMemory",
     "UserStatements",

@@ -11,6 +11,9 @@ are handled in `forget_requests`.
 {"act": "grep", "text": "Max"}              → like "list", for memories containing the text
 {"act": "search", "text": "my dog"}         → "found" rows, best first, then a "searched" row;
                                               takes "limit", "light" and the filters
+{"act": "why", "turn": "3"}                 → an "answer" row, then "source" and "recalled" rows;
+                                              without "turn": the last answer; a turn is a number
+                                              in the last conversation, or an exchange's id
 {"act": "version"}                          → a string that changes when a visible memory changes
 {"act": "users"}   {"act": "receipts"}      → rows, then a "counted" row
 """
@@ -25,7 +28,14 @@ from assistant.ipc import LISTED, Request, Row
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.browse import MemoryFilter
 from assistant.memory.forget_requests import forget, pending, undo
-from assistant.memory.json_rows import found_row, light_row, row
+from assistant.memory.json_rows import (
+    exchange_row,
+    found_row,
+    light_row,
+    recalled_row,
+    row,
+    source_row,
+)
 from assistant.memory.records.memory import MemoryKind, MemoryState
 from assistant.memory.records.validation import validated_text
 
@@ -97,6 +107,16 @@ def _search(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
     for each in wanted:
         yield found_row(each, entries.get(each.id) if light else None)
     yield {"event": "searched", "found": len(wanted), "by_words_alone": found.missed}
+
+
+def _why(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
+    turn = _text(request, "turn") if request.get("turn") is not None else None
+    found = admin.resolver.explaining.stored(turn)
+    yield {"event": "answer", **exchange_row(found.exchange), "from_model": not found.sources}
+    for told in found.sources:
+        yield source_row(told)
+    for each in found.recalled:
+        yield recalled_row(each)
 
 
 def _add(admin: MemoryAdmin, request: Request) -> Iterator[Row]:
@@ -175,6 +195,7 @@ _ACTS: Mapping[str, _Act] = {
     "list": _list,
     "grep": _list,
     "search": _search,
+    "why": _why,
     "show": _one(lambda admin, request: admin.show(_text(request, "id"))),
     "add": _add,
     "edit": _edit,

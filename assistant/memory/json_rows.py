@@ -6,6 +6,8 @@ from typing import Any
 from assistant.context import Exchange
 from assistant.ipc import Row
 from assistant.memory.browse import MemoryEntry
+from assistant.memory.forgetting.answer_origins import ToldItem
+from assistant.memory.forgetting.explanation import ExplainedMemory
 from assistant.memory.records.ids import short
 from assistant.memory.records.memory import Memory
 from assistant.memory.records.serialization import to_json
@@ -62,6 +64,28 @@ def found_row(found: RecalledMemory, entry: MemoryEntry | None = None) -> Row:
     if entry is None:
         return full
     return light_row(entry, found.text) | {key: full[key] for key in WHY}
+
+
+def recalled_row(recalled: ExplainedMemory) -> Row:
+    """Return a memory that was recalled for an answer as a row. `score` is null for a note that
+    every prompt contains, and `left_out` for a memory that was in the prompt.
+    """
+    score = round(recalled.score, 4) if recalled.score is not None else None
+    more = {"score": score, "left_out": recalled.left_out, "based_on": recalled.based_on}
+    return row(recalled.memory, event="recalled", **more)
+
+
+def source_row(told: ToldItem) -> Row:
+    """Return something that an answer was based on as a row. `memory` is null if it was said in
+    the same conversation.
+    """
+    return {
+        "event": "source",
+        "text": told.text,
+        "speaker": told.speaker,
+        "told": told.when.astimezone(UTC).isoformat(),
+        "memory": told.memory.id if told.memory is not None else None,
+    }
 
 
 def exchange_row(exchange: Exchange, **more: Any) -> Row:

@@ -42,16 +42,18 @@ class Archive:
         exchange: Exchange,
         latency: Latency | None = None,
         memories: Sequence[MemoryUsed] = (),
+        near_misses: Sequence[tuple[str, float, str]] = (),
     ) -> None:
         """Store an exchange in the transcript and in long-term memory.
 
         Args:
             memories: the memories in the exchange's prompt, which are recorded as used.
+            near_misses: as in `TurnEnded`.
 
         Raises:
             StoreError: the transcript could not be written. The memory is unchanged, too.
         """
-        if not self._transcript.store(conversation, exchange, latency, memories):
+        if not self._transcript.store(conversation, exchange, latency, memories, near_misses):
             return
         known = {each.text for each in self._memory.profile()}
         self._memory.remember(conversation.id, exchange)

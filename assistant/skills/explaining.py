@@ -1,28 +1,99 @@
-"""The skill that tells what is remembered."""
+"""The skill that tells what is remembered, what an answer was based on, and when something was
+told."""
 
 import asyncio
+from collections.abc import Callable, Sequence
+from datetime import datetime
 
 from assistant.errors import StoreError
+from assistant.events import Event, Remarked, TurnEnded
 from assistant.intents import Command, CommandKind
-from assistant.memory import Resolver, spoken_replies
+from assistant.language.second_person import spoken_topic
+from assistant.language.speakers import USER
+from assistant.memory import AnsweredTurn, Resolver, spoken_replies
+from assistant.skills import spoken_sources
+from assistant.skills.answered_turns import AnsweredTurns
 from assistant.skills.skill import Reply
+
+NOTHING_SAID = "I haven't said anything yet."
+FROM_MODEL = "That came from the model. Nothing that you told me was behind it."
+BESIDE_NOTES = (
+    "As far as I can tell, that came from the model: nothing in it is from what you told me before."
+)
+IN_REPLY = (
+    "That came from the model, in reply to what you had just said. Nothing that you told me before"
+    " was behind it."
+)
+NOT_TOLD = "My last answer wasn't based on anything that you told me."
+LOOKED_UP = "You asked me what I know. I looked it up in my memory, without the model."
+ASKED = {
+    CommandKind.UNDO: "undo something",
+    CommandKind.OFF_RECORD: "go off the record",
+    CommandKind.ON_RECORD: "go back on the record",
+    CommandKind.REMEMBER: "remember something",
+    CommandKind.CORRECT: "correct something",
+    CommandKind.LIFT: "drop a lasting wish or a name",
+}
+"""What the user asked for with a command; all other commands forget something."""
+BY_THE_WAY = frozenset(
+    {
+        *(CommandKind.STOP, CommandKind.SLEEP, CommandKind.WAKE, CommandKind.REPEAT),
+        *(CommandKind.WHY, CommandKind.WHEN_TOLD),
+    }
+)
+"""Commands after which "why" still refers to what was said before them."""
 
 
 class Explaining:
-    """Tells the user what is known. It changes nothing.
+    """Tells the user what is known and why something was said. It changes nothing.
 
     Args:
+        turns: the turns of the running conversation.
+        now: returns the local wall time.
         english: whether the language is English, so that replies may rephrase what was said.
     """
 
-    kinds = frozenset({CommandKind.KNOW})
+    kinds = frozenset({CommandKind.KNOW, CommandKind.WHY, CommandKind.WHEN_TOLD})
 
-    def __init__(self, resolver: Resolver, *, english: bool = True) -> None:
+    def __init__(
+        self,
+        resolver: Resolver,
+        turns: AnsweredTurns,
+        now: Callable[[], datetime] = lambda: datetime.now().astimezone(),
+        *,
+        english: bool = True,
+    ) -> None:
         self._resolver = resolver
+        self._turns = turns
+        self._now = now
         self._english = english
+        self._obeyed: CommandKind | None = None
+        """The kind of the command whose reply was said since the last answer."""
+        self._topic: str | None = None
+        """What KNOW was asked about."""
+
+    def watch(self, event: Event) -> None:
+        """Receive an event from the event bus."""
+        if isinstance(event, TurnEnded):
+            self._obeyed = self._topic = None
+        elif isinstance(event, Remarked) and event.command:
+            kind = CommandKind(event.command)
+            if kind not in BY_THE_WAY:
+                self._obeyed = kind
+            if self._obeyed is not CommandKind.KNOW:
+                self._topic = None
 
     async def carry_out(self, command: Command) -> Reply | None:
-        text = await asyncio.to_thread(self._known, command.words)
+        # Reading takes longer than the voice may wait, so it runs in a thread, on a copy of data
+        # that the loop may change.
+        turns = [turn for turn in self._turns.all() if not turn.exchange.open]
+        if command.kind is CommandKind.KNOW:
+            text = await asyncio.to_thread(self._known, command.words)
+            self._topic = command.words
+        elif command.kind is CommandKind.WHEN_TOLD:
+            text = await asyncio.to_thread(self._when, command.words, turns)
+        else:
+            text = await asyncio.to_thread(self._why, self._obeyed, self._topic, turns)
         return Reply(text) if text is not None else None
 
     async def ask(self, command: Command) -> Reply | None:
@@ -31,10 +102,11 @@ class Explaining:
         del command
         return None
 
+    # -- inside; these block --------------------------------------------------------------------
+
     def _known(self, topic: str | None) -> str | None:
         """Return a reply that tells what is known about a topic, or the newest memories if the
-        topic is None. Return None if nothing is known, so that the language model answers. Blocks.
-        """
+        topic is None. Return None if nothing is known, so that the language model answers."""
         if topic is None:
             return spoken_replies.known(None, self._resolver.newest(), english=self._english)
         try:
@@ -42,3 +114,37 @@ class Explaining:
         except StoreError:
             return None
         return spoken_replies.known(topic, facts, english=self._english) if facts else None
+
+    def _why(
+        self, obeyed: CommandKind | None, topic: str | None, turns: Sequence[AnsweredTurn]
+    ) -> str:
+        explaining, now = self._resolver.explaining, self._now()
+        if obeyed is CommandKind.KNOW:
+            told = explaining.told_about(topic, turns)
+            return spoken_sources.told(told, now, english=self._english) if told else LOOKED_UP
+        if obeyed is not None:
+            what = ASKED.get(obeyed, "forget something")
+            return f"I said that because you asked me to {what}. It only says what came of that."
+        found = explaining.last(turns)
+        if found is None:
+            return NOTHING_SAID
+        if found.sources:
+            return spoken_sources.told(found.sources, now, english=self._english)
+        if found.told:
+            return IN_REPLY
+        at_hand = any(each.left_out is None for each in found.recalled)
+        return BESIDE_NOTES if at_hand else FROM_MODEL
+
+    def _when(self, topic: str | None, turns: Sequence[AnsweredTurn]) -> str:
+        explaining, now = self._resolver.explaining, self._now()
+        if topic is not None:
+            told = explaining.told_about(topic, turns)
+            what = spoken_topic(topic, english=self._english)
+            if not told:
+                return f"I don't remember that you told me about {what}."
+            return spoken_sources.told_then(told, now, english=self._english)
+        found = explaining.last(turns)
+        if found is None:
+            return NOTHING_SAID
+        told = [each for each in found.sources if each.speaker == USER][:1]
+        return spoken_sources.told_then(told, now, english=self._english) if told else NOT_TOLD

@@ -50,8 +50,15 @@ class SkillRegistry:
         return self._asked is not None and time.monotonic() - self._asked_at < ANSWER_S
 
     def note(self, reply: Reply) -> None:
-        """Remember the undo of a remark that no command asked for."""
-        self._noted(reply)
+        """Remember the question and the undo of a reply, and show its notice. Called for replies
+        that no command asked for, too."""
+        if reply.asks:
+            self._asked, self._asked_at = reply, time.monotonic()
+        if reply.undo is not None:
+            self._undos.append(reply.undo)
+            self.may_be_undone = True
+        if reply.notice is not None:
+            self._emit(reply.notice)
 
     def turn_began(self) -> None:
         """Drop the question: the user went on to something else."""
@@ -72,14 +79,14 @@ class SkillRegistry:
         options = tuple(each.name for each in asked.choices if each.name)
         place = chosen(text, options, names) if options else None
         if place is not None and (place != ALL or not asked.choices[ALL].name):
-            return partial(self._act, asked.choices[place].act)
+            return partial(self._settle, asked, asked.choices[place].act)
         yes = yes_or_no(text, names, explained=explained)
         if yes is None:
             return None
-        if yes and asked.if_yes is None:
-            again = replace(asked, text=WHICH) if asked.choices else asked
-            return partial(self._act, partial(_again, again))
-        return partial(self._act, asked.if_yes if yes and asked.if_yes else partial(_no, asked))
+        if not yes:
+            return partial(self._settle, asked, partial(_said, Reply(asked.if_no)))
+        again = replace(asked, text=WHICH) if asked.choices else asked
+        return partial(self._settle, asked, asked.if_yes or partial(_said, again))
 
     def takes_words(self, text: str) -> bool:
         """Whether a question waits that `text` may answer with the words that it asks for."""
@@ -93,37 +100,49 @@ class SkillRegistry:
         if asked is None or asked.if_said is None:
             return None
         try:
-            return self._noted(await asked.if_said(text))
+            reply = await asked.if_said(text)
         except StoreError as error:
-            return self._noted(failed(error))
+            reply = failed(error)
+        if reply is not None:
+            self.note(reply)
+        return reply
 
     async def carry_out(self, intent: Intent) -> Reply | None:
         """Carry out a command, or ask whether it is meant. Return the reply, or None if the
         language model should answer the turn."""
         asked, kind = self._asked if self.waits_for_answer else None, intent.command.kind
         self._asked = None
-        if kind is CommandKind.REPEAT and asked is not None:
-            return self._noted(asked)
         if kind is CommandKind.UNDO and self._undos:
             return await self._undo(sure=intent.sure)
         skill = self._skills.get(kind)
         if skill is None:
             return None
+        reply: Reply | None = asked
         try:
-            do = skill.carry_out if intent.sure else skill.ask
-            return self._noted(await do(intent.command))
+            if kind is not CommandKind.REPEAT or asked is None:
+                do = skill.carry_out if intent.sure else skill.ask
+                reply = await do(intent.command)
         except StoreError as error:
-            return self._noted(failed(error))
+            reply = failed(error)
+        if reply is not None:
+            self.note(reply)
+        return reply
 
     async def _undo(self, *, sure: bool) -> Reply:
         if not sure:
             question = Reply(SHALL_UNDO, if_yes=self._undos[-1])
-            return self._noted(question) or question
+            self.note(question)
+            return question
         self.may_be_undone = False
         return await self._act(self._undos.pop())
 
+    async def _settle(self, asked: Reply, act: Act) -> Reply:
+        """Do what the user's answer asks for, unless an earlier answer has settled the question."""
+        if self._asked is not asked:
+            return Reply("")
+        return await self._act(act)
+
     async def _act(self, act: Act) -> Reply:
-        """Carry out what an answer asks for."""
         self._asked = None
         if act in self._undos:
             self._undos.remove(act)
@@ -131,25 +150,9 @@ class SkillRegistry:
             reply = await act()
         except StoreError as error:
             reply = failed(error)
-        return self._noted(reply) or reply
-
-    def _noted(self, reply: Reply | None) -> Reply | None:
-        """Remember the question and the undo of a reply, and show its notice."""
-        if reply is None:
-            return None
-        if reply.asks:
-            self._asked, self._asked_at = reply, time.monotonic()
-        if reply.undo is not None:
-            self._undos.append(reply.undo)
-            self.may_be_undone = True
-        if reply.notice is not None:
-            self._emit(reply.notice)
+        self.note(reply)
         return reply
 
 
-async def _no(asked: Reply) -> Reply:
-    return Reply(asked.if_no)
-
-
-async def _again(question: Reply) -> Reply:
-    return question
+async def _said(reply: Reply) -> Reply:
+    return reply

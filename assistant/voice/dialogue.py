@@ -241,6 +241,7 @@ class Dialogue:
         )
         used = {each.id for each in prompt.memories.used}
         answer.memories = tuple(each for each in answer.memories if each.id in used)
+        answer.near_misses = prompt.memories.near_misses
         answer.context_tokens = prompt.tokens
         if prompt.notice is not None:
             answer.when_confirmed(partial(self.emit, prompt.notice))
@@ -331,6 +332,7 @@ class Dialogue:
             context_tokens=answer.context_tokens,
             read_tokens=answer.read_tokens,
             tokens_per_s=answer.tokens_per_s,
+            near_misses=answer.near_misses,
         )
         try:
             exchange = await self._memory.keep(ended, answer.started or self._started_at)

@@ -1,5 +1,5 @@
-"""The pipeline's step after `barge_in`: lets skills carry out what is asked of the assistant itself,
-instead of passing it on to the language model."""
+"""The pipeline's step after `barge_in`: lets skills carry out what is asked of the assistant
+itself. Everything else is passed on to the language model."""
 
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -141,15 +141,15 @@ class RouteIntents(FrameProcessor):
         if reply is None:
             await self._pass(frame, text)
         else:
-            await self._say(reply)
+            await self._say(reply, intent.command.kind)
 
-    async def _say(self, reply: Reply) -> None:
+    async def _say(self, reply: Reply, command: str = "") -> None:
         if reply.text:
-            await self._remark(reply.text)
+            await self._remark(reply.text, command)
         self._dialogue.ignore("command")
 
-    async def _remark(self, text: str) -> None:
-        self._dialogue.emit(Remarked(text))
+    async def _remark(self, text: str, command: str = "") -> None:
+        self._dialogue.emit(Remarked(text, command))
         remark = SpeculativeAnswer("", remark=True, text=text)
         remark.confirm()
         await self.push_frame(AnswerRequestFrame(remark))

@@ -33,6 +33,8 @@ class SpeculativeAnswer:
     own_voice: float = 0.0
     """Estimate of how much of the user's sound came from the loudspeaker, in [0, 1]."""
     memories: tuple[MemoryUsed, ...] = ()
+    near_misses: tuple[tuple[str, float, str], ...] = ()
+    """As in `TurnEnded`."""
     text: str = ""
     """The text of the answer that the language model has written so far."""
     heard: str = ""

@@ -75,22 +75,21 @@ def prepare_in_subprocess(transfer: Transfer) -> None:
         ModelFailed: the preparation failed.
         PullStopped: the transfer was stopped.
     """
-    if transfer.model.role is not ModelRole.ENCODER:
+    model = transfer.model
+    if model.role is not ModelRole.ENCODER:
         return
-    adapters = (transfer.model.adapter, transfer.model.distilled)
-    folders = [transfer.folder.resolve(), *(each.path for each in adapters if each)]
+    folders = [transfer.folder.resolve()]
+    folders += [each.path for each in (model.adapter, model.distilled) if each]
+    intents = ("--intents", str(model.intents.path)) if model.intents else ()
     code, output = run_quietly(
-        [sys.executable, "-m", "models.encoder.preparation", *map(str, folders)],
+        [sys.executable, "-m", "models.encoder.preparation", *map(str, folders), *intents],
         environment=os.environ,
         folder=Path(__file__).resolve().parents[2],
         tick=transfer.check,
     )
     if code:
         last = (output.strip().splitlines() or ["no message"])[-1]
-        raise ModelFailed(
-            f"{transfer.model.title} could not be prepared: {last}.",
-            mend=f"assistant models pull {transfer.model.name}",
-        )
+        raise ModelFailed(f"{model.title} could not be prepared: {last}.", mend=_pull(model.name))
 
 
 @dataclass(slots=True)
@@ -291,6 +290,7 @@ class ModelStore:
             preparation=manifest.PREPARATION,
             adapter=model.adapted_by,
             distilled=model.distilled_by,
+            intents=model.intents_by,
         )
         manifest.write(folder, record)
         if fault := manifest.fault(folder, model):
@@ -326,7 +326,7 @@ class ModelStore:
         transfer = Transfer(model, there)
         need = sum(max(0, file.bytes - transfer.have(file.name)) for file in model.files)
         if model.role is ModelRole.ENCODER:
-            need += 2 * model.bytes  # exported copies, one of them quantised
+            need += 2 * model.bytes  # exported copies, most of them quantised
         if model.archive:
             need += model.archive.bytes
         return need + max((model.piece_bytes(piece) for piece in model.pieces), default=0)

@@ -1,10 +1,11 @@
-"""Sentence encoders."""
+"""Sentence encoders, and what recognises intents with one."""
 
 from typing import TYPE_CHECKING
 
 from assistant.facade import exports
 
 if TYPE_CHECKING:
+    from models.encoder.intents import OnnxIntentClassifier
     from models.encoder.onnx import OnnxEncoder
     from models.encoder.worker import EncoderProcess
 else:
@@ -13,4 +14,5 @@ else:
 __all__ = [
     "EncoderProcess",
     "OnnxEncoder",
+    "OnnxIntentClassifier",
 ]

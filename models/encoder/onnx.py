@@ -92,7 +92,7 @@ class OnnxEncoder:
             session = open_session(str(self._folder / self._file), self._threads)
         except Exception as error:  # tokenizers and onnxruntime raise exceptions of their own
             raise ModelCorrupt(
-                f"The encoder in {self._folder} can't be read: {_first_line(error)}.",
+                f"The encoder in {self._folder} can't be read: {first_line(error)}.",
                 mend=f"assistant models pull {self._folder.name}",
             ) from error
         self._dimensions = int(session.get_outputs()[0].shape[1])
@@ -117,17 +117,14 @@ class OnnxEncoder:
                 vectors[chosen] = session.run(None, {"input_ids": ids})[0]
             except Exception as error:  # onnxruntime's errors have no common base
                 raise ModelFailed(
-                    f"The encoder {self.name} failed: {_first_line(error)}."
+                    f"The encoder {self.name} failed: {first_line(error)}."
                 ) from error
         return vectors
 
     def _cut(self, text: str) -> str:
-        """Return the part of a text that is tokenized.
-
-        Lone surrogates, which the tokenizer rejects, are replaced by "?".
-        """
+        """Return the part of a text that is tokenized."""
         kept = text[-self._characters :] if self._keep_end else text[: self._characters]
-        return kept.encode("utf-8", "replace").decode("utf-8")
+        return without_surrogates(kept)
 
     def _open_tokenizer(self) -> Tokenizer:
         tokenizer = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
@@ -174,5 +171,10 @@ def open_session(model: str | bytes, threads: int) -> onnxruntime.InferenceSessi
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
-def _first_line(error: Exception) -> str:
+def without_surrogates(text: str) -> str:
+    """Replace lone surrogates, which the tokenizer rejects, by "?". The length stays the same."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -5,7 +5,8 @@ format. It is added once, when the model is prepared, so it costs no time later.
 ship with the project are in `models/adapters`; `scripts/train_encoder.py` trains them.
 
 A second adapter is for questions only. With it, a few of the layers do the work of all layers, in a
-fraction of the time (`scripts/distil_encoder.py`).
+fraction of the time (`scripts/distil_encoder.py`). A third one makes the published model recognise
+intents (`models/encoder/intent_graph.py`).
 """
 
 import json
@@ -77,6 +78,10 @@ class Published:
     def heads(self) -> int:
         return int(self.config["num_attention_heads"])
 
+    @property
+    def dimensions(self) -> int:
+        return int(self.config["hidden_size"])
+
 
 def read_published(folder: Path, adapter: Path | None = None) -> Published:
     """Read the sentence-transformers model in `folder`, and the adapter in the folder `adapter`.
@@ -92,7 +97,7 @@ def read_published(folder: Path, adapter: Path | None = None) -> Published:
     try:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         pooling = json.loads((folder / "1_Pooling" / "config.json").read_text(encoding="utf-8"))
-        weights = _safetensors(folder / "model.safetensors")
+        weights = read_tensors(folder / "model.safetensors")
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelCorrupt(f"The encoder in {folder} can't be read: {error}.") from error
     kind = config.get("model_type")
@@ -136,7 +141,7 @@ def read_adapter(
         config = json.loads((folder / "adapter_config.json").read_text(encoding="utf-8"))
         layers = tuple(sorted(int(each) for each in config.get("layers_to_transform") or ()))
         scale = config["lora_alpha"] / config["r"]
-        factors = _safetensors(folder / "adapter_model.safetensors")
+        factors = read_tensors(folder / "adapter_model.safetensors")
         added = {}
         for name, down in factors.items():
             if not name.endswith(DOWN):
@@ -153,7 +158,7 @@ def read_adapter(
     return added, layers
 
 
-def _safetensors(file: Path) -> dict[str, Array]:
+def read_tensors(file: Path) -> dict[str, Array]:
     """Map a safetensors file into memory, and return its tensors by name.
 
     The file has the header's length, the header in JSON, and the bytes of the tensors.

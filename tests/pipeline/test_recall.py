@@ -2,6 +2,8 @@
 
 import asyncio
 import time
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,9 @@ import pytest
 from assistant.events import MemoryUsed, Recalled
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.retrieval.results import RecalledForTurn
+from assistant.memory.transcript import recall_log
+from assistant.memory.transcript.database import Transcript
+from assistant.memory.transcript.recall_log import LoggedMemory
 from assistant.memory.turn_recall import TurnRecall
 from tests.support.encoders import Held
 from tests.support.fakes import UTTERANCE, ScriptedEnd, ScriptedLlm, ScriptedStt, sound
@@ -77,6 +82,19 @@ async def test_memories_are_in_the_prompt_once_and_never_in_the_history(tmp_path
             assert TWO[0].text in request.messages[-1].content
         assert [memory.id for memory in talk.turns[0].memories] == ["1", "2"]
         assert [len(event.memories) for event in talk.of(Recalled)] == [2, 2]
+
+
+async def test_what_was_in_the_prompt_and_what_was_left_out_is_logged(tmp_path: Path) -> None:
+    far = replace(TWO[1], near=False)
+    recaller = ScriptedRecaller(TWO[0], far)
+    stt, llm = ScriptedStt("What is my dog called?"), ScriptedLlm("Max.")
+    async with session(stt, llm, UTTERANCE, tmp_path, recaller=recaller) as talk:
+        await talk.to_the_end()
+        [turn] = talk.turns
+        assert turn.near_misses == (("2", 0.4, "not close enough"),)
+    with closing(Transcript.open(tmp_path / "transcript.sqlite3")) as transcript:
+        log = recall_log.read(transcript, "me", [turn.exchange])[turn.exchange]
+    assert log == (LoggedMemory("1", 0.9), LoggedMemory("2", 0.4, "not close enough"))
 
 
 @pytest.mark.parametrize(("recaller", "ids"), [(NeverBack(*TWO), []), (HeldUp(*TWO), ["1", "2"])])

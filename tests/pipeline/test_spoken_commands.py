@@ -150,3 +150,23 @@ async def test_the_model_rereads_the_conversation_without_the_forgotten_exchange
         while any(DOG in message.content for message in llm.read_ahead[-1]):
             await asyncio.sleep(0.01)
         assert talk.history() == [("user", "<new>")]
+
+
+async def test_an_answer_is_explained_by_what_was_said_before_it(tmp_path: Path) -> None:
+    llm = ScriptedLlm("Nice.", "Your dog is called Max.", "Lima.")
+    async with talking(tmp_path, llm) as talk:
+        why = "Why did you say that?"
+        assert await say(talk, why) == ["I haven't said anything yet."]
+        assert await say(talk, DOG, "What is my dog called?", why) == [
+            "You told me a moment ago that your dog is called Max."
+        ]
+        assert await say(talk, "When did I tell you about my dog?") == [
+            "A moment ago: your dog is called Max."
+        ]
+        assert await say(talk, "What is the capital of Peru?", "How do you know that?") == [
+            "That came from the model. Nothing that you told me was behind it."
+        ]
+        *_, reason = await say(talk, "Off the record.", why)
+        assert reason.startswith("I said that because you asked me to go off the record.")
+        assert [each.command for each in talk.of(Remarked)][-2:] == ["off_record", "why"]
+        assert len(talk.turns) == 3

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from assistant.compose.engines import QUERY_TOKENS
 from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
 from models.download.cache import ModelStore
+from models.encoder.graph import Graph, build, distance_buckets
+from models.encoder.intents import INTENTS
 from models.encoder.onnx import FULL, QUANTISED, OnnxEncoder
-from models.encoder.preparation import Graph, build, distance_buckets, main, reach
+from models.encoder.preparation import main, reach
 from models.encoder.weights import read_published
 from tests.support.reference_encoder import reference
 
@@ -152,8 +154,11 @@ def test_an_encoder_is_prepared_from_the_files_of_the_catalogue(
         made.encode(["hello"])
     with pytest.raises(ModelMissing, match=r"encoder\.onnx is missing"):
         made.load()
-    assert main([str(copy), *map(str, adapters_of(store, folder))]) == 0
-    for name in (FULL, QUANTISED):
+    intents = store.catalogue.get(folder.name).intents
+    assert intents
+    adapters = map(str, adapters_of(store, folder))
+    assert main([str(copy), *adapters, "--intents", str(intents.path)]) == 0
+    for name in (FULL, QUANTISED, INTENTS):
         assert (copy / name).read_bytes() == (folder / name).read_bytes()
     made.load()
     np.testing.assert_array_equal(made.encode(TEXTS), encoder.encode(TEXTS))

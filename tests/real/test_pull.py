@@ -34,5 +34,7 @@ def test_pulling_an_encoder_also_prepares_it(tmp_path: Path) -> None:
     store.pull(["all-minilm-l6-v2"])
 
     folder = store.location("all-minilm-l6-v2")
-    assert all((folder / name).stat().st_size for name in ("encoder.onnx", "encoder.int8.onnx"))
+    prepared = store.catalogue.get("all-minilm-l6-v2").prepared
+    assert len(prepared) == 3
+    assert all((folder / name).stat().st_size for name in prepared)
     store.verify("all-minilm-l6-v2")

@@ -72,6 +72,7 @@ class Bench:
     forgetting: ForgettingExecutor
     skills: SkillRegistry
     turns: AnsweredTurns
+    explaining: Explaining
     statements: UserStatements
     lifting: Lifting
     events: list[Event]
@@ -195,7 +196,8 @@ async def bench(
         now=lambda: clock[0],
     )
     resolver = Resolver(transcript, memories, TextAnalyzer("en"))
-    turns = AnsweredTurns(lambda: talk, memory.forget_questions)
+    turns = AnsweredTurns(lambda: window.talk, memory.forget_questions)
+    explaining = Explaining(resolver, turns, lambda: clock[0])
     lexicon = TextAnalyzer("en")
     statements = UserStatements(memory, forgetting, resolver, lexicon)
     off_record = [False]
@@ -203,7 +205,7 @@ async def bench(
     skills = SkillRegistry(
         [
             Forgetting(forgetting, resolver, turns, lambda: statements.newest),
-            Explaining(resolver),
+            explaining,
             Remembering(statements, turns, lambda: off_record[0]),
             Correcting(statements, turns, llm, lambda: off_record[0]),
             lifting,
@@ -223,8 +225,8 @@ async def bench(
     await forgetting.load()
     try:
         yield Bench(
-            *(memory, transcript, window, forgetting, skills, turns, statements, lifting),
-            *(events, clock, off_record),
+            *(memory, transcript, window, forgetting, skills, turns, explaining, statements),
+            *(lifting, events, clock, off_record),
         )
     finally:
         await memory.settled()

@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 from assistant.context.conversation import Conversation
 from assistant.context.short_term import ShortTermMemory
 from assistant.events import Event, EventBus, TurnEnded
+from assistant.intents.intent_recogniser import IntentRecogniser
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.forgetting.executor import ForgettingExecutor
 from assistant.memory.forgetting.memory_access import MemoryAccess
 from assistant.memory.forgetting.resolver import Resolver
 from assistant.memory.transcript.database import Transcript
 from assistant.settings import Settings
-from assistant.intents.intent_recogniser import IntentRecogniser
 from assistant.skills.answered_turns import AnsweredTurns
 from assistant.skills.explaining import Explaining
 from assistant.skills.forgetting import Forgetting
@@ -29,7 +29,14 @@ from assistant.voice.dialogue import Dialogue
 from assistant.voice.latency import LatencyLog
 from assistant.voice.pipeline import AudioIO, VoiceLoop
 from assistant.voice.recalling import Recaller
-from models.interfaces import IntentClassifier, LanguageModel, ModelSet, Samples, SpeechToText, TextToSpeech
+from models.interfaces import (
+    IntentClassifier,
+    LanguageModel,
+    ModelSet,
+    Samples,
+    SpeechToText,
+    TextToSpeech,
+)
 from tests.support.fakes import LoudVoice, ScriptedEnd, ToneTts
 
 AnEvent = TypeVar("AnEvent", bound=Event)
@@ -130,4 +137,6 @@ def _skills(
     resolver = Resolver(transcript, memories, TextAnalyzer("en"))
     turns = AnsweredTurns(lambda: window.conversation)
     bus.subscribe(turns.watch)
-    return [Forgetting(forgetting, resolver, turns), Explaining(resolver)]
+    explaining = Explaining(resolver, turns)
+    bus.subscribe(explaining.watch)
+    return [Forgetting(forgetting, resolver, turns), explaining]

@@ -4,6 +4,7 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
+import pytest
 from textual.widget import Widget
 from textual.widgets import OptionList
 
@@ -30,6 +31,10 @@ from assistant.events import (
     TurnEnded,
     TurnHeard,
 )
+from assistant.paths import Home
+from tests.support.desks import Row, ask, at_desk
+from tests.support.explained import DOG as DOG_SAID
+from tests.support.explained import WHAT, explained
 from tests.support.pilots import shown, until
 from tests.support.screens import AT, READY, ToldSession, opened, settled
 from ui.screen.memory.forgetting import SHOWN
@@ -248,3 +253,34 @@ async def test_a_wrong_theme_and_an_unexpected_end_are_shown_and_the_end_sets_th
         await pilot.press("ctrl+q")
     assert session.closed
     assert app.return_value == StoreError.exit_code
+
+
+@pytest.fixture
+def explanation(home: Home) -> list[Row]:
+    """The real answer to a request."""
+    explained(home)
+    with at_desk(home) as desk:
+        desk.rebuild()
+        return ask(desk, "why", turn="1")
+
+
+async def test_a_key_shows_what_an_answer_was_based_on(
+    tmp_path: Path, explanation: list[Row]
+) -> None:
+    session = ToldSession(READY)
+    session.answers["why"], exchange = explanation, explanation[0]["id"]
+    async with opened(session, tmp_path) as (app, pilot):
+        session.tell(TurnHeard(1, WHAT))
+        await settled(pilot)
+        await pilot.press("b")
+        assert session.asked == [], "the turn is not over"
+        session.tell(TurnEnded(1, WHAT, "Max.", False, Latency(), exchange=exchange))
+        await settled(pilot)
+        await pilot.press("b")
+        await until(pilot, lambda: isinstance(app.screen, TextDialog))
+        assert session.asked == [{"act": "why", "turn": exchange}]
+        seen = shown(app)
+        for words in ("Based on: turn 1", "The answer was based on:", DOG_SAID, "not close enough"):
+            assert words in seen, words
+        await pilot.press("escape")
+        assert not isinstance(app.screen, TextDialog)

@@ -29,6 +29,7 @@ ACTIONS = {
     "list": "the newest memories",
     "search": "what would be recalled for these words, and why",
     "show": "one memory in full, and where it comes from",
+    "why": "what an answer was based on, and what was recalled for it",
     "add": "write down something to remember",
     "edit": "replace a memory's text",
     "forget": "forget memories, and the words behind them",
@@ -47,7 +48,7 @@ ACTIONS = {
     "rebuild": "derive memories from the transcript again",
     "verify-forgotten": "search for traces of what was forgotten",
 }
-PASSED_ON = ("kind", "since", "before", "state", "offset", "limit", "id")
+PASSED_ON = ("kind", "since", "before", "state", "offset", "limit", "id", "turn")
 """Arguments that are copied to the request unchanged."""
 
 
@@ -73,6 +74,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         added[name].add_argument(
             "--limit", type=int, metavar="N", help=f"show at most N; default {default}"
         )
+    added["why"].add_argument(
+        "turn",
+        nargs="?",
+        metavar="TURN",
+        help="number of a turn of the last conversation, or an exchange's id; default: the last"
+        " answer",
+    )
     added["undo"].add_argument(
         "id", nargs="?", metavar="ID", help="an id from `pending`, or its first characters"
     )

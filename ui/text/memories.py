@@ -17,16 +17,20 @@ from ui.text.forgetting import memories
 from ui.text.terminal_safe import plain
 
 LABEL = 14
+IN_PROMPT = "Memories in the prompt:"
+LEFT_OUT = "Recalled, but left out of the prompt:"
 LEAST_WIDTH = 60
 
 
-def lines(rows: Iterable[Row], least_score: float = 0.0) -> Iterator[str]:
+def lines(rows: Iterable[Row], least_score: float = 0.0, width: int | None = None) -> Iterator[str]:
     """Yield the lines to print for the rows of an answer.
 
     Args:
         least_score: minimum score with which a memory is recalled in a conversation. Default: none.
+        width: cells of a line. Default: those of the terminal.
     """
-    view = _View(max(LEAST_WIDTH, shutil.get_terminal_size((80, 24)).columns), least_score)
+    cells = width if width is not None else shutil.get_terminal_size((80, 24)).columns
+    view = _View(max(LEAST_WIDTH, cells), least_score)
     for row in rows:
         yield from view.of(row)
 
@@ -66,6 +70,8 @@ class _View:
                     yield f"Left out, since you have forgotten them: {memories(row['forgotten'])}."
             case "rebuilt":
                 yield f"Rebuilt: {memories(row['count'])}."
+            case "answer" | "source" | "recalled":
+                yield from self._explained(row)
             case "user":
                 yield f"{plain(row['user']):<24}  {memories(row['memories'])}"
             case "receipt":
@@ -111,6 +117,33 @@ class _View:
         yield from textwrap.wrap(
             reason, self._width, initial_indent=" " * 12, subsequent_indent=" " * 12
         )
+
+    def _explained(self, row: Row) -> Iterator[str]:
+        """Yield the lines for a row about what an answer was based on, below a heading."""
+        if row["event"] == "answer":
+            yield f"Turn {row['turn']}, {self._moment(row['started'])}"
+            yield from self._wrapped(plain(row["user"]), f"  {USER:<11} ")
+            heard = plain(row["assistant"]) or "(nothing was heard)"
+            yield from self._wrapped(heard, f"  {ASSISTANT:<11} ")
+            if row["from_model"]:
+                yield "The answer came from the model: nothing in it is from what you had told it."
+            return
+        if row["event"] == "source":
+            heading = "The answer was based on:"
+        else:
+            heading = LEFT_OUT if row["left_out"] else IN_PROMPT
+        if heading != self._heading:
+            self._heading = heading
+            yield heading
+        if row["event"] == "source":
+            yield from self._wrapped(
+                plain(row["text"]), f"  {_speaker(row)}, {self._moment(row['told'])}: "
+            )
+            return
+        yield self._line(row)
+        score = "in every prompt" if row["score"] is None else f"{row['score']:.2f}"
+        used = "the answer was based on it" if row["based_on"] else ""
+        yield f"{'':12}{', '.join(filter(None, (score, row['left_out'], used)))}"
 
     def _searched(self, row: Row) -> Iterator[str]:
         found, far = row["found"], self._far

@@ -1,7 +1,7 @@
 """Traces an answer back to its sources, in the running conversation and in earlier ones."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from assistant.context import Exchange
@@ -43,11 +43,13 @@ class AnsweredTurn:
 
 @dataclass(frozen=True, slots=True)
 class ToldItem:
-    """Something that the user or the assistant said."""
+    """Something that the user or the assistant said. `memory` is the memory of it that was in a
+    prompt; None if it was said in the running conversation."""
 
     text: str
     speaker: str
     when: datetime
+    memory: Memory | None = field(default=None, compare=False)
 
 
 class AnswerTracer:
@@ -126,7 +128,8 @@ class AnswerTracer:
         told = [
             Source(memory, memory.text[:LONGEST_TEXT])
             for used in turn.used
-            if used.near and (memory := self._everything.get(used.id)) is not None
+            if used.near
+            and (memory := self._everything.get(used.id)) is not None
             and memory.speaker == USER
         ]
         told += [
@@ -238,7 +241,7 @@ def echoes(
 
 
 def thing_of(memory: Memory) -> ToldItem:
-    return ToldItem(memory.text, memory.speaker, memory.told)
+    return ToldItem(memory.text, memory.speaker, memory.told, memory)
 
 
 def sources_of(

@@ -4,8 +4,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
+from assistant.memory.forgetting.answer_origins import AnsweredTurn
 from assistant.memory.records.memory import Memory
 from assistant.memory.retrieval.results import Recalled
+from assistant.memory.retrieval.user_profile import belongs_to_profile
 from assistant.memory.store.maintenance import in_order
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.user_memory import UserMemory
@@ -46,6 +48,22 @@ class MemoryAccess:
         if self.memory is not None:
             return self.memory.index.outlines(exchanges, ids)
         return {each.id: each for each in self.rows()}
+
+    def around(self, turns: Sequence[AnsweredTurn]) -> Mapping[str, Memory]:
+        """Return the memories based on these exchanges, and those that the answers were based on,
+        by id."""
+        keys = {turn.exchange.id for turn in turns}
+        ids = {memory.id for turn in turns for memory in turn.used}
+        first = self.outlines(keys, ids)
+        sources = {source for memory in first.values() for source in memory.sources}
+        return self.outlines(keys | sources, ids)
+
+    def profile(self) -> Sequence[str]:
+        """Return the ids of the notes that are in every prompt."""
+        if self.memory is not None:
+            return [each.id for each in self.memory.profile()]
+        rows = (each for each in self.rows() if not (each.never_recall or each.superseded_by))
+        return [each.id for each in rows if belongs_to_profile(each)]
 
     def some(self, ids: Collection[str]) -> Collection[Memory]:
         """Return the memories with these ids, except missing and hidden ones."""

@@ -25,7 +25,7 @@ from assistant.memory.forgetting.verify import patterns_of, verify_gone
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.store.maintenance import in_order, rewrite
 from assistant.memory.store.table import MemoryTable
-from assistant.memory.transcript import fact_rows
+from assistant.memory.transcript import fact_rows, recall_log
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.user_memory import UserMemory
 
@@ -68,6 +68,7 @@ def purge(
         if going:
             transcript.delete_exchanges(user, going)
         _suppress(transcript, user, plan, going)
+        recall_log.remove(transcript, user, {each.id for each in plan.deleted})
         if table is not None:
             _delete(user, plan, table, memory)
     _purge_locations(transcript, words)

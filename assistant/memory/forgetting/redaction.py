@@ -182,7 +182,7 @@ def _without_memories(row: Row, gone: Collection[str]) -> Row:
     event = row["event"]
     kept = {
         name: [each for each in event[name] if _id_of(each) not in gone]
-        for name in ("memories", "left_out")
+        for name in ("memories", "left_out", "near_misses")
         if isinstance(event.get(name), list)
     }
     return {**row, "event": event | kept}

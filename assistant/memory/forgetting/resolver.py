@@ -15,6 +15,7 @@ from assistant.memory.forgetting import selection, spoken_replies
 from assistant.memory.forgetting.answer_origins import AnsweredTurn, Everything
 from assistant.memory.forgetting.attribution import stems
 from assistant.memory.forgetting.cascade import cascade
+from assistant.memory.forgetting.explanation import AnswerExplainer
 from assistant.memory.forgetting.memory_access import MemoryAccess
 from assistant.memory.forgetting.selection import ForgetPlan
 from assistant.memory.records.hidden import HiddenSet
@@ -90,6 +91,8 @@ class Resolver:
         self._transcript = transcript
         self._memories = memories
         self._lexicon = lexicon
+        self.explaining = AnswerExplainer(transcript, memories, lexicon)
+        """Explains answers, with the attribution that "forget that" uses."""
 
     def resolve(self, request: ForgetRequest, live: Sequence[AnsweredTurn] = ()) -> ForgetPlan:
         """Return the plan for a request.
@@ -200,15 +203,8 @@ class Resolver:
         return plan
 
     def _around(self, live: Sequence[AnsweredTurn]) -> Everything:
-        """Return the memories based on these exchanges, and those that the answers were based
-        on.
-        """
-        keys = {turn.exchange.id for turn in live}
-        ids = {memory.id for turn in live for memory in turn.used}
         try:
-            first = self._memories.outlines(keys, ids)
-            sources = {source for memory in first.values() for source in memory.sources}
-            return self._memories.outlines(keys | sources, ids)
+            return self._memories.around(live)
         except StoreError:  # not loaded; memories based on an exchange are deleted with it anyway
             return {}
 
@@ -233,4 +229,3 @@ class Resolver:
         wanted = self._transcript.exchange_ids(self._user) if ids is None else ids
         kept = {each.id: each for _, each in self._transcript.exchanges(self._user, wanted)}
         return list(({turn.exchange.id: turn.exchange for turn in live} | kept).values())
-

@@ -24,6 +24,7 @@ from assistant.events import Latency, MemoryUsed
 from assistant.memory.records.data_location import DataLocation
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.stored_values import microseconds, storable, time_of
+from assistant.memory.transcript import recall_log
 from assistant.memory.transcript.conversation_recordings import Recordings
 from assistant.memory.transcript.migrations import migrate
 from assistant.memory.transcript.rows import (
@@ -144,6 +145,7 @@ class Transcript:
         exchange: Exchange,
         latency: Latency | None = None,
         memories: Sequence[MemoryUsed] = (),
+        near_misses: Sequence[tuple[str, float, str]] = (),
     ) -> bool:
         """Store a complete exchange. Storing it again changes nothing. Returns False if the
         exchange was forgotten and so must not be stored.
@@ -172,7 +174,7 @@ class Transcript:
                     storable(exchange.assistant_text),
                     int(exchange.interrupted),
                     json.dumps({name: ms for name, ms in times.items() if ms is not None}),
-                    json.dumps([(memory.id, round(memory.score, 4)) for memory in memories]),
+                    recall_log.to_json(memories, near_misses),
                 ),
             )
         return True

@@ -39,7 +39,7 @@ FIRST = (
     "CREATE INDEX summary_by_conversation ON summary (user, conversation, created)",
 )
 INJECTED_MEMORIES = ("ALTER TABLE exchange ADD COLUMN memories TEXT NOT NULL DEFAULT '[]'",)
-"""Adds a column for the long-term memories in the turn's prompt, as `[[id, score], …]`."""
+"""Adds a column for the log of recalls, whose form `recall_log` describes."""
 EXPIRED = (
     """CREATE TABLE expired (
         exchange TEXT NOT NULL REFERENCES exchange (id) ON DELETE CASCADE,

@@ -195,8 +195,9 @@ class _Noted(Transcript):
         exchange: Exchange,
         latency: Latency | None = None,
         memories: Sequence[MemoryUsed] = (),
+        near_misses: Sequence[tuple[str, float, str]] = (),
     ) -> bool:
-        stored = super().store(conversation, exchange, latency, memories)
+        stored = super().store(conversation, exchange, latency, memories, near_misses)
         self.committed = time.perf_counter()
         return stored
 

@@ -195,6 +195,13 @@ def test_repeated_empty_and_unrelated_memories_are_left_out() -> None:
 # -- room ---------------------------------------------------------------------------------------
 
 
+def test_only_the_best_of_the_memories_left_out_are_near_misses() -> None:
+    memories = [MemoryUsed(str(at), f"Thing {at}.", at / 10, near=False) for at in range(8)]
+    made = block(memories)
+    assert [score for _, score, _ in made.near_misses] == [0.7, 0.6, 0.5, 0.4, 0.3]
+    assert {reason for *_, reason in made.near_misses} == {"not close enough"}
+
+
 def test_the_best_memories_that_fit_are_used_and_the_others_are_listed_as_left_out() -> None:
     memories = [recalled(f"memory {number} {'word ' * (number % 7)}") for number in range(60)]
     made = block(memories, MemoryBudget(120, 120))

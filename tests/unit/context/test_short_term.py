@@ -35,6 +35,7 @@ class FlakyStore:
         exchange: Exchange,
         latency: Latency | None = None,
         memories: Sequence[MemoryUsed] = (),
+        near_misses: Sequence[tuple[str, float, str]] = (),
     ) -> None:
         self._fail()
         self.exchanges.append(exchange.id)

@@ -79,7 +79,9 @@ def test_an_adapter_without_valid_layers_is_refused(
 
 def test_the_shipped_adapters_have_the_digests_of_the_catalogue() -> None:
     models = catalogue.read().models.values()
-    adapters = [each for model in models for each in (model.adapter, model.distilled) if each]
+    adapters = [
+        each for model in models for each in (model.adapter, model.distilled, model.intents) if each
+    ]
     assert adapters
     for each in adapters:
         found = (each.path / "adapter_model.safetensors").read_bytes()

@@ -172,13 +172,14 @@ def test_a_removed_model_is_gone(tmp_path: Path, hub: Hub) -> None:
 
 
 def open_encoder(
-    tmp_path: Path, endpoint: str, *, adapter: str = "", distilled: str = ""
+    tmp_path: Path, endpoint: str, *, adapter: str = "", distilled: str = "", intents: str = ""
 ) -> ModelStore:
     """A store whose model is prepared by writing the digests of its adapters into a file."""
 
     def export(transfer: Transfer) -> None:
         model = transfer.model
-        transfer.path("exported.onnx").write_text(f"{model.adapted_by} {model.distilled_by}")
+        made_with = (model.adapted_by, model.distilled_by, model.intents_by)
+        transfer.path("exported.onnx").write_text(" ".join(made_with))
 
     catalogue = small_models.catalogue(
         role="encoder",
@@ -186,6 +187,7 @@ def open_encoder(
         prepared=["exported.onnx"],
         adapter={"folder": "small", "sha256": adapter} if adapter else None,
         distilled={"folder": "small-questions", "sha256": distilled} if distilled else None,
+        intents={"folder": "small-intents", "sha256": intents} if intents else None,
     )
     return open_store(tmp_path, endpoint, catalogue, prepare=export)
 
@@ -202,7 +204,7 @@ def test_prepared_files_are_verified_and_prepared_again(
     with pytest.raises(ModelCorrupt, match=r"exported\.onnx"):
         store.verify("small")
     store.pull(["small"])
-    assert prepared.read_text() == " "
+    assert prepared.read_text() == "  "
 
     monkeypatch.setattr(manifest, "PREPARATION", manifest.PREPARATION + 1)
     with pytest.raises(ModelCorrupt, match="prepared by another version"):
@@ -218,18 +220,28 @@ def test_changed_adapters_require_a_new_preparation_but_no_download(
     """Only an adapter for both documents and questions changes the stored vectors."""
     a, b = "a" * 64, "b" * 64
     names, faults = [], []
-    for adapter, distilled in (("", ""), (a, ""), (b, ""), (b, a)):
-        store = open_encoder(tmp_path, hub.url, adapter=adapter, distilled=distilled)
+    for adapter, distilled, intents in (
+        ("", "", ""),
+        (a, "", ""),
+        (b, "", ""),
+        (b, a, ""),
+        (b, a, a),
+        (b, a, b),
+    ):
+        store = open_encoder(
+            tmp_path, hub.url, adapter=adapter, distilled=distilled, intents=intents
+        )
         if adapter:
             with pytest.raises(ModelCorrupt) as caught:
                 store.location("small")
             faults.append(str(caught.value))
         store.pull(["small"])
         folder = store.location("small")
-        assert (folder / "exported.onnx").read_text() == f"{adapter} {distilled}"
+        assert (folder / "exported.onnx").read_text() == f"{adapter} {distilled} {intents}"
         names.append(manifest.vectors_name(folder))
-    assert names == ["small", "small+aaaaaa", "small+bbbbbb", "small+bbbbbb"]
-    assert ["question encoder" in fault for fault in faults] == [False, False, True]
+    assert names == ["small", "small+aaaaaa", *["small+bbbbbb"] * 4]
+    assert ["question encoder" in fault for fault in faults] == [False, False, True, False, False]
+    assert ["intents" in fault for fault in faults] == [False, False, False, True, True]
     assert [path for path, _ in hub.requests].count(WEIGHTS_PATH) == 1
 
 

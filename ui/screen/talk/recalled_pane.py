@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import ClassVar
 
 from rich.text import Text
+from textual import work
 from textual.binding import Binding, BindingType
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
@@ -14,12 +15,17 @@ from assistant.language.calendar import relative_date
 from ui.screen.memory.actions import MemoryActions
 from ui.screen.talk.context_pane import TurnPane
 from ui.screen.talk.conversation_pane import FORGOTTEN
+from ui.screen.widgets.dialogs import TextDialog
 from ui.screen.widgets.lists import Listing
 from ui.screen.widgets.pane import OpenMemory
 from ui.session.session import Session
 from ui.session.state import ScreenState, Turn, chosen
+from ui.text.memories import lines
 from ui.text.terminal_safe import plain
 
+NOT_OVER = "There is no answer to explain yet."
+LINE = 100
+"""Maximum number of cells of a line of the explanation."""
 NONE = "No memories were recalled in this turn."
 LATE = "These were found only by matching words: the encoder was too late."
 
@@ -38,9 +44,10 @@ class InjectedPane(TurnPane, MemoryActions):
         super().__init__(id="injected")
         self._now = now
         self.session = session
+        self._turn: Turn | None = None
 
     def show(self, state: ScreenState) -> None:
-        turn = chosen(state, self.chosen_turn)
+        self._turn = turn = chosen(state, self.chosen_turn)
         hidden = state.hidden_memories
         if turn is None or not self.differs(turn.number, turn.recalled, len(turn.left_out), hidden):
             return
@@ -59,6 +66,19 @@ class InjectedPane(TurnPane, MemoryActions):
     def action_open(self) -> None:
         for key in self.chosen():
             self.post_message(OpenMemory(key))
+
+    @work(exclusive=True, group="dialog")
+    async def explain(self) -> None:
+        """Show what the turn's answer was based on, and what was recalled for it."""
+        turn = self._turn
+        if turn is None or not turn.exchange:
+            self.notify(NOT_OVER)
+            return
+        rows = await self.request(act="why", turn=turn.exchange)
+        if rows:
+            width = min(LINE, self.app.size.width * 9 // 10 - 4)  # inside the frame of a dialog
+            text = "\n".join(lines(rows, width=width))
+            await self.asked(TextDialog(f"Based on: turn {turn.number}", text))
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()

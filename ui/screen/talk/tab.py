@@ -3,8 +3,10 @@ turn."""
 
 from collections.abc import Callable
 from datetime import datetime
+from typing import ClassVar
 
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 from textual.widgets import Input, Tab, Tabs
 
@@ -40,6 +42,10 @@ class TalkTab(Container):
     .-narrow TalkTab .-away { display: none; }
     .-narrow TalkTab #waterfall { height: 1fr; }
     """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("b", "explain", "Based on", id="turn.explain", show=False),
+    ]
 
     def __init__(self, session: Session, now: Callable[[], datetime]) -> None:
         super().__init__()
@@ -87,6 +93,10 @@ class TalkTab(Container):
     def on_input_blurred(self, event: Input.Blurred) -> None:
         if not event.value:
             event.input.remove_class("-open")
+
+    def action_explain(self) -> None:
+        """Show what the answer of the chosen turn was based on."""
+        self.query_one(InjectedPane).explain()
 
     def open_turn(self, turn: int) -> None:
         """Scroll to a turn of this conversation, and show its prompt and memories."""

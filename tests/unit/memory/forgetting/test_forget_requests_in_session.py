@@ -92,9 +92,7 @@ async def test_a_forgotten_exchange_is_neither_prompted_nor_recalled_and_can_be_
     assert running.window() == [DOG]
     await running.ask("undo")
     (again,) = await running.ask("forget", ids=[dog.id])
-    assert await here.obey(Command(CommandKind.UNDO)) == (
-        "Brought back: your dog is called Max."
-    )
+    assert await here.obey(Command(CommandKind.UNDO)) == ("Brought back: your dog is called Max.")
     assert DOG in await here.recalled(WHAT)
     with pytest.raises(client.RemoteError, match="nothing left to bring back"):
         await running.ask("undo")

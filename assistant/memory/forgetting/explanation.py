@@ -1,0 +1,255 @@
+"""Explains what an answer was based on, from the words of the answer and the log of recalls.
+
+"Forget that" uses the same attribution, so both always mean the same memories.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from assistant.context import Exchange
+from assistant.errors import ModelError, SettingsError, StoreError
+from assistant.events import MemoryUsed
+from assistant.language.dialogue_acts import is_courtesy, is_question
+from assistant.language.speakers import USER
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.forgetting.answer_origins import (
+    AnsweredTurn,
+    AnswerTracer,
+    Everything,
+    ToldItem,
+    sources_of,
+)
+from assistant.memory.forgetting.attribution import stems
+from assistant.memory.forgetting.memory_access import MemoryAccess
+from assistant.memory.forgetting.selection import COURTESIES, memories_about
+from assistant.memory.records.hidden import HiddenSet
+from assistant.memory.records.ids import ADDED_BY_USER, LEAST_PREFIX, telling
+from assistant.memory.records.memory import Memory, MemoryKind
+from assistant.memory.transcript import recall_log
+from assistant.memory.transcript.database import Transcript
+from assistant.memory.transcript.recall_log import LoggedMemory
+from assistant.memory.transcript.rows import stored_conversation
+
+LONGEST_TURN = 5
+"""Maximum number of digits of a turn's number. More digits are the beginning of an id."""
+MEND = "assistant memory why"
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedMemory:
+    """A memory that was recalled for an answer. `left_out` is the reason why it was not in the
+    prompt, or None if it was. `score` is None for a note that every prompt contains."""
+
+    memory: Memory
+    score: float | None
+    left_out: str | None
+    based_on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What an answer was based on.
+
+    `sources` are things that were said, best first; if there are none, the answer came from the
+    model. A derived memory has the user's words that it was derived from as its `text`, if they are
+    still known. `recalled` are the memories in the prompt, then those that were left out.
+    `told` says whether the user stated something in this turn, which the answer may refer to.
+    """
+
+    exchange: Exchange
+    sources: tuple[ToldItem, ...]
+    recalled: tuple[ExplainedMemory, ...]
+    told: bool
+
+
+class AnswerExplainer:
+    """Explains the answers given to one user. Every method blocks, and raises StoreError if
+    something can't be read."""
+
+    def __init__(
+        self, transcript: Transcript, memories: MemoryAccess, lexicon: TextAnalyzer
+    ) -> None:
+        self._user = memories.user
+        self._transcript = transcript
+        self._memories = memories
+        self._lexicon = lexicon
+
+    def last(self, turns: Sequence[AnsweredTurn]) -> Explanation | None:
+        """Explain the last answer of the running conversation; None if there is none.
+
+        Args:
+            turns: all of its turns. The log says what was recalled for those that are stored, also
+                before a restart.
+        """
+        place = _last_answer([turn.exchange for turn in turns])
+        return self._explained(turns, place) if place is not None else None
+
+    def stored(self, named: str | None = None) -> Explanation:
+        """Explain an answer in the transcript.
+
+        Args:
+            named: the number of a turn of the last conversation, or the beginning of an exchange's
+                id. Default: the last answer.
+
+        Raises:
+            SettingsError: the beginning of the id is too short.
+            StoreError: there is no such answer.
+        """
+        exchanges, wanted = self._conversation(named)
+        if named is None:
+            answered = [at for at, each in enumerate(exchanges) if each.assistant_text]
+        else:
+            answered = [at for at, each in enumerate(exchanges) if each.id == wanted]
+        if not answered:
+            raise StoreError("There is no answer to explain.", mend="assistant talk")
+        return self._explained([AnsweredTurn(each) for each in exchanges], answered[-1])
+
+    def told_about(self, topic: str | None, turns: Sequence[AnsweredTurn] = ()) -> list[ToldItem]:
+        """Return what the user has stated about a topic, newest first. What was stated twice is
+        returned twice.
+
+        Args:
+            topic: None means everything that the user has stated.
+            turns: those of the running conversation, which need not be remembered yet.
+        """
+        everything = self._memories.outlines()
+        found = everything.values() if topic is None else self._about(topic, everything)
+        told = [
+            ToldItem(each.text, USER, when, each)
+            for each in found
+            if _states(each)
+            for when in {each.created, each.told}
+        ]
+        remembered = {source for each in everything.values() for source in each.sources}
+        wanted = stems(topic or "", self._lexicon)
+        told += [
+            ToldItem(each.user_text, USER, each.started)
+            for each in (turn.exchange for turn in turns)
+            if each.id not in remembered
+            and not is_question(each.user_text)
+            and (topic is None or (wanted and wanted <= stems(each.user_text, self._lexicon)))
+        ]
+        return sorted(told, key=lambda each: each.when, reverse=True)
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _about(self, topic: str, everything: Everything) -> list[Memory]:
+        try:
+            similar = self._memories.find(topic).memories
+        except ModelError:  # found by words alone
+            similar = ()
+        return memories_about(topic, everything, similar, self._lexicon)
+
+    def _conversation(self, named: str | None) -> tuple[list[Exchange], str]:
+        """Return the conversation that contains the turn, and the id of the turn's exchange.
+
+        Without `named`, this is the last conversation, and the id is empty.
+        """
+        if named is not None and not _is_turn(named):
+            return self._with_exchange(named)
+        last = self._transcript.resume(self._user, timedelta.max)
+        exchanges = list(last.exchanges) if last is not None else []
+        if named is None:
+            return exchanges, ""
+        found = [each.id for each in exchanges if each.turn == int(named)]
+        if not found:
+            raise StoreError(f"The last conversation has no turn {named}.", mend=MEND)
+        return exchanges, found[-1]
+
+    def _with_exchange(self, named: str) -> tuple[list[Exchange], str]:
+        """Return the conversation with the exchange whose id begins with `named`, and the id."""
+        if len(named) < LEAST_PREFIX:
+            raise SettingsError(
+                f"{named!r} is neither a turn's number nor {LEAST_PREFIX} or more characters of an"
+                " exchange's id.",
+                mend=MEND,
+            )
+        known = self._transcript.exchange_ids(self._user)
+        ids = [key for key in known if key.startswith(named)]
+        if len(ids) != 1:
+            if not ids:
+                raise StoreError(f"No stored exchange begins with {named[:40]!r}.", mend=MEND)
+            raise StoreError(
+                f"{named[:40]!r} matches {len(ids)} exchanges.",
+                mend="Give more characters of the id.",
+            )
+        talk = next(talk for talk, _ in self._transcript.exchanges(self._user, ids))
+        with self._transcript.reading() as db:
+            return list(stored_conversation(db, self._user, talk).exchanges), ids[0]
+
+    def _explained(self, known: Sequence[AnsweredTurn], place: int) -> Explanation:
+        ids = {turn.exchange.id for turn in known}
+        logs = {turn.exchange.id: recall_log.logged_memories(turn.used) for turn in known}
+        logs |= recall_log.read(self._transcript, self._user, ids)
+        profile = self._memories.profile()
+        notes = tuple(MemoryUsed(key, "", near=False) for key in profile)
+        turns = [
+            AnsweredTurn(turn.exchange, (*_in_prompt(logs[turn.exchange.id]), *notes))
+            for turn in known
+        ]
+        exchange = turns[place].exchange
+        own = logs[exchange.id]
+        missed = tuple(MemoryUsed(each.id, "") for each in own if each.left_out is not None)
+        read = self._memories.around([*turns, AnsweredTurn(exchange, missed)])
+        hidden = HiddenSet(self._transcript.hidden(self._user))
+        everything = {
+            key: each
+            for key, each in read.items()
+            if not hidden.covers(key, each.sources)
+            and not (key in profile and each.created > exchange.started)
+        }
+        trace = AnswerTracer(turns, everything, self._lexicon)
+        trace.follow(place)
+        recalled = [
+            ExplainedMemory(everything[e.id], e.score, e.left_out, e.id in trace.memories)
+            for e in own
+            if e.id in everything
+        ]
+        listed = {each.memory.id for each in recalled}
+        recalled += [
+            ExplainedMemory(everything[key], None, None, based_on=True)
+            for key in profile
+            if key in trace.memories and key not in listed
+        ]
+        recalled.sort(key=lambda each: each.left_out is not None)
+        sources = [self._named(each, exchange, everything) for each in trace.things]
+        told = not is_question(exchange.user_text)
+        return Explanation(exchange, tuple(sources), tuple(recalled), told)
+
+    def _named(self, thing: ToldItem, answered: Exchange, everything: Everything) -> ToldItem:
+        """Return a thing with the user's words in place of what was derived from them, if known."""
+        memory = thing.memory
+        if memory is None or memory.kind is MemoryKind.EXCHANGE or ADDED_BY_USER in memory.sources:
+            return thing
+        wanted = stems(answered.assistant_text, self._lexicon)
+        keys = sources_of(memory, wanted, everything, self._lexicon)
+        words = [said for key in keys if (said := everything.get(telling(key, USER))) is not None]
+        best = max(
+            words, key=lambda said: len(wanted & stems(said.text, self._lexicon)), default=None
+        )
+        return thing if best is None else replace(thing, text=best.text, when=best.told)
+
+
+def _states(memory: Memory) -> bool:
+    """Whether a memory is a statement of the user in the user's own words."""
+    if ADDED_BY_USER in memory.sources:
+        return True
+    own = memory.kind is MemoryKind.EXCHANGE and memory.speaker == USER
+    return own and not is_question(memory.text)
+
+
+def _is_turn(named: str) -> bool:
+    return named.isascii() and named.isdigit() and len(named) <= LONGEST_TURN
+
+
+def _in_prompt(log: Sequence[LoggedMemory]) -> tuple[MemoryUsed, ...]:
+    return tuple(MemoryUsed(each.id, "", each.score) for each in log if each.left_out is None)
+
+
+def _last_answer(exchanges: Sequence[Exchange]) -> int | None:
+    """Return the index of the last answer, preferably one to something other than a courtesy."""
+    answered = [at for at, each in enumerate(exchanges) if each.assistant_text and not each.open]
+    recent = reversed(answered[-COURTESIES - 1 :])
+    meant = (at for at in recent if not is_courtesy(exchanges[at].user_text))
+    return next(meant, answered[-1] if answered else None)

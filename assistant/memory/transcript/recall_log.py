@@ -1,0 +1,107 @@
+"""The log of recalls: which memories were in the prompt of an exchange, and which nearly were.
+
+It is the column `memories` of the table `exchange`, as JSON: `[id, score]` for each memory in the
+prompt, best first, then `[id, score, reason]` for each that was recalled and left out. Files of
+earlier versions have only the former. The log contains no words of the user.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from assistant.events import MemoryUsed
+from assistant.memory.transcript.rows import parts, places
+
+if TYPE_CHECKING:
+    from assistant.memory.transcript.database import Transcript
+
+DIGITS = 4
+"""Number of decimal places of the scores in the log."""
+REWRITTEN_AT_ONCE = 100
+"""Number of logs changed in one transaction, by which it may delay the storing of an exchange."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedMemory:
+    """A memory in the log. `left_out` is the reason why it was not in the prompt, or None if it
+    was."""
+
+    id: str
+    score: float
+    left_out: str | None = None
+
+
+def logged_memories(
+    memories: Sequence[MemoryUsed], near_misses: Sequence[tuple[str, float, str]] = ()
+) -> tuple[LoggedMemory, ...]:
+    """Return the log of one turn; the arguments are those of `TurnEnded`."""
+    used = (LoggedMemory(each.id, each.score) for each in memories)
+    return (*used, *(LoggedMemory(*each) for each in near_misses))
+
+
+def to_json(memories: Sequence[MemoryUsed], near_misses: Sequence[tuple[str, float, str]]) -> str:
+    """Return what `logged_memories` returns as the content of the column."""
+    return _as_json(logged_memories(memories, near_misses))
+
+
+def read(
+    transcript: "Transcript", user: str, exchanges: Collection[str]
+) -> dict[str, tuple[LoggedMemory, ...]]:
+    """Return the logs of these exchanges of the user, as far as they are stored, by exchange.
+
+    Raises:
+        StoreError: the transcript can't be read.
+    """
+    found: dict[str, tuple[LoggedMemory, ...]] = {}
+    with transcript.reading() as db:
+        for part in parts(exchanges):
+            query = f"SELECT id, memories FROM exchange WHERE user = ? AND id IN ({places(part)})"
+            for key, content in db.execute(query, (user, *part)):
+                found[key] = tuple(_entries_of(content))
+    return found
+
+
+def remove(transcript: "Transcript", user: str, memories: Collection[str]) -> None:
+    """Remove memories from the logs of all exchanges of the user.
+
+    Raises:
+        StoreError: the transcript can't be changed.
+    """
+    query = "SELECT id, memories FROM exchange WHERE user = ? AND memories != '[]'"
+    with transcript.reading() as db:
+        logs = db.execute(query, (user,)).fetchall() if memories else []
+    changed = []
+    for key, content in logs:
+        log = list(_entries_of(content))
+        left = [each for each in log if each.id not in memories]
+        if left != log:
+            changed.append((_as_json(left), key))
+    for at in range(0, len(changed), REWRITTEN_AT_ONCE):
+        with transcript.writing() as db:
+            some = changed[at : at + REWRITTEN_AT_ONCE]
+            db.executemany("UPDATE exchange SET memories = ? WHERE id = ?", some)
+
+
+def _as_json(log: Iterable[LoggedMemory]) -> str:
+    return json.dumps([_row(each) for each in log])
+
+
+def _row(entry: LoggedMemory) -> tuple[object, ...]:
+    row = (entry.id, round(entry.score, DIGITS))
+    return row if entry.left_out is None else (*row, entry.left_out)
+
+
+def _entries_of(content: str) -> Iterator[LoggedMemory]:
+    """Yield the entries of a column. Entries that no version of this program has written, e.g. in a
+    damaged file, are left out."""
+    try:
+        rows: Any = json.loads(content)
+    except ValueError:
+        return
+    for row in rows if isinstance(rows, list) else ():
+        match row:
+            case [str(key), int() | float() as score]:
+                yield LoggedMemory(key, float(score))
+            case [str(key), int() | float() as score, str(why)]:
+                yield LoggedMemory(key, float(score), why)

@@ -1,0 +1,100 @@
+"""Writes the ONNX graph with which an encoder recognises intents.
+
+The graph takes token ids, shape (texts, length), of texts of the same length. It has two outputs:
+
+- `intents`, shape (texts, kinds): how strongly a text suggests each kind of command. A softmax
+  gives probabilities.
+- `spans`, shape (texts, length, 2): how strongly each token seems to be outside or inside of the
+  command's argument.
+
+The adapter's folder has, beside peft's files, `intents.json` with the names of the kinds
+(`models/encoder/intents.py`). The weights of the two last layers are in the same file as the
+adapter's, so that one digest covers all.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnx
+
+from assistant.errors import ModelCorrupt
+from models.encoder.graph import Graph, token_states
+from models.encoder.intents import read_kinds
+from models.encoder.weights import Array, Published, read_tensors
+
+COMMANDS = (
+    "Forget that.",
+    "okay forget what i just told you about the dentist",
+    "Could you please delete everything from the last half hour, Ada?",
+    "I'd rather you didn't keep what I said about my brother's divorce.",
+    "wipe all of it everything you have on me",
+    "No, wait, bring that back!",
+    "What do you know about my sister Anna?",
+    "remember that my locker code is 4471",
+    "Make a note of this, the plumber comes on Tuesday at half past nine.",
+    "That's wrong, her name is Margaret and she lives in Leeds.",
+    "Why did you say that?",
+    "uh how do you know where i work",
+    "When did I tell you about the leak in the cellar?",
+    "You needn't call me Captain any more.",
+    "This stays between us, don't write it down.",
+    "Right, you can keep notes again.",
+    "Stop.",
+    "Sorry, I missed that, say it again?",
+    "go to sleep",
+    "Hey Ada, are you there? Wake up.",
+    "I forgot my umbrella on the bus again, can you believe it?",
+    "She told me to forget about him, and I said I never would.",
+    "what's the weather like in Lisbon tomorrow",
+    "We had lentil soup and then we watched that film with the dog who remembers everything.",
+    '"Erase the tape," he whispered, and the detective\'s hand closed around the receiver.',
+    "Mum, stop it, put the phone down and listen to me for a second.",
+)
+"""Sample commands and other utterances on which the range of the activations is measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class IntentHeads:
+    """The weights and biases of the two last layers, shapes (out, in) and (out,)."""
+
+    intents: tuple[Array, Array]
+    spans: tuple[Array, Array]
+
+
+def read_heads(adapter: Path, dimensions: int) -> IntentHeads:
+    """Read the last layers from the folder of an adapter for a model with so many dimensions.
+
+    Raises:
+        ModelCorrupt: they can't be read, or don't fit.
+    """
+    kinds = len(read_kinds(adapter).kinds)
+    layers = []
+    try:
+        tensors = read_tensors(adapter / "adapter_model.safetensors")
+        for name, shape in (("intents", (kinds, 2 * dimensions)), ("spans", (2, dimensions))):
+            weight, bias = (tensors[f"{name}.{part}"] for part in ("weight", "bias"))
+            if weight.shape != shape or bias.shape != shape[:1]:
+                raise ValueError(f"{name} has another shape")
+            layers.append((np.asarray(weight, np.float32), np.asarray(bias, np.float32)))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        told = f"The adapter for intents in {adapter} can't be read: {error}."
+        raise ModelCorrupt(told) from error
+    return IntentHeads(*layers)
+
+
+def build_intents(graph: Graph, published: Published, heads: IntentHeads) -> onnx.ModelProto:
+    """Add the whole model to `graph`, and return it as an ONNX model. The last layers are not
+    quantised."""
+    states = token_states(graph, published)
+    first = graph.add("Squeeze", graph.add("Gather", states, "int.0", axis=1), "int.1")
+    mean = graph.add("ReduceMean", states, axes=[1], keepdims=0)
+    _linear(graph, "intents", graph.add("Concat", first, mean, axis=1), heads.intents)
+    _linear(graph, "spans", states, heads.spans)
+    return graph.model(intents=["texts", len(heads.intents[1])], spans=["texts", "length", 2])
+
+
+def _linear(graph: Graph, name: str, x: str, layer: tuple[Array, Array]) -> None:
+    weight, bias = layer
+    product = graph.add("MatMul", x, graph.constant(f"{name}.weight", weight.T))
+    graph.add("Add", product, graph.constant(f"{name}.bias", bias), outputs=(name,))

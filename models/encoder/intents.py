@@ -1,0 +1,156 @@
+"""Recognises what an utterance asks of the assistant itself, with an encoder in onnxruntime.
+
+The model must have been prepared by `models.encoder.preparation`. It is the published encoder with
+an adapter and two linear layers: one gives the probability of each kind of command, the other marks
+the words that are the command's argument. The latter was trained on commands that may have an
+argument, so for others the words mean nothing. `scripts/train_intents.py` trains them.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from tokenizers import Tokenizer
+
+from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
+from models.encoder.onnx import CHARACTERS_PER_TOKEN, first_line, open_session, without_surrogates
+from models.interfaces import ClassifiedText
+
+INTENTS = "intents.int8.onnx"
+KINDS = "intents.json"
+"""Name of the file in the adapter's folder that describes the model's outputs."""
+NO_COMMAND = "none"
+"""The kind of an utterance that is no command."""
+LONGEST = 64
+"""Maximum number of tokens of an utterance. The rest is cut off, as in training."""
+
+
+class IntentKinds(BaseModel):
+    """What the outputs of a model stand for.
+
+    Attributes:
+        kinds: the kind of command of each output.
+        temperature: what the outputs are divided by, so that the probabilities are as high as the
+            model is right.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kinds: tuple[str, ...] = Field(min_length=2)
+    temperature: float = Field(gt=0, allow_inf_nan=False)
+
+
+def read_kinds(adapter: Path) -> IntentKinds:
+    """Read the description in the folder of an adapter.
+
+    Raises:
+        ModelCorrupt: it is missing or damaged.
+    """
+    try:
+        described = IntentKinds.model_validate_json((adapter / KINDS).read_bytes())
+        if NO_COMMAND not in described.kinds or len({*described.kinds}) < len(described.kinds):
+            raise ValueError(f"its kinds are not different, or `{NO_COMMAND}` is missing")
+    except (OSError, ValidationError, ValueError) as error:
+        raise ModelCorrupt(f"{adapter / KINDS} can't be read: {first_line(error)}.") from error
+    return described
+
+
+class OnnxIntentClassifier:
+    """An `IntentClassifier` that runs the prepared model in `folder`.
+
+    Args:
+        adapter: the folder of the adapter that the model was prepared with.
+        threads: number of CPU threads per call.
+    """
+
+    def __init__(self, folder: Path, adapter: Path, *, threads: int = 1) -> None:
+        self._folder = folder
+        self._adapter = adapter
+        self._threads = threads
+        self._kinds = IntentKinds(kinds=(NO_COMMAND, ""), temperature=1.0)
+        self._session: onnxruntime.InferenceSession | None = None
+        self._tokenizer: Tokenizer | None = None
+
+    def load(self) -> None:
+        """Load the model and classify a word, so that the first utterance is fast. Idempotent.
+
+        Raises:
+            ModelMissing: the folder is missing or has not been prepared.
+            ModelCorrupt: a file of the model can't be read.
+        """
+        if self._session is not None:
+            return
+        mend = f"assistant models pull {self._folder.name}"
+        for file in ("tokenizer.json", INTENTS):
+            if not (self._folder / file).is_file():
+                raise ModelMissing(
+                    f"The recognition of intents is incomplete: {self._folder / file} is missing.",
+                    mend=mend,
+                )
+        kinds = read_kinds(self._adapter)
+        try:
+            tokenizer = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
+            tokenizer.no_padding()
+            tokenizer.enable_truncation(LONGEST)
+            session = open_session(str(self._folder / INTENTS), self._threads)
+        except Exception as error:  # tokenizers and onnxruntime raise exceptions of their own
+            raise ModelCorrupt(
+                f"The recognition of intents in {self._folder} can't be read: {first_line(error)}.",
+                mend=mend,
+            ) from error
+        if session.get_outputs()[0].shape[1] != len(kinds.kinds):
+            raise ModelCorrupt(
+                f"The recognition of intents in {self._folder} knows other kinds than "
+                f"{self._adapter / KINDS}.",
+                mend=mend,
+            )
+        self._kinds, self._tokenizer, self._session = kinds, tokenizer, session
+        self.classify("warm")
+
+    def classify(self, text: str) -> ClassifiedText:
+        """Classify an utterance. The end of a very long one is not read.
+
+        Raises:
+            ModelFailed: the model is not loaded, or onnxruntime failed.
+        """
+        if self._session is None or self._tokenizer is None:
+            raise ModelFailed("The recognition of intents was used before it was loaded.")
+        read = self._tokenizer.encode(without_surrogates(text[: LONGEST * CHARACTERS_PER_TOKEN]))
+        try:
+            ids = np.array([read.ids], np.int64)
+            intents, spans = self._session.run(["intents", "spans"], {"input_ids": ids})
+        except Exception as error:  # onnxruntime's errors have no common base
+            raise ModelFailed(f"The recognition of intents failed: {first_line(error)}.") from error
+        scaled = np.exp((intents[0] - intents[0].max()) / self._kinds.temperature)
+        found = zip(self._kinds.kinds, (scaled / scaled.sum()).tolist(), strict=True)
+        probabilities = {kind: share for kind, share in found if kind != NO_COMMAND}
+        return ClassifiedText(probabilities, marked_words(text, read.offsets, spans[0]))
+
+
+def marked_words(
+    text: str, offsets: Sequence[tuple[int, int]], spans: NDArray[np.float32]
+) -> str | None:
+    """Return the part of the text from the first to the last token that is marked, widened to whole
+    words. Return None if no token is marked.
+
+    Args:
+        offsets: the characters of each token, first and past the last. Special tokens have none,
+            and don't count.
+        spans: whether each token is outside or inside of the argument, shape (tokens, 2).
+    """
+    marked = [
+        edges
+        for edges, (outside, inside) in zip(offsets, spans, strict=True)
+        if inside > outside and edges[1] > edges[0]
+    ]
+    if not marked:
+        return None
+    start, end = marked[0][0], marked[-1][1]
+    while start > 0 and text[start - 1].isalnum() and text[start].isalnum():
+        start -= 1
+    while end < len(text) and text[end - 1].isalnum() and text[end].isalnum():
+        end += 1
+    return text[start:end]

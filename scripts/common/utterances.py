@@ -1,0 +1,84 @@
+"""Reads utterances that are labelled with what they ask of the assistant itself."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assistant.intents.command import CommandKind
+from scripts.common.rows import InputUnusable, read_rows
+
+TRAINING = "training/intents.jsonl"
+EVALUATION = "evaluation/intents.jsonl"
+BY_HAND = "evaluation/spoken_commands.jsonl"
+"""The utterances on which the grammar was written."""
+PARTS = ("dev", "test", "final")
+"""The parts of the evaluation set. Thresholds are chosen on the first only."""
+ANSWERS = frozenset({"yes", "no"})
+"""Labels of answers to a question of the assistant. By themselves, they ask for nothing."""
+PERIODS = frozenset({CommandKind.FORGET_SPAN, CommandKind.FORGET_TODAY})
+"""Kinds that count as `FORGET_PERIOD`: only the grammar tells them apart."""
+KINDS = tuple(kind for kind in CommandKind if kind not in PERIODS)
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """An utterance and its label.
+
+    Attributes:
+        kind: the command that it is; None if it is none.
+        words: the command's argument, as it stands in `said`.
+        sure: whether a thoughtful person would take it for this command without asking.
+        part: the part of the evaluation set; "" for training.
+        tag: what sort of utterance it is, if it is no command; "" if this is not known.
+        worded: whether `words` is known, so that None means that there is no argument.
+    """
+
+    said: str
+    kind: CommandKind | None
+    words: str | None = None
+    sure: bool = True
+    part: str = ""
+    tag: str = ""
+    worded: bool = True
+
+
+def read_utterances(path: Path, part: str | None = None) -> list[Utterance]:
+    """The utterances of a file, or those of one part.
+
+    Raises:
+        InputUnusable: the file can't be read, a line is wrong, or nothing is in the part.
+    """
+    found = []
+    for number, row in enumerate(read_rows(path, "said", "kind"), 1):
+        if part is not None and row.get("part") != part:
+            continue
+        try:
+            found.append(_utterance(row))
+        except (ValueError, TypeError) as error:
+            raise InputUnusable(f"Line {number} of {path} is wrong: {error}.") from error
+    if not found:
+        raise InputUnusable(f"{path} has no utterances{f' of part {part}' if part else ''}.")
+    return found
+
+
+def _utterance(row: Mapping[str, Any]) -> Utterance:
+    said, label = row["said"], row["kind"]
+    about = row.get("words", row.get("about"))
+    if not isinstance(said, str) or not said.strip():
+        raise TypeError("`said` is not text")
+    if about is not None and (not isinstance(about, str) or about not in said):
+        raise ValueError("the argument's words are not in `said`")
+    kind = CommandKind(label) if label is not None and label not in ANSWERS else None
+    # Of the utterances written for the grammar, spans of time are labelled by their minutes only.
+    worded = kind not in PERIODS
+    kind = CommandKind.FORGET_PERIOD if kind in PERIODS else kind
+    return Utterance(
+        said,
+        kind,
+        about,
+        sure=row.get("sure") is not False,
+        part=str(row.get("part", "")),
+        tag=str(row.get("tag", "")),
+        worded=worded,
+    )

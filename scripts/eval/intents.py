@@ -1,0 +1,213 @@
+"""Measures how well what is asked of the assistant itself is understood, with and without the
+classifier."""
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from assistant.compose.engines import build_intent_classifier
+from assistant.errors import ModelMissing
+from assistant.intents.command import DELETING, Command, CommandKind, Intent
+from assistant.intents.command_text import normalised
+from assistant.intents.intent_recogniser import TAKE_WORDS, intent_of
+from assistant.intents.recogniser import recognise
+from assistant.settings import Settings
+from data import located
+from models.interfaces import IntentClassifier
+from models.selection import select_models
+from scripts.common.rows import read_rows
+from scripts.common.statistics import summary
+from scripts.common.utterances import EVALUATION, PERIODS, Utterance, read_utterances
+from scripts.eval.commands import NAMES, TALK, said_in, share
+from scripts.eval.recall_data import read_locomo
+
+PER = 500
+"""Number of utterances of talk to which the numbers of mistakes refer."""
+GRAMMAR, BOTH = "grammar", "grammar and classifier"
+
+Understand = Callable[[str], Intent | None]
+
+
+class Understood(NamedTuple):
+    """An utterance and what it was taken for."""
+
+    wanted: Utterance
+    got: Intent | None
+
+    @property
+    def kind(self) -> CommandKind | None:
+        """What kind it was taken for, with periods as one kind."""
+        if self.got is None:
+            return None
+        kind = self.got.command.kind
+        return CommandKind.FORGET_PERIOD if kind in PERIODS else kind
+
+    @property
+    def right(self) -> bool:
+        return self.kind == self.wanted.kind
+
+    @property
+    def done(self) -> bool:
+        """Whether it is carried out without asking."""
+        return self.got is not None and self.got.sure
+
+    @property
+    def right_argument(self) -> bool:
+        """Whether the argument is right, without regard to case and punctuation. If the grammar
+        has understood a span of time, it must understand the labelled words in the same way."""
+        assert self.got is not None
+        command = self.got.command
+        if command.kind in PERIODS:
+            frames = ("Forget {}.", "Forget what I said {}.", "Forget what I said in {}.")
+            alike = (recognise(frame.format(self.wanted.words)) for frame in frames)
+            return command in alike
+        return normalised(command.words or "") == normalised(self.wanted.words or "")
+
+
+def by_grammar(text: str) -> Intent | None:
+    command = recognise(text, NAMES)
+    return Intent(command) if command else None
+
+
+def with_classifier(classifier: IntentClassifier) -> Understand:
+    """Makes a function that asks the grammar, and then the classifier."""
+
+    def understand(text: str) -> Intent | None:
+        return by_grammar(text) or intent_of(classifier.classify(text), text)
+
+    return understand
+
+
+def loaded_classifier() -> IntentClassifier:
+    """The classifier of the default settings. Raises ModelMissing: it isn't on this machine."""
+    settings = Settings()
+    classifier = build_intent_classifier(select_models(settings), settings)
+    if classifier is None:
+        raise ModelMissing("The profile has no classifier of intents.")
+    classifier.load()
+    return classifier
+
+
+def figures(understood: Sequence[Understood]) -> dict[str, Any]:
+    """What is carried out rightly, what is found, and what is asked wrongly.
+
+    `done_precision` is the share of rightly recognised commands among those carried out without
+    asking, `found` the share of commands that are carried out or asked about, `arguments` that of
+    the right arguments among rightly recognised commands that may have one, and `taken` the share
+    of other utterances that are taken for a command.
+    """
+    done = [each for each in understood if each.done]
+    deleted = [each for each in done if each.kind in DELETING]
+    found = [each for each in understood if each.wanted.kind and each.right]
+    worded = [each for each in found if each.kind in TAKE_WORDS and each.wanted.worded]
+    others = [each for each in understood if each.wanted.kind is None]
+    return {
+        "done": len(done),
+        "done_precision": share(sum(each.right for each in done), len(done)),
+        "deleted": len(deleted),
+        "deleted_precision": share(sum(each.right for each in deleted), len(deleted)),
+        **found_of(understood),
+        "arguments": share(sum(each.right_argument for each in worded), len(worded)),
+        "worded": len(worded),
+        "others": len(others),
+        "taken": share(sum(each.got is not None for each in others), len(others)),
+    }
+
+
+def found_of(understood: Sequence[Understood]) -> dict[str, Any]:
+    """The share of commands that are rightly carried out or asked about, of all and of those that
+    a person would be sure of."""
+    commands = [each for each in understood if each.wanted.kind]
+    sure = [each for each in commands if each.wanted.sure]
+    return {
+        "commands": len(commands),
+        "found": share(sum(each.right for each in commands), len(commands)),
+        "sure_commands": len(sure),
+        "sure_found": share(sum(each.right for each in sure), len(sure)),
+        "sure_done": share(sum(each.right and each.done for each in sure), len(sure)),
+    }
+
+
+def on_talk(understand: Understand, talk: Sequence[str]) -> dict[str, Any]:
+    """How much ordinary talk is taken for a command."""
+    got = [understand(text) for text in talk]
+    done = sum(each is not None and each.sure for each in got)
+    asked = sum(each is not None and not each.sure for each in got)
+    return {
+        "utterances": len(talk),
+        "done": done,
+        "asked": asked,
+        f"done_per_{PER}": round(PER * done / len(talk), 2),
+        f"asked_per_{PER}": round(PER * asked / len(talk), 2),
+    }
+
+
+def sets_of_talk(locomo: Path | None, speech: Path | None) -> dict[str, list[str]]:
+    """Everyday talk: our own utterances, turns of conversations, and what was read aloud.
+
+    Raises:
+        InputUnusable: a file can't be read, or is in another format.
+    """
+    found = {
+        "everyday": [
+            text for name in TALK for row in read_rows(located(name)) for text in said_in(row)
+        ]
+    }
+    if locomo is not None:
+        found["locomo"] = [turn.text for pool in read_locomo(locomo) for turn in pool.turns]
+    if speech is not None:
+        rows = read_rows(speech / "manifest.jsonl", "file")
+        found["read"] = [row["text"] for row in rows if row.get("text")]
+    return {name: texts for name, texts in found.items() if texts}
+
+
+def measured(part: str, locomo: Path | None, speech: Path | None) -> dict[str, Any]:
+    """All figures on a part of the utterances, and on everyday talk.
+
+    Raises:
+        ModelError: the classifier is missing or damaged.
+        InputUnusable: a file can't be read.
+    """
+    utterances = read_utterances(located(EVALUATION), part)
+    talk = sets_of_talk(locomo, speech)
+    systems = {GRAMMAR: by_grammar, BOTH: with_classifier(loaded_classifier())}
+    recognise("warm")  # loads the language's data
+    found: dict[str, Any] = {"part": part, "utterances": len(utterances), "systems": {}}
+    for name, understand in systems.items():
+        understood, times = [], []
+        for each in utterances:
+            began = time.perf_counter()
+            got = understand(each.said)
+            times.append((time.perf_counter() - began) * 1000)
+            understood.append(Understood(each, got))
+        kinds = sorted({each.kind.value for each in utterances if each.kind})
+        found["systems"][name] = {
+            **figures(understood),
+            "kinds": {
+                kind: found_of([each for each in understood if each.wanted.kind == kind])
+                for kind in kinds
+            },
+            "talk": {each: on_talk(understand, texts) for each, texts in talk.items()},
+            "ms": summary(times, (50, 99), 2),
+            "mistakes": [mistake(each) for each in understood if is_mistake(each)],
+        }
+    return found
+
+
+def is_mistake(each: Understood) -> bool:
+    return not each.right or (each.kind in TAKE_WORDS and not each.right_argument)
+
+
+def mistake(each: Understood) -> str:
+    """One line that says what an utterance was taken for."""
+
+    def told(kind: CommandKind | None, command: Command | Utterance | None) -> str:
+        words = command.words if command else None
+        return f"{kind or 'none'}{f' [{words}]' if words else ''}"
+
+    doubt = "" if each.wanted.sure else " (unsure)"
+    how = "" if each.got is None else " done" if each.got.sure else " asked"
+    wanted = told(each.wanted.kind, each.wanted)
+    got = told(each.kind, each.got.command if each.got else None)
+    return f"{wanted}{doubt} -> {got}{how}: {each.wanted.said}"

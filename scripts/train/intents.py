@@ -1,0 +1,212 @@
+"""Trains a low-rank adapter of an encoder, and two layers above it, that recognise intents."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import torch
+from peft import LoraConfig, get_peft_model
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from torch.nn import functional
+from transformers import AutoModel, AutoTokenizer
+
+from assistant.paths import models_cache
+from data import located
+from models import catalogue
+from models.catalogue import Model
+from models.download.cache import ModelStore
+from models.encoder.intents import KINDS, IntentKinds
+from scripts.common.utterances import EVALUATION, Utterance, read_utterances
+from scripts.train import intent_thresholds
+from scripts.train.intent_lessons import (
+    CLASSES,
+    IGNORED,
+    LONGEST,
+    Sample,
+    batches,
+    read_lessons,
+    read_talk,
+    samples,
+)
+from scripts.train.lora import Optimiser, save
+
+MATRICES = r".*encoder\.layer\.\d+\..*\.(q|k|v|o|query|key|value|dense)"
+DROPOUT, HEAD_DROPOUT = 0.05, 0.1
+SMOOTHED = 0.02
+"""Share of each label that is spread over all classes."""
+UNSURE = 0.6
+"""Share of an uncertain label that goes to the kind; the rest goes to no command."""
+MARKING = 0.5
+"""Weight of marking the argument."""
+WEIGHTS = "adapter_model.safetensors"
+TOLD_EVERY = 50
+AT_ONCE = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to train. `talk` utterances of ordinary talk are drawn in each pass."""
+
+    encoder: str
+    out: Path | None
+    rank: int
+    batch: int
+    rate: float
+    epochs: int
+    talk: int
+    limit: int | None
+    seed: int
+    half: bool
+
+
+class Classifier(nn.Module):
+    """The published encoder with an adapter, and the layers that recognise kinds and arguments."""
+
+    def __init__(self, folder: str, rank: int, device: str, *, half: bool) -> None:
+        super().__init__()
+        config = LoraConfig(
+            r=rank, lora_alpha=2 * rank, lora_dropout=DROPOUT, target_modules=MATRICES
+        )
+        model = AutoModel.from_pretrained(folder)
+        size = model.config.hidden_size
+        self.encoder: Any = get_peft_model(model, config)
+        self.dropout = nn.Dropout(HEAD_DROPOUT)
+        self.intents = nn.Linear(2 * size, len(CLASSES))
+        self.spans = nn.Linear(size, 2)
+        self.device, self._half = device, half
+        self.to(device)
+
+    def forward(self, tokens: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+        """The strength of each class, shape (texts, classes), and of each token outside and inside
+        of the argument, shape (texts, length, 2)."""
+        ids = nn.utils.rnn.pad_sequence([torch.tensor(each) for each in tokens], batch_first=True)
+        lengths = torch.tensor([len(each) for each in tokens])[:, None]
+        keep = (torch.arange(ids.shape[1])[None] < lengths).long().to(self.device)
+        with torch.autocast(self.device, torch.bfloat16, enabled=self._half):
+            states = self.encoder(input_ids=ids.to(self.device), attention_mask=keep)
+        x = states.last_hidden_state.float()
+        mean = (x * keep[..., None]).sum(1) / keep.sum(1, keepdim=True)
+        both = torch.cat([x[:, 0], mean], -1)
+        return self.intents(self.dropout(both)), self.spans(self.dropout(x))
+
+    @property
+    def trained(self) -> list[nn.Parameter]:
+        return [each for each in self.parameters() if each.requires_grad]
+
+    @torch.no_grad()
+    def outputs(self, tokens: Sequence[Sequence[int]]) -> intent_thresholds.Array:
+        """The strength of each class, in the order of the texts."""
+        self.eval()
+        order = sorted(range(len(tokens)), key=lambda row: len(tokens[row]))
+        found = np.empty((len(tokens), len(CLASSES)))
+        for start in range(0, len(order), AT_ONCE):
+            rows = order[start : start + AT_ONCE]
+            found[rows] = self([tokens[row] for row in rows])[0].cpu().numpy()
+        return found
+
+    def save(self, published: Model, temperature: float, folder: Path) -> None:
+        """Write the adapter in peft's format, with the last layers in the same file, and the
+        description of the outputs."""
+        save(self.encoder, published, folder)
+        weights = load_file(folder / WEIGHTS)
+        for name in ("intents", "spans"):
+            for part, value in getattr(self, name).state_dict().items():
+                weights[f"{name}.{part}"] = value.half().cpu().contiguous()
+        save_file(weights, folder / WEIGHTS, metadata={"format": "pt"})
+        described = IntentKinds(kinds=CLASSES, temperature=temperature)
+        text = json.dumps(described.model_dump(), indent=2)
+        (folder / KINDS).write_text(f"{text}\n", encoding="utf-8")
+
+
+def loss_of(model: Classifier, batch: Sequence[Sample]) -> Tensor:
+    """The cross entropy of the kinds, and that of the arguments' tokens."""
+    intents, spans = model([each.tokens for each in batch])
+    wanted = torch.full(intents.shape, SMOOTHED / len(CLASSES))
+    for row, each in enumerate(batch):
+        certain = 1.0 if each.sure else UNSURE
+        wanted[row, each.number] += (1 - SMOOTHED) * certain
+        wanted[row, 0] += (1 - SMOOTHED) * (1 - certain)
+    loss = functional.cross_entropy(intents, wanted.to(model.device))
+    marks = nn.utils.rnn.pad_sequence(
+        [torch.tensor(each.marks) for each in batch], batch_first=True, padding_value=IGNORED
+    ).to(model.device)
+    if (marks != IGNORED).any():
+        marked = functional.cross_entropy(
+            spans.reshape(-1, 2), marks.reshape(-1), ignore_index=IGNORED
+        )
+        loss = loss + MARKING * marked
+    return loss
+
+
+def train(
+    model: Classifier,
+    tokenizer: Any,
+    lessons: Sequence[Utterance],
+    talk: Sequence[str],
+    plan: Plan,
+) -> None:
+    chance = Random(plan.seed)
+    drawn = min(plan.talk, len(talk))
+    steps = plan.epochs * -(-(len(lessons) + drawn) // plan.batch)
+    optimiser = Optimiser(model.trained, plan.rate, steps)
+    for _ in range(plan.epochs):
+        model.train()
+        ordinary = [Utterance(text, None) for text in chance.sample(talk, drawn)]
+        learnt = samples([*lessons, *ordinary], tokenizer, chance)
+        for batch in batches(learnt, plan.batch, chance):
+            if not optimiser.step(loss_of(model, batch)) % TOLD_EVERY:
+                optimiser.tell(TOLD_EVERY)
+
+
+def judged(
+    model: Classifier, tokenizer: Any, dev: Sequence[Utterance], talk: Sequence[str]
+) -> dict[str, Any]:
+    """The temperature and the thresholds chosen on `dev` and ordinary talk, and the calibration."""
+
+    def outputs(texts: Sequence[str]) -> intent_thresholds.Array:
+        read = tokenizer(list(texts), truncation=True, max_length=LONGEST)
+        return model.outputs(read["input_ids"])
+
+    labels = np.array([CLASSES.index(each.kind.value) if each.kind else 0 for each in dev])
+    sure = np.array([each.sure for each in dev])
+    said = outputs([each.said for each in dev])
+    temperature = intent_thresholds.best_temperature(said[sure], labels[sure])
+    found = intent_thresholds.softmax(said, temperature)
+    ordinary = intent_thresholds.softmax(outputs(talk), temperature)
+    chosen = intent_thresholds.thresholds(found, labels, ordinary, CLASSES)
+    return {
+        "temperature": temperature,
+        "right": round(float((found.argmax(axis=1) == labels).mean()), 4),
+        "calibration": intent_thresholds.calibration(found, labels),
+        "thresholds": {kind: asdict(each) for kind, each in chosen.items()},
+    }
+
+
+def trained(plan: Plan) -> dict[str, Any]:
+    """Train on `data/training`, and write the adapter to `out` if that is given.
+
+    Raises:
+        ModelError: the encoder is missing.
+        InputUnusable: an utterance is wrongly labelled.
+    """
+    torch.manual_seed(plan.seed)
+    lessons, spoken = read_lessons(plan.limit)
+    talk, asked = read_talk(plan.limit)
+    dev = read_utterances(located(EVALUATION), "dev")
+    store = ModelStore(models_cache(), catalogue.read())
+    published = store.catalogue.get(plan.encoder)
+    folder = str(store.location(plan.encoder))
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model = Classifier(folder, plan.rank, device, half=plan.half)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    train(model, tokenizer, lessons, talk, plan)
+    figures: dict[str, Any] = {"encoder": plan.encoder, "learnt": len(lessons), "talk": len(talk)}
+    figures |= judged(model, tokenizer, dev, [*spoken, *asked])
+    if plan.out:
+        model.save(published, figures["temperature"], plan.out)
+    return figures

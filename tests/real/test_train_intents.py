@@ -1,0 +1,67 @@
+"""What the training script writes is prepared and classifies as it was trained to."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from assistant.errors import ModelMissing
+from models.download.cache import ModelStore
+from models.encoder.intents import KINDS, OnnxIntentClassifier
+from models.encoder.preparation import main
+from scripts import train_intents
+
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning"),
+    pytest.mark.filterwarnings("ignore:The PEFT config's `base_model_name_or_path`:UserWarning"),
+]
+
+NAME = "all-minilm-l6-v2"
+
+
+@pytest.mark.long
+def test_a_trained_classifier_tells_a_command_from_talk(
+    store: ModelStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "adapter"
+    few = ["--limit", "700", "--talk", "100", "--epochs", "3", "--batch", "16", "--json"]
+    assert train_intents.main(["--out", str(out), *few]) == 0
+    figures = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert 650 < figures["learnt"] < 700
+    assert figures["right"] > 0.5
+    assert set(figures["thresholds"]) == {*json.loads((out / KINDS).read_text())["kinds"]} - {
+        "none"
+    }
+    assert sorted(each.name for each in out.iterdir()) == [
+        "adapter_config.json",
+        "adapter_model.safetensors",
+        KINDS,
+    ]
+
+    folder = tmp_path / NAME
+    folder.mkdir()
+    for file in store.catalogue.get(NAME).files:
+        target = folder / file.name
+        target.parent.mkdir(exist_ok=True)
+        target.symlink_to(store.location(NAME) / file.name)
+    assert main([str(folder), "--intents", str(out)]) == 0
+    classifier = OnnxIntentClassifier(folder, out)
+    classifier.load()
+    forget = classifier.classify("Please forget what I just said.").probabilities
+    talk = classifier.classify("We had soup for lunch and it rained all day.").probabilities
+    assert max(forget, key=forget.__getitem__).startswith("forget")
+    assert sum(forget.values()) > 0.5 > sum(talk.values())
+
+
+def test_an_unknown_encoder_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    assert train_intents.main(["--encoder", "gpt-9", "--limit", "8"]) == ModelMissing.exit_code
+    assert "gpt-9" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("wrong", [["--epochs", "0"], ["--talk", "-1"], ["--rate", "fast"]])
+def test_wrong_options_are_refused(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        train_intents.main(wrong)
+    assert caught.value.code == 2
+    assert wrong[0] in capsys.readouterr().err

@@ -1,0 +1,111 @@
+"""The command says why it gave an answer and when it was told something, with real models and
+restarts."""
+
+from pathlib import Path
+
+import pytest
+
+from assistant.paths import models_cache
+from assistant.skills.explaining import BESIDE_NOTES, FROM_MODEL, NOTHING_SAID
+from tests.support.command_line import in_own_process, objects
+from tests.support.talking import REMEMBERING, Row, Talk
+
+pytestmark = pytest.mark.real
+
+TINY = ("--profile", "tiny")
+EXPLAINING = REMEMBERING | {
+    "ASSISTANT_ENCRYPTION__MODE": "off",
+    "ASSISTANT_FORGET__GRACE_S": "0",
+    "ASSISTANT_LLM__TEMPERATURE": "0",
+}
+CONTINUING = EXPLAINING | {"ASSISTANT_CONTEXT__RESUME_WITHIN_H": "4"}
+DOG = "My dog is called Max and he loves to play fetch."
+ASK_DOG = ("Say the name of my dog.", "What is my dog called?", "Say my dog's name again.")
+WHY = "Why did you say that?"
+SOURCE = "that your dog is called Max"
+
+
+def talk(home: Path, *lines: str, env: dict[str, str]) -> Talk:
+    """The session after these lines were typed and answered."""
+    with Talk(home, *TINY, "--text", env=env) as talking:
+        talking.wait_for("memories")
+        for line in lines:
+            talking.say(line)
+        talking.end_input()
+        assert talking.finish() == 0
+    return talking
+
+
+def remarks(talking: Talk) -> list[str]:
+    """What was said that no model wrote; how long ago something was told depends on the machine."""
+    return [row["text"].replace(" earlier today", " a moment ago") for row in talking.of("remark")]
+
+
+def explained(home: Path, *turn: str) -> list[Row]:
+    """The rows of `assistant memory why` in a process of its own."""
+    words = ("--json", "memory", "why", *turn, *TINY)
+    done = in_own_process(
+        *words, home=home, ASSISTANT_MODELS_CACHE=str(models_cache()), **EXPLAINING
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return objects(done.stdout.splitlines())
+
+
+def test_answers_are_explained_in_the_session_after_a_restart_and_after_forgetting(
+    tmp_path: Path,
+) -> None:
+    talk(tmp_path, DOG, env=EXPLAINING)
+
+    asked = talk(
+        tmp_path,
+        WHY,
+        "What is the capital of France?",
+        "How do you know that?",
+        "What do you know about my dog?",
+        "How do you know that?",
+        "When did I tell you about my dog?",
+        env=EXPLAINING,
+    )
+    nothing, general, known, source, when = remarks(asked)
+    assert nothing == NOTHING_SAID
+    assert general in (FROM_MODEL, BESIDE_NOTES)
+    assert "your dog is called Max" in known
+    assert SOURCE in source
+    assert "your dog is called Max" in when
+
+    answered = talk(tmp_path, *(line for ask in ASK_DOG for line in (ask, WHY)), env=EXPLAINING)
+    turns = answered.of("turn")
+    named = [turn for turn in turns if "Max" in turn["assistant"]]
+    assert named, "the small model names the dog in some of its answers"
+    for turn, because in zip(turns, remarks(answered), strict=True):
+        if turn in named:
+            assert SOURCE in because
+
+    answer, told, *recalled = explained(tmp_path, str(named[0]["turn"]))
+    assert (answer["assistant"], answer["from_model"]) == (named[0]["assistant"], False)
+    assert told["text"] == DOG
+    assert [row["text"] for row in recalled if row["based_on"] and row["speaker"] == "user"] == [
+        DOG
+    ]
+    assert all(isinstance(row["score"], float) for row in recalled)
+
+    restarted = talk(tmp_path, WHY, "Forget everything about my dog.", "Yes.", WHY, env=CONTINUING)
+    because, *forgotten, after = remarks(restarted)
+    assert because == remarks(answered)[-1], "the log of recalls outlives the session"
+    assert any(each.startswith("Forgotten:") for each in forgotten)
+    assert after.startswith("I said that because you asked me to forget something.")
+
+    left, *rows = explained(tmp_path)
+    assert left["user"] == "What is the capital of France?"
+    assert all("Max" not in str(row) for row in rows)
+    again = talk(tmp_path, WHY, "When did I tell you about my dog?", env=CONTINUING)
+    general, never = remarks(again)
+    assert general in (FROM_MODEL, BESIDE_NOTES)
+    assert never == "I don't remember that you told me about your dog."
+    kept = [path.name for path in tmp_path.rglob("*") if path.is_file()]
+    assert kept
+    assert not [
+        path.name
+        for path in tmp_path.rglob("*")
+        if path.is_file() and b"loves to play fetch" in path.read_bytes()
+    ]

@@ -1,0 +1,142 @@
+"""`assistant memory why`, and the same request to a running assistant."""
+
+from collections.abc import Callable
+
+import pytest
+
+from assistant.errors import SettingsError, StoreError
+from assistant.memory import UserMemory
+from assistant.paths import Home
+from tests.support.command_line import Run, objects
+from tests.support.desks import ask, at_desk, forget_now
+from tests.support.explained import CAT, DOG, TEA, WHAT, explained
+
+NEITHER = "is neither a turn's number nor 6 or more characters of an exchange's id."
+
+
+@pytest.fixture
+def why(run: Run, home: Home) -> Callable[..., list[str]]:
+    explained(home)
+    assert run("memory", "rebuild")[0] == 0
+
+    def asked(*words: str) -> list[str]:
+        code, out, err = run("memory", "why", *words)
+        assert (code, err) == (0, [])
+        return out
+
+    return asked
+
+
+def test_an_answer_is_explained_with_what_was_recalled_and_what_was_left_out(
+    why: Callable[..., list[str]],
+) -> None:
+    out = "\n".join(why("1"))
+    assert out.startswith("Turn 1, ")
+    assert WHAT in out
+    based, prompt, left = (
+        out.index(words)
+        for words in (
+            "The answer was based on:",
+            "Memories in the prompt:",
+            "Recalled, but left out of the prompt:",
+        )
+    )
+    assert DOG in out[based:prompt]
+    assert CAT not in out[based:prompt]
+    assert "0.91, the answer was based on it" in out[prompt:left]
+    assert CAT in out[prompt:left]
+    assert TEA in out[left:]
+    assert "0.31, not close enough" in out[left:]
+    assert "unknown" not in out
+
+
+def test_by_default_the_last_answer_is_explained(why: Callable[..., list[str]]) -> None:
+    out = why()
+    assert "Lima." in out[2]
+    assert out[3].startswith("The answer came from the model")
+    assert len(out) == 4
+
+
+def test_json_output_has_the_ids_scores_and_reasons(run: Run, home: Home) -> None:
+    dog, cat, tea, asked, _ = explained(home)
+    run("memory", "rebuild")
+    answer, source, *recalled = objects(run("memory", "why", asked.id[:8], "--json")[1])
+    assert (answer["event"], answer["id"], answer["from_model"]) == ("answer", asked.id, False)
+    assert (source["event"], source["memory"]) == ("source", f"{dog.id}-user")
+    assert [(row["id"], row["score"], row["left_out"], row["based_on"]) for row in recalled] == [
+        (f"{dog.id}-user", 0.91, None, True),
+        (f"{cat.id}-user", 0.62, None, False),
+        (f"{tea.id}-user", 0.31, "not close enough", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("turn", "code", "sentence"),
+    [
+        ("7", 5, "The last conversation has no turn 7."),
+        ("abc", 2, f"'abc' {NEITHER}"),
+        ("abcdefgh", 5, "No stored exchange begins with 'abcdefgh'."),
+        ("٣", 2, f"'٣' {NEITHER}"),
+    ],
+)
+def test_a_turn_that_does_not_exist_is_reported(
+    run: Run, home: Home, turn: str, code: int, sentence: str
+) -> None:
+    explained(home)
+    ended, out, err = run("memory", "why", turn)
+    assert (ended, out, err[0]) == (code, [], sentence)
+
+
+def test_without_a_conversation_there_is_nothing_to_explain(run: Run) -> None:
+    assert run("memory", "why")[2][0] == "There is no answer to explain."
+
+
+def test_what_is_hidden_or_forgotten_is_not_shown(home: Home) -> None:
+    dog, *_, asked, _ = explained(home)
+    with at_desk(home) as desk:
+        desk.rebuild()
+        assert DOG in str(ask(desk, "why", turn="1"))
+        ask(desk, "forget", ids=[f"{dog.id}-user"])
+        assert DOG not in str(hidden := ask(desk, "why", turn="1"))
+        assert hidden[0]["from_model"]
+        assert TEA in str(hidden)
+        ask(desk, "undo")
+        assert DOG in str(ask(desk, "why", turn="1"))
+        forget_now(desk, [f"{dog.id}-user"])
+        assert dog.id not in str(ask(desk, "why", turn="1"))
+        ask(desk, "forget", ids=[f"{asked.id}-user"])
+        with pytest.raises(StoreError, match="no turn 1"):
+            ask(desk, "why", turn="1")
+        with pytest.raises(StoreError, match="No stored exchange"):
+            ask(desk, "why", turn=asked.id)
+
+
+def test_another_users_answers_are_not_explained(home: Home) -> None:
+    asked = explained(home, "bob")[3]
+    with at_desk(home) as desk, pytest.raises(StoreError, match="No stored exchange"):
+        ask(desk, "why", turn=asked.id)
+    with at_desk(home) as desk, pytest.raises(StoreError, match="no answer to explain"):
+        ask(desk, "why")
+    with at_desk(home) as desk, pytest.raises(SettingsError):
+        ask(desk, "why", turn=3)
+
+
+@pytest.fixture
+def told(home: Home) -> None:
+    explained(home)
+
+
+@pytest.mark.usefixtures("told", "running")
+def test_a_running_assistant_is_asked(run: Run) -> None:
+    out = "\n".join(run("memory", "why", "1")[1])
+    assert "0.91, the answer was based on it" in out
+    assert "0.31, not close enough" in out
+
+
+def test_the_memories_of_a_running_assistant_are_used(
+    told: None, running: UserMemory, run: Run
+) -> None:
+    del told
+    [dog] = [key for key, each in running.index.outlines().items() if each.text == DOG]
+    assert run("memory", "forget", dog, "--now")[0] == 0
+    assert DOG not in "\n".join(run("memory", "why", "1")[1])
