@@ -31,6 +31,7 @@ from assistant.skills.forgetting import Forgetting
 from assistant.skills.lifting import Lifting
 from assistant.skills.registry import SkillRegistry
 from assistant.skills.remembering import Remembering
+from assistant.skills.skill import Skill
 from models.interfaces import LanguageModel
 from scripts.bench.hiding import Running
 from tests.support.encoders import OtherHashing
@@ -156,6 +157,19 @@ class Bench:
         self.clock[0] += timedelta(seconds=seconds)
 
 
+def learning_skills(
+    statements: UserStatements,
+    turns: AnsweredTurns,
+    llm: LanguageModel | None,
+    off_record: Sequence[bool],
+) -> list[Skill]:
+    """The skills that change what is remembered; `off_record` holds whether they must not."""
+    return [
+        Remembering(statements, turns, lambda: off_record[0]),
+        Correcting(statements, turns, llm, lambda: off_record[0]),
+    ]
+
+
 @asynccontextmanager
 async def bench(
     folder: Path,
@@ -202,16 +216,9 @@ async def bench(
     statements = UserStatements(memory, forgetting, resolver, lexicon)
     off_record = [False]
     lifting = Lifting(statements, forgetting, lexicon)
-    skills = SkillRegistry(
-        [
-            Forgetting(forgetting, resolver, turns, lambda: statements.newest),
-            explaining,
-            Remembering(statements, turns, lambda: off_record[0]),
-            Correcting(statements, turns, llm, lambda: off_record[0]),
-            lifting,
-        ],
-        events.append,
-    )
+    forgets = Forgetting(forgetting, resolver, turns, lambda: statements.newest)
+    learns = learning_skills(statements, turns, llm, off_record)
+    skills = SkillRegistry([forgets, explaining, lifting, *learns], events.append)
     await forgetting.load()
 
     def elsewhere(user: str, exchanges: Collection[str]) -> None:
