@@ -157,6 +157,19 @@ class Bench:
         self.clock[0] += timedelta(seconds=seconds)
 
 
+async def quiet() -> None:
+    """Nobody speaks."""
+
+
+def gone_elsewhere(
+    window: "Window", clock: Sequence[datetime], user: str, exchanges: Collection[str]
+) -> None:
+    """Take what another machine has forgotten out of the running conversation."""
+    items = HiddenItems.of(user, exchanges, (), clock[0])
+    window.hide(items)
+    window.purged(items, clean=True)
+
+
 def learning_skills(
     statements: UserStatements,
     turns: AnsweredTurns,
@@ -183,16 +196,9 @@ async def bench(
     events: list[Event] = []
     clock = [at]
     transcript = Transcript.open(folder / "transcript.sqlite3")
-    memory = user_memory(
-        store or folder / "memories",
-        stronger=OtherHashing(),
-        emit=events.append,
-        enrichment=ENRICHED,
-    )
+    place = store or folder / "memories"
+    memory = user_memory(place, stronger=OtherHashing(), emit=events.append, enrichment=ENRICHED)
     window = Window(talk)
-
-    async def quiet() -> None:
-        """Nobody speaks."""
 
     def emit(event: Event) -> None:
         events.append(event)
@@ -221,12 +227,8 @@ async def bench(
     skills = SkillRegistry([forgets, explaining, lifting, *learns], events.append)
     await forgetting.load()
 
-    def elsewhere(user: str, exchanges: Collection[str]) -> None:
-        items = HiddenItems.of(user, exchanges, (), clock[0])
-        window.hide(items)
-        window.purged(items, clean=True)
-
-    first = partial(purge_due_at_start, transcript, now=lambda: clock[0], on_gone=elsewhere)
+    gone = partial(gone_elsewhere, window, clock)
+    first = partial(purge_due_at_start, transcript, now=lambda: clock[0], on_gone=gone)
     await memory.load(transcript, first)
     memory.strengthening.begin()
     await forgetting.load()
