@@ -18,9 +18,7 @@ def sounds_like_undo(text: str) -> bool:
     return bare(normalised(text)).removesuffix(" please") in language(ENGLISH).undo
 
 
-def yes_or_no(
-    text: str, names: tuple[str, ...] = (), *, explained: bool = False
-) -> bool | None:
+def yes_or_no(text: str, names: tuple[str, ...] = (), *, explained: bool = False) -> bool | None:
     """Return whether `text` answers yes or no to a question that the assistant has just asked.
 
     Return None if `text` contains neither, contains both, or is itself a question. The user has
@@ -47,7 +45,7 @@ def yes_or_no(
         if not found:
             done = len(words) - rest.count(" ")
             explains = explained and meant == {False} and not said.is_question
-            paused = done > 0 and bool(words[done - 1].pause)
+            paused = any(word.pause for word in words[:done])
             return False if explains and (paused or spoken.why_not.match(rest)) else None
         end, means = max(found, key=lambda each: each[0])
         meant |= set() if means is None else {means}

@@ -7,8 +7,10 @@ e.g. for their dinner or their hopes.
 
 import re
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 
 from assistant.intents.command_text import CommandText, Word
+from assistant.intents.periods import period
 
 
 def _named(said: CommandText, words: tuple[Word, ...]) -> bool:
@@ -70,6 +72,19 @@ def _detail(said: CommandText, words: tuple[Word, ...]) -> bool:
     return words[-1].plain in said.language.subjects["details"] and _own(said, words)
 
 
+def _period(said: CommandText, words: tuple[Word, ...]) -> bool:
+    """Return whether the words name a period that has begun: "yesterday", "since lunch"."""
+    return period(said.named(words), datetime.now(UTC)) is not None
+
+
+def _statement(said: CommandText, words: tuple[Word, ...]) -> bool:
+    """Return whether the words may be a statement to be kept: "my locker code is 4471"."""
+    lists, first = said.language.subjects, words[0]
+    begins = first.plain in lists["clause_first"] or first.plain in lists["articles"]
+    begins = begins or said.text[first.start].isupper()
+    return begins and len(words) > 2
+
+
 ARGUMENT_CHECKS: Mapping[str, Callable[[CommandText, tuple[Word, ...]], bool]] = {
     "named": _named,
     "subject": _subject,
@@ -78,6 +93,8 @@ ARGUMENT_CHECKS: Mapping[str, Callable[[CommandText, tuple[Word, ...]], bool]] =
     "clause": _clause,
     "asking": _asking,
     "detail": _detail,
+    "period": _period,
+    "statement": _statement,
 }
 """Slot of a command → the function that decides whether words of an utterance can fill the slot."""
 

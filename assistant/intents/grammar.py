@@ -20,9 +20,10 @@ from data import located
 LONGEST_NAME = 10
 """Maximum number of words that name one thing. Durations have fewer."""
 LONGEST_OBJECT = 24
-"""Maximum number of words that describe what to forget: "everything that I told you about ..."."""
-OBJECTS = frozenset({"object", "memory"})
-"""Slots whose words describe what to forget."""
+"""Maximum number of words that describe what to forget, or are a statement: "everything that I told
+you about ..."."""
+OBJECTS = frozenset({"object", "memory", "statement"})
+"""Slots that may have so many words."""
 _TOKEN = re.compile(r"<\w+>|\{\w+\}|[\[\]()|?*]|[\w']+")
 _BRACKETS = {"[": "(?:", "]": ")?", "(": "(?:", ")": ")", "|": "|", "*": "*"}
 

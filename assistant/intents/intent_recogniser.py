@@ -9,11 +9,13 @@ import logging
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 
-from assistant.errors import AssistantError
+from assistant.intents.answers import chosen
 from assistant.intents.command import DELETING, Command, CommandKind, Intent
 from assistant.intents.grammar import language
+from assistant.intents.periods import period
 from assistant.intents.recogniser import ENGLISH, recognise
 from models.interfaces import ClassifiedText, IntentClassifier
 
@@ -96,15 +98,14 @@ class IntentRecogniser:
         """Load the grammar and the classifier. Before this is done, the classifier isn't asked.
         Its failure is logged: commands are then understood by the grammar alone."""
         on_thread = partial(asyncio.get_running_loop().run_in_executor, self._thread)
-        await on_thread(language, ENGLISH)
+        await on_thread(_load_rules)
         if self._classifier is None:
             return
         try:
             await on_thread(self._classifier.load)
-        except AssistantError as error:
-            self._report(error)
-        else:
             self._ready = True
+        except Exception:  # whatever it is, the assistant works without the classifier
+            logger.exception("the intent classifier can't be loaded")
 
     def close(self) -> None:
         """End the thread."""
@@ -128,17 +129,20 @@ class IntentRecogniser:
         except TimeoutError:
             logger.warning("the intent classifier missed its deadline")
             return None
-        except Exception as error:  # a failure of the classifier must not stop the turn
-            self._report(error)
+        except Exception:  # a failure of the classifier must not stop the turn
+            if not self._failed:  # it may fail at every turn
+                self._failed = True
+                logger.exception("the intent classifier failed")
             return None
         return intent_of(found, text)
 
-    def _report(self, error: Exception) -> None:
-        """Log a failure of the classifier, but only the first: it may fail at every turn. The
-        utterance is not logged."""
-        if not self._failed:
-            self._failed = True
-            logger.error("the intent classifier failed: %s", error)
+
+def _load_rules() -> None:
+    """Compile the grammar, and the rules for times and answers: it takes some tens of milliseconds,
+    which no turn should have to wait for. Blocks."""
+    language(ENGLISH)
+    period("yesterday", datetime.now(UTC))
+    chosen("the code", ("my code",))
 
 
 def intent_of(found: ClassifiedText, text: str) -> Intent | None:

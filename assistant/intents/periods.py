@@ -30,7 +30,7 @@ LATE_H = 22
 TODAY = {"this", "the", "today", "todays", ""}
 
 _FILLERS = re.compile(
-    r"\b(?:like|what|about|around|roughly|say|whole|entire|complete|full|all of|all|exactly|very)\b"
+    r"\b(?:like|what|about|around|roughly|whole|entire|complete|full|all of|all|exactly|very)\b"
 )
 _LAST = re.compile(
     r"(?:(?:in|for|from|over|during|of|within) )?(?:(?:the|these|this|those|my|our|your)\b ?)?"
@@ -57,7 +57,9 @@ _CLOCK = re.compile(
     r"|in the evening|this evening|at night|tonight))?"
 )
 _WEEKEND = re.compile(r"(?:(?:over|on|at|during|for|from|of) )?(?:the )?weekend")
-_IDLE = frozenset("i told you on in at from of over during for the month day since".split())
+_TOLD = "I told you"
+"""Put before the words, so that "on Friday" is read as a day in the past."""
+_IDLE = frozenset(["on", "in", "at", "from", "of", "over", "during", "for", "the", "month", "day"])
 
 
 def period(words: str, now: datetime) -> Period | None:
@@ -90,7 +92,8 @@ def _recent(said: str, now: datetime) -> Period | None:
     if found is None or re.match(r"last (?:week|month|year|night|weekend)\b", said):
         return None
     minutes = language("en").durations.minutes(found["time"])
-    if minutes is None or (found["way"] is None and _one_unit(found["time"])):
+    ahead = said.startswith("in ") or _one_unit(found["time"])  # "in two weeks", "the day"
+    if minutes is None or (found["way"] is None and ahead):
         return None
     return Period.last(minutes, now)
 
@@ -219,9 +222,10 @@ def _days(said: str, now: datetime) -> Period | None:
     said = " ".join(f"on {word}" if word in names else word for word in said.split())
     said = re.sub(r"\b(on|last|this|past|next) on\b", r"\1", said)
     for text in (said, f"in {said}", f"at {said}"):
-        found = find_time_expressions(f"I told you {text}", now.date())
+        found = find_time_expressions(f"{_TOLD} {text}", now.date())
         spans = [span for span in found.spans if span.first <= now.date()]
-        if spans and _IDLE.issuperset(re.findall(r"[\w']+", found.rest.lower())):
+        rest = found.rest.lower().removeprefix(_TOLD.lower())
+        if spans and _IDLE.issuperset(re.findall(r"[\w']+", rest)):
             span = max(spans, key=lambda each: each.first)
             return Period(
                 _midnight(span.first), _midnight(span.last + timedelta(days=1)) - MOMENT, days=True

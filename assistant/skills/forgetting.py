@@ -105,9 +105,7 @@ class Forgetting:
 
     def _choice(self, plan: ForgetPlan) -> Reply:
         """Return the question which of several things is meant."""
-        names = [
-            spoken_replies.listed(each, english=self._english) for each in plan.alternatives
-        ]
+        names = [spoken_replies.listed(each, english=self._english) for each in plan.alternatives]
         choices = [
             Choice(name, self._do(each))
             for name, each in zip(names, plan.alternatives, strict=True)

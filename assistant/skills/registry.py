@@ -67,40 +67,51 @@ class SkillRegistry:
         options = tuple(each.name for each in asked.choices if each.name)
         place = chosen(text, options, names) if options else None
         if place is not None and (place != ALL or not asked.choices[ALL].name):
-            return partial(self._act, asked.choices[place].act)
+            return partial(self._settle, asked, asked.choices[place].act)
         yes = yes_or_no(text, names, explained=explained)
         if yes is None:
             return None
-        if yes and asked.if_yes is None:
-            return partial(self._act, partial(_again, replace(asked, text=WHICH)))
-        return partial(self._act, asked.if_yes if yes and asked.if_yes else partial(_no, asked))
+        if not yes:
+            return partial(self._settle, asked, partial(_said, Reply(asked.if_no)))
+        again = partial(_said, replace(asked, text=WHICH))
+        return partial(self._settle, asked, asked.if_yes or again)
 
     async def carry_out(self, intent: Intent) -> Reply | None:
         """Carry out a command, or ask whether it is meant. Return the reply, or None if the
         language model should answer the turn."""
         asked, kind = self._asked if self.waits_for_answer else None, intent.command.kind
         self._asked = None
-        if kind is CommandKind.REPEAT and asked is not None:
-            return self._noted(asked)
         if kind is CommandKind.UNDO and self._undos:
             return await self._undo(sure=intent.sure)
         skill = self._skills.get(kind)
         if skill is None:
             return None
+        reply: Reply | None = asked
         try:
-            do = skill.carry_out if intent.sure else skill.ask
-            return self._noted(await do(intent.command))
+            if kind is not CommandKind.REPEAT or asked is None:
+                do = skill.carry_out if intent.sure else skill.ask
+                reply = await do(intent.command)
         except StoreError as error:
-            return self._noted(failed(error))
+            reply = failed(error)
+        if reply is not None:
+            self._note(reply)
+        return reply
 
     async def _undo(self, *, sure: bool) -> Reply:
         if not sure:
-            return self._noted(Reply(SHALL_UNDO, if_yes=self._undos[-1]))
+            question = Reply(SHALL_UNDO, if_yes=self._undos[-1])
+            self._note(question)
+            return question
         self.may_be_undone = False
         return await self._act(self._undos.pop())
 
+    async def _settle(self, asked: Reply, act: Act) -> Reply:
+        """Do what the user's answer asks for, unless an earlier answer has settled the question."""
+        if self._asked is not asked:
+            return Reply("")
+        return await self._act(act)
+
     async def _act(self, act: Act) -> Reply:
-        """Carry out what an answer asks for."""
         self._asked = None
         if act in self._undos:
             self._undos.remove(act)
@@ -108,12 +119,11 @@ class SkillRegistry:
             reply = await act()
         except StoreError as error:
             reply = failed(error)
-        return self._noted(reply) or reply
+        self._note(reply)
+        return reply
 
-    def _noted(self, reply: Reply | None) -> Reply | None:
+    def _note(self, reply: Reply) -> None:
         """Remember the question and the undo of a reply, and show its notice."""
-        if reply is None:
-            return None
         if reply.asks:
             self._asked, self._asked_at = reply, time.monotonic()
         if reply.undo is not None:
@@ -121,12 +131,7 @@ class SkillRegistry:
             self.may_be_undone = True
         if reply.notice is not None:
             self._emit(reply.notice)
-        return reply
 
 
-async def _no(asked: Reply) -> Reply:
-    return Reply(asked.if_no)
-
-
-async def _again(question: Reply) -> Reply:
-    return question
+async def _said(reply: Reply) -> Reply:
+    return reply

@@ -1,5 +1,5 @@
-"""The pipeline's step after `barge_in`: lets skills carry out what is asked of the assistant itself,
-instead of passing it on to the language model."""
+"""The pipeline's step after `barge_in`: lets skills carry out what is asked of the assistant
+itself. Everything else is passed on to the language model."""
 
 from collections.abc import Awaitable, Callable, Sequence
 

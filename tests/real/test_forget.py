@@ -24,6 +24,7 @@ FORGETTING = REMEMBERING | {
     "ASSISTANT_FORGET__GRACE_S": "30",
 }
 DOG = "My dog is called Max and he loves to play fetch."
+CODE = b"locker code is 4471"
 PIN = b"seventy-one forty-four"
 CAT = "My cat is called Bella and she sleeps all day."
 ASK_DOG = "What is my dog called?"
@@ -121,6 +122,29 @@ def test_across_restarts_exchanges_are_remembered_unless_they_were_forgotten(
         somebody_else.end_input()
         assert somebody_else.finish() == 0
     assert somebody_else.of("turn")[0]["memories"] == []
+
+
+def test_after_a_question_forget_that_forgets_what_was_asked_about(tmp_path: Path) -> None:
+    """Whatever the model answers, and from typed words to the bytes on the disk."""
+    with typed(tmp_path) as first:
+        first.say("My locker code is 4471.")
+        first.end_input()
+        assert first.finish() == 0
+    with Talk(
+        tmp_path, *TINY, "--text", env=FORGETTING | {"ASSISTANT_FORGET__GRACE_S": "3"}
+    ) as talk:
+        assert talk.wait_for("memories")["count"] == 2
+        talk.say("What is my locker code?")
+        assert tells(talk.wait_for("turn"), "4471")
+        talk.say("Forget that.")
+        assert talk.wait_for("remark")["text"].startswith("Forgotten: your locker code is 4471")
+        assert talk.wait_for("forgotten")["clean"] is True
+        talk.end_input()
+        assert talk.finish() == 0
+    left = [
+        each.name for each in tmp_path.rglob("*") if each.is_file() and CODE in each.read_bytes()
+    ]
+    assert left == []
 
 
 @pytest.mark.alone

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from assistant.context.conversation import Conversation, Exchange
 from assistant.events import Event
+from assistant.intents.command import Command, Intent
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.forgetting.executor import ForgettingExecutor
@@ -22,7 +23,6 @@ from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.turn_recall import Archive
 from assistant.memory.user_memory import UserMemory
-from assistant.intents.command import Command, Intent
 from assistant.skills.answered_turns import AnsweredTurns
 from assistant.skills.explaining import Explaining
 from assistant.skills.forgetting import Forgetting

@@ -126,7 +126,8 @@ class AnswerTracer:
         told = [
             Source(memory, memory.text[:LONGEST_TEXT])
             for used in turn.used
-            if used.near and (memory := self._everything.get(used.id)) is not None
+            if used.near
+            and (memory := self._everything.get(used.id)) is not None
             and memory.speaker == USER
         ]
         told += [

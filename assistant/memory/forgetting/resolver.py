@@ -222,4 +222,3 @@ class Resolver:
         wanted = self._transcript.exchange_ids(self._user) if ids is None else ids
         kept = {each.id: each for _, each in self._transcript.exchanges(self._user, wanted)}
         return list(({turn.exchange.id: turn.exchange for turn in live} | kept).values())
-

@@ -9,6 +9,7 @@ from assistant.language.calendar import MONTHS, WEEKDAYS
 from assistant.language.dialogue_acts import is_question
 from assistant.language.second_person import spoken_phrase, spoken_topic
 from assistant.language.speakers import ASSISTANT, USER
+from assistant.language.word_lists import listed as listed_words
 from assistant.memory.forgetting.answer_origins import ToldItem, thing_of
 from assistant.memory.forgetting.executor import UndoResult
 from assistant.memory.forgetting.selection import ForgetPlan
@@ -75,13 +76,14 @@ def said_then(when: str) -> str:
     """
     words = " ".join(when.split()).strip(" .,!?;:").split()
     first = words[0].lower() if words else ""
-    plain = " ".join([first, *words[1:]]) if first in _TIME_WORDS else " ".join(words)
-    if first.capitalize() in WEEKDAYS and len(words) == 1:
-        return f"what was said on {first.capitalize()}"
-    if first.capitalize() in MONTHS and len(words) == 1:
-        return f"what was said in {first.capitalize()}"
-    place = "in " if first in ("the", "these", "those") else ""
-    return f"what was said {place}{plain}"
+    name = first.capitalize()
+    if name in (*WEEKDAYS, *MONTHS):
+        words[0], place = name, "on " if name in WEEKDAYS else "in "
+    elif first in _TIME_WORDS:
+        words[0], place = first, "in " if first in ("the", "these", "those") else ""
+    else:
+        words, place = ["that", "time"], "in "
+    return f"what was said {place}{' '.join(words)}"
 
 
 def forgotten(plan: ForgetPlan, *, undoable: bool, english: bool = True) -> str:
@@ -130,8 +132,11 @@ def counted(count: int) -> str:
 # -- inside -------------------------------------------------------------------------------------
 
 _TIME_WORDS = frozenset(
-    "the these those this last yesterday today tonight since from between before after on in".split()
+    listed_words(
+        "the these those this last yesterday today tonight since from between before on in"
+    )
 )
+"""Words with which a period may begin, so that no name loses its capital."""
 
 
 def _contents(plan: ForgetPlan, *, english: bool) -> str:

@@ -195,7 +195,72 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+LOCKER = {
+    "o1": ("My locker code is 4471.", "OK."),
+    "o2": ("My locker is on the third floor.", "I see."),
+    "o3": ("Anna works at the town hall.", "I see."),
+    "o4": ("I go to the gym on Mondays.", "Good."),
+}
+UNANSWERED = [
+    Case("the assistant says that it doesn't know what it recalled", LOCKER,
+         [("What is my locker code?", "I'm sorry, I don't know that.", "o1 o4")],
+         "o1 t1", "your locker code is 4471"),
+    Case("the answer is invented", LOCKER,
+         [("What is my locker code?", "Your locker code is 1234.", "o1 o4")],
+         "o1 t1", "your locker code is 4471"),
+    Case("the answer talks of something else", LOCKER,
+         [("What is my locker code?", "Codes are fun! Shall we play?", "o1")],
+         "o1 t1", "your locker code is 4471"),
+    Case("what was asked about was said in the same conversation", {},
+         [("My locker code is 4471.", "OK.", ""), ("It rains.", "Yes.", ""),
+          ("What is my locker code?", "I can't help with that.", "")],
+         "t1 t3", "your locker code is 4471"),
+    Case("the assistant doesn't know what somebody else does", LOCKER,
+         [("Where does Anna work?", "I don't know.", "o3")],
+         "o3 t1", "Anna works at the town hall"),
+    Case("many words, of which the statement lacks one", LOCKER,
+         [("What's the code of my gym locker?", "I don't know.", "o1")],
+         "o1 t1", "your locker code is 4471"),
+    Case("what was recalled is about something else", LOCKER,
+         [("What is my bank card's code?", "I don't know.", "o1 o2")],
+         "t1", 'your question "What is my bank card\'s code?"'),
+]  # fmt: skip
+
+
+def test_an_answer_from_elsewhere_and_what_was_asked_about_are_both_named() -> None:
+    before = earlier(LOCKER)
+    everything = remembered(before)
+    answer = "You go to the gym on Mondays."
+    turns = turned([("What is my locker code?", answer, "o1 o4")], everything)
+    everything |= remembered([turn.exchange for turn in turns])
+    meant = that(turns, everything, LEXICON)
+    assert meant is not None
+    assert meant.needs_confirmation
+    assert [set(each.exchanges) for each in meant.alternatives] == [{"o4", "t1"}, {"o1", "t1"}]
+    assert set(meant.exchanges) == {"o1", "o4", "t1"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "meant"),
+    [
+        ("Where is my locker?", "I don't know.", [{"o2", "t1"}, {"o1", "t1"}]),
+        ("Where does Anna work?", "Anna is a name with Hebrew roots.", [{"o3", "t1"}, {"t1"}]),
+    ],
+)
+def test_if_two_things_could_be_meant_both_are_alternatives(
+    asked: str, answer: str, meant: list[set[str]]
+) -> None:
+    everything = remembered(earlier(LOCKER))
+    turns = turned([(asked, answer, "o2 o1 o3")], everything)
+    plan = that(turns, everything, LEXICON)
+    assert plan is not None
+    assert [set(each.exchanges) for each in plan.alternatives] == meant
+    assert plan.count == 2
+
+
+@pytest.mark.parametrize(
+    "case", [*CASES, *UNANSWERED], ids=[case.name for case in (*CASES, *UNANSWERED)]
+)
 def test_forget_that_selects_the_exchanges_meant(case: Case) -> None:
     before = earlier(case.old)
     everything = remembered(before)

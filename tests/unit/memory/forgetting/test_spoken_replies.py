@@ -15,6 +15,7 @@ from assistant.memory.forgetting.spoken_replies import (
     forgotten,
     known,
     question,
+    said_then,
 )
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.ids import ADDED_BY_USER
@@ -108,3 +109,21 @@ def test_the_reply_lists_what_is_remembered_about_a_topic() -> None:
         "I remember 6 things about hats. The most recent: you own 2 hats; you own 3 hats;"
         " you own 4 hats."
     )
+
+
+@pytest.mark.parametrize(
+    ("when", "said"),
+    [
+        ("The last ten minutes,", "what was said in the last ten minutes"),
+        ("Yesterday.", "what was said yesterday"),
+        ("since lunch", "what was said since lunch"),
+        ("tuesday", "what was said on Tuesday"),
+        ("Friday night", "what was said on Friday night"),
+        ("october", "what was said in October"),
+        ("between two and three", "what was said between two and three"),
+        ("half an hour", "what was said in that time"),
+        ("", "what was said in that time"),
+    ],
+)
+def test_a_period_is_named_in_the_users_words(when: str, said: str) -> None:
+    assert said_then(when) == said

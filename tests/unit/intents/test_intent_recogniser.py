@@ -1,0 +1,127 @@
+"""The grammar decides first, then the classifier, by how much a mistake would harm."""
+
+import threading
+import time
+from dataclasses import dataclass, field
+
+import pytest
+
+from assistant.errors import ModelFailed, ModelMissing
+from assistant.intents import intent_recogniser
+from assistant.intents.command import DELETING, Command, CommandKind, Intent
+from assistant.intents.intent_recogniser import THRESHOLDS, IntentRecogniser, intent_of
+from models.interfaces import ClassifiedText
+
+BIN = "Bin what I said about my locker."
+LOCKER = Command(CommandKind.FORGET_ABOUT, "my locker")
+
+
+LIKELY = ClassifiedText({"forget_about": 0.8}, "my locker")
+
+
+@dataclass
+class Classifier:
+    """Takes everything for the same."""
+
+    found: ClassifiedText = LIKELY
+    missing: bool = False
+    fails: bool = False
+    takes_s: float = 0.0
+    asked: list[str] = field(default_factory=list)
+
+    def load(self) -> None:
+        if self.missing:
+            raise ModelMissing("It isn't here.")
+
+    def classify(self, text: str) -> ClassifiedText:
+        assert threading.current_thread() is not threading.main_thread()
+        self.asked.append(text)
+        time.sleep(self.takes_s)
+        if self.fails:
+            raise ModelFailed("It broke.")
+        return self.found
+
+
+async def loaded(classifier: Classifier | None) -> IntentRecogniser:
+    recogniser = IntentRecogniser(classifier)
+    await recogniser.load()
+    return recogniser
+
+
+async def test_what_the_grammar_knows_is_sure_and_not_classified() -> None:
+    classifier = Classifier()
+    recogniser = await loaded(classifier)
+    assert await recogniser.recognise("Forget that.") == Intent(Command(CommandKind.FORGET_THAT))
+    assert classifier.asked == []
+    assert await recogniser.recognise(BIN) == Intent(LOCKER, sure=False)
+    recogniser.close()
+
+
+async def test_without_a_classifier_or_before_it_is_loaded_the_grammar_decides_alone() -> None:
+    assert await (await loaded(None)).recognise(BIN) is None
+    assert await IntentRecogniser(Classifier()).recognise(BIN) is None
+    assert await (await loaded(Classifier(missing=True))).recognise(BIN) is None
+    assert await (await loaded(Classifier())).recognise("  ") is None
+
+
+async def test_a_failing_classifier_is_reported_once_and_stops_no_turn(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    recogniser = await loaded(Classifier(fails=True))
+    for _ in range(3):
+        assert await recogniser.recognise(BIN) is None
+    assert [each.message for each in caplog.records] == ["the intent classifier failed"]
+    assert "locker" not in caplog.text
+
+
+async def test_a_late_classifier_is_not_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(intent_recogniser, "DEADLINE_S", 0.01)
+    recogniser = await loaded(Classifier(takes_s=0.2))
+    assert await recogniser.recognise(BIN) is None
+
+
+def test_every_kind_has_thresholds_and_deleting_is_never_sure() -> None:
+    assert set(THRESHOLDS) == set(CommandKind)
+    for kind in DELETING:
+        found = ClassifiedText({kind.value: 1.0}, "my locker")
+        assert intent_of(found, BIN) == Intent(Command(kind, intent_words(kind)), sure=False), (
+            "it is asked"
+        )
+
+
+def intent_words(kind: CommandKind) -> str | None:
+    return "my locker" if kind in intent_recogniser.NEED_WORDS else None
+
+
+@pytest.mark.parametrize(
+    ("kind", "probability", "sure"),
+    [
+        ("forget_that", 0.74, None),
+        ("forget_that", 0.75, False),
+        ("undo", 0.96, False),
+        ("undo", 0.98, True),
+        ("sleep", 0.8, False),
+        ("stop", 0.89, None),
+        ("stop", 0.91, True),
+        ("why", 0.8, None),
+        ("unheard_of", 1.0, None),
+    ],
+)
+def test_the_probability_decides_what_is_done(
+    kind: str, probability: float, sure: bool | None
+) -> None:
+    found = intent_of(ClassifiedText({kind: probability}), "So be it.")
+    assert (found.sure if found is not None else None) is sure
+
+
+@pytest.mark.parametrize("words", [None, "", "my cat"])
+def test_an_argument_is_never_invented(words: str | None) -> None:
+    assert intent_of(ClassifiedText({"forget_about": 0.99}, words), BIN) is None
+    assert intent_of(ClassifiedText({"forget_period": 0.99}, words), BIN) is None
+    known = intent_of(ClassifiedText({"know": 0.99}, words), BIN)
+    assert known == Intent(Command(CommandKind.KNOW))
+
+
+def test_words_are_dropped_where_the_kind_takes_none() -> None:
+    found = intent_of(ClassifiedText({"stop": 0.99}, "my locker"), BIN)
+    assert found == Intent(Command(CommandKind.STOP))
