@@ -85,6 +85,11 @@ def _statement(said: CommandText, words: tuple[Word, ...]) -> bool:
     return begins and len(words) > 2
 
 
+def _correction(said: CommandText, words: tuple[Word, ...]) -> bool:
+    """Return whether the words may say what is right: "it's Tuesday"."""
+    return words[0].plain in said.language.subjects["correction_first"] and len(words) > 1
+
+
 ARGUMENT_CHECKS: Mapping[str, Callable[[CommandText, tuple[Word, ...]], bool]] = {
     "named": _named,
     "subject": _subject,
@@ -95,6 +100,7 @@ ARGUMENT_CHECKS: Mapping[str, Callable[[CommandText, tuple[Word, ...]], bool]] =
     "detail": _detail,
     "period": _period,
     "statement": _statement,
+    "correction": _correction,
 }
 """Slot of a command → the function that decides whether words of an utterance can fill the slot."""
 

@@ -16,7 +16,7 @@ from assistant.intents.answers import chosen
 from assistant.intents.command import DELETING, Command, CommandKind, Intent
 from assistant.intents.grammar import language
 from assistant.intents.periods import period
-from assistant.intents.recogniser import ENGLISH, recognise
+from assistant.intents.recogniser import ENGLISH, lasting, recognise
 from models.interfaces import ClassifiedText, IntentClassifier
 
 logger = logging.getLogger(__name__)
@@ -162,4 +162,4 @@ def intent_of(found: ClassifiedText, text: str) -> Intent | None:
     words = found.words if kind in TAKE_WORDS and found.words and found.words in text else None
     if words is None and kind in NEED_WORDS:
         return None
-    return Intent(Command(kind, words), sure=probability >= threshold.sure)
+    return Intent(lasting(Command(kind, words), text), sure=probability >= threshold.sure)

@@ -7,15 +7,18 @@ matches an utterance. The words of the utterance come from `command_text`, and t
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from assistant.intents.arguments import ARGUMENT_CHECKS
 from assistant.intents.command import Command, CommandKind
-from assistant.intents.command_text import CommandReading, CommandText, Word
-from assistant.intents.grammar import Pattern, language, line
+from assistant.intents.command_text import CommandReading, CommandText, Word, normalised
+from assistant.intents.grammar import Pattern, bare, language, line
 
 TWICE_WORDS = 14
 """Maximum number of words of an utterance with two sentences."""
 ENGLISH = "en"
+UNBROKEN = ("time", "correction")
+"""Slots before which there may be a pause."""
 
 
 def recognise(text: str, names: tuple[str, ...] = ()) -> Command | None:
@@ -26,7 +29,18 @@ def recognise(text: str, names: tuple[str, ...] = ()) -> Command | None:
     "she forgot that".
     """
     said = CommandText(text, language(ENGLISH), names)
-    return _recognised(said, said.words) or _of_two_sentences(said)
+    command = _recognised(said, said.words) or _of_two_sentences(said)
+    return lasting(command, text) if command is not None else None
+
+
+def lasting(command: Command, text: str) -> Command:
+    """Return the command, with `for_good` if `text` says never to forget what is remembered."""
+    if command.kind is not CommandKind.REMEMBER:
+        return command
+    before = text.partition(command.words)[0] if command.words else text
+    said = f" {bare(normalised(before))} "
+    always = language(ENGLISH).subjects["for_good"]
+    return replace(command, for_good=any(f" {each} forget " in said for each in always))
 
 
 def _recognised(said: CommandText, words: tuple[Word, ...]) -> Command | None:
@@ -99,7 +113,7 @@ def _first(
         if not pattern.slot:
             return Command(CommandKind(kind))
         named = _held(found, pattern, words)
-        if pattern.slot != "time" and _breaks_off(words[: words.index(named[0])], named[0]):
+        if pattern.slot not in UNBROKEN and _breaks_off(words[: words.index(named[0])], named[0]):
             continue
         command = _filled(said, CommandKind(kind), pattern, named)
         if command is not None:

@@ -64,7 +64,7 @@ NAMES = ("hey Ada", "Ada")
         ("Make a note of that, please.", Command(CommandKind.REMEMBER)),
         (
             "Never forget that Tom is allergic to nuts.",
-            Command(CommandKind.REMEMBER, "Tom is allergic to nuts"),
+            Command(CommandKind.REMEMBER, "Tom is allergic to nuts", for_good=True),
         ),
         ("No, that's wrong.", Command(CommandKind.CORRECT)),
         ("Why did you say that?", Command(CommandKind.WHY)),
@@ -120,3 +120,25 @@ def test_a_command_is_recognised_in_free_wording(text: str, command: Command) ->
 )
 def test_ordinary_talk_is_not_a_command(text: str) -> None:
     assert recognise(text, NAMES) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "words", "for_good"),
+    [
+        ("Never forget that my code is 4471.", "remember", "my code is 4471", True),
+        ("Don't ever forget that Tom is ill.", "remember", "Tom is ill", True),
+        ("Never forget that.", "remember", None, True),
+        ("Remember that I never forget.", "remember", "I never forget", False),
+        ("That's wrong, it's Tuesday.", "correct", "it's Tuesday", False),
+        ("That's not right. My name is Anna.", "correct", "My name is Anna", False),
+    ],
+)
+def test_what_is_remembered_for_good_and_what_is_right_are_read(
+    text: str, kind: str, words: str | None, for_good: bool
+) -> None:
+    assert recognise(text) == Command(CommandKind(kind), words, for_good=for_good)
+
+
+@pytest.mark.parametrize("text", ["That's wrong, isn't it?", "That's wrong on so many levels."])
+def test_talk_about_wrong_things_corrects_nothing(text: str) -> None:
+    assert recognise(text) is None
