@@ -195,9 +195,8 @@ async def open_assistant(
         recaller = None
         if memory is not None:
             recaller = memory.turn_recall(window.shown, lambda: window.conversation.exchanges)
-        dialogue = Dialogue(settings, bus, models.llm, window, LatencyLog(home.ledger))
-        if memory is not None:
             recorder.keep_in(memory.transcript.recordings, lambda: window.conversation.id)
+        dialogue = Dialogue(settings, bus, models.llm, window, LatencyLog(home.ledger))
         skills, forgetting = await build_skills(
             memory, settings, bus, dialogue, window, models.llm, partial(_remark, loops)
         )

@@ -37,26 +37,29 @@ class Threshold:
     asked: float
 
 
-_DELETING = Threshold(sure=NEVER, asked=0.75)
-_CHANGING = Threshold(sure=0.97, asked=0.75)
-_HARMLESS = Threshold(sure=0.9, asked=NEVER)
+_DELETING = Threshold(sure=NEVER, asked=0.4)
+_TAKEN_BACK = Threshold(sure=0.95, asked=0.5)
 THRESHOLDS: Mapping[CommandKind, Threshold] = {
     **dict.fromkeys(DELETING, _DELETING),
-    CommandKind.UNDO: _CHANGING,
-    CommandKind.REMEMBER: _CHANGING,
-    CommandKind.CORRECT: _CHANGING,
-    CommandKind.LIFT: _CHANGING,
-    CommandKind.SLEEP: _CHANGING,
-    CommandKind.WAKE: _CHANGING,
-    CommandKind.OFF_RECORD: _CHANGING,
-    CommandKind.ON_RECORD: _CHANGING,
-    CommandKind.STOP: _HARMLESS,
-    CommandKind.REPEAT: _HARMLESS,
-    CommandKind.KNOW: _HARMLESS,
-    CommandKind.WHY: _HARMLESS,
-    CommandKind.WHEN_TOLD: _HARMLESS,
+    CommandKind.CORRECT: _TAKEN_BACK,
+    CommandKind.LIFT: _TAKEN_BACK,
+    CommandKind.UNDO: Threshold(sure=0.97, asked=0.5),
+    CommandKind.ON_RECORD: Threshold(sure=0.97, asked=0.5),
+    CommandKind.OFF_RECORD: Threshold(sure=0.98, asked=0.5),
+    CommandKind.REMEMBER: Threshold(sure=0.98, asked=0.75),
+    CommandKind.SLEEP: Threshold(sure=0.97, asked=0.75),
+    CommandKind.WAKE: Threshold(sure=0.97, asked=0.7),
+    CommandKind.STOP: Threshold(sure=0.96, asked=NEVER),
+    CommandKind.REPEAT: Threshold(sure=0.9, asked=NEVER),
+    CommandKind.KNOW: Threshold(sure=0.85, asked=NEVER),
+    CommandKind.WHEN_TOLD: Threshold(sure=0.8, asked=NEVER),
+    CommandKind.WHY: Threshold(sure=0.985, asked=NEVER),
 }
-"""The thresholds of each kind. They are chosen by the harm of a mistake, not yet fitted to data.
+"""The thresholds of each kind.
+
+They were chosen on the part `dev` of `data/evaluation/intents.jsonl`, and on 11,000 utterances of
+talk. `sure` is above the probabilities of what is wrongly taken for this kind, and `asked` is as
+low as talk allows.
 
 Deleting is never done on the classifier's word alone: it mistakes negations and quotations ("I'd
 hate for you to forget that") for the command, and then asking is right. What changes the state but

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.events import SpeechIgnored, TurnStarted
+from assistant.events import Remarked, SpeechIgnored, TurnStarted
 from tests.support.fakes import ScriptedEnd, ScriptedLlm, ScriptedStt, sound
 from tests.support.session import session
 
@@ -90,6 +90,19 @@ async def test_the_word_stop_stops_the_voice_and_is_not_answered(tmp_path: Path)
         [turn] = talk.turns
         assert turn.interrupted
         assert len(llm.requests) == 1
+
+
+@pytest.mark.parametrize("words", ["Stop.", "Forget that.", "Four get that.", "Go to sleep."])
+async def test_no_command_is_taken_from_an_echo_of_the_answer(tmp_path: Path, words: str) -> None:
+    llm = ScriptedLlm(" ".join(["They say stop, and forget that, and go to sleep."] * 4))
+    sounds = sound(1.0, 1.8, 0.4, 0.5)
+    async with session(count_then(words), llm, sounds, tmp_path, obeys=True) as talk:
+        await talk.to_the_end()
+        [turn] = talk.turns
+        assert not turn.interrupted
+        assert "echo" in [event.reason for event in talk.of(SpeechIgnored)]
+        assert talk.of(Remarked) == []
+        assert not talk.dialogue.asleep
 
 
 @pytest.mark.parametrize("seconds", [(1.0, 1.5), (2.5, 1.0)])

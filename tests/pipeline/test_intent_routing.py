@@ -32,7 +32,7 @@ class Meanings:
         "Nap time for you.": ClassifiedText({"sleep": 0.8}),
         "Nothing of this stays with you.": ClassifiedText({"off_record": 0.8}),
         "I'd hate for you to forget that.": ClassifiedText({"forget_that": 0.999}),
-        "Enough of your chatter.": ClassifiedText({"stop": 0.95}),
+        "Enough of your chatter.": ClassifiedText({"stop": 0.97}),
         "Perhaps enough of your chatter.": ClassifiedText({"stop": 0.8}),
     }
 

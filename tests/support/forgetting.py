@@ -31,6 +31,7 @@ from assistant.skills.forgetting import Forgetting
 from assistant.skills.lifting import Lifting
 from assistant.skills.registry import SkillRegistry
 from assistant.skills.remembering import Remembering
+from assistant.skills.skill import Skill
 from models.interfaces import LanguageModel
 from scripts.bench.hiding import Running
 from tests.support.encoders import OtherHashing
@@ -156,6 +157,32 @@ class Bench:
         self.clock[0] += timedelta(seconds=seconds)
 
 
+async def quiet() -> None:
+    """Nobody speaks."""
+
+
+def gone_elsewhere(
+    window: "Window", clock: Sequence[datetime], user: str, exchanges: Collection[str]
+) -> None:
+    """Take what another machine has forgotten out of the running conversation."""
+    items = HiddenItems.of(user, exchanges, (), clock[0])
+    window.hide(items)
+    window.purged(items, clean=True)
+
+
+def learning_skills(
+    statements: UserStatements,
+    turns: AnsweredTurns,
+    llm: LanguageModel | None,
+    off_record: Sequence[bool],
+) -> list[Skill]:
+    """The skills that change what is remembered; `off_record` holds whether they must not."""
+    return [
+        Remembering(statements, turns, lambda: off_record[0]),
+        Correcting(statements, turns, llm, lambda: off_record[0]),
+    ]
+
+
 @asynccontextmanager
 async def bench(
     folder: Path,
@@ -169,16 +196,9 @@ async def bench(
     events: list[Event] = []
     clock = [at]
     transcript = Transcript.open(folder / "transcript.sqlite3")
-    memory = user_memory(
-        store or folder / "memories",
-        stronger=OtherHashing(),
-        emit=events.append,
-        enrichment=ENRICHED,
-    )
+    place = store or folder / "memories"
+    memory = user_memory(place, stronger=OtherHashing(), emit=events.append, enrichment=ENRICHED)
     window = Window(talk)
-
-    async def quiet() -> None:
-        """Nobody speaks."""
 
     def emit(event: Event) -> None:
         events.append(event)
@@ -202,24 +222,13 @@ async def bench(
     statements = UserStatements(memory, forgetting, resolver, lexicon)
     off_record = [False]
     lifting = Lifting(statements, forgetting, lexicon)
-    skills = SkillRegistry(
-        [
-            Forgetting(forgetting, resolver, turns, lambda: statements.newest),
-            explaining,
-            Remembering(statements, turns, lambda: off_record[0]),
-            Correcting(statements, turns, llm, lambda: off_record[0]),
-            lifting,
-        ],
-        events.append,
-    )
+    forgets = Forgetting(forgetting, resolver, turns, lambda: statements.newest)
+    learns = learning_skills(statements, turns, llm, off_record)
+    skills = SkillRegistry([forgets, explaining, lifting, *learns], events.append)
     await forgetting.load()
 
-    def elsewhere(user: str, exchanges: Collection[str]) -> None:
-        items = HiddenItems.of(user, exchanges, (), clock[0])
-        window.hide(items)
-        window.purged(items, clean=True)
-
-    first = partial(purge_due_at_start, transcript, now=lambda: clock[0], on_gone=elsewhere)
+    gone = partial(gone_elsewhere, window, clock)
+    first = partial(purge_due_at_start, transcript, now=lambda: clock[0], on_gone=gone)
     await memory.load(transcript, first)
     memory.strengthening.begin()
     await forgetting.load()

@@ -375,9 +375,7 @@ class ForgettingExecutor:
         return result
 
     def _bring_back(self, items: HiddenItems) -> list[tuple[str, Exchange]]:
-        """Unhide items in the transcript, and return the exchanges among them, with conversation
-        ids.
-        """
+        """Unhide items in the transcript; return their exchanges, with conversation ids."""
         found = list(self._transcript.exchanges(self._user, set(items.exchanges)))
         self._transcript.unhide(self._user, items.id)
         return found
@@ -387,9 +385,7 @@ class ForgettingExecutor:
         self._changed.set()
 
     def _until_next(self) -> float | None:
-        """Return the seconds until the next purge, at most `AGAIN_S`, because the clock may be
-        changed.
-        """
+        """Return the seconds until the next purge, at most `AGAIN_S`: the clock may be changed."""
         if not self._hidden:
             return None
         next_due = (min(each.due for each in self._hidden) - self._now()).total_seconds()

@@ -21,8 +21,9 @@ from assistant.memory.forgetting.answer_origins import (
     sources_of,
 )
 from assistant.memory.forgetting.attribution import stems
+from assistant.memory.forgetting.last_turn import COURTESIES
 from assistant.memory.forgetting.memory_access import MemoryAccess
-from assistant.memory.forgetting.selection import COURTESIES, memories_about
+from assistant.memory.forgetting.selection import memories_about
 from assistant.memory.records.hidden import HiddenSet
 from assistant.memory.records.ids import ADDED_BY_USER, LEAST_PREFIX, telling
 from assistant.memory.records.memory import Memory, MemoryKind

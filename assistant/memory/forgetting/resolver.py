@@ -11,7 +11,7 @@ from assistant.context import Exchange
 from assistant.errors import ModelError, SettingsError, StoreError
 from assistant.language.calendar import Period
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.forgetting import selection, spoken_replies
+from assistant.memory.forgetting import last_turn, selection, spoken_replies
 from assistant.memory.forgetting.answer_origins import AnsweredTurn, Everything
 from assistant.memory.forgetting.attribution import stems
 from assistant.memory.forgetting.cascade import cascade
@@ -153,7 +153,7 @@ class Resolver:
             live: as for `resolve`.
         """
         closed = [turn for turn in live if not turn.exchange.open]
-        return selection.told(closed, self._around(closed), self._lexicon)
+        return last_turn.told(closed, self._around(closed), self._lexicon)
 
     def newest(self) -> list[Memory]:
         """Return all memories, newest first."""
@@ -173,7 +173,7 @@ class Resolver:
         exchanges = [turn.exchange for turn in live]
         nothing = spoken_replies.NOTHING
         if request.that:
-            plan = selection.that(live, visible, self._lexicon)
+            plan = last_turn.that(live, visible, self._lexicon)
         elif request.conversation:
             plan = selection.all_of(exchanges, visible)
         elif request.ids:

@@ -96,13 +96,13 @@ def intent_words(kind: CommandKind) -> str | None:
 @pytest.mark.parametrize(
     ("kind", "probability", "sure"),
     [
-        ("forget_that", 0.74, None),
-        ("forget_that", 0.75, False),
+        ("forget_that", 0.39, None),
+        ("forget_that", 0.99, False),
         ("undo", 0.96, False),
         ("undo", 0.98, True),
         ("sleep", 0.8, False),
-        ("stop", 0.89, None),
-        ("stop", 0.91, True),
+        ("stop", 0.95, None),
+        ("stop", 0.97, True),
         ("why", 0.8, None),
         ("unheard_of", 1.0, None),
     ],

@@ -96,3 +96,29 @@ def test_sound_like_the_assistants_voice_is_the_user_only_with_many_different_wo
 )
 def test_different_words_are_not_an_echo(text: str) -> None:
     assert not is_echo(text, SPEAKING)
+
+
+@pytest.mark.parametrize("text", ["Stop.", "Stopped", "Paris!", "1"])
+def test_a_single_word_is_an_echo_only_if_it_was_just_spoken(text: str) -> None:
+    answer = "The bus stops in Paris, and then the sign says stop. One more thing."
+    assert is_echo(text, answer, just_spoken=answer)
+    assert not is_echo(text, answer, just_spoken="and then the sign says")
+    assert not is_echo(text, answer)
+
+
+@pytest.mark.parametrize(
+    ("text", "spoken", "echo"),
+    [
+        ("of commerce.", "Of course. Stop. After that", True),
+        ("four get that", "you can always say forget that", True),
+        ("Stop talking, please.", "Of course. Stop. After that", False),
+        ("stop by the shop please", "Stop.", False),
+        ("No, it is Tuesday", "the captain says two words", False),
+        ("be quiet", "the captain says two words", False),
+    ],
+)
+def test_misheard_words_are_an_echo_if_they_sound_like_what_was_just_spoken(
+    text: str, spoken: str, echo: bool
+) -> None:
+    assert is_echo(text, f"Well. {spoken}", just_spoken=spoken) is echo
+    assert not is_echo(text, f"Well. {spoken}")

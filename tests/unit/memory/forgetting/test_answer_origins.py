@@ -7,7 +7,7 @@ import pytest
 
 from assistant.language.second_person import spoken_phrase
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.forgetting.selection import that
+from assistant.memory.forgetting.last_turn import that
 from tests.support.told import Said, earlier, remembered, turned
 
 LEXICON = TextAnalyzer("en")

@@ -9,6 +9,7 @@ import pytest
 from assistant.context.conversation import Exchange
 from assistant.language.calendar import Period
 from assistant.language.stemming import TextAnalyzer
+from assistant.memory.forgetting.last_turn import that
 from assistant.memory.forgetting.selection import (
     LIKE,
     ForgetPlan,
@@ -16,7 +17,6 @@ from assistant.memory.forgetting.selection import (
     all_of,
     everything,
     named,
-    that,
     within,
 )
 from assistant.memory.records.ids import ADDED_BY_USER
