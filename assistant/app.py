@@ -153,6 +153,7 @@ class Assistant:
         self._bus.emit(SessionEnded(self._dialogue.turns))
 
     def _watch(self, event: Event) -> None:
+        self._loop.watch(event)
         if isinstance(event, TurnEnded | SpeechIgnored):
             self._turn_over.set()
 

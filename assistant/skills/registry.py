@@ -3,13 +3,14 @@
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from assistant.errors import StoreError
-from assistant.events import Event
+from assistant.events import Event, ForgettingBegan, RecordChanged
 from assistant.intents import ALL, CommandKind, Intent, chosen, yes_or_no
 from assistant.language.dialogue_acts import is_question
+from assistant.memory import spoken_replies
 from assistant.skills.skill import Reply, Skill
 from assistant.skills.spoken_errors import failed
 
@@ -40,7 +41,10 @@ class SkillRegistry:
         self._emit = emit
         self._asked: Reply | None = None
         self._asked_at = float("-inf")
-        self._undos: deque[Act] = deque(maxlen=UNDOS)
+        self._undos: deque[_Undoable] = deque(maxlen=UNDOS)
+        self._steps = 0
+        """Number of commands, answers and turns so far. A reply that is late belongs to an earlier
+        one."""
         self.may_be_undone = False
         """Whether something was done that can be undone, and no turn has begun since."""
 
@@ -55,15 +59,22 @@ class SkillRegistry:
         if reply.asks:
             self._asked, self._asked_at = reply, time.monotonic()
         if reply.undo is not None:
-            self._undos.append(reply.undo)
+            self._undos.append(_Undoable(reply.undo))
             self.may_be_undone = True
         if reply.notice is not None:
             self._emit(reply.notice)
 
     def turn_began(self) -> None:
         """Drop the question: the user went on to something else."""
+        self._steps += 1
         self._asked = None
         self.may_be_undone = False
+
+    def watch(self, event: Event) -> None:
+        """Receive an event from the event bus. A question may quote what is forgotten, or ask for
+        what must not be kept off the record: it is dropped then."""
+        if isinstance(event, ForgettingBegan | RecordChanged):
+            self._asked = None
 
     def answer(
         self, text: str, names: tuple[str, ...] = (), *, explained: bool = False
@@ -99,59 +110,63 @@ class SkillRegistry:
         asked, self._asked = self._asked, None
         if asked is None or asked.if_said is None:
             return None
-        try:
-            reply = await asked.if_said(text)
-        except StoreError as error:
-            reply = failed(error)
-        if reply is not None:
-            self.note(reply)
-        return reply
+        return await self._settled(partial(asked.if_said, text))
 
     async def carry_out(self, intent: Intent) -> Reply | None:
         """Carry out a command, or ask whether it is meant. Return the reply, or None if the
         language model should answer the turn."""
         asked, kind = self._asked if self.waits_for_answer else None, intent.command.kind
-        self._asked = None
+        if kind is CommandKind.REPEAT and asked is not None:
+            return await self._settled(partial(_said, asked))
         if kind is CommandKind.UNDO and self._undos:
-            return await self._undo(sure=intent.sure)
+            question = Reply(SHALL_UNDO, if_yes=self._undo)
+            return await self._settled(self._undo if intent.sure else partial(_said, question))
         skill = self._skills.get(kind)
         if skill is None:
+            self._asked = None
             return None
-        reply: Reply | None = asked
-        try:
-            if kind is not CommandKind.REPEAT or asked is None:
-                do = skill.carry_out if intent.sure else skill.ask
-                reply = await do(intent.command)
-        except StoreError as error:
-            reply = failed(error)
-        if reply is not None:
-            self.note(reply)
-        return reply
+        do = skill.carry_out if intent.sure else skill.ask
+        return await self._settled(partial(do, intent.command))
 
-    async def _undo(self, *, sure: bool) -> Reply:
-        if not sure:
-            question = Reply(SHALL_UNDO, if_yes=self._undos[-1])
-            self.note(question)
-            return question
+    async def _undo(self) -> Reply:
+        """Undo what was done last. If that fails, it can be undone again."""
+        if not self._undos:
+            return Reply(spoken_replies.NOTHING_TO_UNDO)
+        last = self._undos[-1]
+        reply = await last.act()
+        if last in self._undos:
+            self._undos.remove(last)
         self.may_be_undone = False
-        return await self._act(self._undos.pop())
+        return reply
 
     async def _settle(self, asked: Reply, act: Act) -> Reply:
         """Do what the user's answer asks for, unless an earlier answer has settled the question."""
         if self._asked is not asked:
             return Reply("")
-        return await self._act(act)
+        return await self._settled(act) or Reply("")
 
-    async def _act(self, act: Act) -> Reply:
+    async def _settled(self, act: "Callable[[], Awaitable[Reply | None]]") -> Reply | None:
+        """Drop the question that waits, act, and note the reply. If the conversation has gone on
+        meanwhile, a question comes too late and is not asked."""
         self._asked = None
-        if act in self._undos:
-            self._undos.remove(act)
+        self._steps += 1
+        step = self._steps
         try:
             reply = await act()
         except StoreError as error:
             reply = failed(error)
-        self.note(reply)
+        if reply is not None and reply.asks and step != self._steps:
+            return Reply("")
+        if reply is not None:
+            self.note(reply)
         return reply
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Undoable:
+    """Something that was done. Two are different even if the same function undoes both."""
+
+    act: Act
 
 
 async def _said(reply: Reply) -> Reply:

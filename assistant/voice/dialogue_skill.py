@@ -11,7 +11,6 @@ ON = "Back on the record. I haven't kept anything that was said in between."
 ALREADY_ON = "We're already on the record."
 NOTHING_SAID = "I haven't said anything yet."
 SHALL_SLEEP = "Shall I stop listening?"
-SHALL_WAKE = "Shall I wake up?"
 SHALL_GO_OFF = "Shall I go off the record?"
 SHALL_GO_ON = "Shall I keep what you say again?"
 
@@ -50,7 +49,6 @@ class DialogueSkill:
     async def ask(self, command: Command) -> Reply | None:
         questions: dict[CommandKind, tuple[bool, str, Callable[[], Awaitable[Reply]]]] = {
             CommandKind.SLEEP: (not self._dialogue.asleep, SHALL_SLEEP, self._sleep),
-            CommandKind.WAKE: (self._dialogue.asleep, SHALL_WAKE, self._wake),
             CommandKind.OFF_RECORD: (not self._dialogue.off_record, SHALL_GO_OFF, self._go_off),
             CommandKind.ON_RECORD: (self._dialogue.off_record, SHALL_GO_ON, self._go_on),
         }

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pipecat.frames.frames import Frame, StartFrame
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
-from assistant.events import Remarked
+from assistant.events import Event, Remarked
 from assistant.intents import Command, CommandKind, Intent, IntentRecogniser, sounds_like_undo
 from assistant.skills import Remark, Reply, Skill, SkillRegistry
 from assistant.voice.background_tasks import TaskSet
@@ -143,7 +143,13 @@ class RouteIntents(FrameProcessor):
         else:
             await self._say(reply, intent.command.kind)
 
+    def watch(self, event: Event) -> None:
+        """Receive an event from the event bus."""
+        self._skills.watch(event)
+
     async def _say(self, reply: Reply, command: str = "") -> None:
+        if reply.asks and self._dialogue.asleep:
+            self._dialogue.wake()  # otherwise the answer would be ignored
         if reply.text:
             await self._remark(reply.text, command)
         self._dialogue.ignore("command")

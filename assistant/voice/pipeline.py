@@ -10,6 +10,7 @@ from pipecat.pipeline.pipeline import Pipeline
 from pipecat.pipeline.worker import PipelineParams, PipelineWorker
 from pipecat.workers.runner import WorkerRunner
 
+from assistant.events import Event
 from assistant.intents import IntentRecogniser
 from assistant.settings import Settings
 from assistant.skills import Remark, Skill
@@ -90,6 +91,10 @@ class VoiceLoop:
         self._running: asyncio.Task[None] | None = None
         self._losing: asyncio.Task[None] | None = None
         self.hears = sound.microphone is not None
+
+    def watch(self, event: Event) -> None:
+        """Receive an event from the event bus."""
+        self._route.watch(event)
 
     async def start(self) -> None:
         """Start the pipeline and open the devices.

@@ -122,6 +122,7 @@ def test_no_command_is_taken_from_the_assistants_own_voice(
 
 
 @pytest.mark.alone
+@pytest.mark.long
 def test_no_command_is_taken_from_recalled_memories_that_the_model_quotes(
     tmp_path: Path, pulse: PulseServer, speaker: Speaker
 ) -> None:
@@ -150,6 +151,7 @@ def test_no_command_is_taken_from_recalled_memories_that_the_model_quotes(
 
 
 @pytest.mark.alone
+@pytest.mark.long
 def test_no_command_is_taken_from_the_assistants_own_remarks(
     tmp_path: Path, pulse: PulseServer, speaker: Speaker
 ) -> None:

@@ -149,6 +149,8 @@ class BargeIn(FrameProcessor):
         if answer is None:
             return False
         words = answer.heard.split()[max(0, self._words_before - JUST_SPOKEN_WORDS) :]
+        if answer.remark and own_voice < OWN_VOICE:
+            words = []  # "Say undo to keep it", "Which one: …?": people answer in these very words
         return is_echo(text, answer.text, own_voice, " ".join(words))
 
     async def _interrupt(self) -> None:
