@@ -69,7 +69,8 @@ async def test_an_undo_that_failed_can_be_tried_again() -> None:
     await skills.carry_out(forget("A"))
     notebook.fails = True
     failed = await skills.carry_out(UNDO)
-    assert failed is not None and failed.text != "Brought back."
+    assert failed is not None
+    assert failed.text != "Brought back."
     assert notebook.taken_back == []
     notebook.fails = False
     await skills.carry_out(UNDO)
