@@ -191,14 +191,16 @@ class UserStatements:
         return stored
 
     def _remember(self, words: str, for_good: bool) -> StoredStatement:
+        self._memory.written()  # what was said just now may not be in the table yet
         made = memories_of_words(
             self._memory.user_id, words, self._forgetting.now(), pinned=for_good
         )
-        own = self._own_with({each.text.casefold() for each in made})
+        old = self._with_texts({each.text.casefold() for each in made})
         known = self._memory.put(made, told=True)
-        new = tuple(each for each in known if each not in own)
+        own = {each.id for each in made}
+        new = tuple(each for each in known if each in own)
         ended = [key for each in self._rows(new) for key in each.supersedes]
-        before = [own[each] for each in known if each in own]
+        before = [old[each] for each in known if each in old]
         before += [replace(each, superseded_by=None) for each in self._rows(ended)]
         return StoredStatement(tuple(known), new, tuple(before))
 
@@ -275,11 +277,10 @@ class UserStatements:
             self._lexicon,
         )
 
-    def _own_with(self, texts: Collection[str]) -> dict[str, Memory]:
-        """Return the user's own memories with these texts, by id."""
+    def _with_texts(self, texts: Collection[str]) -> dict[str, Memory]:
+        """Return all memories with these texts, by id."""
         found = self._memory.index.outlines().values()
-        own = (each for each in found if ADDED_BY_USER in each.sources)
-        ids = [each.id for each in own if each.text.casefold() in texts]
+        ids = [each.id for each in found if each.text.strip().casefold() in texts]
         return {each.id: each for each in self._rows(ids)}
 
     def _rows(self, ids: Collection[str]) -> list[Memory]:
@@ -287,10 +288,14 @@ class UserStatements:
 
 
 def _as_before(now: Memory, before: Memory) -> Memory:
-    """Return a memory without what a command changed about it."""
+    """Return a memory without what a command changed about it. Of its sources, those that were
+    added or forgotten since are not the command's."""
+    told = ADDED_BY_USER in before.sources
     return replace(
         now,
+        sources=tuple(each for each in now.sources if told or each != ADDED_BY_USER),
         importance=before.importance,
+        confidence=before.confidence,
         pinned=before.pinned,
         refreshed=before.refreshed,
         supersedes=before.supersedes,
