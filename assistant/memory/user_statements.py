@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
 
 from assistant.events import Event, ForgettingBegan, MemoryUsed, TurnEnded
 from assistant.language.sentences import as_sentence
@@ -252,8 +251,9 @@ class UserStatements:
         ]
 
     def _restore(self, stored: StoredStatement) -> None:
-        for old in stored.before:
-            self._memory.change([old.id], partial(_as_before, before=old))
+        before = {each.id: each for each in reversed(stored.before)}
+        if before:  # all at once, so that never only a part is restored
+            self._memory.change(list(before), lambda now: _as_before(now, before[now.id]))
 
     def _meant(self, turns: Sequence[AnsweredTurn], newest: Collection[str]) -> list[list[Memory]]:
         if newest:

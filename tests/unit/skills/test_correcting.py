@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,23 @@ async def test_undo_restores_the_old_statement_and_leaves_no_byte_of_the_new_one
         [row] = [each for each in stored(again.memory.table) if each.text == HANNAH]
         assert row.superseded_by is None
     assert found(tmp_path, {"called Anna"}, []) == []
+
+
+async def test_undo_restores_all_at_once(here: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    await told(here, HANNAH)
+    await here.ask(WHO, "Your sister is called Hannah.")
+    await here.obey(correct("it's Anna"))
+    restored: list[int] = []
+    change = here.memory.change
+
+    def counted(ids: Sequence[str], how: Callable[[Memory], Memory]) -> list[Memory]:
+        restored.append(len(ids))
+        return change(ids, how)
+
+    monkeypatch.setattr(here.memory, "change", counted)
+    await here.obey(UNDO)
+    assert restored == [2], "the statement and the answer"
+    assert here.current() == {HANNAH, WHO}
 
 
 async def test_a_correction_can_be_corrected_and_both_undone(here: Bench) -> None:
