@@ -154,20 +154,26 @@ class UserStatements:
 
     # -- the way back ---------------------------------------------------------------------------
 
-    async def take_back(self, stored: StoredStatement) -> None:
+    async def take_back(self, stored: StoredStatement) -> bool:
         """Undo what `remember`, `keep` or `correct` did. New memories are hidden at once and purged
-        as soon as nobody speaks; the others are as they were.
+        as soon as nobody speaks; the others are as they were. Return False if any of what was
+        stored was forgotten meanwhile. Nothing is changed then.
 
         Raises:
             StoreError: the new memories may be hidden in this session only, or the others may be
                 restored only when the new ones are purged.
         """
         self.newest = ()
+        wanted = stored.new or stored.memories
+        found = await asyncio.to_thread(self._memory.index.outlines, (), wanted)
+        if not found.keys() >= set(wanted):
+            return False
         try:
             if stored.new:
                 await self._forgetting.hide((), stored.new, for_good=True)
         finally:
             await asyncio.to_thread(self._restore, stored)
+        return True
 
     # -- wishes ---------------------------------------------------------------------------------
 

@@ -127,6 +127,18 @@ async def test_undo_restores_the_old_statement_and_leaves_no_byte_of_the_new_one
     assert found(tmp_path, {"called Anna"}, []) == []
 
 
+async def test_undo_says_nothing_of_what_was_forgotten_meanwhile(here: Bench) -> None:
+    await told(here, HANNAH)
+    await here.ask(WHO, "Hannah.")
+    await here.obey(correct("it's Anna"))
+    every = here.memory.index.outlines().values()
+    gone = [each.id for each in every if each.text in (HANNAH, ANNA)]
+    await here.forgetting.hide((), gone)
+    assert await here.obey(UNDO) == "There is nothing left to bring back."
+    assert {each.text for each in stored(here.memory.table) if each.superseded_by} >= {HANNAH}
+    assert here.current() == {WHO}
+
+
 async def test_undo_restores_all_at_once(here: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     await told(here, HANNAH)
     await here.ask(WHO, "Your sister is called Hannah.")

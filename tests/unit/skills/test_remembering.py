@@ -118,6 +118,17 @@ async def test_undo_keeps_what_was_said_before_in_a_conversation(here: Bench) ->
     assert [each.text for each in here.memory.profile()] == [before.text]
 
 
+async def test_undo_changes_nothing_if_it_was_forgotten_meanwhile(here: Bench) -> None:
+    await here.obey(remember(LOCKER))
+    await here.forgetting.hide((), [row(here).id])
+    assert await here.obey(UNDO) == "There is nothing left to bring back."
+    [told] = await here.tell_all("My dog is called Max.")
+    await here.obey(THAT)
+    await here.forgetting.hide([told.id], ())
+    assert await here.obey(UNDO) == "There is nothing left to bring back."
+    assert row(here, "My dog is called Max.").importance == 1.0
+
+
 async def test_right_after_it_forget_that_means_what_was_remembered(tmp_path: Path) -> None:
     async with bench(tmp_path) as here:
         await here.tell_all("My dog is called Max.")
