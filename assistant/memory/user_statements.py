@@ -223,9 +223,7 @@ class UserStatements:
         self._memory.written()  # what was said just now may not be in the table yet
         text = validated_text(correction.corrected.text)
         old = self._rows([each.id for each in correction.old])
-        gone = self._lexicon.content_and_numbers(" ".join(each.text for each in old))
-        gone -= self._lexicon.content_and_numbers(text)
-        ended = [*old, *self._rows(self._repeating(old, exchanges, gone))]
+        ended = [*old, *self._rows(self._repeating(old, exchanges, text))]
         made = memories_of_words(
             self._memory.user_id,
             text,
@@ -236,13 +234,12 @@ class UserStatements:
         new = tuple(each.id for each in made)
         return StoredStatement(new, new, tuple(ended))
 
-    def _repeating(
-        self, old: Sequence[Memory], exchanges: Collection[str], gone: set[str]
-    ) -> list[str]:
+    def _repeating(self, old: Sequence[Memory], exchanges: Collection[str], text: str) -> list[str]:
         """Return the ids of memories of the same exchanges that contain all words which the
-        correction removed: facts derived from them, and the assistant's words in these turns."""
-        if not gone:
-            return []
+        corrected text removed from one of the old ones: facts derived from them, and the
+        assistant's words in these turns."""
+        kept = self._lexicon.content_and_numbers(f"{text} {USER} {ASSISTANT}")
+        removed = [self._lexicon.content_and_numbers(each.text) - kept for each in old]
         sources = {source for each in old for source in each.sources} - {ADDED_BY_USER}
         found = self._memory.index.outlines(sources | set(exchanges))
         known = {each.id for each in old}
@@ -253,7 +250,7 @@ class UserStatements:
             and each.superseded_by is None
             and each.kind is not MemoryKind.SUMMARY
             and (each.speaker == ASSISTANT or not sources.isdisjoint(each.sources))
-            and gone <= self._lexicon.content_and_numbers(each.text)
+            and _has_any(self._lexicon.content_and_numbers(each.text), removed)
         ]
 
     def _restore(self, stored: StoredStatement) -> None:
@@ -291,6 +288,11 @@ class UserStatements:
 
     def _rows(self, ids: Collection[str]) -> list[Memory]:
         return self._memory.table.get(self._memory.user_id, list(ids)) if ids else []
+
+
+def _has_any(words: set[str], some: Sequence[set[str]]) -> bool:
+    """Whether `words` contain one of these sets that is not empty."""
+    return any(each and each <= words for each in some)
 
 
 def _as_before(now: Memory, before: Memory) -> Memory:

@@ -12,6 +12,7 @@ from assistant.intents.command import Command, CommandKind
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation.corrections import (
     Corrected,
+    Correction,
     stands_alone,
     with_statement,
     with_value,
@@ -64,6 +65,20 @@ async def test_the_answer_that_repeated_it_is_superseded_too(here: Bench) -> Non
     await here.obey(UNDO)
     answer = here.memory.index.outlines({asked.id})[f"{asked.id}-assistant"]
     assert answer.superseded_by is None
+
+
+async def test_the_answer_is_superseded_although_the_statement_says_more(here: Bench) -> None:
+    [exchange] = await here.tell_all("My sister in Leeds is called Hannah.")
+    derived = "The user's sister is called Hannah."
+    key = fact_id(exchange.id, 0)
+    fact = Memory(key, "ada", MemoryKind.FACT, derived, START, sources=(exchange.id,))
+    await asyncio.to_thread(here.memory.put, [fact])
+    asked = await here.ask(WHO, "Your sister is called Hannah.")
+    old = [here.memory.index.outlines()[each] for each in (f"{exchange.id}-user", key)]
+    correction = Correction(Corrected(ANNA), tuple(old))
+    await here.statements.correct(correction, here.turns.all())
+    answer = here.memory.index.outlines({asked.id})[f"{asked.id}-assistant"]
+    assert answer.superseded_by is not None
 
 
 async def test_a_part_is_put_into_the_old_statement(here: Bench) -> None:
