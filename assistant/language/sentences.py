@@ -17,6 +17,8 @@ _END = re.compile(
 _SEMICOLON = re.compile(rf"{_END.pattern}|;(?=\s|$)")
 _OPENERS = "\"'“‘«([*_"
 _BEGINNING = re.compile(r"(?:^|[.!?…]\s)[\s\"“«(-]*$")
+_LEADING = re.compile(r"^(?:[ ,;:]|-(?!\.?\d))+")
+"""Marks before the first word, but not a minus."""
 _LONGEST = 12
 """Number of characters before a position that are searched for an abbreviation or for the end of
 the previous sentence.
@@ -122,7 +124,7 @@ def as_sentence(words: str) -> str:
     >>> as_sentence("my locker code is 4471")
     'My locker code is 4471.'
     """
-    plain = " ".join(words.split()).strip(" ,;:-")
+    plain = _LEADING.sub("", " ".join(words.split())).rstrip(" ,;:-")
     if not plain:
         return ""
     ended = plain if plain[-1] in ".!?…" or plain[-1] in _CLOSERS else f"{plain}."

@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
 
 from assistant.events import Event, ForgettingBegan, MemoryUsed, TurnEnded
 from assistant.language.sentences import as_sentence
@@ -155,20 +154,26 @@ class UserStatements:
 
     # -- the way back ---------------------------------------------------------------------------
 
-    async def take_back(self, stored: StoredStatement) -> None:
+    async def take_back(self, stored: StoredStatement) -> bool:
         """Undo what `remember`, `keep` or `correct` did. New memories are hidden at once and purged
-        as soon as nobody speaks; the others are as they were.
+        as soon as nobody speaks; the others are as they were. Return False if any of what was
+        stored was forgotten meanwhile. Nothing is changed then.
 
         Raises:
             StoreError: the new memories may be hidden in this session only, or the others may be
                 restored only when the new ones are purged.
         """
         self.newest = ()
+        wanted = stored.new or stored.memories
+        found = await asyncio.to_thread(self._memory.index.outlines, (), wanted)
+        if not found.keys() >= set(wanted):
+            return False
         try:
             if stored.new:
                 await self._forgetting.hide((), stored.new, for_good=True)
         finally:
             await asyncio.to_thread(self._restore, stored)
+        return True
 
     # -- wishes ---------------------------------------------------------------------------------
 
@@ -191,14 +196,16 @@ class UserStatements:
         return stored
 
     def _remember(self, words: str, for_good: bool) -> StoredStatement:
+        self._memory.written()  # what was said just now may not be in the table yet
         made = memories_of_words(
             self._memory.user_id, words, self._forgetting.now(), pinned=for_good
         )
-        own = self._own_with({each.text.casefold() for each in made})
+        old = self._with_texts({each.text.casefold() for each in made})
         known = self._memory.put(made, told=True)
-        new = tuple(each for each in known if each not in own)
+        own = {each.id for each in made}
+        new = tuple(each for each in known if each in own)
         ended = [key for each in self._rows(new) for key in each.supersedes]
-        before = [own[each] for each in known if each in own]
+        before = [old[each] for each in known if each in old]
         before += [replace(each, superseded_by=None) for each in self._rows(ended)]
         return StoredStatement(tuple(known), new, tuple(before))
 
@@ -216,9 +223,7 @@ class UserStatements:
         self._memory.written()  # what was said just now may not be in the table yet
         text = validated_text(correction.corrected.text)
         old = self._rows([each.id for each in correction.old])
-        gone = self._lexicon.content_and_numbers(" ".join(each.text for each in old))
-        gone -= self._lexicon.content_and_numbers(text)
-        ended = [*old, *self._rows(self._repeating(old, exchanges, gone))]
+        ended = [*old, *self._rows(self._repeating(old, exchanges, text))]
         made = memories_of_words(
             self._memory.user_id,
             text,
@@ -229,13 +234,12 @@ class UserStatements:
         new = tuple(each.id for each in made)
         return StoredStatement(new, new, tuple(ended))
 
-    def _repeating(
-        self, old: Sequence[Memory], exchanges: Collection[str], gone: set[str]
-    ) -> list[str]:
+    def _repeating(self, old: Sequence[Memory], exchanges: Collection[str], text: str) -> list[str]:
         """Return the ids of memories of the same exchanges that contain all words which the
-        correction removed: facts derived from them, and the assistant's words in these turns."""
-        if not gone:
-            return []
+        corrected text removed from one of the old ones: facts derived from them, and the
+        assistant's words in these turns."""
+        kept = self._lexicon.content_and_numbers(f"{text} {USER} {ASSISTANT}")
+        removed = [self._lexicon.content_and_numbers(each.text) - kept for each in old]
         sources = {source for each in old for source in each.sources} - {ADDED_BY_USER}
         found = self._memory.index.outlines(sources | set(exchanges))
         known = {each.id for each in old}
@@ -246,12 +250,13 @@ class UserStatements:
             and each.superseded_by is None
             and each.kind is not MemoryKind.SUMMARY
             and (each.speaker == ASSISTANT or not sources.isdisjoint(each.sources))
-            and gone <= self._lexicon.content_and_numbers(each.text)
+            and _has_any(self._lexicon.content_and_numbers(each.text), removed)
         ]
 
     def _restore(self, stored: StoredStatement) -> None:
-        for old in stored.before:
-            self._memory.change([old.id], partial(_as_before, before=old))
+        before = {each.id: each for each in reversed(stored.before)}
+        if before:  # all at once, so that never only a part is restored
+            self._memory.change(list(before), lambda now: _as_before(now, before[now.id]))
 
     def _meant(self, turns: Sequence[AnsweredTurn], newest: Collection[str]) -> list[list[Memory]]:
         if newest:
@@ -275,22 +280,30 @@ class UserStatements:
             self._lexicon,
         )
 
-    def _own_with(self, texts: Collection[str]) -> dict[str, Memory]:
-        """Return the user's own memories with these texts, by id."""
+    def _with_texts(self, texts: Collection[str]) -> dict[str, Memory]:
+        """Return all memories with these texts, by id."""
         found = self._memory.index.outlines().values()
-        own = (each for each in found if ADDED_BY_USER in each.sources)
-        ids = [each.id for each in own if each.text.casefold() in texts]
+        ids = [each.id for each in found if each.text.strip().casefold() in texts]
         return {each.id: each for each in self._rows(ids)}
 
     def _rows(self, ids: Collection[str]) -> list[Memory]:
         return self._memory.table.get(self._memory.user_id, list(ids)) if ids else []
 
 
+def _has_any(words: set[str], some: Sequence[set[str]]) -> bool:
+    """Whether `words` contain one of these sets that is not empty."""
+    return any(each and each <= words for each in some)
+
+
 def _as_before(now: Memory, before: Memory) -> Memory:
-    """Return a memory without what a command changed about it."""
+    """Return a memory without what a command changed about it. Of its sources, those that were
+    added or forgotten since are not the command's."""
+    told = ADDED_BY_USER in before.sources
     return replace(
         now,
+        sources=tuple(each for each in now.sources if told or each != ADDED_BY_USER),
         importance=before.importance,
+        confidence=before.confidence,
         pinned=before.pinned,
         refreshed=before.refreshed,
         supersedes=before.supersedes,

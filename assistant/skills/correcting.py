@@ -12,7 +12,14 @@ from assistant.errors import ModelFailed, SettingsError
 from assistant.intents import Command, CommandKind
 from assistant.language.second_person import spoken_phrase
 from assistant.language.sentences import as_sentence
-from assistant.memory import AnsweredTurn, Correction, StoredStatement, UserStatements, stands_alone
+from assistant.memory import (
+    AnsweredTurn,
+    Correction,
+    StoredStatement,
+    UserStatements,
+    spoken_replies,
+    stands_alone,
+)
 from assistant.skills.answered_turns import AnsweredTurns
 from assistant.skills.remembering import OFF_RECORD
 from assistant.skills.skill import Choice, Reply
@@ -164,7 +171,8 @@ class Correcting:
         return Reply(f"Got it: {new}{instead}.", undo=undo)
 
     async def _take_back(self, stored: StoredStatement, old: str) -> Reply:
-        await self._statements.take_back(stored)
+        if not await self._statements.take_back(stored):
+            return Reply(spoken_replies.NOTHING_TO_UNDO)
         return Reply(f"All right: {self._phrase(old)}, as before." if old else TAKEN_BACK)
 
     def _choice(self, found: Sequence[Correction]) -> Reply:

@@ -8,7 +8,7 @@ from assistant.intents import Command, CommandKind
 from assistant.language.dialogue_acts import is_courtesy, is_question
 from assistant.language.second_person import spoken_phrase
 from assistant.language.sentences import as_sentence
-from assistant.memory import StoredStatement, UserStatements
+from assistant.memory import StoredStatement, UserStatements, spoken_replies
 from assistant.skills.answered_turns import AnsweredTurns
 from assistant.skills.skill import Reply
 from assistant.skills.spoken_errors import spoken
@@ -102,7 +102,8 @@ class Remembering:
         return Reply(f"{will} {self._that_phrase(text)}.", undo=partial(self._take_back, stored))
 
     async def _take_back(self, stored: StoredStatement) -> Reply:
-        await self._statements.take_back(stored)
+        if not await self._statements.take_back(stored):
+            return Reply(spoken_replies.NOTHING_TO_UNDO)
         return Reply(NOT_KEPT if stored.new else AS_BEFORE)
 
     def _that_phrase(self, text: str) -> str:

@@ -111,14 +111,17 @@ class OnnxIntentClassifier:
         self.classify("warm")
 
     def classify(self, text: str) -> ClassifiedText:
-        """Classify an utterance. The end of a very long one is not read.
+        """Classify an utterance. The end of a very long one is not read, but belongs to the words
+        if they reach to where it begins.
 
         Raises:
             ModelFailed: the model is not loaded, or onnxruntime failed.
         """
         if self._session is None or self._tokenizer is None:
             raise ModelFailed("The recognition of intents was used before it was loaded.")
-        read = self._tokenizer.encode(without_surrogates(text[: LONGEST * CHARACTERS_PER_TOKEN]))
+        beginning = text[: LONGEST * CHARACTERS_PER_TOKEN]
+        read = self._tokenizer.encode(without_surrogates(beginning))
+        cut = bool(read.overflowing) or len(beginning) < len(text)
         try:
             ids = np.array([read.ids], np.int64)
             intents, spans = self._session.run(["intents", "spans"], {"input_ids": ids})
@@ -127,11 +130,15 @@ class OnnxIntentClassifier:
         scaled = np.exp((intents[0] - intents[0].max()) / self._kinds.temperature)
         found = zip(self._kinds.kinds, (scaled / scaled.sum()).tolist(), strict=True)
         probabilities = {kind: share for kind, share in found if kind != NO_COMMAND}
-        return ClassifiedText(probabilities, marked_words(text, read.offsets, spans[0]))
+        return ClassifiedText(probabilities, marked_words(text, read.offsets, spans[0], cut=cut))
 
 
 def marked_words(
-    text: str, offsets: Sequence[tuple[int, int]], spans: NDArray[np.float32]
+    text: str,
+    offsets: Sequence[tuple[int, int]],
+    spans: NDArray[np.float32],
+    *,
+    cut: bool = False,
 ) -> str | None:
     """Return the part of the text from the first to the last token that is marked, widened to whole
     words. Return None if no token is marked.
@@ -140,6 +147,7 @@ def marked_words(
         offsets: the characters of each token, first and past the last. Special tokens have none,
             and don't count.
         spans: whether each token is outside or inside of the argument, shape (tokens, 2).
+        cut: the text goes on after the last token. If that is marked, so is the rest.
     """
     marked = [
         edges
@@ -149,6 +157,8 @@ def marked_words(
     if not marked:
         return None
     start, end = marked[0][0], marked[-1][1]
+    if cut and end == max(past for _, past in offsets):
+        end = len(text)
     while start > 0 and text[start - 1].isalnum() and text[start].isalnum():
         start -= 1
     while end < len(text) and text[end - 1].isalnum() and text[end].isalnum():

@@ -107,8 +107,8 @@ class AnswerExplainer:
         return self._explained([AnsweredTurn(each) for each in exchanges], answered[-1])
 
     def told_about(self, topic: str | None, turns: Sequence[AnsweredTurn] = ()) -> list[ToldItem]:
-        """Return what the user has stated about a topic, newest first. What was stated twice is
-        returned twice.
+        """Return what the user has stated about a topic and not corrected, newest first. What was
+        stated twice is returned twice.
 
         Args:
             topic: None means everything that the user has stated.
@@ -119,7 +119,7 @@ class AnswerExplainer:
         told = [
             ToldItem(each.text, USER, when, each)
             for each in found
-            if _states(each)
+            if _states(each) and each.superseded_by is None
             for when in {each.created, each.told}
         ]
         remembered = {source for each in everything.values() for source in each.sources}
@@ -175,7 +175,9 @@ class AnswerExplainer:
                 f"{named[:40]!r} matches {len(ids)} exchanges.",
                 mend="Give more characters of the id.",
             )
-        talk = next(talk for talk, _ in self._transcript.exchanges(self._user, ids))
+        talk = next((talk for talk, _ in self._transcript.exchanges(self._user, ids)), None)
+        if talk is None:  # forgotten meanwhile
+            raise StoreError(f"No stored exchange begins with {named[:40]!r}.", mend=MEND)
         with self._transcript.reading() as db:
             return list(stored_conversation(db, self._user, talk).exchanges), ids[0]
 

@@ -73,7 +73,7 @@ def within(
     chosen = [
         each
         for each in exchanges
-        if each.started <= period.until and (each.ended or each.started) >= period.since
+        if each.started <= period.until and (each.ended or period.until) >= period.since
     ]
     by_hand = [
         memory

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.language.sentences import sentences, stated
+from assistant.language.sentences import as_sentence, sentences, stated
 
 
 @pytest.mark.parametrize(
@@ -77,3 +77,16 @@ def test_a_text_of_a_megabyte_is_handled_quickly(piece: str) -> None:
 )
 def test_words_outside_questions_are_counted(text: str, count: int) -> None:
     assert stated(text) == count
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("-5 degrees is too cold for me", "-5 degrees is too cold for me."),
+        (", -.5 is the offset,", "-.5 is the offset."),
+        (" - my locker code is 4471 -", "My locker code is 4471."),
+        (": -- ", ""),
+    ],
+)
+def test_a_sentence_keeps_a_minus_but_no_dash_around_it(words: str, sentence: str) -> None:
+    assert as_sentence(words) == sentence

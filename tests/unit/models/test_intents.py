@@ -1,21 +1,32 @@
 """The words of an argument are found by its tokens; a damaged description is refused."""
 
 from pathlib import Path
+from unittest.mock import Mock, patch
 
 import numpy as np
 import pytest
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import WhitespaceSplit
 
 from assistant.errors import ModelCorrupt
-from models.encoder.intents import KINDS, marked_words, read_kinds
+from models.encoder.intents import (
+    KINDS,
+    LONGEST,
+    OnnxIntentClassifier,
+    marked_words,
+    read_kinds,
+)
 
 TEXT = "Forget my locker, Ada."
 OFFSETS = [(0, 0), (0, 6), (7, 9), (10, 14), (14, 16), (16, 17), (18, 21), (21, 22), (0, 0)]
 """As a tokenizer reads it that knows no lockers, between two special tokens."""
 
 
-def marked(*tokens: int) -> str | None:
+def marked(*tokens: int, text: str = TEXT, cut: bool = False) -> str | None:
     inside = np.isin(np.arange(len(OFFSETS)), tokens).astype(np.float32)
-    return marked_words(TEXT, OFFSETS, np.stack([np.full(len(OFFSETS), 0.5), inside], axis=1))
+    spans = np.stack([np.full(len(OFFSETS), 0.5), inside], axis=1)
+    return marked_words(text, OFFSETS, spans, cut=cut)
 
 
 @pytest.mark.parametrize(
@@ -35,6 +46,26 @@ def test_words_reach_from_the_first_to_the_last_marked_token(
     tokens: tuple[int, ...], words: str | None
 ) -> None:
     assert marked(*tokens) == words
+
+
+def test_words_that_reach_to_where_the_text_was_cut_off_go_on_to_its_end() -> None:
+    longer = f"{TEXT} And my key."
+    assert marked(2, 3, 7, text=longer, cut=True) == "my locker, Ada. And my key."
+    assert marked(2, 3, 4, text=longer, cut=True) == "my locker"
+    assert marked(2, 3, 7, text=longer) == "my locker, Ada."
+
+
+@pytest.mark.parametrize("words", [50, 200])
+def test_a_long_argument_is_not_cut_off(tmp_path: Path, words: int) -> None:
+    tokenizer = Tokenizer(WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = WhitespaceSplit()
+    tokenizer.enable_truncation(LONGEST)
+    session = Mock()
+    session.run.return_value = np.zeros((1, 2)), np.array([[[0.0, 1.0]] * min(words, LONGEST)])
+    classifier = OnnxIntentClassifier(tmp_path, tmp_path)
+    with patch.multiple(classifier, _tokenizer=tokenizer, _session=session):
+        text = " ".join(["word"] * words)
+        assert classifier.classify(text).words == text
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from assistant.intents.command import Command, CommandKind
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation.corrections import (
     Corrected,
+    Correction,
     stands_alone,
     with_statement,
     with_value,
@@ -63,6 +65,20 @@ async def test_the_answer_that_repeated_it_is_superseded_too(here: Bench) -> Non
     await here.obey(UNDO)
     answer = here.memory.index.outlines({asked.id})[f"{asked.id}-assistant"]
     assert answer.superseded_by is None
+
+
+async def test_the_answer_is_superseded_although_the_statement_says_more(here: Bench) -> None:
+    [exchange] = await here.tell_all("My sister in Leeds is called Hannah.")
+    derived = "The user's sister is called Hannah."
+    key = fact_id(exchange.id, 0)
+    fact = Memory(key, "ada", MemoryKind.FACT, derived, START, sources=(exchange.id,))
+    await asyncio.to_thread(here.memory.put, [fact])
+    asked = await here.ask(WHO, "Your sister is called Hannah.")
+    old = [here.memory.index.outlines()[each] for each in (f"{exchange.id}-user", key)]
+    correction = Correction(Corrected(ANNA), tuple(old))
+    await here.statements.correct(correction, here.turns.all())
+    answer = here.memory.index.outlines({asked.id})[f"{asked.id}-assistant"]
+    assert answer.superseded_by is not None
 
 
 async def test_a_part_is_put_into_the_old_statement(here: Bench) -> None:
@@ -124,6 +140,35 @@ async def test_undo_restores_the_old_statement_and_leaves_no_byte_of_the_new_one
         [row] = [each for each in stored(again.memory.table) if each.text == HANNAH]
         assert row.superseded_by is None
     assert found(tmp_path, {"called Anna"}, []) == []
+
+
+async def test_undo_says_nothing_of_what_was_forgotten_meanwhile(here: Bench) -> None:
+    await told(here, HANNAH)
+    await here.ask(WHO, "Hannah.")
+    await here.obey(correct("it's Anna"))
+    every = here.memory.index.outlines().values()
+    gone = [each.id for each in every if each.text in (HANNAH, ANNA)]
+    await here.forgetting.hide((), gone)
+    assert await here.obey(UNDO) == "There is nothing left to bring back."
+    assert {each.text for each in stored(here.memory.table) if each.superseded_by} >= {HANNAH}
+    assert here.current() == {WHO}
+
+
+async def test_undo_restores_all_at_once(here: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    await told(here, HANNAH)
+    await here.ask(WHO, "Your sister is called Hannah.")
+    await here.obey(correct("it's Anna"))
+    restored: list[int] = []
+    change = here.memory.change
+
+    def counted(ids: Sequence[str], how: Callable[[Memory], Memory]) -> list[Memory]:
+        restored.append(len(ids))
+        return change(ids, how)
+
+    monkeypatch.setattr(here.memory, "change", counted)
+    await here.obey(UNDO)
+    assert restored == [2], "the statement and the answer"
+    assert here.current() == {HANNAH, WHO}
 
 
 async def test_a_correction_can_be_corrected_and_both_undone(here: Bench) -> None:

@@ -8,8 +8,12 @@ from pathlib import Path
 import pytest
 
 from assistant.context.conversation import Conversation, Exchange
+from assistant.errors import StoreError
 from assistant.events import Latency, MemoryUsed, Remarked, TurnEnded
 from assistant.intents.command import Command, CommandKind
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.forgetting.explanation import AnswerExplainer
+from assistant.memory.forgetting.memory_access import MemoryAccess
 from assistant.memory.records.ids import ADDED_BY_USER, fact_id, subject_of
 from assistant.memory.records.memory import Memory, MemoryKind, new_id
 from assistant.memory.turn_recall import Archive
@@ -42,6 +46,10 @@ async def said(here: Bench, command: Command) -> str:
 def replied(here: Bench, kind: CommandKind) -> None:
     """A command was carried out, and a reply said."""
     here.explaining.watch(Remarked("A reply.", kind))
+
+
+def explainer(here: Bench) -> AnswerExplainer:
+    return AnswerExplainer(here.transcript, MemoryAccess("ada", here.memory), TextAnalyzer("en"))
 
 
 async def ask(here: Bench, question: str, answer: str, *, stored: bool = True) -> Exchange:
@@ -114,6 +122,23 @@ async def test_a_source_that_is_forgotten_is_no_longer_named(here: Bench) -> Non
     assert "Max" not in await said(here, WHY)
     assert dog.id not in "".join(here.transcript.texts()), "its id is no longer in the log"
     assert here.transcript.exchange_ids("ada") == {asked.id}
+
+
+async def test_what_was_corrected_is_no_longer_named(here: Bench) -> None:
+    await earlier(here, DOG)
+    await ask(here, WHAT, "Max.")
+    await here.obey(Command(CommandKind.CORRECT, "my dog is called Rex"))
+    told = await asyncio.to_thread(explainer(here).told_about, "my dog")
+    assert [each.text for each in told] == ["My dog is called Rex."]
+
+
+async def test_an_exchange_that_is_forgotten_meanwhile_cannot_be_explained(
+    here: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exchange = await ask(here, WHAT, "Max.")
+    monkeypatch.setattr(here.transcript, "exchanges", lambda *_: iter(()))
+    with pytest.raises(StoreError, match="No stored exchange begins with"):
+        explainer(here).stored(exchange.id)
 
 
 async def test_the_log_of_recalls_explains_an_answer_after_a_restart(tmp_path: Path) -> None:

@@ -104,6 +104,31 @@ async def test_what_is_remembered_twice_is_stored_once_and_undone_step_by_step(
     assert here.current() == set()
 
 
+async def test_undo_keeps_what_was_said_before_in_a_conversation(here: Bench) -> None:
+    [told] = await here.tell_all("My name is Anna.")
+    before = row(here, "The user's name is Anna.")
+    assert before.sources == (told.id,)
+    here.pass_time(60)
+    await here.obey(remember("my name is Anna"))
+    assert row(here, before.text).sources == (told.id, ADDED_BY_USER)
+    said = await here.obey(UNDO)
+    assert said == "All right, I'll treat it like anything else that you told me."
+    assert row(here, before.text) == before
+    assert await here.forgetting.purge_due()
+    assert [each.text for each in here.memory.profile()] == [before.text]
+
+
+async def test_undo_changes_nothing_if_it_was_forgotten_meanwhile(here: Bench) -> None:
+    await here.obey(remember(LOCKER))
+    await here.forgetting.hide((), [row(here).id])
+    assert await here.obey(UNDO) == "There is nothing left to bring back."
+    [told] = await here.tell_all("My dog is called Max.")
+    await here.obey(THAT)
+    await here.forgetting.hide([told.id], ())
+    assert await here.obey(UNDO) == "There is nothing left to bring back."
+    assert row(here, "My dog is called Max.").importance == 1.0
+
+
 async def test_right_after_it_forget_that_means_what_was_remembered(tmp_path: Path) -> None:
     async with bench(tmp_path) as here:
         await here.tell_all("My dog is called Max.")

@@ -204,6 +204,9 @@ def test_a_span_covers_all_conversations_and_hand_written_memories() -> None:
     assert plan.count == 4
     last = some(within(Period.last(1, now), [*exchanges, *recent], memories))
     assert last.exchanges == ("t2",)  # this exchange ended within the span
+    later = now + timedelta(hours=1)
+    plan = some(within(Period.last(1, later), [*exchanges, *recent, running], memories))
+    assert plan.exchanges == ("t3",)  # this exchange is still in progress
 
 
 def test_forgetting_everything_always_needs_confirmation() -> None:
