@@ -126,10 +126,11 @@ def _until(begin: Period, last: str, now: datetime) -> Period | None:
     """Return the period from `begin` to the time or the day that `last` names."""
     clock = _clock(last)
     if clock is not None:
-        end = begin.since.replace(hour=clock[0].hour, minute=clock[0].minute)
-        while end <= begin.since:
+        shown = begin.since.astimezone().replace(tzinfo=None)
+        end = shown.replace(hour=clock[0].hour, minute=clock[0].minute)
+        while end <= shown:
             end += timedelta(days=1) if clock[1] else HALF_DAY
-        return Period(begin.since, end, begin.days)
+        return Period(begin.since, end.astimezone(), begin.days)
     named = _named(last, now)
     return Period(begin.since, named.until, days=True) if named and begin.days else None
 
