@@ -126,10 +126,11 @@ def _until(begin: Period, last: str, now: datetime) -> Period | None:
     """Return the period from `begin` to the time or the day that `last` names."""
     clock = _clock(last)
     if clock is not None:
-        end = begin.since.replace(hour=clock[0].hour, minute=clock[0].minute)
-        while end <= begin.since:
+        shown = begin.since.astimezone().replace(tzinfo=None)
+        end = shown.replace(hour=clock[0].hour, minute=clock[0].minute)
+        while end <= shown:
             end += timedelta(days=1) if clock[1] else HALF_DAY
-        return Period(begin.since, end, begin.days)
+        return Period(begin.since, end.astimezone(), begin.days)
     named = _named(last, now)
     return Period(begin.since, named.until, days=True) if named and begin.days else None
 
@@ -177,11 +178,11 @@ def _number(said: str) -> int | None:
 def _latest(at: time, now: datetime, *, exact: bool) -> datetime:
     """Return the latest moment before `now` at which the clock showed this. Unless `exact`, it may
     be morning or evening."""
-    moment = now.replace(hour=at.hour, minute=at.minute, second=0, microsecond=0)
-    moment += timedelta(days=1)
-    while moment >= now:
+    shown = now.replace(tzinfo=None)  # the clock may have changed since then
+    moment = datetime.combine(shown.date() + timedelta(days=1), at)
+    while moment >= shown:
         moment -= timedelta(days=1) if exact else HALF_DAY
-    return moment
+    return moment.astimezone()
 
 
 def _named(said: str, now: datetime) -> Period | None:
@@ -197,8 +198,8 @@ def _named(said: str, now: datetime) -> Period | None:
     day = _day_of(part["day"] or "", part["part"], now)
     if day is None:
         return None
-    first, last = (timedelta(hours=each) for each in PARTS[part["part"]])
-    return Period(_midnight(day) + first, _midnight(day) + last - MOMENT)
+    first, last = PARTS[part["part"]]
+    return Period(_at(day, first), _at(day, last) - MOMENT)
 
 
 def _day_of(word: str, part: str, now: datetime) -> date | None:
@@ -234,6 +235,15 @@ def _days(said: str, now: datetime) -> Period | None:
 
 
 def _midnight(day: date) -> datetime:
-    """Return the time at which the local day began, with the UTC offset of that time. The offset
-    may have changed since then."""
-    return datetime.combine(day, time()).astimezone()
+    """Return the time at which the local day began."""
+    return _at(day, 0)
+
+
+def _at(day: date, hour: int) -> datetime:
+    """Return the time at which the local clock showed an hour, with the UTC offset of that time.
+    The offset may have changed since then, even on the same day.
+
+    Args:
+        hour: 24 or more on the next day.
+    """
+    return datetime.combine(day + timedelta(days=hour // 24), time(hour % 24)).astimezone()

@@ -8,6 +8,7 @@ import pytest
 
 LOS_ANGELES = "PST8PDT,M3.2.0,M11.1.0"
 NEW_YORK = "EST5EDT,M3.2.0,M11.1.0"
+BERLIN = "CET-1CEST,M3.5.0,M10.5.0/3"
 """Time zones with their rules for summer time, so that no time zone database is needed."""
 
 

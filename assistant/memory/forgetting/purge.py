@@ -65,10 +65,14 @@ def purge(
     _purge_locations(transcript, words)
     marks = table.forgotten.during(user, going, plan.deleted) if table is not None else None
     with marks or nullcontext():
+        missing = set(items.memories).difference(each.id for each in rows)
+        recalled = missing.union(each.id for each in plan.deleted)
+        recall_log.remove(transcript, user, recalled, going)
         if going:
-            transcript.delete_exchanges(user, going)
+            transcript.delete_exchanges(user, going)  # rewrites the file
         _suppress(transcript, user, plan, going)
-        recall_log.remove(transcript, user, {each.id for each in plan.deleted})
+        if recalled and not going:
+            transcript.rewrite()
         if table is not None:
             _delete(user, plan, table, memory)
     _purge_locations(transcript, words)
@@ -130,6 +134,7 @@ def _purge_forgotten_elsewhere(user: str, table: MemoryTable, transcript: Transc
         if held:
             patterns = patterns_of(transcript, user, held)
             _purge_locations(transcript, Redaction.of(transcript, user, held, (), patterns))
+            recall_log.remove(transcript, user, (), held)
             transcript.delete_exchanges(user, held)
         return held
     if not held and not marks.unfinished:

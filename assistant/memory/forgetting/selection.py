@@ -183,7 +183,10 @@ def named(
     keys = {source for memory in rests_on for source in memory.sources} - {ADDED_BY_USER}
     ids = {memory.id for memory in memories}
     plan = planned(keys, ids, [*map(thing_of, memories)], everything, ())
-    return replace(plan, count=counted(keys, memories)) if plan is not None else None
+    if plan is None:
+        return None
+    gone = [everything[key] for key in plan.memories]
+    return replace(plan, count=counted(plan.exchanges, gone))
 
 
 def counted(exchanges: Collection[str], memories: Iterable[Memory]) -> int:
@@ -221,7 +224,9 @@ def planned(
     for memory in everything.values():
         if (key := own_exchange(memory)) is not None and key in going:
             times.setdefault(key, memory.created)
-    each_once = {content_words(thing.text) or thing.text: thing for thing in things}
+    others = [everything[key] for key in memories.difference(chosen)]
+    all_things = [*_corrected(others, exchanges, going), *things]
+    each_once = {content_words(thing.text) or thing.text: thing for thing in all_things}
     items = sorted(each_once.values(), key=lambda thing: thing.when, reverse=True)
     return ForgetPlan(
         exchanges=tuple(sorted(going, key=lambda key: times.get(key, _LONG_AGO), reverse=True)),
@@ -229,6 +234,25 @@ def planned(
         items=tuple(items),
         count=max(1, len(items)),
     )
+
+
+def _corrected(
+    added: Iterable[Memory], selected: Collection[str], going: set[str]
+) -> list[ToldItem]:
+    """Return what the user would count of the memories that are deleted only because they were
+    corrected, or are corrections.
+
+    Args:
+        selected: the exchanges that the request itself selected.
+        going: all exchanges to delete. What was derived from the words of one isn't counted again.
+    """
+    return [
+        thing_of(memory)
+        for memory in added
+        if memory.speaker == USER
+        and set(memory.sources).isdisjoint(selected)
+        and (memory.kind is MemoryKind.EXCHANGE or going.isdisjoint(memory.sources))
+    ]
 
 
 def _with_corrections(

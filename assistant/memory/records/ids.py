@@ -42,6 +42,12 @@ def telling(exchange: str, speaker: str) -> str:
     return f"{exchange}-{speaker}"
 
 
+def origin_of(memory_id: str) -> str:
+    """Return the id of the exchange or conversation from which an id is derived, or else the id."""
+    part = PART.fullmatch(memory_id)
+    return part["of"] if part is not None else memory_id
+
+
 def own_exchange(memory: Memory) -> str | None:
     """Return the id of the exchange that a verbatim memory quotes; None for other kinds of
     memory.

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from assistant.events import MemoryUsed
+from assistant.memory.records.ids import origin_of
 from assistant.memory.transcript.rows import parts, places
 
 if TYPE_CHECKING:
@@ -62,19 +63,31 @@ def read(
     return found
 
 
-def remove(transcript: "Transcript", user: str, memories: Collection[str]) -> None:
-    """Remove memories from the logs of all exchanges of the user.
+def remove(
+    transcript: "Transcript",
+    user: str,
+    memories: Collection[str],
+    exchanges: Collection[str] = (),
+) -> None:
+    """Remove memories from the logs of all exchanges of the user. Copies of the old logs remain in
+    the file until it is rewritten.
+
+    Args:
+        exchanges: ids of exchanges. Memories whose ids contain one of them are removed too, even if
+            they no longer exist, e.g. because they were merged into others.
 
     Raises:
         StoreError: the transcript can't be changed.
     """
     query = "SELECT id, memories FROM exchange WHERE user = ? AND memories != '[]'"
     with transcript.reading() as db:
-        logs = db.execute(query, (user,)).fetchall() if memories else []
+        logs = db.execute(query, (user,)).fetchall() if memories or exchanges else []
     changed = []
     for key, content in logs:
         log = list(_entries_of(content))
-        left = [each for each in log if each.id not in memories]
+        left = [
+            each for each in log if each.id not in memories and origin_of(each.id) not in exchanges
+        ]
         if left != log:
             changed.append((_as_json(left), key))
     for at in range(0, len(changed), REWRITTEN_AT_ONCE):

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from assistant.intents.periods import period
-from tests.support.zones import NEW_YORK, in_zone
+from tests.support.zones import BERLIN, NEW_YORK, in_zone
 
 NOW = datetime(2026, 11, 26, 19, 20).astimezone()
 """A Thursday."""
@@ -91,3 +91,24 @@ def test_a_day_begins_at_midnight_even_if_the_clocks_change_on_it() -> None:
         found = period("today", datetime(2026, 11, 1, 20, tzinfo=UTC))
         assert found is not None
         assert found.since == datetime(2026, 11, 1, 4, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("words", "now", "since", "until"),
+    [
+        ("this morning", "2026-10-25 20:00", "04:00+0100", "11:59+0100"),
+        ("this morning", "2026-03-29 20:00", "04:00+0200", "11:59+0200"),
+        ("last night", "2026-10-25 20:00", "18:00+0200", "05:59+0100"),
+        ("last night", "2026-03-29 20:00", "18:00+0100", "05:59+0200"),
+        ("between one and four am", "2026-10-25 10:00", "01:00+0200", "04:00+0100"),
+        ("since dinner", "2026-10-25 10:00", "18:00+0200", "10:00+0100"),
+        ("since dinner", "2026-03-29 10:00", "18:00+0100", "10:00+0200"),
+    ],
+)
+def test_parts_of_the_days_on_which_the_clock_changes(
+    words: str, now: str, since: str, until: str
+) -> None:
+    with in_zone(BERLIN):
+        found = period(words, datetime.fromisoformat(now).astimezone())
+    assert found is not None
+    assert (f"{found.since:%H:%M%z}", f"{found.until:%H:%M%z}") == (since, until)

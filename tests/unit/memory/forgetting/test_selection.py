@@ -209,6 +209,17 @@ def test_a_span_covers_all_conversations_and_hand_written_memories() -> None:
     assert plan.exchanges == ("t3",)  # this exchange is still in progress
 
 
+def test_an_older_statement_that_was_corrected_in_a_span_is_named_and_asked_about() -> None:
+    corrected = note("n1", "My dog is called Tom.", ADDED_BY_USER, at=-3)
+    exchanges, memories = stored(corrected, note("f1", "The user's dog is Max.", "o1"))
+    memories["o1-user"] = replace(memories["o1-user"], superseded_by="n1")
+    plan = some(within(Period.last(10, NOW), exchanges, memories))
+    assert (plan.exchanges, plan.count, plan.needs_confirmation) == (("o1",), 2, True)
+    assert [each.text for each in plan.items] == [corrected.text, OLD["o1"][0]]
+    by_id = some(named([corrected], memories))
+    assert (by_id.exchanges, by_id.count) == (("o1",), 2)
+
+
 def test_forgetting_everything_always_needs_confirmation() -> None:
     one = remembered(earlier({"o1": OLD["o1"]}))
     by_hand = note("n1", "Tea.", ADDED_BY_USER)

@@ -1,5 +1,6 @@
 """The log of recalls: written with each exchange, read back from files of every version."""
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -53,6 +54,19 @@ def test_a_memory_is_removed_from_all_logs_of_its_user(transcript: Transcript) -
     assert recall_log.read(transcript, "bob", [other]) == {other: (DOG, CAT, FISH, BIRD)}
     recall_log.remove(transcript, "ada", ())
     assert recall_log.read(transcript, "ada", keys) == dict.fromkeys(keys, (CAT, FISH))
+
+
+def test_memories_derived_from_a_forgotten_exchange_are_removed_from_the_logs(
+    transcript: Transcript,
+) -> None:
+    """They may no longer exist, e.g. because they were merged into others."""
+    key = say(transcript)
+    log = [[f"{one}-{part}", 0.5] for one in ("a", "b") for part in ("user", "fact0", "1-wish")]
+    with transcript.writing() as db:
+        db.execute("UPDATE exchange SET memories = ?", (json.dumps(log),))
+    recall_log.remove(transcript, "ada", (), {"a"})
+    left = [each.id for each in recall_log.read(transcript, "ada", [key])[key]]
+    assert left == ["b-user", "b-fact0", "b-1-wish"]
 
 
 @pytest.mark.parametrize(

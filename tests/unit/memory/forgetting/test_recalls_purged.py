@@ -1,0 +1,77 @@
+"""No id of a purged memory or exchange remains in the log of recalls, nor in its file."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from assistant.context.conversation import Conversation
+from assistant.events import MemoryUsed
+from assistant.memory.forgetting.purge import purge, purge_due_at_start
+from assistant.memory.records.hidden import HiddenItems
+from assistant.memory.records.memory import Memory, MemoryKind, new_id
+from assistant.memory.store.table import MemoryTable
+from assistant.memory.transcript.database import Transcript
+from tests.support.remains import pages
+
+NOW = datetime(2026, 11, 21, 10, tzinfo=UTC)
+
+
+@pytest.fixture
+def transcript(tmp_path: Path) -> Iterator[Transcript]:
+    (tmp_path / "home").mkdir()
+    with closing(Transcript.open(tmp_path / "home" / "transcript.sqlite3")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Iterator[MemoryTable]:
+    with closing(MemoryTable.open(str(tmp_path / "store"))) as opened:
+        yield opened
+
+
+def say(transcript: Transcript, *recalled: str) -> str:
+    talk = Conversation.begin("ada")
+    talk.append_user(1, "Hello?", NOW)
+    exchange = talk.complete(1, "Hi.", ended=NOW)
+    transcript.store(talk, exchange, None, [MemoryUsed(key, "", 0.9) for key in recalled])
+    return exchange.id
+
+
+def in_file(transcript: Transcript, word: str) -> bool:
+    return any(word.encode() in data for _, data in pages(transcript.path.parent))
+
+
+def test_a_purged_memory_without_exchanges_leaves_no_id_in_the_file(
+    transcript: Transcript, table: MemoryTable
+) -> None:
+    fact = Memory(new_id(), "ada", MemoryKind.FACT, "Somebody owns a dog.", NOW)
+    table.put([fact])
+    say(transcript, fact.id)
+    assert in_file(transcript, fact.id)
+    purge(HiddenItems.of("ada", (), [fact.id], NOW), transcript, table)
+    assert not in_file(transcript, fact.id)
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_a_merged_telling_of_a_purged_exchange_leaves_the_logs(
+    transcript: Transcript, table: MemoryTable, stored: bool
+) -> None:
+    gone = say(transcript)
+    say(transcript, f"{gone}-user")
+    items = HiddenItems.of("ada", [gone], (), NOW)
+    purge(items, transcript, table if stored else None)
+    assert not in_file(transcript, f"{gone}-user")
+
+
+def test_an_exchange_forgotten_elsewhere_leaves_the_logs_where_the_table_is_refused(
+    transcript: Transcript, table: MemoryTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = say(transcript)
+    say(transcript, f"{gone}-user")
+    table.forgotten.write([("ada", gone, True)])
+    monkeypatch.setattr(MemoryTable, "refused", "Another process writes to it.")
+    purge_due_at_start(transcript, table)
+    assert not in_file(transcript, f"{gone}-user")
