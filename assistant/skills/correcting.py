@@ -126,6 +126,8 @@ class Correcting:
         reply = await self._correct(words)
         if reply is not None or not stands_alone(words):
             return reply
+        if self._off_record():
+            return Reply(OFF_RECORD)
         try:
             stored = await self._statements.remember(as_sentence(words))
         except SettingsError as error:
@@ -150,6 +152,8 @@ class Correcting:
         return made if isinstance(made, str) else None
 
     async def _do(self, correction: Correction) -> Reply:
+        if self._off_record():  # perhaps only since the question was asked
+            return Reply(OFF_RECORD)
         try:
             stored = await self._statements.correct(correction, self._last()[-REPEATED:])
         except SettingsError as error:

@@ -86,6 +86,8 @@ class Remembering:
         return None
 
     async def _remember(self, words: str, *, for_good: bool) -> Reply:
+        if self._off_record():  # perhaps only since the question was asked
+            return Reply(OFF_RECORD)
         text = _sentence(words)
         try:
             stored = await self._statements.remember(text, for_good=for_good)

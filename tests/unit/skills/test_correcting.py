@@ -188,6 +188,17 @@ async def test_without_words_it_asks_what_is_right(here: Bench) -> None:
     assert HANNAH in here.current(), "it says nothing about the sister"
 
 
+@pytest.mark.parametrize("words", ["It's Anna.", "My cousin lives in Bonn."])
+async def test_off_the_record_an_answer_corrects_and_stores_nothing(
+    here: Bench, words: str
+) -> None:
+    here.tell(HANNAH)
+    await here.obey(WRONG)
+    here.off_record[0] = True
+    assert str(await here.give(words)).startswith("We're off the record")
+    assert here.current() == {HANNAH}
+
+
 async def test_if_nothing_stored_is_behind_the_answer_the_model_answers(here: Bench) -> None:
     await told(here, HANNAH)
     here.tell("What is the capital of Norway?", "Bergen.")

@@ -176,6 +176,13 @@ async def test_off_the_record_nothing_is_kept(here: Bench) -> None:
     assert here.current() == set()
 
 
+async def test_off_the_record_the_answer_to_a_question_is_not_kept_either(here: Bench) -> None:
+    await here.obey(THAT)
+    here.off_record[0] = True
+    assert str(await here.give("My PIN is 1234.")).startswith("We're off the record")
+    assert here.current() == set()
+
+
 async def test_if_it_is_unsure_it_asks_and_names_what_it_would_remember(here: Bench) -> None:
     question = "Shall I remember that your locker code is 4471?"
     assert await here.obey(remember(LOCKER), sure=False) == question
