@@ -53,7 +53,7 @@ class Lifting:
             choices = tuple(Choice(spoken(each), partial(self._lift, each)) for each in found)
             names = [each.name for each in choices]
             text = f"Which one: {', '.join(names[:-1])} or {names[-1]}?"
-            return Reply(text, if_no=KEPT, choices=choices)
+            return Reply(text, if_no=KEPT, choices=choices, deletes=True)
         if command.words is None:  # only one wish, but nothing that names it
             return self._asked(found[0])
         return await self._lift(found[0])
@@ -90,7 +90,7 @@ class Lifting:
 
     def _asked(self, note: MemoryUsed) -> Reply:
         question = f"Do you mean {spoken(note)}?"
-        return Reply(question, if_yes=partial(self._lift, note), if_no=KEPT)
+        return Reply(question, if_yes=partial(self._lift, note), if_no=KEPT, deletes=True)
 
     async def _lift_all(self, notes: Sequence[MemoryUsed]) -> Reply:
         replies = [await self._lift(each) for each in notes]
