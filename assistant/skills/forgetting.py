@@ -75,7 +75,7 @@ class Forgetting:
             return Reply(spoken_replies.SHALL_UNDO, if_yes=self._undo) if hidden else None
         request = self._request(command)
         if request is None:
-            return Reply(spoken_replies.WHICH_TIME)
+            return None
         try:
             plan = await self._resolved(request)
         except (NothingMeant, SettingsError):
