@@ -1,7 +1,10 @@
 """Understands the user's answers to questions that the assistant has asked about a command."""
 
+import re
+from collections.abc import Iterator
+
 from assistant.intents.command_text import CommandText, normalised
-from assistant.intents.grammar import bare, language, line
+from assistant.intents.grammar import CommandLanguage, bare, language, line
 from assistant.intents.recogniser import ENGLISH
 from assistant.language.stemming import TextAnalyzer
 
@@ -18,7 +21,14 @@ def sounds_like_undo(text: str) -> bool:
     return bare(normalised(text)).removesuffix(" please") in language(ENGLISH).undo
 
 
-def yes_or_no(text: str, names: tuple[str, ...] = (), *, explained: bool = False) -> bool | None:
+def yes_or_no(
+    text: str,
+    names: tuple[str, ...] = (),
+    *,
+    explained: bool = False,
+    deletes: bool = False,
+    for_words: bool = False,
+) -> bool | None:
     """Return whether `text` answers yes or no to a question that the assistant has just asked.
 
     Return None if `text` contains neither, contains both, or is itself a question. The user has
@@ -28,6 +38,9 @@ def yes_or_no(text: str, names: tuple[str, ...] = (), *, explained: bool = False
         explained: whether a no may be followed by any explanation: "No, I still need it for court".
             Use this only for what is no command ("No, my sister is called Anna"). A yes may never
             be followed by anything that doesn't confirm it.
+        deletes: whether the question is if something shall be forgotten. Only then is "delete it"
+            a yes and "keep it" a no.
+        for_words: whether the question asks for words. "Nothing" is then a no.
     """
     spoken = language(ENGLISH)
     said = CommandText(text, spoken, names)
@@ -39,18 +52,34 @@ def yes_or_no(text: str, names: tuple[str, ...] = (), *, explained: bool = False
             return None
         rest = rest[: tag.start()]
     meant: set[bool] = set()
+    shapes = list(_shapes(spoken, deletes=deletes, for_words=for_words))
     while rest:
-        shapes = ((spoken.yes, True), (spoken.no, False), (spoken.beside, None))
         found = [(match.end(), means) for shape, means in shapes if (match := shape.match(rest))]
-        if not found:
+        end, means = max(found, key=lambda each: each[0], default=(0, None))
+        if means is None:
             done = len(words) - rest.count(" ")
             explains = explained and meant == {False} and not said.is_question
             paused = any(word.pause for word in words[:done])
             return False if explains and (paused or spoken.why_not.match(rest)) else None
-        end, means = max(found, key=lambda each: each[0])
-        meant |= set() if means is None else {means}
+        meant |= means
         rest = rest[end:]
     return meant.pop() if len(meant) == 1 else None
+
+
+def _shapes(
+    spoken: CommandLanguage, *, deletes: bool, for_words: bool
+) -> Iterator[tuple[re.Pattern[str], frozenset[bool] | None]]:
+    """Yield expressions for parts of an answer, each with what it means; None if it answers another
+    question."""
+    yes, no, neither = frozenset({True}), frozenset({False}), frozenset[bool]()
+    yield spoken.yes, yes
+    yield spoken.no, no
+    yield spoken.delete, yes if deletes else None
+    yield spoken.keep, no if deletes else None
+    yield spoken.drop, neither if deletes else no
+    yield spoken.beside, neither
+    if for_words:
+        yield spoken.nothing, no
 
 
 def chosen(text: str, options: tuple[str, ...], names: tuple[str, ...] = ()) -> int | None:

@@ -131,6 +131,14 @@ class CommandLanguage:
     durations: Durations
     yes: re.Pattern[str]
     no: re.Pattern[str]
+    delete: re.Pattern[str]
+    """Further words that answer yes if the question is whether to forget something."""
+    keep: re.Pattern[str]
+    """Further words that answer no to such a question."""
+    drop: re.Pattern[str]
+    """Words that answer no to any other question: "forget it"."""
+    nothing: re.Pattern[str]
+    """Words that answer no to a question that asks for words."""
     beside: re.Pattern[str]
     tag: re.Pattern[str]
     """What turns an answer into a question that expects no reply: "isn't it?"."""
@@ -185,6 +193,10 @@ def _compiled(found: Mapping[str, Any]) -> CommandLanguage:
         durations=Durations.of(found["time"], cardinals() | scales()),
         yes=re.compile(notation.any_of(answers["yes"])),
         no=re.compile(notation.any_of(answers["no"])),
+        delete=re.compile(notation.any_of(answers["delete"])),
+        keep=re.compile(notation.any_of(answers["keep"])),
+        drop=re.compile(notation.any_of(answers["drop"])),
+        nothing=re.compile(notation.any_of(answers["nothing"])),
         beside=re.compile(notation.any_of(answers["beside"])),
         tag=_at_the_end(notation.any_of(answers["tags"])),
         why_not=re.compile(notation.any_of(answers["why_not"])),

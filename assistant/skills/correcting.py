@@ -80,7 +80,7 @@ class Correcting:
         if not self._english:
             return None
         if self._off_record():
-            return Reply(OFF_RECORD)
+            return Reply(OFF_RECORD) if await self._concerns_stored(command.words) else None
         if command.words is not None:
             return await self._correct(command.words)
         meant = await self._statements.meant(self._last())
@@ -110,8 +110,18 @@ class Correcting:
     def _last(self) -> list[AnsweredTurn]:
         return self._turns.all()
 
-    async def _correct(self, words: str) -> Reply | None:
-        """Correct what the words refer to. Return None if they refer to nothing that is stored."""
+    async def _concerns_stored(self, words: str | None) -> bool:
+        """Return whether a correction refers to anything that is stored."""
+        if words is not None and stands_alone(words):
+            return bool(await self._statements.corrections(words, self._last()))
+        return bool(await self._statements.meant(self._last()))
+
+    async def _correct(self, words: str, *, asked: bool = False) -> Reply | None:
+        """Correct what the words refer to. Return None if they refer to nothing that is stored.
+
+        Args:
+            asked: whether the words answer a question. They aren't asked for again.
+        """
         turns = self._last()
         found = await self._statements.corrections(words, turns)
         if len(found) > 1:
@@ -125,14 +135,16 @@ class Correcting:
             correction = self._statements.rewritten(made, meant[0], words)
             if correction is not None:
                 return await self._do(correction)
-        return Reply(WHAT_SHOULD_IT_BE, if_said=self._answered)
+        return None if asked else Reply(WHAT_SHOULD_IT_BE, if_said=self._answered)
 
     async def _answered(self, words: str) -> Reply | None:
         """Take the answer to the question what is right. A whole statement that corrects nothing
         is remembered all the same."""
-        reply = await self._correct(words)
+        reply = await self._correct(words, asked=True)
         if reply is not None or not stands_alone(words):
             return reply
+        if self._off_record():
+            return Reply(OFF_RECORD)
         try:
             stored = await self._statements.remember(as_sentence(words))
         except SettingsError as error:
@@ -157,6 +169,8 @@ class Correcting:
         return made if isinstance(made, str) else None
 
     async def _do(self, correction: Correction) -> Reply:
+        if self._off_record():  # perhaps only since the question was asked
+            return Reply(OFF_RECORD)
         try:
             stored = await self._statements.correct(correction, self._last()[-REPEATED:])
         except SettingsError as error:

@@ -75,7 +75,7 @@ class Forgetting:
             return Reply(spoken_replies.SHALL_UNDO, if_yes=self._undo) if hidden else None
         request = self._request(command)
         if request is None:
-            return Reply(spoken_replies.WHICH_TIME)
+            return None
         try:
             plan = await self._resolved(request)
         except (NothingMeant, SettingsError):
@@ -109,7 +109,7 @@ class Forgetting:
         return Reply(spoken_replies.brought_back(undone, english=self._english))
 
     def _asking(self, plan: ForgetPlan, question: str) -> Reply:
-        return Reply(question, if_yes=self._do(plan), if_no=spoken_replies.KEPT)
+        return Reply(question, if_yes=self._do(plan), if_no=spoken_replies.KEPT, deletes=True)
 
     def _choice(self, plan: ForgetPlan) -> Reply:
         """Return the question which of several things is meant."""
@@ -122,6 +122,7 @@ class Forgetting:
             spoken_replies.either(names),
             if_no=spoken_replies.KEPT,
             choices=(*choices, Choice("", self._do(plan))),
+            deletes=True,
         )
 
     def _do(self, plan: ForgetPlan) -> Callable[[], Awaitable[Reply]]:

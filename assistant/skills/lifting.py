@@ -53,8 +53,8 @@ class Lifting:
             choices = tuple(Choice(spoken(each), partial(self._lift, each)) for each in found)
             names = [each.name for each in choices]
             text = f"Which one: {', '.join(names[:-1])} or {names[-1]}?"
-            return Reply(text, if_no=KEPT, choices=choices)
-        if command.words is None:  # only one wish, but nothing that names it
+            return Reply(text, if_no=KEPT, choices=choices, deletes=True)
+        if command.words is None or not self._covers(found[0], command.words):
             return self._asked(found[0])
         return await self._lift(found[0])
 
@@ -88,9 +88,14 @@ class Lifting:
             return []
         return [each for each, n in zip(notes, shared, strict=True) if n == best][:NAMED]
 
+    def _covers(self, note: MemoryUsed, words: str) -> bool:
+        """Return whether all content words of a request are in a wish's text."""
+        wanted = self._lexicon.content_and_numbers(words)
+        return wanted <= self._lexicon.content_and_numbers(note.text)
+
     def _asked(self, note: MemoryUsed) -> Reply:
-        question = f"Do you mean {spoken(note)}?"
-        return Reply(question, if_yes=partial(self._lift, note), if_no=KEPT)
+        question = f"Shall I drop {_dropped(note)}?"
+        return Reply(question, if_yes=partial(self._lift, note), if_no=KEPT, deletes=True)
 
     async def _lift_all(self, notes: Sequence[MemoryUsed]) -> Reply:
         replies = [await self._lift(each) for each in notes]
@@ -132,6 +137,13 @@ def spoken(note: MemoryUsed) -> str:
     if match := _ADDRESS.match(note.text):
         return f"that I call you {match['name']}"
     return f"your wish “{_order(note)}”"
+
+
+def _dropped(note: MemoryUsed) -> str:
+    """Return a phrase that names what a question asks to drop."""
+    if match := _ADDRESS.match(note.text):
+        return f"the name that I call you, {match['name']}"
+    return spoken(note) if _NAME.match(note.text) else f"your wish: {_order(note)}"
 
 
 def _liftable(note: MemoryUsed) -> bool:

@@ -5,10 +5,9 @@ from assistant.skills.skill import Reply
 
 NOTHING_KEPT = "I'm not keeping anything in this session, so there is nothing to forget."
 CANT_KEEP = "I'm not keeping anything in this session."
-
-
-KEEPING = frozenset({CommandKind.REMEMBER, CommandKind.CORRECT, CommandKind.LIFT})
-"""Kinds that need a long-term memory. A transcript is enough for the others."""
+KEEPING = frozenset({CommandKind.REMEMBER})
+"""Kinds that need a long-term memory. A transcript is enough for the others. If the user corrects
+the assistant or takes back a wish, the language model answers."""
 
 
 class NothingKept:

@@ -9,7 +9,7 @@ from functools import partial
 from assistant.errors import StoreError
 from assistant.events import Event, ForgettingBegan, RecordChanged
 from assistant.intents import ALL, CommandKind, Intent, chosen, yes_or_no
-from assistant.language.dialogue_acts import is_question
+from assistant.language.dialogue_acts import is_courtesy, is_question
 from assistant.memory import spoken_replies
 from assistant.skills.skill import Reply, Skill
 from assistant.skills.spoken_errors import failed
@@ -91,7 +91,10 @@ class SkillRegistry:
         place = chosen(text, options, names) if options else None
         if place is not None and (place != ALL or not asked.choices[ALL].name):
             return partial(self._settle, asked, asked.choices[place].act)
-        yes = yes_or_no(text, names, explained=explained)
+        for_words = asked.if_said is not None
+        yes = yes_or_no(
+            text, names, explained=explained, deletes=asked.deletes, for_words=for_words
+        )
         if yes is None:
             return None
         if not yes:
@@ -102,7 +105,9 @@ class SkillRegistry:
     def takes_words(self, text: str) -> bool:
         """Whether a question waits that `text` may answer with the words that it asks for."""
         asked = self._asked if self.waits_for_answer else None
-        return asked is not None and asked.if_said is not None and not is_question(text)
+        if asked is None or asked.if_said is None:
+            return False
+        return not (is_question(text) or is_courtesy(text))
 
     async def said(self, text: str) -> Reply | None:
         """Take the words that a question asked for. Return the reply, or None if the words were no

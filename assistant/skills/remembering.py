@@ -1,5 +1,6 @@
 """The skill that remembers what the user asks to be remembered."""
 
+import re
 from collections.abc import Callable
 from functools import partial
 
@@ -8,7 +9,7 @@ from assistant.intents import Command, CommandKind
 from assistant.language.dialogue_acts import is_courtesy, is_question
 from assistant.language.second_person import spoken_phrase
 from assistant.language.sentences import as_sentence
-from assistant.memory import StoredStatement, UserStatements, spoken_replies
+from assistant.memory import StoredStatement, UserStatements, spoken_replies, stands_alone
 from assistant.skills.answered_turns import AnsweredTurns
 from assistant.skills.skill import Reply
 from assistant.skills.spoken_errors import spoken
@@ -19,6 +20,11 @@ WHAT = "What should I remember?"
 OFF_RECORD = "We're off the record, so I'm not keeping anything. Say “back on the record” first."
 NOT_KEPT = "All right, I won't keep that."
 AS_BEFORE = "All right, I'll treat it like anything else that you told me."
+
+_SUBJECT_VERB = re.compile(
+    r"(?:is|was|isn't|wasn't|will|would|sounds|makes|helps)\b", re.IGNORECASE
+)
+"""Matches a verb whose subject is "that"."""
 
 
 class Remembering:
@@ -51,7 +57,7 @@ class Remembering:
             return await self._remember(command.words, for_good=command.for_good)
         found = await self._that()
         if found is None:
-            ask = partial(self._remember, for_good=command.for_good)
+            ask = partial(self._answered, for_good=command.for_good)
             return Reply(WHAT, if_said=ask)
         return await self._keep(*found, for_good=command.for_good)
 
@@ -85,7 +91,15 @@ class Remembering:
                 return (tuple(each.id for each in found), said) if found else None
         return None
 
+    async def _answered(self, words: str, *, for_good: bool) -> Reply | None:
+        """Take the answer to the question what to remember. Return None if it is no statement."""
+        first, rest = _introduced(words)
+        states = bool(rest) if first == "to" else stands_alone(rest if first else words)
+        return await self._remember(words, for_good=for_good) if states else None
+
     async def _remember(self, words: str, *, for_good: bool) -> Reply:
+        if self._off_record():  # perhaps only since the question was asked
+            return Reply(OFF_RECORD)
         text = _sentence(words)
         try:
             stored = await self._statements.remember(text, for_good=for_good)
@@ -114,5 +128,14 @@ class Remembering:
 
 def _sentence(words: str) -> str:
     """Return the words as they are stored: "to buy milk" becomes "Buy milk."."""
+    _, rest = _introduced(words)
+    return as_sentence(rest or words)
+
+
+def _introduced(words: str) -> tuple[str, str]:
+    """Return the "to" or "that" at the beginning, and the rest; two empty texts if there is none.
+    "That" which is the subject ("that was nice") is not meant."""
     first, _, rest = words.strip().partition(" ")
-    return as_sentence(rest if first.lower() in ("to", "that") and rest else words)
+    first = first.lower()
+    introduces = first == "to" or (first == "that" and not _SUBJECT_VERB.match(rest))
+    return (first, rest) if introduces and rest else ("", "")

@@ -28,7 +28,8 @@ class Reply:
     With `choices` instead, the question names several things, and the user chooses one of them, or
     says no. If `if_said` is set, `text` asks for words ("What should I remember?"). It is called
     with the next utterance, unless that is a command, a question, or another answer to `text`. If
-    it returns None, the words were no answer, and the turn is an ordinary one. `undo` takes back
+    it returns None, the words were no answer, and the turn is an ordinary one. `deletes` says that
+    the question is whether to forget something, so that "delete it" is a yes. `undo` takes back
     what the command has done. `notice` is shown on the screen and not spoken.
     """
 
@@ -37,6 +38,7 @@ class Reply:
     if_no: str = "All right."
     choices: tuple[Choice, ...] = ()
     if_said: "Callable[[str], Awaitable[Reply | None]] | None" = None
+    deletes: bool = False
     undo: "Callable[[], Awaitable[Reply]] | None" = None
     notice: Notice | None = None
 

@@ -42,7 +42,33 @@ TWO = ("your locker code is 4471", "your locker is on the third floor")
     ],
 )
 def test_an_answer_is_yes_no_or_neither(text: str, agreed: bool | None) -> None:
+    assert yes_or_no(text, NAMES, deletes=True) is agreed
+
+
+@pytest.mark.parametrize(
+    ("text", "agreed"),
+    [
+        ("Yes, please.", True),
+        ("No.", False),
+        ("Forget it.", False),
+        ("Okay, forget it.", None),
+        ("Delete it.", None),
+        ("Keep it.", None),
+        ("Don't forget it.", None),
+        ("It's important.", None),
+        ("Everything.", None),
+        ("Nothing.", None),
+    ],
+)
+def test_words_for_deleting_answer_only_a_question_about_forgetting(
+    text: str, agreed: bool | None
+) -> None:
     assert yes_or_no(text, NAMES) is agreed
+
+
+@pytest.mark.parametrize("text", ["Nothing.", "Nothing at all, thanks.", "Forget it.", "No."])
+def test_a_question_for_words_is_declined(text: str) -> None:
+    assert yes_or_no(text, NAMES, for_words=True) is False
 
 
 @pytest.mark.parametrize(

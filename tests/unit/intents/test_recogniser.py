@@ -67,6 +67,8 @@ NAMES = ("hey Ada", "Ada")
             Command(CommandKind.REMEMBER, "Tom is allergic to nuts", for_good=True),
         ),
         ("No, that's wrong.", Command(CommandKind.CORRECT)),
+        ("That isn't right.", Command(CommandKind.CORRECT)),
+        ("That was wrong, it's Tuesday.", Command(CommandKind.CORRECT, "it's Tuesday")),
         ("Why did you say that?", Command(CommandKind.WHY)),
         ("How do you know that?", Command(CommandKind.WHY)),
         ("When did I tell you about the leak?", Command(CommandKind.WHEN_TOLD, "the leak")),
@@ -82,6 +84,9 @@ def test_a_command_is_recognised_in_free_wording(text: str, command: Command) ->
     [
         "",
         "Stop by the shop tomorrow.",
+        "That was wrong.",
+        "It wasn't right.",
+        "It isn't true.",
         "I can't go to sleep.",
         "When did I wake up?",
         "Is that enough sugar?",

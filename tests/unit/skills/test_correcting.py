@@ -233,6 +233,40 @@ async def test_without_words_it_asks_what_is_right(here: Bench) -> None:
     assert HANNAH in here.current(), "it says nothing about the sister"
 
 
+@pytest.mark.parametrize("words", ["It's Anna.", "My cousin lives in Bonn."])
+async def test_off_the_record_an_answer_corrects_and_stores_nothing(
+    here: Bench, words: str
+) -> None:
+    here.tell(HANNAH)
+    await here.obey(WRONG)
+    here.off_record[0] = True
+    assert str(await here.give(words)).startswith("We're off the record")
+    assert here.current() == {HANNAH}
+
+
+async def test_off_the_record_the_model_answers_unless_something_stored_is_meant(
+    here: Bench,
+) -> None:
+    await told(here, HANNAH)
+    here.off_record[0] = True
+    here.tell("What is the capital of Norway?", "Bergen.")
+    for command in (WRONG, correct("it's Oslo"), correct("the capital is Oslo")):
+        assert await here.obey(command) is None
+    await here.ask(WHO, "Your sister is called Hannah.")
+    for command in (WRONG, correct("it's Anna"), correct("my sister is called Anna")):
+        assert str(await here.obey(command)).startswith("We're off the record")
+
+
+async def test_it_asks_only_once_what_is_right(here: Bench) -> None:
+    here.tell("My niece loves tulips.")
+    assert await here.obey(correct("it's roses")) == "What should it be?"
+    assert await here.give("Roses.") is None
+    assert not here.skills.waits_for_answer
+    await here.obey(WRONG)
+    assert await here.give("Roses.") is None
+    assert here.current() == {"My niece loves tulips."}
+
+
 async def test_if_nothing_stored_is_behind_the_answer_the_model_answers(here: Bench) -> None:
     await told(here, HANNAH)
     here.tell("What is the capital of Norway?", "Bergen.")

@@ -103,7 +103,7 @@ async def test_a_wish_that_is_not_named_is_only_lifted_after_a_yes(here: Bench) 
     assert await here.obey(lift(None)) == "I have no such wish of yours."
     await here.tell_all(SHORT)
     assert await here.obey(lift("the weather")) == "I have no such wish of yours."
-    question = "Do you mean your wish “always answer in one sentence”?"
+    question = "Shall I drop your wish: always answer in one sentence?"
     assert await here.obey(lift(None)) == question
     assert await here.answer("No.") == "All right, I'll go on as before."
     assert profile(here) == [SHORT_NOTE]
@@ -111,6 +111,24 @@ async def test_a_wish_that_is_not_named_is_only_lifted_after_a_yes(here: Bench) 
     await here.answer("Yes.")
     assert profile(here) == []
     assert await here.obey(lift("one sentence"), sure=False) is None
+
+
+@pytest.mark.parametrize(
+    ("wish", "words", "question"),
+    [
+        (SHORT, "answer the phone", "Shall I drop your wish: always answer in one sentence?"),
+        ("Call me Annie.", "Annie Hall", "Shall I drop the name that I call you, Annie?"),
+        ("My name is Anna.", "my middle name", "Shall I drop your name, Anna?"),
+    ],
+)
+async def test_a_wish_that_shares_only_some_words_is_asked_about(
+    here: Bench, wish: str, words: str, question: str
+) -> None:
+    await here.tell_all(wish)
+    assert await here.obey(lift(words)) == question
+    assert len(profile(here)) == 1
+    await here.answer("Drop it.")
+    assert profile(here) == []
 
 
 async def test_a_new_wish_is_confirmed_aloud_and_can_be_undone(here: Bench) -> None:

@@ -76,6 +76,32 @@ async def test_without_a_statement_it_asks_what_to_remember(here: Bench) -> None
     assert await here.obey(UNDO) == "All right, I won't keep that."
 
 
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        ("That my locker code is 4471.", TIDY),
+        ("to buy milk", "Buy milk."),
+        ("Thank you.", None),
+        ("Play some music.", None),
+        ("That was really nice.", None),
+    ],
+)
+async def test_only_a_statement_answers_what_to_remember(
+    here: Bench, answer: str, text: str | None
+) -> None:
+    await here.obey(THAT)
+    assert (await here.give(answer) is None) == (text is None)
+    assert here.current() == ({text} if text is not None else set())
+
+
+@pytest.mark.parametrize("answer", ["Nothing.", "Forget it.", "Never mind."])
+async def test_what_to_remember_may_be_declined(here: Bench, answer: str) -> None:
+    await here.obey(THAT)
+    assert await here.answer(answer) == "All right."
+    assert await here.give(LOCKER) is None
+    assert here.current() == set()
+
+
 async def test_never_forget_pins_what_is_said_and_what_was_just_said(here: Bench) -> None:
     said = await here.obey(remember(LOCKER, for_good=True))
     assert said == "I'll always keep in mind that your locker code is 4471."
@@ -198,6 +224,22 @@ async def test_off_the_record_nothing_is_kept(here: Bench) -> None:
     said = str(await here.obey(remember(LOCKER)))
     assert said.startswith("We're off the record")
     assert await here.obey(remember(LOCKER), sure=False) is None
+    assert here.current() == set()
+
+
+async def test_off_the_record_the_answer_to_a_question_is_not_kept_either(here: Bench) -> None:
+    await here.obey(THAT)
+    here.off_record[0] = True
+    assert str(await here.give("My PIN is 1234.")).startswith("We're off the record")
+    assert here.current() == set()
+
+
+@pytest.mark.parametrize("answer", ["Delete it.", "Keep it."])
+async def test_words_for_deleting_are_no_answer_to_whether_to_remember(
+    here: Bench, answer: str
+) -> None:
+    await here.obey(remember(LOCKER), sure=False)
+    assert await here.answer(answer) is None
     assert here.current() == set()
 
 
