@@ -284,7 +284,7 @@ def _versions(ids: Collection[str], everything: Everything) -> set[str]:
         {memory.id, newer.id}
         for memory in everything.values()
         if (newer := everything.get(memory.superseded_by or "")) is not None
-        and ADDED_BY_USER in newer.sources
+        and newer.sources == (ADDED_BY_USER,)
     ]
     found, more = set(ids), set[str]()
     while len(more) < len(more := {key for pair in pairs if pair & found for key in pair}):
