@@ -11,6 +11,9 @@ from assistant.memory.curation.corrections import (
 )
 
 LEXICON = TextAnalyzer("en")
+HANNAH = "My sister is called Hannah."
+ANNA = "My sister is called Anna."
+MONDAY = "My appointment is on Monday."
 
 
 @pytest.mark.parametrize(
