@@ -45,6 +45,7 @@ from assistant.events import (
     TurnHeard,
     TurnStarted,
     UserSensed,
+    WishTaken,
 )
 from assistant.ipc import event_json
 from assistant.memory.forgetting.pattern_search import SearchPatterns
@@ -64,6 +65,7 @@ EVERY: tuple[Event, ...] = (
     ModelsReady({"llm": "a model"}),
     MemoriesRead(3),
     MemoriesCounted(4),
+    WishTaken(("e1-0-wish",)),
     ProfileChanged(1),
     MicrophoneLevel(-20.0),
     Notice("Careful.", Severity.WARNING, "assistant doctor"),
