@@ -20,6 +20,8 @@ LIVE = (
     *("--set", "llm.max_answer_tokens=48", "--set", "llm.temperature=0"),
 )
 """Options that keep answers short, since they are played in real time."""
+LONG = ("--set", "llm.max_answer_tokens=160")
+"""Options that leave time for the echo canceller to adapt before an answer ends."""
 STORY = "Please tell me a very long story about a boat on the sea."
 """The smallest model answers this at length, so that it can be interrupted."""
 REST_S = 1.0
@@ -56,7 +58,11 @@ def test_the_assistant_answers_and_is_interrupted_and_does_not_answer_its_own_vo
         assert not first["interrupted"]
         assert listener.word_error(sound, first["assistant"]) < 0.15
         assert len(talk.of("turn")) == 1
+        talk.interrupt()
+        talk.finish()
 
+    with Talk(tmp_path, *LIVE, *LONG, env=pulse.env) as talk:
+        talk.wait_for("ready")
         pulse.speak(speaker(STORY))
         talk.wait_for("phase", phase="speaking")
         time.sleep(1.0)
@@ -77,7 +83,7 @@ def test_the_assistant_answers_and_is_interrupted_and_does_not_answer_its_own_vo
 def test_a_lost_sound_server_is_reported_and_words_interrupt_again_once_it_is_back(
     tmp_path: Path, pulse: PulseServer, speaker: Speaker
 ) -> None:
-    with Talk(tmp_path, *LIVE, "--set", "llm.max_answer_tokens=80", env=pulse.env) as talk:
+    with Talk(tmp_path, *LIVE, *LONG, env=pulse.env) as talk:
         talk.wait_for("ready")
         pulse.stop()
         talk.wait_for("phase", phase="paused")
