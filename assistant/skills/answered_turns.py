@@ -3,9 +3,17 @@ answer was based on."""
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 
 from assistant.context import Conversation
-from assistant.events import Event, ForgettingDone, MemoryUsed, RecordChanged, TurnEnded
+from assistant.events import (
+    Event,
+    ForgettingBegan,
+    ForgettingDone,
+    MemoryUsed,
+    RecordChanged,
+    TurnEnded,
+)
 from assistant.memory import AnsweredTurn
 
 TURNS = 50
@@ -14,6 +22,8 @@ TURNS = 50
 
 class AnsweredTurns:
     """The turns of the running conversation. Use it only on the event loop.
+
+    Of the memories in the prompts, no text is kept, so that only their ids must be forgotten.
 
     Args:
         conversation: returns the running conversation.
@@ -28,14 +38,30 @@ class AnsweredTurns:
         self._conversation = conversation
         self._forget_questions = forget_questions
         self._used: deque[tuple[int, tuple[MemoryUsed, ...]]] = deque(maxlen=TURNS)
+        self._going: dict[str, frozenset[str]] = {}
+        """The ids of memories that are to be purged, by the id of the deletion."""
 
     def watch(self, event: Event) -> None:
         """Receive an event from the event bus."""
         if isinstance(event, TurnEnded):
-            self._used.append((event.turn, event.memories))
-        elif isinstance(event, ForgettingDone | RecordChanged):
-            self._used.clear()
-            self._forget_questions()
+            used = tuple(replace(each, text="", words=()) for each in event.memories)
+            self._used.append((event.turn, used))
+        elif isinstance(event, ForgettingBegan):
+            self._going[event.id] = frozenset(event.memories)
+        elif isinstance(event, ForgettingDone):
+            self._purged(self._going.pop(event.id, None))
+        elif isinstance(event, RecordChanged):
+            self._purged(None)
+
+    def _purged(self, ids: frozenset[str] | None) -> None:
+        """Drop these memories, or all if it isn't known which were purged."""
+        turns = [
+            (turn, tuple(each for each in used if ids is not None and each.id not in ids))
+            for turn, used in self._used
+        ]
+        self._used.clear()
+        self._used.extend(turns)
+        self._forget_questions()
 
     def all(self) -> list[AnsweredTurn]:
         """Return the turns, oldest first, each with the memories that were in its prompt. The list

@@ -100,13 +100,12 @@ def test_a_correction_and_its_correction_hold_after_a_restart_and_are_undone(
     asked = talk(tmp_path, ASK_SISTER)
     assert "Johanna" in recalled(asked.of("turn")[0])
     assert "called Anna" not in recalled(asked.of("turn")[0])
-    undone = talk(tmp_path, ASK_SISTER, "That's wrong, it's Joan.", "Undo that.")
+    undone = talk(
+        tmp_path, ASK_SISTER, "That's wrong, it's Joan.", "Undo that.", "That's wrong.", "It's Jo."
+    )
     assert remarks(undone) == [
         "Got it: your sister is called Joan, not Johanna.",
         "All right: your sister is called Johanna, as before.",
-    ]
-    asked = talk(tmp_path, ASK_SISTER, "That's wrong.", "It's Jo.")
-    assert remarks(asked) == [
         "Sorry. What is right?",
         "Got it: your sister is called Jo, not Johanna.",
     ]

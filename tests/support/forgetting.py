@@ -203,6 +203,7 @@ async def bench(
     def emit(event: Event) -> None:
         events.append(event)
         statements.watch(event)
+        turns.watch(event)
 
     memories = MemoryAccess("ada", memory)
     forgetting = ForgettingExecutor(

@@ -138,6 +138,18 @@ async def test_undo_restores_the_old_statement_and_leaves_no_byte_of_the_new_one
     assert found(tmp_path, {"called Anna"}, []) == []
 
 
+async def test_after_an_undo_the_answer_can_be_corrected_again(here: Bench) -> None:
+    await told(here, HANNAH)
+    await here.ask(WHO, "I'm sorry, I don't know.")
+    await here.obey(correct("it's Anna"))
+    await here.obey(UNDO)
+    assert await here.forgetting.purge_due()
+    assert await here.obey(WRONG) == "Sorry. What is right?"
+    assert await here.give("It's Johanna.") == (
+        "Got it: your sister is called Johanna, not Hannah."
+    )
+
+
 async def test_undo_says_nothing_of_what_was_forgotten_meanwhile(here: Bench) -> None:
     await told(here, HANNAH)
     await here.ask(WHO, "Hannah.")
