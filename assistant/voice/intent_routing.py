@@ -1,6 +1,7 @@
 """The pipeline's step after `barge_in`: lets skills carry out what is asked of the assistant
 itself. Everything else is passed on to the language model."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 from pipecat.frames.frames import Frame, StartFrame
@@ -35,6 +36,9 @@ class RouteIntents(FrameProcessor):
         self._recogniser = recogniser
         self._skills = SkillRegistry([DialogueSkill(dialogue), *skills], dialogue.emit)
         self._waiting = TaskSet(dialogue.failed)
+        self._acting = asyncio.Lock()
+        """Held while a command is carried out or a question's answer is taken, so that "undo" never
+        overtakes what it is to undo."""
 
     async def cleanup(self) -> None:
         await super().cleanup()
@@ -107,17 +111,19 @@ class RouteIntents(FrameProcessor):
 
     async def _answer(self, act: Callable[[], Awaitable[Reply]]) -> None:
         """Do what the user's answer to a question asks for."""
-        await self._dialogue.settled()
-        await self._say(await act())
+        async with self._acting:
+            await self._dialogue.settled()
+            await self._say(await act())
 
     async def _take(self, frame: AnswerRequestFrame, text: str) -> None:
         """Take the words that a question asked for. If they are no answer, it is a turn."""
-        await self._dialogue.settled()
-        reply = await self._skills.said(text)
-        if reply is None:
-            await self._pass(frame, text)
-        else:
-            await self._say(reply)
+        async with self._acting:
+            await self._dialogue.settled()
+            reply = await self._skills.said(text)
+            if reply is None:
+                await self._pass(frame, text)
+            else:
+                await self._say(reply)
 
     def remark(self, remark: Remark) -> None:
         """Say a remark about what the last turn has done, as soon as it is answered. What it is
@@ -135,9 +141,12 @@ class RouteIntents(FrameProcessor):
     async def _obey(self, intent: Intent, frame: AnswerRequestFrame, text: str) -> None:
         """Carry out a command, or ask whether it is meant. If it turns out to be none, the language
         model answers. That answer begins later than others, because it wasn't begun ahead."""
-        if intent.command.kind not in DialogueSkill.kinds:
-            await self._dialogue.settled()
-        reply = await self._skills.carry_out(intent)
+        if intent.command.kind in DialogueSkill.kinds:  # "stop" waits for nothing
+            reply = await self._skills.carry_out(intent)
+        else:
+            async with self._acting:
+                await self._dialogue.settled()
+                reply = await self._skills.carry_out(intent)
         if reply is None:
             await self._pass(frame, text)
         else:

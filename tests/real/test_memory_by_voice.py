@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.talking import REMEMBERING, Row, Talk
+from tests.support.talking import REMEMBERING, Row, Talk, typed
 
 pytestmark = pytest.mark.real
 
@@ -23,13 +23,7 @@ SHORT = "Always answer in one sentence."
 
 def talk(home: Path, *lines: str, **more: str) -> Talk:
     """The session after these lines were typed and answered."""
-    with Talk(home, *TINY, "--text", env=KEEPING | more) as talking:
-        talking.wait_for("memories")
-        for line in lines:
-            talking.say(line)
-        talking.end_input()
-        assert talking.finish() == 0
-    return talking
+    return typed(home, *lines, env=KEEPING | more)
 
 
 def remarks(talking: Talk) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 from assistant.paths import models_cache
 from assistant.skills.explaining import BESIDE_NOTES, FROM_MODEL, NOTHING_SAID
 from tests.support.command_line import in_own_process, objects
-from tests.support.talking import REMEMBERING, Row, Talk
+from tests.support.talking import REMEMBERING, Row, Talk, typed
 
 pytestmark = pytest.mark.real
 
@@ -23,17 +23,6 @@ DOG = "My dog is called Max and he loves to play fetch."
 ASK_DOG = ("Say the name of my dog.", "What is my dog called?", "Say my dog's name again.")
 WHY = "Why did you say that?"
 SOURCE = "that your dog is called Max"
-
-
-def talk(home: Path, *lines: str, env: dict[str, str]) -> Talk:
-    """The session after these lines were typed and answered."""
-    with Talk(home, *TINY, "--text", env=env) as talking:
-        talking.wait_for("memories")
-        for line in lines:
-            talking.say(line)
-        talking.end_input()
-        assert talking.finish() == 0
-    return talking
 
 
 def remarks(talking: Talk) -> list[str]:
@@ -56,9 +45,9 @@ def explained(home: Path, *turn: str) -> list[Row]:
 def test_answers_are_explained_in_the_session_after_a_restart_and_after_forgetting(
     tmp_path: Path,
 ) -> None:
-    talk(tmp_path, DOG, env=EXPLAINING)
+    typed(tmp_path, DOG, env=EXPLAINING)
 
-    asked = talk(
+    asked = typed(
         tmp_path,
         WHY,
         "What is the capital of France?",
@@ -75,7 +64,7 @@ def test_answers_are_explained_in_the_session_after_a_restart_and_after_forgetti
     assert SOURCE in source
     assert "your dog is called Max" in when
 
-    answered = talk(tmp_path, *(line for ask in ASK_DOG for line in (ask, WHY)), env=EXPLAINING)
+    answered = typed(tmp_path, *(line for ask in ASK_DOG for line in (ask, WHY)), env=EXPLAINING)
     turns = answered.of("turn")
     named = [turn for turn in turns if "Max" in turn["assistant"]]
     assert named, "the small model names the dog in some of its answers"
@@ -91,7 +80,7 @@ def test_answers_are_explained_in_the_session_after_a_restart_and_after_forgetti
     ]
     assert all(isinstance(row["score"], float) for row in recalled)
 
-    restarted = talk(tmp_path, WHY, "Forget everything about my dog.", "Yes.", WHY, env=CONTINUING)
+    restarted = typed(tmp_path, WHY, "Forget everything about my dog.", "Yes.", WHY, env=CONTINUING)
     because, *forgotten, after = remarks(restarted)
     assert because == remarks(answered)[-1], "the log of recalls outlives the session"
     assert any(each.startswith("Forgotten:") for each in forgotten)
@@ -100,7 +89,7 @@ def test_answers_are_explained_in_the_session_after_a_restart_and_after_forgetti
     left, *rows = explained(tmp_path)
     assert left["user"] == "What is the capital of France?"
     assert all("Max" not in str(row) for row in rows)
-    again = talk(tmp_path, WHY, "When did I tell you about my dog?", env=CONTINUING)
+    again = typed(tmp_path, WHY, "When did I tell you about my dog?", env=CONTINUING)
     general, never = remarks(again)
     assert general in (FROM_MODEL, BESIDE_NOTES)
     assert never == "I don't remember that you told me about your dog."

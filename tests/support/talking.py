@@ -111,6 +111,18 @@ class Talk:
             if row["event"] == event and all(row.get(key) == fields[key] for key in fields):
                 return row
 
+    def wait_for_reply(self) -> None:
+        """Wait for the end of a turn, or for what is said about a command."""
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
+            row = self._arriving.get(timeout=PATIENCE_S)
+            if row is None:
+                raise AssertionError(f"ended without a reply: {self.rows} {self._errors()}")
+            self.rows.append(row)
+            if row["event"] in ("turn", "remark"):
+                return
+        raise AssertionError(f"no reply was printed, only {self.rows}")
+
     def has_come(self, event: str) -> bool:
         """Whether a row of this kind, or the end, was read that no call has waited for yet."""
         return any(row is None or row["event"] == event for row in list(self._arriving.queue))
@@ -160,3 +172,16 @@ class Talk:
     def _errors(self) -> str:
         assert self.process.stderr is not None
         return self.process.stderr.read()[-2000:]
+
+
+def typed(home: Path, *lines: str, env: dict[str, str]) -> Talk:
+    """The session of the profile `tiny` after these lines were typed, each after the reply to the
+    one before."""
+    with Talk(home, "--profile", "tiny", "--text", env=env) as talk:
+        talk.wait_for("memories")
+        for line in lines:
+            talk.say(line)
+            talk.wait_for_reply()
+        talk.end_input()
+        assert talk.finish() == 0
+    return talk
