@@ -1,8 +1,12 @@
 """Likely commands are asked about in the running voice loop, and answered or dropped."""
 
+import time
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from assistant.events import (
     ForgettingBegan,
@@ -12,6 +16,7 @@ from assistant.events import (
     Remarked,
     TurnEnded,
 )
+from assistant.memory import ForgetPlan, Resolver
 from models.interfaces import ClassifiedText
 from tests.pipeline.test_spoken_commands import CAT, DOG, said, say
 from tests.support.fakes import ScriptedLlm, ScriptedStt, ToneTts, silence
@@ -149,3 +154,24 @@ async def test_a_second_yes_before_the_first_was_carried_out_does_nothing(tmp_pa
         assert said(talk) == [CAT]
         assert [each.text for each in talk.of(Remarked)] == [SHALL_DOG, GONE]
         assert len(talk.of(ForgettingBegan)) == 1
+
+
+async def test_undo_never_overtakes_a_slow_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resolve = Resolver.resolve
+
+    def slowly(*arguments: Any) -> ForgetPlan:
+        time.sleep(0.2)
+        return resolve(*arguments)
+
+    monkeypatch.setattr(Resolver, "resolve", slowly)
+    async with talking(tmp_path) as talk:
+        await say(talk, DOG, CAT)
+        await talk.loop.say("Forget that.")
+        await talk.loop.say("Undo that.")
+        await talk.loop.settled()
+        assert said(talk) == [DOG, CAT]
+        forgotten, undone = [each.text for each in talk.of(Remarked)]
+        assert forgotten.startswith("Forgotten: ")
+        assert undone.startswith("Brought back: ")
