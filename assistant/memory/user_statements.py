@@ -182,7 +182,7 @@ class UserStatements:
         return self._memory.profile()
 
     async def saying(self, text: str) -> list[str]:
-        """Return the ids of all current memories with exactly this text."""
+        """Return the ids of all memories with exactly this text, superseded ones too."""
         found = await asyncio.to_thread(self._memory.index.outlines)
         return [each.id for each in found.values() if each.text == text]
 

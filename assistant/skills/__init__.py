@@ -7,7 +7,7 @@ from assistant.facade import exports
 if TYPE_CHECKING:
     from assistant.skills.answered_turns import AnsweredTurns
     from assistant.skills.correcting import Correcting
-    from assistant.skills.explaining import Explaining
+    from assistant.skills.explaining import NOTHING_SAID, Explaining
     from assistant.skills.forgetting import Forgetting
     from assistant.skills.lifting import Lifting
     from assistant.skills.nothing_kept import NothingKept
@@ -18,6 +18,7 @@ else:
     __getattr__ = exports(__name__)
 
 __all__ = [
+    "NOTHING_SAID",
     "AnsweredTurns",
     "Choice",
     "Correcting",

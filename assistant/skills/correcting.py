@@ -13,7 +13,6 @@ from assistant.intents import Command, CommandKind
 from assistant.language.second_person import spoken_phrase
 from assistant.language.sentences import as_sentence
 from assistant.memory import (
-    AnsweredTurn,
     Correction,
     StoredStatement,
     UserStatements,
@@ -22,7 +21,7 @@ from assistant.memory import (
 )
 from assistant.skills.answered_turns import AnsweredTurns
 from assistant.skills.remembering import OFF_RECORD
-from assistant.skills.skill import Choice, Reply
+from assistant.skills.skill import Choice, Reply, said
 from assistant.skills.spoken_errors import spoken
 from models.interfaces import LanguageModel
 
@@ -83,20 +82,20 @@ class Correcting:
             return Reply(OFF_RECORD) if await self._concerns_stored(command.words) else None
         if command.words is not None:
             return await self._correct(command.words)
-        meant = await self._statements.meant(self._last())
+        meant = await self._statements.meant(self._turns.all())
         return Reply(WHAT_IS_RIGHT, if_said=self._answered) if meant else None
 
     async def ask(self, command: Command) -> Reply | None:
         if not self._english or self._off_record():
             return None
-        turns = self._last()
+        turns = self._turns.all()
         if command.words is None:
             meant = await self._statements.meant(turns)
             if not meant:
                 return None
             wrong = self._phrase(meant[0][0].text)
             again = Reply(WHAT_IS_RIGHT, if_said=self._answered)
-            return Reply(f"Is it wrong that {wrong}?", if_yes=partial(_say, again), if_no=KEPT)
+            return Reply(f"Is it wrong that {wrong}?", if_yes=partial(said, again), if_no=KEPT)
         found = await self._statements.corrections(command.words, turns)
         if len(found) > 1:
             return self._choice(found)
@@ -107,14 +106,11 @@ class Correcting:
 
     # -- inside ---------------------------------------------------------------------------------
 
-    def _last(self) -> list[AnsweredTurn]:
-        return self._turns.all()
-
     async def _concerns_stored(self, words: str | None) -> bool:
         """Return whether a correction refers to anything that is stored."""
         if words is not None and stands_alone(words):
-            return bool(await self._statements.corrections(words, self._last()))
-        return bool(await self._statements.meant(self._last()))
+            return bool(await self._statements.corrections(words, self._turns.all()))
+        return bool(await self._statements.meant(self._turns.all()))
 
     async def _correct(self, words: str, *, asked: bool = False) -> Reply | None:
         """Correct what the words refer to. Return None if they refer to nothing that is stored.
@@ -122,7 +118,7 @@ class Correcting:
         Args:
             asked: whether the words answer a question. They aren't asked for again.
         """
-        turns = self._last()
+        turns = self._turns.all()
         found = await self._statements.corrections(words, turns)
         if len(found) > 1:
             return self._choice(found)
@@ -172,7 +168,7 @@ class Correcting:
         if self._off_record():  # perhaps only since the question was asked
             return Reply(OFF_RECORD)
         try:
-            stored = await self._statements.correct(correction, self._last()[-REPEATED:])
+            stored = await self._statements.correct(correction, self._turns.all()[-REPEATED:])
         except SettingsError as error:
             return Reply(spoken(error))
         new, now, was = (
@@ -201,10 +197,6 @@ class Correcting:
 
     def _phrase(self, text: str) -> str:
         return spoken_phrase(text, english=self._english)
-
-
-async def _say(reply: Reply) -> Reply:
-    return reply
 
 
 def _question(before: str, correction: str) -> str:

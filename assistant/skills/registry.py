@@ -11,7 +11,7 @@ from assistant.events import Event, ForgettingBegan, RecordChanged
 from assistant.intents import ALL, CommandKind, Intent, chosen, yes_or_no
 from assistant.language.dialogue_acts import is_courtesy, is_question
 from assistant.memory import spoken_replies
-from assistant.skills.skill import Reply, Skill
+from assistant.skills.skill import Reply, Skill, said
 from assistant.skills.spoken_errors import failed
 
 ANSWER_S = 30.0
@@ -98,9 +98,9 @@ class SkillRegistry:
         if yes is None:
             return None
         if not yes:
-            return partial(self._settle, asked, partial(_said, Reply(asked.if_no)))
+            return partial(self._settle, asked, partial(said, Reply(asked.if_no)))
         again = replace(asked, text=WHICH) if asked.choices else asked
-        return partial(self._settle, asked, asked.if_yes or partial(_said, again))
+        return partial(self._settle, asked, asked.if_yes or partial(said, again))
 
     def takes_words(self, text: str) -> bool:
         """Whether a question waits that `text` may answer with the words that it asks for."""
@@ -122,10 +122,10 @@ class SkillRegistry:
         language model should answer the turn."""
         asked, kind = self._asked if self.waits_for_answer else None, intent.command.kind
         if kind is CommandKind.REPEAT and asked is not None:
-            return await self._settled(partial(_said, asked))
+            return await self._settled(partial(said, asked))
         if kind is CommandKind.UNDO and self._undos:
             question = Reply(SHALL_UNDO, if_yes=self._undo)
-            return await self._settled(self._undo if intent.sure else partial(_said, question))
+            return await self._settled(self._undo if intent.sure else partial(said, question))
         skill = self._skills.get(kind)
         if skill is None:
             self._asked = None
@@ -172,7 +172,3 @@ class _Undoable:
     """Something that was done. Two are different even if the same function undoes both."""
 
     act: Act
-
-
-async def _said(reply: Reply) -> Reply:
-    return reply

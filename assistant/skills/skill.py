@@ -48,6 +48,11 @@ class Reply:
         return self.if_yes is not None or self.if_said is not None or bool(self.choices)
 
 
+async def said(reply: Reply) -> Reply:
+    """Return a reply that is known already, where an act is expected that makes one."""
+    return reply
+
+
 Remark = Callable[[], Awaitable[Reply | None]]
 """Makes a remark that no command asked for; None if there is nothing to say any more."""
 

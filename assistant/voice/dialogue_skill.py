@@ -3,13 +3,12 @@
 from collections.abc import Awaitable, Callable
 
 from assistant.intents import Command, CommandKind
-from assistant.skills import Reply
+from assistant.skills import NOTHING_SAID, Reply
 from assistant.voice.dialogue import Dialogue
 
 OFF = "Off the record. I won't keep anything until you say: back on the record."
 ON = "Back on the record. I haven't kept anything that was said in between."
 ALREADY_ON = "We're already on the record."
-NOTHING_SAID = "I haven't said anything yet."
 SHALL_SLEEP = "Shall I stop listening?"
 SHALL_GO_OFF = "Shall I go off the record?"
 SHALL_GO_ON = "Shall I keep what you say again?"

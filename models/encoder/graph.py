@@ -6,8 +6,9 @@ for a query of a dozen tokens, and it needs no package as large as torch. The te
 result with sentence-transformers. Sums, biases and norms stay separate operations, because
 onnxruntime's fused SkipLayerNormalization takes twice as long on a CPU.
 
-A graph takes token ids, shape (texts, length), and returns unit vectors, shape (texts, dimensions).
-All texts in a call have the same length, so there is no padding and no mask.
+A graph takes token ids, shape (texts, length). That of an encoder returns unit vectors, shape
+(texts, dimensions); `intent_graph` describes the other one. All texts in a call have the same
+length, so there is no padding and no mask.
 
 The quantised graph multiplies 7-bit weights by 8-bit activations. It takes well under half the time
 of the full graph, and a third of the memory. A few channels of the activations are many times

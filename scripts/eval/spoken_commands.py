@@ -188,9 +188,7 @@ def _heard(
 
 def conditions_of(voice: Voice) -> list[Condition]:
     """Without noise, and if the voice speaks at its own pace, with each noise at each level."""
-    noisily = [
-        Condition(voice, noise, snr) for noise in ("pink noise", "babble") for snr in SNRS_DB
-    ]
+    noisily = [Condition(voice, noise, snr) for noise in (PINK, BABBLE) for snr in SNRS_DB]
     return [Condition(voice), *(noisily if voice.speed == 1.0 else ())]
 
 

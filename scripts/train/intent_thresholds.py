@@ -23,8 +23,8 @@ BINS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 0.98, 1.0)
 PRECISION = 0.995
 """Least share of rightly recognised commands among those that are carried out without asking."""
 ASKED_WRONGLY = 1 / 1000
-"""Highest share of ordinary talk that leads to a question or a command. Half of what is allowed,
-since the talk here is not what the user says."""
+"""Highest share of ordinary talk that leads to a question or a command. One in 500 would be
+acceptable. It is half of that, since the talk here is not what the user says."""
 SLACK = 0.01
 """How much higher than the lowest right threshold one is set, for utterances unlike these."""
 

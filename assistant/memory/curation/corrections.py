@@ -163,7 +163,7 @@ def relation(old: str, statement: str, lexicon: TextAnalyzer) -> int:
     before, after = _slots(old, lexicon), _slots(statement, lexicon)
     if any(slot in before and before[slot] != value for slot, value in after.items()):
         return SURE
-    return len(_stems(old, lexicon) & _stems(statement, lexicon))
+    return len(lexicon.content_and_numbers(old) & lexicon.content_and_numbers(statement))
 
 
 def with_statement(old: str, statement: str, lexicon: TextAnalyzer) -> Corrected | None:
@@ -188,10 +188,6 @@ def _slots(text: str, lexicon: TextAnalyzer) -> dict[tuple[str, ...], tuple[str,
     """Return the values that a text gives to things of which there is only one. One can do and
     like many things."""
     return {each.slot: each.value for each in read(text, lexicon) if each.slot[0] != "do"}
-
-
-def _stems(text: str, lexicon: TextAnalyzer) -> set[str]:
-    return lexicon.content_and_numbers(text)
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
