@@ -57,6 +57,8 @@ DELETING = frozenset(
     }
 )
 """The kinds of commands that delete something."""
+PERIODS = frozenset({CommandKind.FORGET_SPAN, CommandKind.FORGET_TODAY})
+"""Kinds that only the grammar tells from `FORGET_PERIOD`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """Decides what an utterance asks of the assistant itself, and how sure that is.
 
 The grammar is asked first. What it takes for a command is one. For everything else, a classifier
-judges the meaning, and `THRESHOLDS` decides what its probabilities are worth.
+judges the meaning, and `THRESHOLDS` decides what its probabilities are worth. Before anything is
+deleted, the classifier is asked too: if it disagrees with the grammar, so is the user.
 """
 
 import asyncio
@@ -13,7 +14,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from assistant.intents.answers import chosen
-from assistant.intents.command import DELETING, Command, CommandKind, Intent
+from assistant.intents.command import DELETING, PERIODS, Command, CommandKind, Intent
 from assistant.intents.grammar import language
 from assistant.intents.periods import period
 from assistant.intents.recogniser import ENGLISH, lasting, recognise
@@ -30,14 +31,21 @@ NEVER = 1.01
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """Probabilities of a kind of command from which it is carried out (`sure`), or the user is
-    asked whether it is meant (`asked`)."""
+    """Probabilities of a kind of command.
+
+    Attributes:
+        sure: from this one on, it is carried out.
+        asked: from this one on, the user is asked whether it is meant.
+        doubted: below this one, the user is asked even if the grammar has recognised it. At 0, the
+            grammar's word is enough.
+    """
 
     sure: float
     asked: float
+    doubted: float = 0.0
 
 
-_DELETING = Threshold(sure=NEVER, asked=0.4)
+_DELETING = Threshold(sure=NEVER, asked=0.4, doubted=0.5)
 _TAKEN_BACK = Threshold(sure=0.95, asked=0.5)
 THRESHOLDS: Mapping[CommandKind, Threshold] = {
     **dict.fromkeys(DELETING, _DELETING),
@@ -121,23 +129,24 @@ class IntentRecogniser:
             names: the assistant's name and wake phrase.
         """
         command = recognise(text, names)
-        if command is not None:
-            return Intent(command)
+        found = await self._classified(text) if is_classified(command) else None
+        return intent_of(command, found, text)
+
+    async def _classified(self, text: str) -> ClassifiedText | None:
+        """What the classifier makes of `text`; None if it doesn't answer."""
         if self._classifier is None or not self._ready or not text.strip():
             return None
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(DEADLINE_S):
-                found = await loop.run_in_executor(self._thread, self._classifier.classify, text)
+                return await loop.run_in_executor(self._thread, self._classifier.classify, text)
         except TimeoutError:
             logger.warning("the intent classifier missed its deadline")
-            return None
         except Exception:  # a failure of the classifier must not stop the turn
             if not self._failed:  # it may fail at every turn
                 self._failed = True
                 logger.exception("the intent classifier failed")
-            return None
-        return intent_of(found, text)
+        return None
 
 
 def _load_rules() -> None:
@@ -148,7 +157,32 @@ def _load_rules() -> None:
     chosen("the code", ("my code",))
 
 
-def intent_of(found: ClassifiedText, text: str) -> Intent | None:
+def is_classified(command: Command | None) -> bool:
+    """Return whether the classifier is asked about what the grammar has made of an utterance."""
+    return command is None or THRESHOLDS[_classified_kind(command)].doubted > 0
+
+
+def intent_of(command: Command | None, found: ClassifiedText | None, text: str) -> Intent | None:
+    """Return what an utterance asks, by the grammar and the classifier; None if nothing.
+
+    Args:
+        command: what the grammar takes it for.
+        found: what the classifier makes of it; None if it wasn't asked, or didn't answer. The
+            grammar then decides alone.
+    """
+    if command is None:
+        return _likeliest(found, text) if found is not None else None
+    kind = _classified_kind(command)
+    agreed = found is None or found.probabilities.get(kind.value, 0.0) >= THRESHOLDS[kind].doubted
+    return Intent(command, sure=agreed)
+
+
+def _classified_kind(command: Command) -> CommandKind:
+    """The kind by which the classifier knows a command: to it, all periods are the same."""
+    return CommandKind.FORGET_PERIOD if command.kind in PERIODS else command.kind
+
+
+def _likeliest(found: ClassifiedText, text: str) -> Intent | None:
     """Return the likeliest intent if it reaches one of its thresholds; otherwise None.
 
     An argument is never invented: words that are not in the utterance are dropped, and so is a

@@ -149,8 +149,10 @@ def request_of(command: Command, now: datetime) -> ForgetRequest | None:
 
 
 def concerns_much(request: ForgetRequest) -> bool:
-    """Return whether a request concerns a day or a person, so that the user is asked even if little
-    is known."""
+    """Return whether a request concerns a day, a person or everything, so that the user is asked
+    even if little is known."""
+    if request.everything:
+        return True
     if request.period is not None:
         return request.period.days
     return request.about is not None and names_person(request.about)

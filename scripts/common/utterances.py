@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assistant.intents.command import CommandKind
+from assistant.intents.command import PERIODS, CommandKind
 from scripts.common.rows import InputUnusable, read_rows
 
 TRAINING = "training/intents.jsonl"
@@ -16,8 +16,6 @@ PARTS = ("dev", "test", "final")
 """The parts of the evaluation set. Thresholds are chosen on the first only."""
 ANSWERS = frozenset({"yes", "no"})
 """Labels of answers to a question of the assistant. By themselves, they ask for nothing."""
-PERIODS = frozenset({CommandKind.FORGET_SPAN, CommandKind.FORGET_TODAY})
-"""Kinds that count as `FORGET_PERIOD`: only the grammar tells them apart."""
 KINDS = tuple(kind for kind in CommandKind if kind not in PERIODS)
 
 

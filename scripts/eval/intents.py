@@ -3,22 +3,24 @@ classifier."""
 
 import time
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from assistant.compose.engines import build_intent_classifier
 from assistant.errors import ModelMissing
-from assistant.intents.command import DELETING, Command, CommandKind, Intent
+from assistant.intents.command import DELETING, PERIODS, Command, CommandKind, Intent
 from assistant.intents.command_text import normalised
-from assistant.intents.intent_recogniser import TAKE_WORDS, intent_of
+from assistant.intents.intent_recogniser import TAKE_WORDS, intent_of, is_classified
 from assistant.intents.recogniser import recognise
 from assistant.settings import Settings
+from assistant.skills.forgetting import concerns_much, request_of
 from data import located
 from models.interfaces import IntentClassifier
 from models.selection import select_models
 from scripts.common.rows import read_rows
 from scripts.common.statistics import summary
-from scripts.common.utterances import EVALUATION, PERIODS, Utterance, read_utterances
+from scripts.common.utterances import EVALUATION, Utterance, read_utterances
 from scripts.eval.commands import NAMES, TALK, said_in, share
 from scripts.eval.recall_data import read_locomo
 
@@ -49,8 +51,13 @@ class Understood(NamedTuple):
 
     @property
     def done(self) -> bool:
-        """Whether it is carried out without asking."""
-        return self.got is not None and self.got.sure
+        """Whether it is carried out without asking. Much is never deleted so."""
+        if self.got is None or not self.got.sure:
+            return False
+        if self.got.command.kind not in DELETING:
+            return True
+        request = request_of(self.got.command, datetime.now(UTC))
+        return request is not None and not concerns_much(request)
 
     @property
     def right_argument(self) -> bool:
@@ -71,10 +78,12 @@ def by_grammar(text: str) -> Intent | None:
 
 
 def with_classifier(classifier: IntentClassifier) -> Understand:
-    """Makes a function that asks the grammar, and then the classifier."""
+    """Makes a function that asks the grammar and the classifier, as the product does."""
 
     def understand(text: str) -> Intent | None:
-        return by_grammar(text) or intent_of(classifier.classify(text), text)
+        command = recognise(text, NAMES)
+        found = classifier.classify(text) if is_classified(command) else None
+        return intent_of(command, found, text)
 
     return understand
 

@@ -51,9 +51,28 @@ async def loaded(classifier: Classifier | None) -> IntentRecogniser:
 async def test_what_the_grammar_knows_is_sure_and_not_classified() -> None:
     classifier = Classifier()
     recogniser = await loaded(classifier)
-    assert await recogniser.recognise("Forget that.") == Intent(Command(CommandKind.FORGET_THAT))
+    assert await recogniser.recognise("Stop.") == Intent(Command(CommandKind.STOP))
     assert classifier.asked == []
     assert await recogniser.recognise(BIN) == Intent(LOCKER, sure=False)
+    recogniser.close()
+
+
+async def test_only_what_both_take_for_deleting_is_deleted_without_asking() -> None:
+    that = Command(CommandKind.FORGET_THAT)
+    for found, sure in (({"forget_that": 0.9}, True), ({"forget_all": 0.9}, False), ({}, False)):
+        recogniser = await loaded(Classifier(ClassifiedText(found)))
+        assert await recogniser.recognise("Forget that.") == Intent(that, sure=sure), found
+        recogniser.close()
+    for alone in (None, Classifier(fails=True), Classifier(missing=True)):
+        recogniser = await loaded(alone)
+        assert await recogniser.recognise("Forget that.") == Intent(that), "the grammar suffices"
+        recogniser.close()
+
+
+async def test_every_period_is_one_kind_to_the_classifier() -> None:
+    recogniser = await loaded(Classifier(ClassifiedText({"forget_period": 0.9})))
+    found = await recogniser.recognise("Forget the last ten minutes.")
+    assert found == Intent(Command(CommandKind.FORGET_SPAN, minutes=10))
     recogniser.close()
 
 
@@ -84,9 +103,9 @@ def test_every_kind_has_thresholds_and_deleting_is_never_sure() -> None:
     assert set(THRESHOLDS) == set(CommandKind)
     for kind in DELETING:
         found = ClassifiedText({kind.value: 1.0}, "my locker")
-        assert intent_of(found, BIN) == Intent(Command(kind, intent_words(kind)), sure=False), (
-            "it is asked"
-        )
+        assert intent_of(None, found, BIN) == Intent(
+            Command(kind, intent_words(kind)), sure=False
+        ), "it is asked"
 
 
 def intent_words(kind: CommandKind) -> str | None:
@@ -110,18 +129,18 @@ def intent_words(kind: CommandKind) -> str | None:
 def test_the_probability_decides_what_is_done(
     kind: str, probability: float, sure: bool | None
 ) -> None:
-    found = intent_of(ClassifiedText({kind: probability}), "So be it.")
+    found = intent_of(None, ClassifiedText({kind: probability}), "So be it.")
     assert (found.sure if found is not None else None) is sure
 
 
 @pytest.mark.parametrize("words", [None, "", "my cat"])
 def test_an_argument_is_never_invented(words: str | None) -> None:
-    assert intent_of(ClassifiedText({"forget_about": 0.99}, words), BIN) is None
-    assert intent_of(ClassifiedText({"forget_period": 0.99}, words), BIN) is None
-    known = intent_of(ClassifiedText({"know": 0.99}, words), BIN)
+    assert intent_of(None, ClassifiedText({"forget_about": 0.99}, words), BIN) is None
+    assert intent_of(None, ClassifiedText({"forget_period": 0.99}, words), BIN) is None
+    known = intent_of(None, ClassifiedText({"know": 0.99}, words), BIN)
     assert known == Intent(Command(CommandKind.KNOW))
 
 
 def test_words_are_dropped_where_the_kind_takes_none() -> None:
-    found = intent_of(ClassifiedText({"stop": 0.99}, "my locker"), BIN)
+    found = intent_of(None, ClassifiedText({"stop": 0.99}, "my locker"), BIN)
     assert found == Intent(Command(CommandKind.STOP))
