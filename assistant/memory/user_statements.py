@@ -18,9 +18,11 @@ from assistant.memory.curation.conflicts import supersedes
 from assistant.memory.curation.corrections import (
     Corrected,
     Correction,
+    correction_of,
     is_made_of,
     possible,
     stands_alone,
+    withdraws,
 )
 from assistant.memory.curation.materialize import TOLD, memories_of_words
 from assistant.memory.curation.reconcile import superseded
@@ -135,8 +137,9 @@ class UserStatements:
     def rewritten(self, text: str, old: Sequence[Memory], words: str) -> Correction | None:
         """Return the correction whose text a model wrote; None if the text contains anything that
         is neither in the old text nor in the correction."""
-        made = is_made_of(text, old[0].text, words)
-        return Correction(Corrected(as_sentence(text)), tuple(old)) if made else None
+        if not is_made_of(text, old[0].text, words):
+            return None
+        return correction_of(Corrected(as_sentence(text)), [old], self._lexicon)
 
     async def correct(
         self, correction: Correction, turns: Sequence[AnsweredTurn] = ()
@@ -235,22 +238,30 @@ class UserStatements:
         return StoredStatement(new, new, tuple(ended))
 
     def _repeating(self, old: Sequence[Memory], exchanges: Collection[str], text: str) -> list[str]:
-        """Return the ids of memories of the same exchanges that contain all words which the
-        corrected text removed from one of the old ones: facts derived from them, and the
-        assistant's words in these turns."""
+        """Return the ids of the facts derived from what a text corrects, and of the assistant's
+        words in these turns that contain all words which it removed from one of the old texts."""
         kept = self._lexicon.content_and_numbers(f"{text} {USER} {ASSISTANT}")
         removed = [self._lexicon.content_and_numbers(each.text) - kept for each in old]
         sources = {source for each in old for source in each.sources} - {ADDED_BY_USER}
         found = self._memory.index.outlines(sources | set(exchanges))
         known = {each.id for each in old}
+
+        def repeats(each: Memory) -> bool:
+            if each.speaker == ASSISTANT:
+                return _has_any(self._lexicon.content_and_numbers(each.text), removed)
+            return any(
+                sources & {*one.sources} & {*each.sources}
+                and withdraws(text, one.text, each.text, self._lexicon)
+                for one in old
+            )
+
         return [
             each.id
             for each in found.values()
             if each.id not in known
             and each.superseded_by is None
             and each.kind is not MemoryKind.SUMMARY
-            and (each.speaker == ASSISTANT or not sources.isdisjoint(each.sources))
-            and _has_any(self._lexicon.content_and_numbers(each.text), removed)
+            and repeats(each)
         ]
 
     def _restore(self, stored: StoredStatement) -> None:
