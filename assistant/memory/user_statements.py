@@ -10,7 +10,14 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from assistant.events import Event, ForgettingBegan, MemoryUsed, TurnEnded
+from assistant.events import (
+    Event,
+    ForgettingBegan,
+    MemoryUsed,
+    RecordChanged,
+    Remarked,
+    TurnEnded,
+)
 from assistant.language.sentences import as_sentence
 from assistant.language.speakers import ASSISTANT, USER
 from assistant.language.stemming import TextAnalyzer
@@ -36,6 +43,9 @@ from assistant.memory.user_memory import UserMemory
 
 NEAR = 20
 """Number of similar memories among which those are looked for that a correction contradicts."""
+ABOUT_THAT = frozenset({"", "remember", "correct", "forget_that", "repeat"})
+"""Commands of `Remarked` after which "that" still means what was just stored. "" is the command of
+answers to questions."""
 _NOW = datetime.min.replace(tzinfo=UTC)
 """Stands for the time of two statements whose times don't matter."""
 
@@ -73,12 +83,13 @@ class UserStatements:
         self._resolver = resolver
         self._lexicon = lexicon
         self.newest: tuple[str, ...] = ()
-        """Ids of the memories that the last command stored, if no turn has ended and nothing was
-        forgotten since. "That" then means them."""
+        """Ids of the memories that the last command stored, or () if anything else happened since.
+        "That" then means them."""
 
     def watch(self, event: Event) -> None:
         """Receive an event from the event bus."""
-        if isinstance(event, TurnEnded | ForgettingBegan):
+        other = isinstance(event, Remarked) and event.command not in ABOUT_THAT
+        if other or isinstance(event, TurnEnded | ForgettingBegan | RecordChanged):
             self.newest = ()
 
     # -- remembering ----------------------------------------------------------------------------

@@ -9,6 +9,8 @@ for English only.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
+from operator import eq
 
 from assistant.language.calendar import MONTHS, WEEKDAYS
 from assistant.language.normalisation import content_words
@@ -129,23 +131,21 @@ def possible(
 def correction_of(
     made: Corrected, groups: Sequence[Sequence[Memory]], lexicon: TextAnalyzer
 ) -> Correction:
-    """Return the correction of everything in `groups` that `made`, the corrected text of the very
-    first memory, concerns. What else the user said in these memories is added to the text."""
+    """Return the correction of what `made`, the corrected text of the first memory, concerns. What
+    else the user said there is added to the text."""
     old = [
         each
         for group in groups
         for each in group
         if each is group[0] or withdraws(made.text, group[0].text, each.text, lexicon)
     ]
-    words = lexicon.content_and_numbers
+    words, text = lexicon.content_and_numbers, made.text
     replaced = words(" ".join(_lost(old[0].text, made.text)) or old[0].text)
-    text = made.text
-    for each in (each for each in old[1:] if not derived(each)):
-        said = _texts(each.text)
+    for said in (_texts(each.text) for each in old[1:] if not derived(each)):
         wrong = max(said, key=lambda piece: len(words(piece) & replaced), default="")
         for piece in said:
-            new = piece != wrong and relation(piece, text, lexicon) < SURE
-            if new and not words(piece) <= words(text):
+            holds = piece != wrong and relation(piece, text, lexicon) < SURE
+            if holds and not words(piece) <= words(text):
                 text = f"{as_sentence(text)} {as_sentence(piece)}"
     return Correction(replace(made, text=text), tuple(old))
 
@@ -153,14 +153,11 @@ def correction_of(
 def withdraws(corrected: str, old: str, part: str, lexicon: TextAnalyzer) -> bool:
     """Return whether the correction of an old text concerns `part`, i.e. a text that was derived
     from a part of it or says the same as one."""
-    lost = _lost(old, corrected)
-    words = lexicon.content_and_numbers(part) - lexicon.content_and_numbers(USER)
-
-    def shared(piece: str) -> tuple[int, bool]:
-        return len(words & lexicon.content_and_numbers(piece)), piece in lost
-
-    nearest = max(_texts(old), key=shared, default="")
-    if nearest not in lost or not shared(nearest)[0]:
+    stems, lost = lexicon.content_and_numbers, _lost(old, corrected)
+    words = stems(part) - stems(USER)
+    every = [*lost, *_texts(old)]
+    nearest = max(every, key=lambda piece: len(words & stems(piece)), default="")
+    if nearest not in lost or words.isdisjoint(stems(nearest)):
         return False
     return len(lost) == 1 or relation(nearest, corrected, lexicon) > 0
 
@@ -255,12 +252,8 @@ def _differing(old: str, new: str) -> tuple[str, str]:
     they differ more."""
     before, after = list(_TOKEN.finditer(old)), list(_TOKEN.finditer(new))
     one, two = ([each.group().lower() for each in tokens] for tokens in (before, after))
-    first = 0
-    while first < min(len(one), len(two)) and one[first] == two[first]:
-        first += 1
-    last = 0
-    while last < min(len(one), len(two)) - first and one[-1 - last] == two[-1 - last]:
-        last += 1
+    first = sum(takewhile(bool, map(eq, one, two)))
+    last = sum(takewhile(bool, map(eq, one[first:][::-1], two[first:][::-1])))
     was, now = before[first : len(before) - last], after[first : len(after) - last]
     if not (was and now) or max(len(was), len(now)) > MOST_NAMED or not first:
         return "", ""
