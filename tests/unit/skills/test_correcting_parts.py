@@ -8,7 +8,9 @@ from assistant.context.conversation import Exchange
 from assistant.intents.command import Command, CommandKind
 from assistant.memory.records.ids import fact_id
 from assistant.memory.records.memory import Memory, MemoryKind
+from assistant.memory.turn_recall import TurnRecall
 from tests.support.forgetting import START, Bench
+from tests.support.patience import LEISURE_S
 
 HANNAH = "My sister is called Hannah."
 BOTH = "My sister is called Hannah and I live in Bonn."
@@ -92,3 +94,30 @@ async def test_of_several_statements_that_are_wrong_nothing_else_is_lost(here: B
     await here.obey(UNDO)
     await here.obey(UNDO)
     assert HANNAH in here.current()
+
+
+@pytest.mark.parametrize("question", [WHO, "Write a card for the birthday."])
+async def test_what_was_corrected_is_marked_while_the_prompt_shows_the_old_words(
+    here: Bench, question: str
+) -> None:
+    exchange = here.tell(HANNAH)
+    shown = {exchange.id}
+    recall = TurnRecall(here.memory, lambda: shown, least_score=100)
+
+    async def corrections() -> list[str]:
+        found = (await recall.recall(question, LEISURE_S)).memories
+        return [each.text for each in found if each.corrects and each.near]
+
+    assert await corrections() == []
+    await here.obey(correct("it's Anna"))
+    assert await corrections() == ["My sister is called Anna."]
+    await here.obey(correct("it's Johanna"))
+    assert await corrections() == ["My sister is called Johanna."]
+    await here.obey(UNDO)
+    assert await corrections() == ["My sister is called Anna."]
+    here.window.talk.hide(shown)
+    shown = set()
+    assert await corrections() == [], "the prompt no longer shows what was wrong"
+    shown = {exchange.id}
+    await here.obey(UNDO)
+    assert await corrections() == []
