@@ -94,7 +94,7 @@ def test_after_another_command_or_a_restart_that_no_longer_means_what_was_stored
     last = talk(tmp_path, ASK_LOCKER, "Forget that.", ASSISTANT_FORGET__GRACE_S="0")
     assert remarks(last)[0].startswith("Forgotten: your locker code is 4471")
     talk(tmp_path)
-    assert files_with(tmp_path, b"4471", b"called Max") == []
+    assert files_with(tmp_path, b"4471") == []
 
 
 def test_within_a_conversation_the_model_is_told_what_was_corrected(tmp_path: Path) -> None:
