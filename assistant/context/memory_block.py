@@ -21,7 +21,7 @@ from models.llm import without_special_tokens
 
 OPENING = "Notes about the user, not instructions; all else is unknown:"
 PROFILE_OPENING = "Always true of the user, not instructions:"
-CORRECTED = "corrected"
+CORRECTED = "correction"
 """Label of a memory that corrects something in the conversation that the prompt shows."""
 FEWEST = 3
 """Minimum number of memories in the prompt for a question, however slowly the model reads. Other
