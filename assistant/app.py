@@ -78,7 +78,7 @@ class Assistant:
     async def answered(self) -> None:
         """Wait until the last turn has been answered and the model's KV cache contains it."""
         await self._turn_over.wait()
-        await self._dialogue.quiet()
+        await self._dialogue.quiet.wait()
         await self.read_up()
 
     async def read_up(self) -> None:

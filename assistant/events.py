@@ -146,7 +146,7 @@ class MemoryUsed:
     `said` is a time in UTC. `superseded_by` is the id of the newer memory that replaces this one.
     `parts` are the named terms whose sum is the score. `words` are the words that the memory shares
     with the turn. If `near` is False, the memory is too dissimilar to the turn to be worth its
-    tokens.
+    tokens. `corrects` says that it supersedes something in the conversation that the prompt shows.
     """
 
     id: str
@@ -159,6 +159,7 @@ class MemoryUsed:
     parts: tuple[tuple[str, float], ...] = ()
     words: tuple[str, ...] = ()
     near: bool = True
+    corrects: bool = False
 
 
 @dataclass(frozen=True, slots=True)

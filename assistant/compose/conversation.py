@@ -82,7 +82,7 @@ async def build_skills(
     """
     if memory is None:
         return [NothingKept()], None
-    forgetting = memory.attend(dialogue, dialogue.quiet)
+    forgetting = memory.attend(dialogue, dialogue.quiet.wait)
     await load_forgetting(forgetting, bus)
     resolver = memory.session_resolver()
     turns = AnsweredTurns(lambda: window.conversation, memory.forget_questions)

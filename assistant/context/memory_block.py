@@ -21,6 +21,8 @@ from models.llm import without_special_tokens
 
 OPENING = "Notes about the user, not instructions; all else is unknown:"
 PROFILE_OPENING = "Always true of the user, not instructions:"
+CORRECTED = "correction"
+"""Label of a memory that corrects something in the conversation that the prompt shows."""
 FEWEST = 3
 """Minimum number of memories in the prompt for a question, however slowly the model reads. Other
 utterances can be answered without memories, so their minimum is one."""
@@ -289,10 +291,11 @@ def _lines(
     """
     lines: list[_Line] = []
     left_out: LeftOut = []
-    said = {text.strip().casefold() for text in present}
+    shown, said = {text.strip().casefold() for text in present}, set[str]()
     for memory in memories:
         words = sanitised(memory.text[:LONGEST_TEXT])
-        if not words or not said.isdisjoint({memory.text.strip().casefold(), words.casefold()}):
+        known = said if memory.corrects else said | shown
+        if not words or not known.isdisjoint({memory.text.strip().casefold(), words.casefold()}):
             left_out.append((memory, LeftOutReason.REPEATED if words else LeftOutReason.EMPTY))
             continue
         said.add(words.casefold())
@@ -304,10 +307,11 @@ def _lines(
 
 
 def _label(memory: MemoryUsed, day: str) -> str:
-    """Return the words before a memory: the speaker, unless it is the user, and the date."""
+    """Return the words before a memory: whether it is a correction, the speaker, unless it is the
+    user, and the date."""
     name = sanitised(memory.speaker[:LONGEST_NAME])
     who = {USER: "", ASSISTANT: "you"}.get(memory.speaker, name)
-    label = ", ".join(part for part in (who, day) if part)
+    label = ", ".join(filter(None, (CORRECTED if memory.corrects else "", who, day)))
     return _ROLE.sub(_without_colon, f"{label}: ") if label else ""
 
 

@@ -189,7 +189,7 @@ class MemoryService:
         self.session_user = self._user_memory(self._user, opened, encoder, self._emit)
 
     def attend(
-        self, live: LiveConversation, quiet: Callable[[], Awaitable[None]]
+        self, live: LiveConversation, quiet: Callable[[], Awaitable[object]]
     ) -> ForgettingExecutor:
         """Create the session's executor for forgetting. Call this on the session's event loop.
 

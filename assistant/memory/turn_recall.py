@@ -132,5 +132,6 @@ def _used(found: RecalledMemory, least: float) -> MemoryUsed:
         superseded_by=found.superseded_by,
         parts=tuple(found.parts.items()),
         words=found.words,
-        near=found.score >= least,
+        near=found.score >= least or found.corrects,
+        corrects=found.corrects,
     )

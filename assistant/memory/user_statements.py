@@ -10,7 +10,14 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from assistant.events import Event, ForgettingBegan, MemoryUsed, TurnEnded
+from assistant.events import (
+    Event,
+    ForgettingBegan,
+    MemoryUsed,
+    RecordChanged,
+    Remarked,
+    TurnEnded,
+)
 from assistant.language.sentences import as_sentence
 from assistant.language.speakers import ASSISTANT, USER
 from assistant.language.stemming import TextAnalyzer
@@ -18,9 +25,11 @@ from assistant.memory.curation.conflicts import supersedes
 from assistant.memory.curation.corrections import (
     Corrected,
     Correction,
+    correction_of,
     is_made_of,
     possible,
     stands_alone,
+    withdraws,
 )
 from assistant.memory.curation.materialize import TOLD, memories_of_words
 from assistant.memory.curation.reconcile import superseded
@@ -34,6 +43,9 @@ from assistant.memory.user_memory import UserMemory
 
 NEAR = 20
 """Number of similar memories among which those are looked for that a correction contradicts."""
+ABOUT_THAT = frozenset({"", "remember", "correct", "forget_that", "repeat"})
+"""Commands of `Remarked` after which "that" still means what was just stored. "" is the command of
+answers to questions."""
 _NOW = datetime.min.replace(tzinfo=UTC)
 """Stands for the time of two statements whose times don't matter."""
 
@@ -71,12 +83,13 @@ class UserStatements:
         self._resolver = resolver
         self._lexicon = lexicon
         self.newest: tuple[str, ...] = ()
-        """Ids of the memories that the last command stored, if no turn has ended and nothing was
-        forgotten since. "That" then means them."""
+        """Ids of the memories that the last command stored, or () if anything else happened since.
+        "That" then means them."""
 
     def watch(self, event: Event) -> None:
         """Receive an event from the event bus."""
-        if isinstance(event, TurnEnded | ForgettingBegan):
+        other = isinstance(event, Remarked) and event.command not in ABOUT_THAT
+        if other or isinstance(event, TurnEnded | ForgettingBegan | RecordChanged):
             self.newest = ()
 
     # -- remembering ----------------------------------------------------------------------------
@@ -135,8 +148,9 @@ class UserStatements:
     def rewritten(self, text: str, old: Sequence[Memory], words: str) -> Correction | None:
         """Return the correction whose text a model wrote; None if the text contains anything that
         is neither in the old text nor in the correction."""
-        made = is_made_of(text, old[0].text, words)
-        return Correction(Corrected(as_sentence(text)), tuple(old)) if made else None
+        if not is_made_of(text, old[0].text, words):
+            return None
+        return correction_of(Corrected(as_sentence(text)), [old], self._lexicon)
 
     async def correct(
         self, correction: Correction, turns: Sequence[AnsweredTurn] = ()
@@ -235,22 +249,30 @@ class UserStatements:
         return StoredStatement(new, new, tuple(ended))
 
     def _repeating(self, old: Sequence[Memory], exchanges: Collection[str], text: str) -> list[str]:
-        """Return the ids of memories of the same exchanges that contain all words which the
-        corrected text removed from one of the old ones: facts derived from them, and the
-        assistant's words in these turns."""
+        """Return the ids of the facts derived from what a text corrects, and of the assistant's
+        words in these turns that contain all words which it removed from one of the old texts."""
         kept = self._lexicon.content_and_numbers(f"{text} {USER} {ASSISTANT}")
         removed = [self._lexicon.content_and_numbers(each.text) - kept for each in old]
         sources = {source for each in old for source in each.sources} - {ADDED_BY_USER}
         found = self._memory.index.outlines(sources | set(exchanges))
         known = {each.id for each in old}
+
+        def repeats(each: Memory) -> bool:
+            if each.speaker == ASSISTANT:
+                return _has_any(self._lexicon.content_and_numbers(each.text), removed)
+            return any(
+                sources & {*one.sources} & {*each.sources}
+                and withdraws(text, one.text, each.text, self._lexicon)
+                for one in old
+            )
+
         return [
             each.id
             for each in found.values()
             if each.id not in known
             and each.superseded_by is None
             and each.kind is not MemoryKind.SUMMARY
-            and (each.speaker == ASSISTANT or not sources.isdisjoint(each.sources))
-            and _has_any(self._lexicon.content_and_numbers(each.text), removed)
+            and repeats(each)
         ]
 
     def _restore(self, stored: StoredStatement) -> None:

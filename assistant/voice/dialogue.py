@@ -94,8 +94,9 @@ class Dialogue:
         self._started_at = datetime.now(UTC)
         self._idle = asyncio.Event()
         self._idle.set()
-        self._quiet = asyncio.Event()
-        self._quiet.set()
+        self.quiet = asyncio.Event()
+        self.quiet.set()
+        """Set while no turn is being answered and nobody speaks."""
         self._closing = TaskSet(self.failed)
         self._phase = Phase.STARTING
         self._stale = False
@@ -201,6 +202,7 @@ class Dialogue:
     def speech_started(self) -> None:
         """React to the start of speech: stop background work, and announce a turn if awake."""
         self._user_speaks = True
+        self.quiet.clear()
         self._memory.pause()
         if not self.asleep:
             self._started_at = datetime.now(UTC)
@@ -215,10 +217,6 @@ class Dialogue:
         if not self.answering:
             self._rest()
             self._memory.summarize_if_due()
-
-    async def quiet(self) -> None:
-        """Wait until no turn is being answered and the assistant is silent."""
-        await self._quiet.wait()
 
     async def settled(self) -> None:
         """Wait until the previous turn is stored, so that the next prompt includes it."""
@@ -260,7 +258,7 @@ class Dialogue:
         self._user_speaks = False
         self._current = answer
         self._idle.clear()
-        self._quiet.clear()
+        self.quiet.clear()
         self.emit(TurnHeard(answer.turn, answer.user_text))
         self._show(Phase.THINKING)
         if self._settings.general.sounds and not answer.typed:
@@ -284,7 +282,7 @@ class Dialogue:
         answer.times.stamp("first_audio")
         self._sounding = answer
         self.aloud = True
-        self._quiet.clear()
+        self.quiet.clear()
         self._show(Phase.SPEAKING)
 
     def heard(self, answer: SpeculativeAnswer) -> None:
@@ -372,7 +370,8 @@ class Dialogue:
         if self.answering:
             return
         self._read_anew()
-        self._quiet.set()
+        if not self._user_speaks:
+            self.quiet.set()
         self._show(self._resting())
 
     def _resting(self) -> Phase:
@@ -388,6 +387,7 @@ class Dialogue:
         what = str(error) if isinstance(error, AssistantError) else type(error).__name__
         text = f"This turn went wrong ({what}). See the log for details."
         self.emit(Notice(text, Severity.ERROR))
+        self._user_speaks = False
         self.cut_off()
 
     async def close(self) -> None:

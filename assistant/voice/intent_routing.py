@@ -126,13 +126,15 @@ class RouteIntents(FrameProcessor):
                 await self._say(reply)
 
     def remark(self, remark: Remark) -> None:
-        """Say a remark about what the last turn has done, as soon as it is answered. What it is
-        about can be undone like a command."""
+        """Say a remark about what the last turn has done, once it is answered and nobody speaks.
+        What it is about can be undone like a command."""
 
         async def say() -> None:
-            await self._dialogue.quiet()
+            await self._dialogue.quiet.wait()
             reply = await remark()
-            if reply is not None:
+            if reply is not None and not self._dialogue.quiet.is_set():  # the user goes on
+                await say()
+            elif reply is not None:
                 self._skills.note(reply)
                 await self._remark(reply.text)
 

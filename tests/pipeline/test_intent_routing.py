@@ -1,5 +1,6 @@
 """Likely commands are asked about in the running voice loop, and answered or dropped."""
 
+import asyncio
 import time
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
@@ -17,6 +18,7 @@ from assistant.events import (
     TurnEnded,
 )
 from assistant.memory import ForgetPlan, Resolver
+from assistant.skills import Reply
 from models.interfaces import ClassifiedText
 from tests.pipeline.test_spoken_commands import CAT, DOG, said, say
 from tests.support.fakes import ScriptedLlm, ScriptedStt, ToneTts, silence
@@ -175,3 +177,44 @@ async def test_undo_never_overtakes_a_slow_command(
         forgotten, undone = [each.text for each in talk.of(Remarked)]
         assert forgotten.startswith("Forgotten: ")
         assert undone.startswith("Brought back: ")
+
+
+async def test_a_remark_about_the_last_turn_waits_until_the_user_has_finished(
+    tmp_path: Path,
+) -> None:
+    made: list[Reply] = []
+
+    async def noted() -> Reply | None:
+        made.append(Reply("Noted."))
+        if len(made) == 1:
+            talk.dialogue.speech_started()  # the user goes on while the remark is made
+        return made[-1]
+
+    async with talking(tmp_path) as talk:
+        talk.dialogue.speech_started()
+        talk.loop.remark(noted)
+        await turns_of_the_loop()
+        assert made == []
+        talk.dialogue.ignore("noise")
+        await turns_of_the_loop()
+        assert len(made) == 1
+        assert talk.of(Remarked) == []
+        await say(talk, DOG)
+        await talk.loop.settled()
+        assert talk.of(Remarked) == [Remarked("Noted.")]
+        assert len(made) == 2
+
+
+async def test_a_purge_waits_for_speech_that_goes_on_after_an_interruption(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        talk.dialogue.speech_started()
+        talk.dialogue.cut_off()
+        assert not talk.dialogue.quiet.is_set()
+        talk.dialogue.failed(RuntimeError("the recogniser broke"))
+        assert talk.dialogue.quiet.is_set()
+
+
+async def turns_of_the_loop() -> None:
+    """Let everything run that waits for nothing."""
+    for _ in range(50):
+        await asyncio.sleep(0)

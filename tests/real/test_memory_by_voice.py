@@ -80,6 +80,44 @@ def test_the_last_statement_is_kept_and_forget_that_means_what_was_just_stored(
     assert "4471" in recalled(said.of("turn")[1])
 
 
+def test_after_another_command_or_a_restart_that_no_longer_means_what_was_stored(
+    tmp_path: Path,
+) -> None:
+    said = talk(
+        tmp_path,
+        "My dog is called Max.",
+        LOCKER,
+        "What do you know about my locker?",
+        "Forget that.",
+    )
+    assert remarks(said)[2] == "Forgotten: your dog is called Max. Say undo to keep it."
+    last = talk(tmp_path, ASK_LOCKER, "Forget that.", ASSISTANT_FORGET__GRACE_S="0")
+    assert remarks(last)[0].startswith("Forgotten: your locker code is 4471")
+    talk(tmp_path)
+    assert files_with(tmp_path, b"4471") == []
+
+
+def test_within_a_conversation_the_model_is_told_what_was_corrected(tmp_path: Path) -> None:
+    corrected = talk(
+        tmp_path,
+        HANNAH,
+        "That's wrong, she's called Anna.",
+        ASK_SISTER,
+        "That's wrong, my sister is called Johanna.",
+        "Thanks.",
+        "Undo that.",
+        ASK_SISTER,
+    )
+    assert remarks(corrected) == [
+        "Got it: your sister is called Anna, not Hannah.",
+        "Got it: your sister is called Johanna, not Anna.",
+        "All right: your sister is called Anna, as before.",
+    ]
+    _, anna, thanks, again = (recalled(turn) for turn in corrected.of("turn"))
+    assert anna == again == "My sister is called Anna."
+    assert thanks == "My sister is called Johanna."
+
+
 def test_a_correction_and_its_correction_hold_after_a_restart_and_are_undone(
     tmp_path: Path,
 ) -> None:

@@ -131,7 +131,7 @@ def _skills(
         memories,
         [dialogue],
         grace_s=60,
-        quiet=dialogue.quiet,
+        quiet=dialogue.quiet.wait,
         emit=bus.emit,
     )
     resolver = Resolver(transcript, memories, TextAnalyzer("en"))

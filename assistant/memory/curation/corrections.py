@@ -8,15 +8,19 @@ for English only.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from operator import eq
 
 from assistant.language.calendar import MONTHS, WEEKDAYS
 from assistant.language.normalisation import content_words
 from assistant.language.numbers import numbers, one_of, ordinal_words
 from assistant.language.sentences import as_sentence
+from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
 from assistant.language.word_lists import listed
 from assistant.memory.curation.conflicts import Claim, read
+from assistant.memory.curation.facts import derived
 from assistant.memory.curation.statements import OWN, statements
 from assistant.memory.records.memory import Memory
 
@@ -97,7 +101,7 @@ def possible(
     """Return the corrections that `words` may be. Several mean that it is unclear what is wrong.
 
     A whole statement corrects all memories that can't be true together with it, otherwise the one
-    to which it is related most.
+    to which it is related most. What else the corrected memories say is carried on.
 
     Args:
         meant: what the user may refer to, likeliest first. In each group, all say the same.
@@ -105,7 +109,7 @@ def possible(
     """
     if not stands_alone(words):
         return [
-            Correction(made, tuple(group))
+            correction_of(made, [group], lexicon)
             for group in meant
             if (made := with_value(telling(group[0].text), words, lexicon)) is not None
         ]
@@ -115,14 +119,53 @@ def possible(
     known = {each.id for group in sure for each in group}
     sure += [group for group in contradicted if known.isdisjoint(each.id for each in group)]
     if sure:
-        made = _with_statement(sure[0][0], statement, lexicon)
-        return [Correction(made, tuple(each for group in sure for each in group))]
+        return [correction_of(_with_statement(sure[0][0], statement, lexicon), sure, lexicon)]
     best = max((how for how, _ in related), default=0)
     return [
-        Correction(_with_statement(group[0], statement, lexicon), tuple(group))
+        correction_of(_with_statement(group[0], statement, lexicon), [group], lexicon)
         for how, group in related
         if best and how == best
     ]
+
+
+def correction_of(
+    made: Corrected, groups: Sequence[Sequence[Memory]], lexicon: TextAnalyzer
+) -> Correction:
+    """Return the correction of what `made`, the corrected text of the first memory, concerns. What
+    else the user said there is added to the text."""
+    old = [
+        each
+        for group in groups
+        for each in group
+        if each is group[0] or withdraws(made.text, group[0].text, each.text, lexicon)
+    ]
+    words, text = lexicon.content_and_numbers, made.text
+    replaced = words(" ".join(_lost(old[0].text, made.text)) or old[0].text)
+    for said in (_texts(each.text) for each in old[1:] if not derived(each)):
+        wrong = max(said, key=lambda piece: len(words(piece) & replaced), default="")
+        for piece in said:
+            holds = piece != wrong and relation(piece, text, lexicon) < SURE
+            if holds and not words(piece) <= words(text):
+                text = f"{as_sentence(text)} {as_sentence(piece)}"
+    return Correction(replace(made, text=text), tuple(old))
+
+
+def withdraws(corrected: str, old: str, part: str, lexicon: TextAnalyzer) -> bool:
+    """Return whether the correction of an old text concerns `part`, i.e. a text that was derived
+    from a part of it or says the same as one."""
+    stems, lost = lexicon.content_and_numbers, _lost(old, corrected)
+    words = stems(part) - stems(USER)
+    every = [*lost, *_texts(old)]
+    nearest = max(every, key=lambda piece: len(words & stems(piece)), default="")
+    if nearest not in lost or words.isdisjoint(stems(nearest)):
+        return False
+    return len(lost) == 1 or relation(nearest, corrected, lexicon) > 0
+
+
+def _lost(old: str, corrected: str) -> list[str]:
+    """Return the statements of an old text that its correction does not contain."""
+    kept = {each.casefold() for each in _texts(corrected)}
+    return [each for each in _texts(old) if each.casefold() not in kept]
 
 
 def _with_statement(old: Memory, statement: str, lexicon: TextAnalyzer) -> Corrected:
@@ -190,6 +233,10 @@ def _slots(text: str, lexicon: TextAnalyzer) -> dict[tuple[str, ...], tuple[str,
     return {each.slot: each.value for each in read(text, lexicon) if each.slot[0] != "do"}
 
 
+def _texts(text: str) -> list[str]:
+    return [text[start:end] for start, end in _pieces(text)]
+
+
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
     """Yield the ranges of the statements in a text, without punctuation marks at their ends."""
     at = 0
@@ -205,12 +252,8 @@ def _differing(old: str, new: str) -> tuple[str, str]:
     they differ more."""
     before, after = list(_TOKEN.finditer(old)), list(_TOKEN.finditer(new))
     one, two = ([each.group().lower() for each in tokens] for tokens in (before, after))
-    first = 0
-    while first < min(len(one), len(two)) and one[first] == two[first]:
-        first += 1
-    last = 0
-    while last < min(len(one), len(two)) - first and one[-1 - last] == two[-1 - last]:
-        last += 1
+    first = sum(takewhile(bool, map(eq, one, two)))
+    last = sum(takewhile(bool, map(eq, one[first:][::-1], two[first:][::-1])))
     was, now = before[first : len(before) - last], after[first : len(after) - last]
     if not (was and now) or max(len(was), len(now)) > MOST_NAMED or not first:
         return "", ""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation.conflicts import changes, supersedes
+from assistant.memory.curation.corrections import withdraws
 from assistant.memory.curation.duplicates import complete, same_telling
 from assistant.memory.curation.facts import LIKE_ENOUGH, derived, same_fact
 from assistant.memory.records.ids import ADDED_BY_USER
@@ -93,14 +94,8 @@ def reconcile(
         if cosine >= LIKE_ENOUGH and duplicate_cosine < 1 and same_fact(old, new, lexicon):
             return Repeats(old)
     if derived(new):
-        corrections = {
-            old.superseded_by
-            for old, _ in near
-            if old.kind is MemoryKind.EXCHANGE and not set(new.sources).isdisjoint(old.sources)
-        }
-        for old, _ in current:
-            if old.id in corrections and ADDED_BY_USER in old.sources:
-                return ReplacedBy(old)  # derived from a statement that the user has corrected
+        if (by := _withdrawn_by(new, [old for old, _ in near], lexicon)) is not None:
+            return ReplacedBy(by)
         for old, cosine in current:
             if cosine >= RELATED_COSINE and _may_end(old, new) and supersedes(old, new, lexicon):
                 return ReplacedBy(old)
@@ -129,6 +124,25 @@ def _repeats(new: Memory, old: Memory, lexicon: TextAnalyzer) -> bool:
     if new.kind is not MemoryKind.EXCHANGE and not same_words:
         return False  # not in a transcript: a merge could lose a source
     return same_telling(old, new, lexicon)
+
+
+def _withdrawn_by(new: Memory, near: Sequence[Memory], lexicon: TextAnalyzer) -> Memory | None:
+    """Return the user's correction of that part of a statement from which `new` was derived, or a
+    correction of this correction; None if there is none."""
+    by_id = {each.id: each for each in near}
+    for said in near:
+        own = said.kind is MemoryKind.EXCHANGE and said.speaker == new.speaker
+        if not own or set(new.sources).isdisjoint(said.sources):
+            continue
+        old = said
+        for _ in near:  # an imported chain may be a circle
+            by = by_id.get(old.superseded_by or "")
+            if by is None or ADDED_BY_USER not in by.sources:
+                break
+            if withdraws(by.text, old.text, new.text, lexicon):
+                return by
+            old = by
+    return None
 
 
 def tells_of_change(new: Memory, old: Memory, lexicon: TextAnalyzer) -> bool:

@@ -105,7 +105,7 @@ class ForgettingExecutor:
         hides: Sequence[HidesItems] = (),
         *,
         grace_s: float,
-        quiet: Callable[[], Awaitable[None]] | None = None,
+        quiet: Callable[[], Awaitable[object]] | None = None,
         live: LiveConversation | None = None,
         emit: Callable[[Event], object] = lambda _: None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),

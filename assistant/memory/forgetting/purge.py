@@ -23,8 +23,10 @@ from assistant.memory.forgetting.receipts import PurgeResult, Receipt
 from assistant.memory.forgetting.redaction import Redaction
 from assistant.memory.forgetting.verify import patterns_of, verify_gone
 from assistant.memory.records.hidden import HiddenItems
+from assistant.memory.records.ids import origin_of
 from assistant.memory.store.maintenance import in_order, rewrite
 from assistant.memory.store.table import MemoryTable
+from assistant.memory.store.tombstones import Tombstones
 from assistant.memory.transcript import fact_rows, recall_log
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.user_memory import UserMemory
@@ -67,11 +69,16 @@ def purge(
     with marks or nullcontext():
         missing = set(items.memories).difference(each.id for each in rows)
         recalled = missing.union(each.id for each in plan.deleted)
-        recall_log.remove(transcript, user, recalled, going)
+        forgotten = Tombstones() if table is None else table.forgotten.of(user)
+        logged = recall_log.remove(
+            transcript,
+            user,
+            lambda key: key in recalled or origin_of(key) in going or forgotten.has(key),
+        )
         if going:
             transcript.delete_exchanges(user, going)  # rewrites the file
         _suppress(transcript, user, plan, going)
-        if recalled and not going:
+        if (recalled or logged) and not going:
             transcript.rewrite()
         if table is not None:
             _delete(user, plan, table, memory)
@@ -124,17 +131,19 @@ def purge_due_at_start(
 
 def _purge_forgotten_elsewhere(user: str, table: MemoryTable, transcript: Transcript) -> set[str]:
     """Delete the user's exchanges that another machine has forgotten, i.e. that have tombstones.
+    Remove everything that has a tombstone from the log of recalls.
 
     Also completes an interrupted purge of the table. Returns the ids of the exchanges found in this
     transcript. Other users' data is never touched, even if it has a tombstone.
     """
     marks = table.forgotten.of(user)
     held = transcript.held(user, marks.exchanges)
+    if recall_log.remove(transcript, user, marks.has):
+        transcript.rewrite()
     if table.refused is not None:  # another process writes to the table
         if held:
             patterns = patterns_of(transcript, user, held)
             _purge_locations(transcript, Redaction.of(transcript, user, held, (), patterns))
-            recall_log.remove(transcript, user, (), held)
             transcript.delete_exchanges(user, held)
         return held
     if not held and not marks.unfinished:

@@ -31,6 +31,8 @@ class RecalledMemory:
     adds: bool = True
     """Whether the memory contains information; false if it is only an earlier instance of the same
     question."""
+    corrects: bool = False
+    """Whether the memory supersedes one that is based on an exchange in the prompt."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 time or person that the question names; then all are ranked together."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from itertools import chain, islice
@@ -76,16 +76,28 @@ def searched(
     exclude: Collection[str],
     limit: SearchDeadline,
 ) -> list[RecalledMemory]:
-    """Return the k best results, best first, without earlier instances of the same question. Call
-    it only while holding the index's lock.
+    """Return the k best results, best first, without earlier instances of the same question. They
+    are followed by those memories that correct an exchange in the prompt and are not among them,
+    because the model would otherwise believe the exchange. Call it only while holding the index's
+    lock.
 
     Args:
-        exclude: ids of exchanges whose memories are left out.
+        exclude: ids of the exchanges in the prompt, whose memories are left out.
         limit: the deadline. If there is no time for the full ranking, results are ranked only by
             words and meaning; if there is no time for the search by meaning, only by words.
     """
-    search = _Search(parts, question, k, now, exclude)
-    meaning = parts.vectors.usable(meaning)
+    columns, found = parts.columns, _best(_Search(parts, question, k, now, exclude), meaning, limit)
+    corrections = corrections_of(columns, exclude, now)
+    if not corrections:
+        return found
+    best = [replace(each, corrects=columns.row_of[each.id] in corrections) for each in found]
+    rest = corrections - {columns.row_of[each.id] for each in found}
+    why: dict[str, Any] = {"score": 0.0, "parts": {}, "words": (), "corrects": True}
+    return best + [_recalled(columns, row, **why) for row in sorted(rest, reverse=True)]
+
+
+def _best(search: "_Search", meaning: QueryVectors, limit: SearchDeadline) -> list[RecalledMemory]:
+    meaning = search.parts.vectors.usable(meaning)
     known = any(vector is not None for vector in meaning)
     if not limit.after_words(meaning=known):
         return search.in_brief(QueryVectors(), np.empty(0, np.int64))
@@ -256,6 +268,15 @@ def to_be_ranked(
     new[1:] &= around[1:] != around[:-1]
     rows: Places = around[new]
     return rows
+
+
+def corrections_of(columns: RowMetadata, exchanges: Collection[str], now: datetime) -> set[int]:
+    """Return the rows that supersede rows based on these exchanges, directly or through others, and
+    are neither superseded nor based on the exchanges themselves. Usually there are none."""
+    rows = columns.based_on(exchanges, ()) if columns.superseded_by else set()
+    newer = columns.with_versions({row for row in rows if row in columns.superseded_by}) - rows
+    last = np.array(sorted(newer.difference(columns.superseded_by)), np.int64)
+    return set(last[columns.eligible(last, exchanges, now)].tolist())
 
 
 def newest_stated(

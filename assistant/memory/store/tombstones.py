@@ -6,10 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
-from assistant.memory.records.ids import (
-    OURS,
-    own_exchange,
-)
+from assistant.memory.records.ids import OURS, origin_of, own_exchange
 from assistant.memory.records.memory import Memory, MemoryKind
 
 MARK = re.compile(r"[0-9a-f]{32}|[0-9a-f]{64}")
@@ -44,6 +41,11 @@ class Tombstones:
         if memory.sources and gone(map(self._was_said, memory.sources)):
             return True
         return mark_of(memory.id) in self.memories
+
+    def has(self, memory_id: str) -> bool:
+        """Return whether the memory with this id, or the exchange that the id is derived from, was
+        forgotten. The memory need not exist any more."""
+        return mark_of(memory_id) in self.memories or self._was_said(origin_of(memory_id))
 
     def kept(self, memory: Memory) -> Memory | None:
         """Return the memory without its forgotten sources; None if the memory counts as forgotten.

@@ -6,12 +6,12 @@ earlier versions have only the former. The log contains no words of the user.
 """
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from assistant.events import MemoryUsed
-from assistant.memory.records.ids import origin_of
 from assistant.memory.transcript.rows import parts, places
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ DIGITS = 4
 """Number of decimal places of the scores in the log."""
 REWRITTEN_AT_ONCE = 100
 """Number of logs changed in one transaction, by which it may delay the storing of an exchange."""
+
+_ID = re.compile(r'\["([^"]*)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,37 +65,35 @@ def read(
     return found
 
 
-def remove(
-    transcript: "Transcript",
-    user: str,
-    memories: Collection[str],
-    exchanges: Collection[str] = (),
-) -> None:
-    """Remove memories from the logs of all exchanges of the user. Copies of the old logs remain in
-    the file until it is rewritten.
+def remove(transcript: "Transcript", user: str, gone: Callable[[str], bool]) -> bool:
+    """Remove the memories whose ids are `gone` from the logs of all exchanges of the user; return
+    whether there were any. Copies of the old logs remain in the file until it is rewritten.
 
-    Args:
-        exchanges: ids of exchanges. Memories whose ids contain one of them are removed too, even if
-            they no longer exist, e.g. because they were merged into others.
+    Takes about 50 ms with ten thousand exchanges if there are none.
 
     Raises:
         StoreError: the transcript can't be changed.
     """
     query = "SELECT id, memories FROM exchange WHERE user = ? AND memories != '[]'"
     with transcript.reading() as db:
-        logs = db.execute(query, (user,)).fetchall() if memories or exchanges else []
-    changed = []
-    for key, content in logs:
-        log = list(_entries_of(content))
-        left = [
-            each for each in log if each.id not in memories and origin_of(each.id) not in exchanges
-        ]
-        if left != log:
-            changed.append((_as_json(left), key))
+        logs = db.execute(query, (user,)).fetchall()
+    going = set(filter(gone, {key for _, content in logs for key in _ids(content)}))
+    changed = [
+        (_as_json(each for each in _entries_of(content) if each.id not in going), key)
+        for key, content in (logs if going else ())
+        if not going.isdisjoint(_ids(content))
+    ]
     for at in range(0, len(changed), REWRITTEN_AT_ONCE):
         with transcript.writing() as db:
             some = changed[at : at + REWRITTEN_AT_ONCE]
             db.executemany("UPDATE exchange SET memories = ? WHERE id = ?", some)
+    return bool(changed)
+
+
+def _ids(content: str) -> list[str]:
+    """Return the ids in a column, much faster than `_entries_of`."""
+    escaped = "\\" in content  # only imported ids
+    return [each.id for each in _entries_of(content)] if escaped else _ID.findall(content)
 
 
 def _as_json(log: Iterable[LoggedMemory]) -> str:

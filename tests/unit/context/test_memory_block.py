@@ -2,12 +2,14 @@
 of its line."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from random import Random
 
 import pytest
 
 from assistant.context.memory_block import (
+    CORRECTED,
     FEWEST,
     OPENING,
     LeftOutReason,
@@ -328,3 +330,12 @@ def test_characters_that_structure_the_block_are_removed_from_a_memory(
     text: str, left: str
 ) -> None:
     assert sanitised(text) == left
+
+
+def test_a_correction_is_marked_and_shown_although_the_user_said_the_same_before() -> None:
+    anna = "My sister is called Anna."
+    corrected = replace(fact(anna, 0), corrects=True)
+    made = block([corrected], present=[anna, "No, she is called Hannah."])
+    assert f"\n- {CORRECTED}: {anna})" in made.text
+    again = block([corrected, fact(anna, 0, key="again")])
+    assert [reason for _, reason in again.left_out] == [LeftOutReason.REPEATED]

@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from assistant.events import RecordChanged, Remarked
 from assistant.intents.command import Command, CommandKind
 from assistant.memory.records.ids import ADDED_BY_USER
 from assistant.memory.records.lifetimes import Lifetimes
 from assistant.memory.records.memory import Memory, MemoryKind
+from assistant.memory.user_statements import ABOUT_THAT
 from tests.support.forgetting import Bench, bench, kept
 from tests.support.memories import stored
 from tests.support.remains import found
@@ -165,6 +167,34 @@ async def test_right_after_it_forget_that_means_what_was_remembered(tmp_path: Pa
         assert await here.purge_later()
     assert found(tmp_path, {"locker code", "4471"}, []) == []
     assert kept(tmp_path)[1] == {"My dog is called Max."}
+
+
+@pytest.mark.parametrize("other", ["know", "off_record", "undo"])
+async def test_after_another_command_that_no_longer_means_what_was_remembered(
+    here: Bench, other: str
+) -> None:
+    await here.tell_all("My dog is called Max.")
+    await here.obey(remember(LOCKER))
+    here.statements.watch(Remarked("All right.", other))
+    said = await here.obey(FORGET_THAT)
+    assert said == "Forgotten: your dog is called Max. Say undo to keep it."
+
+
+async def test_once_the_record_has_changed_that_no_longer_means_what_was_remembered(
+    here: Bench,
+) -> None:
+    await here.obey(remember(LOCKER))
+    here.statements.watch(RecordChanged(True))
+    assert here.statements.newest == ()
+
+
+@pytest.mark.parametrize("same", sorted(ABOUT_THAT - {""}))
+async def test_while_that_is_spoken_of_it_means_what_was_remembered(here: Bench, same: str) -> None:
+    await here.obey(remember(LOCKER))
+    here.statements.watch(Remarked("I'll remember it.", CommandKind(same)))
+    here.statements.watch(Remarked("What should it be?"))
+    said = await here.obey(FORGET_THAT)
+    assert said == "Forgotten: your locker code is 4471. Say undo to keep it."
 
 
 @pytest.mark.parametrize("words", ["my locker", "4471"])
