@@ -20,8 +20,8 @@ from assistant.memory import (
     stands_alone,
 )
 from assistant.skills.answered_turns import AnsweredTurns
-from assistant.skills.remembering import OFF_RECORD
-from assistant.skills.skill import Choice, Reply, said
+from assistant.skills.remembering import OFF_RECORD, that
+from assistant.skills.skill import UNDO_IT, Choice, Reply, last_done, said
 from assistant.skills.spoken_errors import spoken
 from models.interfaces import LanguageModel
 
@@ -146,7 +146,9 @@ class Correcting:
         except SettingsError as error:
             return Reply(spoken(error))
         return Reply(
-            f"I'll remember that {self._phrase(words)}.", undo=partial(self._take_back, stored, "")
+            f"I'll remember {that(words, english=self._english)}.",
+            undo=partial(self._take_back, stored, ""),
+            undo_question=partial(self._shall_undo, stored, "remember"),
         )
 
     async def _proposed(self, old: str, words: str) -> str | None:
@@ -178,7 +180,13 @@ class Correcting:
         )
         instead = f", not {was}" if was and new.endswith(now) else ""
         undo = partial(self._take_back, stored, correction.old[0].text)
-        return Reply(f"Got it: {new}{instead}.", undo=undo)
+        question = partial(self._shall_undo, stored, "note")
+        return Reply(f"Got it: {new}{instead}.", undo=undo, undo_question=question)
+
+    async def _shall_undo(self, stored: StoredStatement, did: str) -> str:
+        text = await self._statements.text_of(stored.memories)
+        what = f"{did} {that(text, english=self._english)}"
+        return last_done(what, UNDO_IT) if text else ""
 
     async def _take_back(self, stored: StoredStatement, old: str) -> Reply:
         if not await self._statements.take_back(stored):

@@ -11,8 +11,8 @@ from assistant.language.second_person import second_person
 from assistant.language.sentences import as_sentence
 from assistant.language.stemming import TextAnalyzer
 from assistant.language.third_person import first_person
-from assistant.memory import ForgettingExecutor, UserStatements
-from assistant.skills.skill import Choice, Reply
+from assistant.memory import ForgettingExecutor, HiddenItems, UserStatements
+from assistant.skills.skill import BRING_BACK, UNDO_IT, Choice, Reply, last_done
 
 NO_SUCH = "I have no such wish of yours."
 KEPT = "All right, I'll go on as before."
@@ -72,7 +72,7 @@ class Lifting:
             return None
         orders = "; ".join(_order(each) for each in notes)
         text = f"Noted for good: {orders}. Say “undo” if you don't want that."
-        return Reply(text, undo=partial(self._lift_all, notes))
+        return Reply(text, undo=partial(self._lift_all, notes), undo_question=partial(self._shall_drop, notes))
 
     # -- inside ---------------------------------------------------------------------------------
 
@@ -104,8 +104,22 @@ class Lifting:
     async def _lift(self, note: MemoryUsed) -> Reply:
         ids = await self._statements.saying(note.text)
         items = await self._executor.hide((), [*ids, note.id])
-        undo = partial(self._back, items.id, note) if self._executor.gives_time else None
-        return Reply(self._lifted(note), undo=undo)
+        if not self._executor.gives_time:
+            return Reply(self._lifted(note))
+        return Reply(
+            self._lifted(note),
+            undo=partial(self._back, items.id, note),
+            undo_question=partial(self._shall_bring_back, items, note),
+        )
+
+    async def _shall_bring_back(self, items: HiddenItems, note: MemoryUsed) -> str:
+        back = items in self._executor.hidden and not items.over(self._executor.now())
+        return last_done(f"drop {_dropped(note)}", BRING_BACK) if back else ""
+
+    async def _shall_drop(self, notes: Sequence[MemoryUsed]) -> str:
+        known = {each.id for each in self._statements.profile()}
+        orders = "; ".join(_order(each) for each in notes if each.id in known)
+        return last_done(f"note this: {orders}", UNDO_IT) if orders else ""
 
     async def _back(self, items: str, note: MemoryUsed) -> Reply:
         undone = await self._executor.undo(items)

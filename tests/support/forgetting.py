@@ -204,6 +204,8 @@ async def bench(
         events.append(event)
         statements.watch(event)
         turns.watch(event)
+        forgets.watch(event)
+        skills.watch(event)
 
     memories = MemoryAccess("ada", memory)
     forgetting = ForgettingExecutor(

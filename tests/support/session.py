@@ -139,4 +139,6 @@ def _skills(
     bus.subscribe(turns.watch)
     explaining = Explaining(resolver, turns)
     bus.subscribe(explaining.watch)
-    return [Forgetting(forgetting, resolver, turns), explaining]
+    forgets = Forgetting(forgetting, resolver, turns)
+    bus.subscribe(forgets.watch)
+    return [forgets, explaining]
