@@ -27,9 +27,9 @@ from models.interfaces import LanguageModel
 
 logger = logging.getLogger(__name__)
 
-WHAT_IS_RIGHT = "Sorry. What is right?"
-WHAT_SHOULD_IT_BE = "What should it be?"
-KEPT = "All right, then it stays as it is."
+WHAT_IS_RIGHT = "Sorry about that. What should it be?"
+WHAT_SHOULD_IT_BE = "I'm not sure what to change. What should it be?"
+KEPT = "All right, I'll leave it as it is."
 TAKEN_BACK = "All right, I've taken that back."
 MODEL_S = 8.0
 """Seconds after which the language model's proposal is no longer awaited, and the user is asked."""
@@ -95,13 +95,13 @@ class Correcting:
                 return None
             wrong = self._phrase(meant[0][0].text)
             again = Reply(WHAT_IS_RIGHT, if_said=self._answered)
-            return Reply(f"Is it wrong that {wrong}?", if_yes=partial(said, again), if_no=KEPT)
+            return Reply(f"Did I get this wrong: {wrong}?", if_yes=partial(said, again), if_no=KEPT)
         found = await self._statements.corrections(command.words, turns)
         if len(found) > 1:
             return self._choice(found)
         if not found:
             return None
-        text = f"Shall I correct it: {self._phrase(found[0].corrected.text)}?"
+        text = f"Shall I note instead {that(found[0].corrected.text, english=self._english)}?"
         return Reply(text, if_yes=partial(self._do, found[0]), if_no=KEPT)
 
     # -- inside ---------------------------------------------------------------------------------
@@ -200,7 +200,7 @@ class Correcting:
         choices = [
             Choice(name, partial(self._do, each)) for name, each in zip(names, some, strict=True)
         ]
-        text = f"What is wrong: that {', that '.join(names[:-1])}, or that {names[-1]}?"
+        text = f"Which is wrong: that {', that '.join(names[:-1])}, or that {names[-1]}?"
         return Reply(text, if_no=KEPT, choices=tuple(choices))
 
     def _phrase(self, text: str) -> str:

@@ -19,7 +19,7 @@ BACK = 3
 WHAT = "What should I remember?"
 OFF_RECORD = "We're off the record, so I'm not keeping anything. Say “back on the record” first."
 NOT_KEPT = "All right, I won't keep that."
-AS_BEFORE = "All right, I'll treat it like anything else that you told me."
+AS_BEFORE = "All right, I'll treat it like anything else you've told me."
 
 _SUBJECT_VERB = re.compile(
     r"(?:is|was|isn't|wasn't|will|would|sounds|makes|helps)\b", re.IGNORECASE

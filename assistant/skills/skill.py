@@ -33,8 +33,9 @@ class Reply:
     with the next utterance, unless that is a command, a question, or another answer to `text`. If
     it returns None, the words were no answer, and the turn is an ordinary one. `deletes` says that
     the question is whether to forget something, so that "delete it" is a yes. `undo` takes back
-    what the command has done. If that comes only after other turns, `undo_question` is asked first.
-    It names what would be taken back, and is empty if nothing can be any more. `notice` is shown on the screen and not spoken.
+    what the command has done. After other turns, `undo_question` is asked first: it names what
+    would be taken back, and is empty if that is no longer possible. `notice` is shown on the screen
+    and not spoken.
     """
 
     text: str

@@ -79,6 +79,7 @@ class Bench:
     events: list[Event]
     clock: list[datetime]
     off_record: list[bool]
+    every_skill: Sequence[Skill]
 
     def tell(self, said: str, answer: str = "I see.", used: Sequence[MemoryUsed] = ()) -> Exchange:
         turn = self.window.talk.last_turn + 1
@@ -227,7 +228,8 @@ async def bench(
     lifting = Lifting(statements, forgetting, lexicon)
     forgets = Forgetting(forgetting, resolver, turns, lambda: statements.newest)
     learns = learning_skills(statements, turns, llm, off_record)
-    skills = SkillRegistry([forgets, explaining, lifting, *learns], events.append)
+    every: list[Skill] = [forgets, explaining, lifting, *learns]
+    skills = SkillRegistry(every, events.append)
     await forgetting.load()
 
     gone = partial(gone_elsewhere, window, clock)
@@ -239,6 +241,7 @@ async def bench(
         yield Bench(
             *(memory, transcript, window, forgetting, skills, turns, explaining, statements),
             *(lifting, events, clock, off_record),
+            every,
         )
     finally:
         await memory.settled()

@@ -80,7 +80,7 @@ async def test_what_is_gone_for_good_is_neither_named_nor_offered(here: Bench) -
 
 
 async def test_what_was_forgotten_elsewhere_meanwhile_is_not_taken_for_it(here: Bench) -> None:
-    [code, dog] = await here.tell_all(CODE, DOG)
+    [_, dog] = await here.tell_all(CODE, DOG)
     await here.obey(LOCKER)
     await later(here)
     await here.forgetting.hide([dog.id], ())
