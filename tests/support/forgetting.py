@@ -203,10 +203,8 @@ async def bench(
 
     def emit(event: Event) -> None:
         events.append(event)
-        statements.watch(event)
-        turns.watch(event)
-        forgets.watch(event)
-        skills.watch(event)
+        for each in (statements, turns, forgets, skills):
+            each.watch(event)
 
     memories = MemoryAccess("ada", memory)
     forgetting = ForgettingExecutor(
@@ -240,8 +238,7 @@ async def bench(
     try:
         yield Bench(
             *(memory, transcript, window, forgetting, skills, turns, explaining, statements),
-            *(lifting, events, clock, off_record),
-            every,
+            *(lifting, events, clock, off_record, every),
         )
     finally:
         await memory.settled()
