@@ -71,7 +71,7 @@ class Lifting:
         if not notes:
             return None
         orders = "; ".join(_order(each) for each in notes)
-        text = f"Got it, from now on: {orders}. Say “undo” if you don't want that."
+        text = f"Got it, from now on: {orders}. Say undo to drop that."
         undo, question = partial(self._lift_all, notes), partial(self._shall_drop, notes)
         return Reply(text, undo=undo, undo_question=question)
 

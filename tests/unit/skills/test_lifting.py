@@ -139,7 +139,7 @@ async def test_a_new_wish_is_confirmed_aloud_and_can_be_undone(here: Bench) -> N
     remark = await here.lifting.noted(taken)
     assert remark is not None
     assert remark.text == (
-        "Got it, from now on: always answer in one sentence. Say “undo” if you don't want that."
+        "Got it, from now on: always answer in one sentence. Say undo to drop that."
     )
     here.skills.note(remark)
     assert await here.obey(UNDO) == "All right, I'll no longer answer in one sentence."
