@@ -93,8 +93,9 @@ async def build_skills(
     bus.subscribe(explaining.watch)
     skills: list[Skill] = [explaining]
     if memory.session_user is None:
-        skills += [Forgetting(forgetting, resolver, turns, english=english)]
-        return [*skills, NothingKept(transcript=True)], forgetting
+        forgets = Forgetting(forgetting, resolver, turns, english=english)
+        bus.subscribe(forgets.watch)
+        return [*skills, forgets, NothingKept(transcript=True)], forgetting
     statements = UserStatements(memory.session_user, forgetting, resolver, lexicon)
     lifting = Lifting(statements, forgetting, lexicon)
 
@@ -107,8 +108,10 @@ async def build_skills(
         return dialogue.off_record
 
     bus.subscribe(follow)
+    forgets = Forgetting(forgetting, resolver, turns, lambda: statements.newest, english=english)
+    bus.subscribe(forgets.watch)
     skills += [  # a new skill is added here; no two may have the same kind of command
-        Forgetting(forgetting, resolver, turns, lambda: statements.newest, english=english),
+        forgets,
         Remembering(statements, turns, off_record, english=english),
         Correcting(statements, turns, llm, off_record, english=english),
         lifting,

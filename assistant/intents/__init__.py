@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from assistant.facade import exports
 
 if TYPE_CHECKING:
-    from assistant.intents.answers import ALL, chosen, sounds_like_undo, yes_or_no
+    from assistant.intents.answers import ALL, chosen, refused, sounds_like_undo, yes_or_no
     from assistant.intents.command import DELETING, Command, CommandKind, Intent
     from assistant.intents.command_text import normalised
     from assistant.intents.grammar import language
@@ -28,6 +28,7 @@ __all__ = [
     "normalised",
     "period",
     "recognise",
+    "refused",
     "sounds_like_undo",
     "yes_or_no",
 ]

@@ -3,16 +3,19 @@
 import re
 from collections.abc import Iterator
 
-from assistant.intents.command_text import CommandText, normalised
+from assistant.intents.command_text import CommandText, Word, normalised
 from assistant.intents.grammar import CommandLanguage, bare, language, line
 from assistant.intents.recogniser import ENGLISH
+from assistant.language.dialogue_acts import is_question
 from assistant.language.stemming import TextAnalyzer
 
-LONGEST_CHOICE = 8
+LONGEST_CHOICE = 12
 """Maximum number of words of an answer that chooses one of several things."""
 ALL = -1
 """The choice of all things that were named."""
-_PLACES = ("first", "second", "third")
+OTHER = -2
+"""The choice of "the other one"."""
+_PLACES = {"first": 0, "second": 1, "third": 2}
 
 
 def sounds_like_undo(text: str) -> bool:
@@ -82,23 +85,101 @@ def _shapes(
         yield spoken.nothing, no
 
 
-def chosen(text: str, options: tuple[str, ...], names: tuple[str, ...] = ()) -> int | None:
+def chosen(
+    text: str,
+    options: tuple[str, ...],
+    names: tuple[str, ...] = (),
+    *,
+    deletes: bool = False,
+) -> int | None:
     """Return the index of the option that `text` chooses, `ALL` for all of them, or None.
 
-    An option is chosen by its place ("the second one"), or by words that only it contains ("the
-    code"). Any other content word shows that something else is meant.
+    An option is chosen by its place ("the second one"), or by words that only it contains ("I mean
+    the French one"). Any other content word shows that something else is meant. "The other one" is
+    the second of two, or the one that is left: "Not the code, the other one".
+
+    Args:
+        deletes: whether the question is what to forget. Only then is "forget the code" a choice.
     """
+    meant = _meant(text, options, names, deletes=deletes)
+    if meant is None:
+        return None
+    picks, refusals = meant
+    if OTHER in picks:
+        left = set(range(len(options))) - refusals
+        picks = picks - {OTHER} | ({1} if len(options) == 2 and not refusals else left)
+    clear = len(picks) == 1 and not picks & refusals and not (refusals and ALL in picks)
+    return picks.pop() if clear else None
+
+
+def refused(text: str, options: tuple[str, ...], names: tuple[str, ...] = ()) -> int | None:
+    """Return the index of the option that `text` refuses without choosing another: "Not the first
+    one". None if it does anything else."""
+    picks, refusals = _meant(text, options, names, deletes=False) or (set(), set())
+    found = refusals.pop() if not picks and len(refusals) == 1 else ALL
+    return found if found >= 0 else None
+
+
+def _meant(
+    text: str, options: tuple[str, ...], names: tuple[str, ...], *, deletes: bool
+) -> tuple[set[int], set[int]] | None:
+    """Return what the parts of an answer choose, and what they refuse. None if a part is unclear,
+    or if the answer is a question by its words. A question mark alone may be a rising voice."""
     spoken = language(ENGLISH)
     words = CommandText(text, spoken, names).unaddressed()
-    said = line(word.plain for word in words)
-    if not 0 < len(words) <= LONGEST_CHOICE:
+    if len(words) > LONGEST_CHOICE or is_question(text.rstrip(" ?")):
         return None
-    for name, shape in spoken.choices.items():
-        if shape.fullmatch(said):
-            place = _PLACES.index(name) if name in _PLACES else ALL
-            return place if place < len(options) else None
+    picks, refusals = set[int](), set[int]()
+    for part in _parts(words, spoken):
+        refuses = spoken.choices["refused"].match(part)
+        place = _place(part[refuses.end() :] if refuses else part, options, deletes=deletes)
+        if place is None:
+            return None
+        (refusals if refuses else picks).add(place)
+    return picks, refusals
+
+
+def _parts(words: tuple[Word, ...], spoken: CommandLanguage) -> Iterator[str]:
+    """Yield the parts of an answer, without "no" and the like at their beginning. Only an answer
+    that refuses something has several: "No, not the code but the other one"."""
+    several = spoken.choices["negated"].search(line(["", *(word.plain for word in words)]))
+    part = ""
+    for word in words:
+        plain = f"{word.plain} "
+        if several and part and spoken.choices["breaks"].fullmatch(plain):
+            yield part
+            part = ""
+        if not (several and not part and spoken.choices["lead"].fullmatch(plain)):
+            part += plain
+        if several and word.pause and part:
+            yield part
+            part = ""
+    if part:
+        yield part
+
+
+def _place(said: str, options: tuple[str, ...], *, deletes: bool) -> int | None:
+    """Return the index of the option that these words name, `ALL` or `OTHER`; None if they name
+    none, or could name two."""
+    choices = language(ENGLISH).choices
+    stray = choices["around"].pattern + (f"|{choices['forgotten'].pattern}" if deletes else "")
+    around = re.compile(rf"(?<!\S)(?:{stray})")
+    bare_said = around.sub("", said)
+    if choices["negated"].search(f" {said}") or choices["own"].search(f" {bare_said}"):
+        return None
     lexicon = TextAnalyzer(ENGLISH)
     stems = [lexicon.content_and_numbers(option) for option in options]
-    named = lexicon.content_and_numbers(" ".join(word.plain for word in words))
+    dropped = lexicon.content_and_numbers(" ".join(around.findall(said)))
+    named = lexicon.content_and_numbers(said) - dropped
+    places = {"all": ALL, "other": OTHER, "last": len(options) - 1, **_PLACES}
+    for name, place in places.items():
+        if choices[name].fullmatch(said) or choices[name].fullmatch(bare_said):
+            if place < 0:
+                return place
+            if not place < len(options) > 1:
+                return None
+            named |= {f"#{place + 1}"}
+            others = [each - stems[place] for each in stems]
+            return place if not any(named & each for each in others) else None
     fitting = [at for at, each in enumerate(stems) if named and named <= each]
     return fitting[0] if len(fitting) == 1 else None

@@ -20,16 +20,16 @@ from assistant.memory import (
     stands_alone,
 )
 from assistant.skills.answered_turns import AnsweredTurns
-from assistant.skills.remembering import OFF_RECORD
-from assistant.skills.skill import Choice, Reply, said
+from assistant.skills.remembering import OFF_RECORD, that
+from assistant.skills.skill import UNDO_IT, Choice, Reply, last_done, said
 from assistant.skills.spoken_errors import spoken
 from models.interfaces import LanguageModel
 
 logger = logging.getLogger(__name__)
 
-WHAT_IS_RIGHT = "Sorry. What is right?"
-WHAT_SHOULD_IT_BE = "What should it be?"
-KEPT = "All right, then it stays as it is."
+WHAT_IS_RIGHT = "Sorry about that. What should it be?"
+WHAT_SHOULD_IT_BE = "I'm not sure what to change. What should it be?"
+KEPT = "All right, I'll leave it as it is."
 TAKEN_BACK = "All right, I've taken that back."
 MODEL_S = 8.0
 """Seconds after which the language model's proposal is no longer awaited, and the user is asked."""
@@ -95,13 +95,13 @@ class Correcting:
                 return None
             wrong = self._phrase(meant[0][0].text)
             again = Reply(WHAT_IS_RIGHT, if_said=self._answered)
-            return Reply(f"Is it wrong that {wrong}?", if_yes=partial(said, again), if_no=KEPT)
+            return Reply(f"Did I get this wrong: {wrong}?", if_yes=partial(said, again), if_no=KEPT)
         found = await self._statements.corrections(command.words, turns)
         if len(found) > 1:
             return self._choice(found)
         if not found:
             return None
-        text = f"Shall I correct it: {self._phrase(found[0].corrected.text)}?"
+        text = f"Shall I note instead {that(found[0].corrected.text, english=self._english)}?"
         return Reply(text, if_yes=partial(self._do, found[0]), if_no=KEPT)
 
     # -- inside ---------------------------------------------------------------------------------
@@ -146,7 +146,9 @@ class Correcting:
         except SettingsError as error:
             return Reply(spoken(error))
         return Reply(
-            f"I'll remember that {self._phrase(words)}.", undo=partial(self._take_back, stored, "")
+            f"I'll remember {that(words, english=self._english)}.",
+            undo=partial(self._take_back, stored, ""),
+            undo_question=partial(self._shall_undo, stored, "remember"),
         )
 
     async def _proposed(self, old: str, words: str) -> str | None:
@@ -178,7 +180,13 @@ class Correcting:
         )
         instead = f", not {was}" if was and new.endswith(now) else ""
         undo = partial(self._take_back, stored, correction.old[0].text)
-        return Reply(f"Got it: {new}{instead}.", undo=undo)
+        question = partial(self._shall_undo, stored, "note")
+        return Reply(f"Got it: {new}{instead}.", undo=undo, undo_question=question)
+
+    async def _shall_undo(self, stored: StoredStatement, did: str) -> str:
+        text = await self._statements.text_of(stored.memories)
+        what = f"{did} {that(text, english=self._english)}"
+        return last_done(what, UNDO_IT) if text else ""
 
     async def _take_back(self, stored: StoredStatement, old: str) -> Reply:
         if not await self._statements.take_back(stored):
@@ -192,7 +200,7 @@ class Correcting:
         choices = [
             Choice(name, partial(self._do, each)) for name, each in zip(names, some, strict=True)
         ]
-        text = f"What is wrong: that {', that '.join(names[:-1])}, or that {names[-1]}?"
+        text = f"Which is wrong: that {', that '.join(names[:-1])}, or that {names[-1]}?"
         return Reply(text, if_no=KEPT, choices=tuple(choices))
 
     def _phrase(self, text: str) -> str:

@@ -4,6 +4,7 @@ told."""
 import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 
 from assistant.errors import StoreError
 from assistant.events import Event, Remarked, TurnEnded
@@ -16,23 +17,25 @@ from assistant.skills.answered_turns import AnsweredTurns
 from assistant.skills.skill import Reply
 
 NOTHING_SAID = "I haven't said anything yet."
-FROM_MODEL = "That came from the model. Nothing that you told me was behind it."
+FROM_MODEL = "That came from the language model, not from anything you've told me."
 BESIDE_NOTES = (
-    "As far as I can tell, that came from the model: nothing in it is from what you told me before."
+    "As far as I can tell, that came from the language model, not from anything you've told me."
 )
 IN_REPLY = (
-    "That came from the model, in reply to what you had just said. Nothing that you told me before"
-    " was behind it."
+    "That was the language model's reply to what you'd just said. Nothing you told me before went"
+    " into it."
 )
-NOT_TOLD = "My last answer wasn't based on anything that you told me."
-LOOKED_UP = "You asked me what I know. I looked it up in my memory, without the model."
+NOT_TOLD = "My last answer wasn't based on anything you've told me."
+LOOKED_UP = "You asked me what I know, so I looked in my memory."
+SHALL_SAY_WHY = "Do you want to know why I said that?"
+SHALL_SAY_WHEN = "Do you want to know when you told me that?"
 ASKED = {
     CommandKind.UNDO: "undo something",
     CommandKind.OFF_RECORD: "go off the record",
     CommandKind.ON_RECORD: "go back on the record",
     CommandKind.REMEMBER: "remember something",
     CommandKind.CORRECT: "correct something",
-    CommandKind.LIFT: "drop a lasting wish or a name",
+    CommandKind.LIFT: "drop a wish or a name",
 }
 """What the user asked for with a command; all other commands forget something."""
 BY_THE_WAY = frozenset(
@@ -97,12 +100,36 @@ class Explaining:
         return Reply(text) if text is not None else None
 
     async def ask(self, command: Command) -> Reply | None:
-        """Never ask: if it isn't sure that this is meant, the language model's answer is as
-        good."""
-        del command
-        return None
+        """Ask only if there is something to tell. Otherwise the language model answers."""
+        turns = [turn for turn in self._turns.all() if not turn.exchange.open]
+        try:
+            text = await asyncio.to_thread(self._question, command, self._obeyed, turns)
+        except StoreError:
+            return None
+        return Reply(text, if_yes=partial(self._agreed, command)) if text else None
+
+    async def _agreed(self, command: Command) -> Reply:
+        return await self.carry_out(command) or Reply(spoken_replies.NOTHING_ABOUT)
 
     # -- inside; these block --------------------------------------------------------------------
+
+    def _question(
+        self, command: Command, obeyed: CommandKind | None, turns: Sequence[AnsweredTurn]
+    ) -> str:
+        """Return the question whether this is meant; empty if there would be nothing to tell."""
+        explaining, topic = self._resolver.explaining, command.words
+        what = spoken_topic(topic, english=self._english) if topic is not None else "you"
+        if command.kind is CommandKind.KNOW:
+            known = self._known(topic) if topic is not None else self._resolver.newest()
+            return f"Do you want to know what I remember about {what}?" if known else ""
+        if command.kind is CommandKind.WHEN_TOLD and topic is not None:
+            told = explaining.told_about(topic, turns)
+            return f"Do you want to know when you told me about {what}?" if told else ""
+        last = explaining.last(turns)
+        if command.kind is CommandKind.WHEN_TOLD:
+            by_user = last is not None and any(each.speaker == USER for each in last.sources)
+            return SHALL_SAY_WHEN if by_user else ""
+        return SHALL_SAY_WHY if last is not None or obeyed is not None else ""
 
     def _known(self, topic: str | None) -> str | None:
         """Return a reply that tells what is known about a topic, or the newest memories if the
@@ -124,7 +151,7 @@ class Explaining:
             return spoken_sources.told(told, now, english=self._english) if told else LOOKED_UP
         if obeyed is not None:
             what = ASKED.get(obeyed, "forget something")
-            return f"I said that because you asked me to {what}. It only says what came of that."
+            return f"I said that because you asked me to {what}."
         found = explaining.last(turns)
         if found is None:
             return NOTHING_SAID
@@ -141,7 +168,7 @@ class Explaining:
             told = explaining.told_about(topic, turns)
             what = spoken_topic(topic, english=self._english)
             if not told:
-                return f"I don't remember that you told me about {what}."
+                return f"I don't remember you telling me about {what}."
             return spoken_sources.told_then(told, now, english=self._english)
         found = explaining.last(turns)
         if found is None:

@@ -6,6 +6,7 @@ from datetime import datetime
 from functools import partial
 
 from assistant.errors import SettingsError, StoreError
+from assistant.events import Event, ForgettingDone, ForgettingUndone
 from assistant.intents import DELETING, Command, CommandKind, period
 from assistant.language.calendar import Period
 from assistant.language.word_lists import words_of
@@ -13,13 +14,16 @@ from assistant.memory import (
     ForgetPlan,
     ForgetRequest,
     ForgettingExecutor,
+    HiddenItems,
     NothingMeant,
     Resolver,
     spoken_replies,
 )
 from assistant.skills.answered_turns import AnsweredTurns
-from assistant.skills.skill import Choice, Reply
+from assistant.skills.skill import BRING_BACK, Choice, Reply, last_done
 from assistant.skills.spoken_errors import notice, spoken
+
+EVERYTHING = "everything I knew about you"
 
 
 class Forgetting:
@@ -50,6 +54,13 @@ class Forgetting:
         self._resolver = resolver
         self._turns = turns
         self._english = english
+        self._named: dict[str, str] = {}
+        """What was forgotten and can still be brought back, by its id."""
+
+    def watch(self, event: Event) -> None:
+        """Receive an event from the event bus. What is gone must not be named any more."""
+        if isinstance(event, ForgettingDone | ForgettingUndone):
+            self._named.pop(event.id, None)
 
     async def carry_out(self, command: Command) -> Reply | None:
         if command.kind is CommandKind.UNDO:
@@ -65,14 +76,15 @@ class Forgetting:
             return Reply(spoken_replies.UNCLEAR)
         if plan.alternatives:
             return self._choice(plan)
+        wish = wish_of(command, request, english=self._english)
         if plan.needs_confirmation or concerns_much(request):
-            return self._asking(plan, spoken_replies.question(plan, english=self._english))
-        return await self._forget(plan)
+            return self._asking(plan, wish, spoken_replies.question(plan, english=self._english))
+        return await self._forget(plan, wish)
 
     async def ask(self, command: Command) -> Reply | None:
         if command.kind is CommandKind.UNDO:
-            hidden = bool(self._executor.hidden)
-            return Reply(spoken_replies.SHALL_UNDO, if_yes=self._undo) if hidden else None
+            left = self._undoable()
+            return Reply(spoken_replies.SHALL_UNDO, if_yes=self._undo) if left else None
         request = self._request(command)
         if request is None:
             return None
@@ -82,8 +94,8 @@ class Forgetting:
             return None
         if plan.alternatives:
             return self._choice(plan)
-        what = wish_of(command, request, english=self._english)
-        return self._asking(plan, spoken_replies.doubt(plan, what, english=self._english))
+        wish = wish_of(command, request, english=self._english)
+        return self._asking(plan, wish, spoken_replies.doubt(plan, wish, english=self._english))
 
     # -- inside ---------------------------------------------------------------------------------
 
@@ -95,21 +107,44 @@ class Forgetting:
         """Resolve the request in a thread, because this takes longer than the voice may wait."""
         return await asyncio.to_thread(self._resolver.resolve, request, self._turns.all())
 
-    async def _forget(self, plan: ForgetPlan) -> Reply:
+    async def _forget(self, plan: ForgetPlan, wish: str = "") -> Reply:
         try:
-            await self._executor.hide(plan.exchanges, plan.memories)
+            items = await self._executor.hide(plan.exchanges, plan.memories)
         except StoreError as error:
             return Reply(f"{spoken_replies.NOT_NOTED}{spoken(error)}", notice=notice(error))
         undoable = self._executor.gives_time
         text = spoken_replies.forgotten(plan, undoable=undoable, english=self._english)
-        return Reply(text, undo=self._undo if undoable else None)
+        if not undoable:
+            return Reply(text)
+        known = {each.id for each in self._executor.hidden}
+        self._named = {key: what for key, what in self._named.items() if key in known}
+        self._named[items.id] = wish or self._contents(plan)
+        return Reply(text, undo=self._undo, undo_question=partial(self._shall_undo, items))
+
+    def _contents(self, plan: ForgetPlan) -> str:
+        listed = spoken_replies.listed(plan, english=self._english)
+        counted = listed == spoken_replies.counted(plan.count)
+        return EVERYTHING if plan.everything else listed if counted else f"this: {listed}"
+
+    def _undoable(self) -> list[HiddenItems]:
+        now = self._executor.now()
+        return [each for each in self._executor.hidden if not each.over(now)]
+
+    async def _shall_undo(self, items: HiddenItems) -> str:
+        """Return the question whether to bring something back, or an empty text if it is gone."""
+        left = self._undoable()
+        if items not in left:
+            return ""
+        if items != left[-1] or items.id not in self._named:  # e.g. on the command line
+            return spoken_replies.SHALL_UNDO
+        return last_done(f"forget {self._named[items.id]}", BRING_BACK)
 
     async def _undo(self) -> Reply:
         undone = await self._executor.undo()
         return Reply(spoken_replies.brought_back(undone, english=self._english))
 
-    def _asking(self, plan: ForgetPlan, question: str) -> Reply:
-        return Reply(question, if_yes=self._do(plan), if_no=spoken_replies.KEPT, deletes=True)
+    def _asking(self, plan: ForgetPlan, wish: str, question: str) -> Reply:
+        return Reply(question, if_yes=self._do(plan, wish), if_no=spoken_replies.KEPT, deletes=True)
 
     def _choice(self, plan: ForgetPlan) -> Reply:
         """Return the question which of several things is meant."""
@@ -125,8 +160,8 @@ class Forgetting:
             deletes=True,
         )
 
-    def _do(self, plan: ForgetPlan) -> Callable[[], Awaitable[Reply]]:
-        return partial(self._forget, plan)
+    def _do(self, plan: ForgetPlan, wish: str = "") -> Callable[[], Awaitable[Reply]]:
+        return partial(self._forget, plan, wish)
 
 
 def request_of(command: Command, now: datetime) -> ForgetRequest | None:

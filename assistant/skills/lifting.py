@@ -11,11 +11,11 @@ from assistant.language.second_person import second_person
 from assistant.language.sentences import as_sentence
 from assistant.language.stemming import TextAnalyzer
 from assistant.language.third_person import first_person
-from assistant.memory import ForgettingExecutor, UserStatements
-from assistant.skills.skill import Choice, Reply
+from assistant.memory import ForgettingExecutor, HiddenItems, UserStatements
+from assistant.skills.skill import BRING_BACK, UNDO_IT, Choice, Reply, last_done
 
-NO_SUCH = "I have no such wish of yours."
-KEPT = "All right, I'll go on as before."
+NO_SUCH = "I don't know of any such wish."
+KEPT = "All right, I'll carry on as before."
 NAMED = 3
 """Maximum number of wishes that a question names."""
 _WISH = re.compile(r"The user wants the assistant (?P<what>.+?)\.?$")
@@ -52,7 +52,7 @@ class Lifting:
         if len(found) > 1:
             choices = tuple(Choice(spoken(each), partial(self._lift, each)) for each in found)
             names = [each.name for each in choices]
-            text = f"Which one: {', '.join(names[:-1])} or {names[-1]}?"
+            text = f"Which one do you mean: {', '.join(names[:-1])}, or {names[-1]}?"
             return Reply(text, if_no=KEPT, choices=choices, deletes=True)
         if command.words is None or not self._covers(found[0], command.words):
             return self._asked(found[0])
@@ -71,8 +71,9 @@ class Lifting:
         if not notes:
             return None
         orders = "; ".join(_order(each) for each in notes)
-        text = f"Noted for good: {orders}. Say “undo” if you don't want that."
-        return Reply(text, undo=partial(self._lift_all, notes))
+        text = f"Got it, from now on: {orders}. Say undo to drop that."
+        undo, question = partial(self._lift_all, notes), partial(self._shall_drop, notes)
+        return Reply(text, undo=undo, undo_question=question)
 
     # -- inside ---------------------------------------------------------------------------------
 
@@ -95,23 +96,39 @@ class Lifting:
 
     def _asked(self, note: MemoryUsed) -> Reply:
         question = f"Shall I drop {_dropped(note)}?"
+        if match := _ADDRESS.match(note.text):
+            question = f"Shall I stop calling you {match['name']}?"
         return Reply(question, if_yes=partial(self._lift, note), if_no=KEPT, deletes=True)
 
     async def _lift_all(self, notes: Sequence[MemoryUsed]) -> Reply:
         replies = [await self._lift(each) for each in notes]
-        return replies[0] if len(replies) == 1 else Reply("All right, I've dropped these wishes.")
+        return replies[0] if len(replies) == 1 else Reply("All right, I've dropped those wishes.")
 
     async def _lift(self, note: MemoryUsed) -> Reply:
         ids = await self._statements.saying(note.text)
         items = await self._executor.hide((), [*ids, note.id])
-        undo = partial(self._back, items.id, note) if self._executor.gives_time else None
-        return Reply(self._lifted(note), undo=undo)
+        if not self._executor.gives_time:
+            return Reply(self._lifted(note))
+        return Reply(
+            self._lifted(note),
+            undo=partial(self._back, items.id, note),
+            undo_question=partial(self._shall_bring_back, items, note),
+        )
+
+    async def _shall_bring_back(self, items: HiddenItems, note: MemoryUsed) -> str:
+        back = items in self._executor.hidden and not items.over(self._executor.now())
+        return last_done(f"drop {_dropped(note)}", BRING_BACK) if back else ""
+
+    async def _shall_drop(self, notes: Sequence[MemoryUsed]) -> str:
+        known = {each.id for each in self._statements.profile()}
+        orders = "; ".join(_order(each) for each in notes if each.id in known)
+        return last_done(f"note this: {orders}", UNDO_IT) if orders else ""
 
     async def _back(self, items: str, note: MemoryUsed) -> Reply:
         undone = await self._executor.undo(items)
         if undone is None:
             return Reply("It's too late to bring that wish back. Please say it again.")
-        return Reply(f"All right, that holds again: {_order(note)}.")
+        return Reply(f"All right, I've brought that back: {_order(note)}.")
 
     def _lifted(self, note: MemoryUsed) -> str:
         if match := _ADDRESS.match(note.text):
@@ -119,11 +136,11 @@ class Lifting:
             again = f" I'll call you {older['name']} again." if older is not None else ""
             return f"All right, I'll no longer call you {match['name']}.{again}"
         if match := _NAME.match(note.text):
-            return f"All right. I've dropped your name, {match['name']}."
+            return f"All right, I've dropped the name {match['name']}."
         wish = _WISH.match(note.text)
         order = _ORDER.match(wish["what"]) if wish is not None else None
         if order is None or order["do"].startswith(("stop ", "never ", "not ")):
-            return f"All right. I've dropped your wish: “{as_sentence(_order(note))}”"
+            return f"All right, I've dropped your wish: “{as_sentence(_order(note))}”"
         return f"All right, I'll no longer {_said(order['do'], by_user=False)}."
 
     def _texts(self) -> list[str]:
@@ -133,7 +150,7 @@ class Lifting:
 def spoken(note: MemoryUsed) -> str:
     """Return a phrase that names a wish or a name."""
     if match := _NAME.match(note.text):
-        return f"your name, {match['name']}"
+        return f"the name {match['name']}"
     if match := _ADDRESS.match(note.text):
         return f"that I call you {match['name']}"
     return f"your wish “{_order(note)}”"
@@ -142,7 +159,7 @@ def spoken(note: MemoryUsed) -> str:
 def _dropped(note: MemoryUsed) -> str:
     """Return a phrase that names what a question asks to drop."""
     if match := _ADDRESS.match(note.text):
-        return f"the name that I call you, {match['name']}"
+        return f"the name {match['name']}"
     return spoken(note) if _NAME.match(note.text) else f"your wish: {_order(note)}"
 
 

@@ -3,7 +3,7 @@
 from assistant.intents import DELETING, Command, CommandKind
 from assistant.skills.skill import Reply
 
-NOTHING_KEPT = "I'm not keeping anything in this session, so there is nothing to forget."
+NOTHING_KEPT = "I'm not keeping anything in this session, so there's nothing to forget."
 CANT_KEEP = "I'm not keeping anything in this session."
 KEEPING = frozenset({CommandKind.REMEMBER})
 """Kinds that need a long-term memory. A transcript is enough for the others. If the user corrects

@@ -8,10 +8,10 @@ from functools import partial
 
 from assistant.errors import StoreError
 from assistant.events import Event, ForgettingBegan, RecordChanged
-from assistant.intents import ALL, CommandKind, Intent, chosen, yes_or_no
+from assistant.intents import ALL, CommandKind, Intent, chosen, refused, yes_or_no
 from assistant.language.dialogue_acts import is_courtesy, is_question
 from assistant.memory import spoken_replies
-from assistant.skills.skill import Reply, Skill, said
+from assistant.skills.skill import UNDO_IT, Reply, Skill, said
 from assistant.skills.spoken_errors import failed
 
 ANSWER_S = 30.0
@@ -19,7 +19,7 @@ ANSWER_S = 30.0
 UNDOS = 20
 """Number of commands that can be undone one after the other."""
 WHICH = "Which one do you mean?"
-SHALL_UNDO = "Shall I undo that?"
+NOT_UNDONE = "All right, I'll leave it as it is."
 
 Act = Callable[[], Awaitable[Reply]]
 
@@ -29,6 +29,7 @@ class SkillRegistry:
 
     A question of a skill waits for its answer. Another command, an ordinary turn, or `ANSWER_S`
     drops it. Commands that can be undone are undone newest first, whichever skill they belong to.
+    If other turns have passed since, the assistant first names what it would undo, and asks.
 
     Args:
         emit: emits the notices that belong to replies.
@@ -42,6 +43,9 @@ class SkillRegistry:
         self._asked: Reply | None = None
         self._asked_at = float("-inf")
         self._undos: deque[_Undoable] = deque(maxlen=UNDOS)
+        self._offer: Reply | None = None
+        """The last question whether to undo something. "Undo" is a yes to it."""
+        self._turns = 0
         self._steps = 0
         """Number of commands, answers and turns so far. A reply that is late belongs to an earlier
         one."""
@@ -59,7 +63,7 @@ class SkillRegistry:
         if reply.asks:
             self._asked, self._asked_at = reply, time.monotonic()
         if reply.undo is not None:
-            self._undos.append(_Undoable(reply.undo))
+            self._undos.append(_Undoable(reply.undo, reply.undo_question, self._turns))
             self.may_be_undone = True
         if reply.notice is not None:
             self._emit(reply.notice)
@@ -67,6 +71,7 @@ class SkillRegistry:
     def turn_began(self) -> None:
         """Drop the question: the user went on to something else."""
         self._steps += 1
+        self._turns += 1
         self._asked = None
         self.may_be_undone = False
 
@@ -88,9 +93,11 @@ class SkillRegistry:
         if asked is None or not self.waits_for_answer:
             return None
         options = tuple(each.name for each in asked.choices if each.name)
-        place = chosen(text, options, names) if options else None
+        place = chosen(text, options, names, deletes=asked.deletes) if options else None
         if place is not None and (place != ALL or not asked.choices[ALL].name):
             return partial(self._settle, asked, asked.choices[place].act)
+        if len(options) > 1 and (place := refused(text, options, names)) is not None:
+            return partial(self._settle, asked, partial(said, _without(asked, place)))
         for_words = asked.if_said is not None
         yes = yes_or_no(
             text, names, explained=explained, deletes=asked.deletes, for_words=for_words
@@ -123,9 +130,12 @@ class SkillRegistry:
         asked, kind = self._asked if self.waits_for_answer else None, intent.command.kind
         if kind is CommandKind.REPEAT and asked is not None:
             return await self._settled(partial(said, asked))
-        if kind is CommandKind.UNDO and self._undos:
-            question = Reply(SHALL_UNDO, if_yes=self._undo)
-            return await self._settled(self._undo if intent.sure else partial(said, question))
+        if kind is CommandKind.UNDO:
+            if intent.sure and asked is not None and asked is self._offer and asked.if_yes:
+                return await self._settled(asked.if_yes)
+            reply = await self._settled(partial(self._undo_or_ask, intent))
+            self._offer = reply
+            return reply
         skill = self._skills.get(kind)
         if skill is None:
             self._asked = None
@@ -133,16 +143,34 @@ class SkillRegistry:
         do = skill.carry_out if intent.sure else skill.ask
         return await self._settled(partial(do, intent.command))
 
-    async def _undo(self) -> Reply:
-        """Undo what was done last. If that fails, it can be undone again."""
-        if not self._undos:
-            return Reply(spoken_replies.NOTHING_TO_UNDO)
-        last = self._undos[-1]
+    async def _undo_or_ask(self, intent: Intent) -> Reply | None:
+        """Undo what was done last, or ask whether to: because it was not done just now, or because
+        it isn't sure that this is meant."""
+        while self._undos:
+            last = self._undos[-1]
+            late = last.turn < self._turns
+            if intent.sure and not late:
+                return await self._undo(last)
+            ask = last.question if late else None
+            text = await ask() if ask is not None else UNDO_IT
+            if text:
+                return Reply(text, if_yes=partial(self._undo, last), if_no=NOT_UNDONE)
+            self._drop(last)  # it is gone for good
+        skill = self._skills.get(CommandKind.UNDO)
+        if skill is None:
+            return None
+        return await (skill.carry_out if intent.sure else skill.ask)(intent.command)
+
+    async def _undo(self, last: "_Undoable") -> Reply:
+        """Undo something. If that fails, it can be undone again."""
         reply = await last.act()
-        if last in self._undos:
-            self._undos.remove(last)
+        self._drop(last)
         self.may_be_undone = False
         return reply
+
+    def _drop(self, undone: "_Undoable") -> None:
+        if undone in self._undos:
+            self._undos.remove(undone)
 
     async def _settle(self, asked: Reply, act: Act) -> Reply:
         """Do what the user's answer asks for, unless an earlier answer has settled the question."""
@@ -172,3 +200,15 @@ class _Undoable:
     """Something that was done. Two are different even if the same function undoes both."""
 
     act: Act
+    question: Callable[[], Awaitable[str]] | None
+    turn: int
+    """Number of turns before it."""
+
+
+def _without(asked: Reply, place: int) -> Reply:
+    """Return the question again, without the thing that the user has refused."""
+    left = tuple(each for at, each in enumerate(asked.choices) if each.name and at != place)
+    if len(left) > 1:
+        text = spoken_replies.either([each.name for each in left])
+        return replace(asked, text=text, choices=left)
+    return replace(asked, text=f"Then this one: {left[0].name}?", choices=left, if_yes=left[0].act)

@@ -11,7 +11,7 @@ from assistant.language.second_person import spoken_phrase
 from assistant.language.sentences import as_sentence
 from assistant.memory import StoredStatement, UserStatements, spoken_replies, stands_alone
 from assistant.skills.answered_turns import AnsweredTurns
-from assistant.skills.skill import Reply
+from assistant.skills.skill import UNDO_IT, Reply, last_done
 from assistant.skills.spoken_errors import spoken
 
 BACK = 3
@@ -19,7 +19,7 @@ BACK = 3
 WHAT = "What should I remember?"
 OFF_RECORD = "We're off the record, so I'm not keeping anything. Say “back on the record” first."
 NOT_KEPT = "All right, I won't keep that."
-AS_BEFORE = "All right, I'll treat it like anything else that you told me."
+AS_BEFORE = "All right, I'll treat it like anything else you've told me."
 
 _SUBJECT_VERB = re.compile(
     r"(?:is|was|isn't|wasn't|will|would|sounds|makes|helps)\b", re.IGNORECASE
@@ -68,7 +68,7 @@ class Remembering:
         text = _sentence(command.words) if command.words is not None else found and found[1]
         if not text:
             return None
-        question = f"Shall I remember {self._that_phrase(text)}?"
+        question = f"Shall I remember {that(text, english=self._english)}?"
         return Reply(question, if_yes=partial(self._again, command))
 
     # -- inside ---------------------------------------------------------------------------------
@@ -113,17 +113,27 @@ class Remembering:
 
     def _done(self, stored: StoredStatement, text: str, *, for_good: bool) -> Reply:
         will = "I'll always keep in mind" if for_good else "I'll remember"
-        return Reply(f"{will} {self._that_phrase(text)}.", undo=partial(self._take_back, stored))
+        return Reply(
+            f"{will} {that(text, english=self._english)}.",
+            undo=partial(self._take_back, stored),
+            undo_question=partial(self._shall_undo, stored),
+        )
+
+    async def _shall_undo(self, stored: StoredStatement) -> str:
+        text = await self._statements.text_of(stored.memories)
+        what = f"remember {that(text, english=self._english)}"
+        return last_done(what, UNDO_IT) if text else ""
 
     async def _take_back(self, stored: StoredStatement) -> Reply:
         if not await self._statements.take_back(stored):
             return Reply(spoken_replies.NOTHING_TO_UNDO)
         return Reply(NOT_KEPT if stored.new else AS_BEFORE)
 
-    def _that_phrase(self, text: str) -> str:
-        """Return "that your dog is called Max", or the words themselves if in doubt."""
-        phrase = spoken_phrase(text, english=self._english)
-        return f"this: {phrase}" if phrase.startswith('"') else f"that {phrase}"
+
+def that(text: str, *, english: bool) -> str:
+    """Return "that your dog is called Max", or the words themselves if in doubt."""
+    phrase = spoken_phrase(text, english=english)
+    return f"this: {phrase}" if phrase.startswith('"') else f"that {phrase}"
 
 
 def _sentence(words: str) -> str:

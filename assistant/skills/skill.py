@@ -7,6 +7,9 @@ from typing import Protocol
 from assistant.events import Notice
 from assistant.intents import Command, CommandKind
 
+UNDO_IT = "Shall I undo that?"
+BRING_BACK = "Shall I bring that back?"
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -30,7 +33,9 @@ class Reply:
     with the next utterance, unless that is a command, a question, or another answer to `text`. If
     it returns None, the words were no answer, and the turn is an ordinary one. `deletes` says that
     the question is whether to forget something, so that "delete it" is a yes. `undo` takes back
-    what the command has done. `notice` is shown on the screen and not spoken.
+    what the command has done. After other turns, `undo_question` is asked first: it names what
+    would be taken back, and is empty if that is no longer possible. `notice` is shown on the screen
+    and not spoken.
     """
 
     text: str
@@ -40,6 +45,7 @@ class Reply:
     if_said: "Callable[[str], Awaitable[Reply | None]] | None" = None
     deletes: bool = False
     undo: "Callable[[], Awaitable[Reply]] | None" = None
+    undo_question: "Callable[[], Awaitable[str]] | None" = None
     notice: Notice | None = None
 
     @property
@@ -51,6 +57,15 @@ class Reply:
 async def said(reply: Reply) -> Reply:
     """Return a reply that is known already, where an act is expected that makes one."""
     return reply
+
+
+def last_done(what: str, offer: str) -> str:
+    """Return the question whether to take back what was done some turns ago.
+
+    >>> last_done("forget this: your dog is called Max", BRING_BACK)
+    'The last thing I did was forget this: your dog is called Max. Shall I bring that back?'
+    """
+    return f"The last thing I did was {what}{'' if what.endswith('…') else '.'} {offer}"
 
 
 Remark = Callable[[], Awaitable[Reply | None]]

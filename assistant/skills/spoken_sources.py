@@ -31,15 +31,14 @@ def told(sources: Sequence[ToldItem], now: datetime, *, english: bool = True) ->
 
 def told_then(tellings: Sequence[ToldItem], now: datetime, *, english: bool = True) -> str:
     """Return when the first of these was told and, if it isn't the only one, when the last was:
-    "Yesterday morning: the leak is repaired. The first time was on Monday, …"
+    "That was yesterday morning: the leak is repaired. The first time was on Monday, …"
 
     Args:
         tellings: newest first.
         now: local wall time.
     """
     newest, first = tellings[0], tellings[-1]
-    text = _told_then(newest, now, english=english)
-    text = f"{text[:1].upper()}{text[1:]}"
+    text = f"That was {_told_then(newest, now, english=english)}"
     if first.when != newest.when:
         text += f" The first time was {_told_then(first, now, english=english)}"
     return text

@@ -1,6 +1,6 @@
 """The skill that controls the dialogue itself: speaking, listening, and whether it is stored."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 from assistant.intents import Command, CommandKind
 from assistant.skills import NOTHING_SAID, Reply
@@ -9,9 +9,11 @@ from assistant.voice.dialogue import Dialogue
 OFF = "Off the record. I won't keep anything until you say: back on the record."
 ON = "Back on the record. I haven't kept anything that was said in between."
 ALREADY_ON = "We're already on the record."
+SHALL_STOP = "Shall I be quiet?"
+SHALL_REPEAT = "Do you want me to say that again?"
 SHALL_SLEEP = "Shall I stop listening?"
 SHALL_GO_OFF = "Shall I go off the record?"
-SHALL_GO_ON = "Shall I keep what you say again?"
+SHALL_GO_ON = "Shall I go back on the record?"
 
 
 class DialogueSkill:
@@ -30,29 +32,37 @@ class DialogueSkill:
 
     def __init__(self, dialogue: Dialogue) -> None:
         self._dialogue = dialogue
+        self._acts: Mapping[CommandKind, Callable[[], Awaitable[Reply]]] = {
+            CommandKind.STOP: self._stop,
+            CommandKind.REPEAT: self._repeat,
+            CommandKind.SLEEP: self._sleep,
+            CommandKind.WAKE: self._wake,
+            CommandKind.OFF_RECORD: self._go_off,
+            CommandKind.ON_RECORD: self._go_on,
+        }
 
     async def carry_out(self, command: Command) -> Reply | None:
-        match command.kind:
-            case CommandKind.STOP:
-                return Reply("")
-            case CommandKind.REPEAT:
-                return Reply(self._dialogue.last_answer or NOTHING_SAID)
-            case CommandKind.SLEEP:
-                return await self._sleep()
-            case CommandKind.WAKE:
-                return await self._wake()
-            case CommandKind.OFF_RECORD:
-                return await self._go_off()
-        return await self._go_on()
+        return await self._acts[command.kind]()
 
     async def ask(self, command: Command) -> Reply | None:
-        questions: dict[CommandKind, tuple[bool, str, Callable[[], Awaitable[Reply]]]] = {
-            CommandKind.SLEEP: (not self._dialogue.asleep, SHALL_SLEEP, self._sleep),
-            CommandKind.OFF_RECORD: (not self._dialogue.off_record, SHALL_GO_OFF, self._go_off),
-            CommandKind.ON_RECORD: (self._dialogue.off_record, SHALL_GO_ON, self._go_on),
+        """Ask whether the command is meant, unless it would change nothing. Waking is not asked
+        about: whoever sleeps is woken by any words that are meant for it."""
+        asleep, off_record = self._dialogue.asleep, self._dialogue.off_record
+        questions: dict[CommandKind, tuple[bool, str]] = {
+            CommandKind.STOP: (True, SHALL_STOP),
+            CommandKind.REPEAT: (bool(self._dialogue.last_answer), SHALL_REPEAT),
+            CommandKind.SLEEP: (not asleep, SHALL_SLEEP),
+            CommandKind.OFF_RECORD: (not off_record, SHALL_GO_OFF),
+            CommandKind.ON_RECORD: (off_record, SHALL_GO_ON),
         }
-        possible, text, act = questions.get(command.kind, (False, "", self._wake))
-        return Reply(text, if_yes=act) if possible else None
+        possible, text = questions.get(command.kind, (False, ""))
+        return Reply(text, if_yes=self._acts[command.kind]) if possible else None
+
+    async def _stop(self) -> Reply:
+        return Reply("")
+
+    async def _repeat(self) -> Reply:
+        return Reply(self._dialogue.last_answer or NOTHING_SAID)
 
     async def _sleep(self) -> Reply:
         self._dialogue.sleep()

@@ -3,6 +3,7 @@ itself. Everything else is passed on to the language model."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 from pipecat.frames.frames import Frame, StartFrame
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
@@ -64,6 +65,8 @@ class RouteIntents(FrameProcessor):
             return
         act = self._skills.answer(text, names)
         intent = await self._intent(text, names) if act is None else None
+        if answer.interrupts and intent is not None and intent.command.kind is CommandKind.STOP:
+            intent = replace(intent, sure=True)  # speech has stopped already: ask nothing
         if act is None and intent is None:
             if self._skills.takes_words(text):
                 words = text

@@ -29,6 +29,8 @@ class SpeculativeAnswer:
     started: datetime | None = None
     """The time at which the user began to speak, in UTC. It is set when the answer is confirmed."""
     typed: bool = False
+    interrupts: bool = False
+    """Whether the user's words have stopped the assistant's voice, or an answer in progress."""
     remark: bool = False
     own_voice: float = 0.0
     """Estimate of how much of the user's sound came from the loudspeaker, in [0, 1]."""

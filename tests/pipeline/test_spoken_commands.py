@@ -58,7 +58,11 @@ async def test_undo_brings_a_forgotten_exchange_back_to_its_place(tmp_path: Path
     async with talking(tmp_path) as talk:
         await say(talk, DOG, "Forget that.", "And you.", "Forget that.", CAT)
         assert said(talk) == [CAT], "right after forgetting, a misrecognised undo is accepted"
-        assert await say(talk, "Undo that.") == ["Brought back: your dog is called Max."]
+        assert await say(talk, "Undo that.", "Yes.") == [
+            "The last thing I did was forget this: your dog is called Max."
+            " Shall I bring that back?",
+            "Brought back: your dog is called Max.",
+        ]
         assert said(talk) == [DOG, CAT]
         assert len(talk.of(ForgettingUndone)) == 2
         assert await say(talk, "Undo that.") == ["There is nothing left to bring back."]
@@ -161,10 +165,10 @@ async def test_an_answer_is_explained_by_what_was_said_before_it(tmp_path: Path)
             "You told me a moment ago that your dog is called Max."
         ]
         assert await say(talk, "When did I tell you about my dog?") == [
-            "A moment ago: your dog is called Max."
+            "That was a moment ago: your dog is called Max."
         ]
         assert await say(talk, "What is the capital of Peru?", "How do you know that?") == [
-            "That came from the model. Nothing that you told me was behind it."
+            "That came from the language model, not from anything you've told me."
         ]
         *_, reason = await say(talk, "Off the record.", why)
         assert reason.startswith("I said that because you asked me to go off the record.")

@@ -92,7 +92,7 @@ def test_answers_are_explained_in_the_session_after_a_restart_and_after_forgetti
     again = typed(tmp_path, WHY, "When did I tell you about my dog?", env=CONTINUING)
     general, never = remarks(again)
     assert general in (FROM_MODEL, BESIDE_NOTES)
-    assert never == "I don't remember that you told me about your dog."
+    assert never == "I don't remember you telling me about your dog."
     kept = [path.name for path in tmp_path.rglob("*") if path.is_file()]
     assert kept
     assert not [

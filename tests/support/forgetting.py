@@ -79,6 +79,7 @@ class Bench:
     events: list[Event]
     clock: list[datetime]
     off_record: list[bool]
+    every_skill: Sequence[Skill]
 
     def tell(self, said: str, answer: str = "I see.", used: Sequence[MemoryUsed] = ()) -> Exchange:
         turn = self.window.talk.last_turn + 1
@@ -202,8 +203,8 @@ async def bench(
 
     def emit(event: Event) -> None:
         events.append(event)
-        statements.watch(event)
-        turns.watch(event)
+        for each in (statements, turns, forgets, skills):
+            each.watch(event)
 
     memories = MemoryAccess("ada", memory)
     forgetting = ForgettingExecutor(
@@ -225,7 +226,8 @@ async def bench(
     lifting = Lifting(statements, forgetting, lexicon)
     forgets = Forgetting(forgetting, resolver, turns, lambda: statements.newest)
     learns = learning_skills(statements, turns, llm, off_record)
-    skills = SkillRegistry([forgets, explaining, lifting, *learns], events.append)
+    every: list[Skill] = [forgets, explaining, lifting, *learns]
+    skills = SkillRegistry(every, events.append)
     await forgetting.load()
 
     gone = partial(gone_elsewhere, window, clock)
@@ -236,7 +238,7 @@ async def bench(
     try:
         yield Bench(
             *(memory, transcript, window, forgetting, skills, turns, explaining, statements),
-            *(lifting, events, clock, off_record),
+            *(lifting, events, clock, off_record, every),
         )
     finally:
         await memory.settled()

@@ -1,6 +1,6 @@
 """A voice loop on scripted models that hears a test's synthetic sound at the pace of speech."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -83,6 +83,7 @@ async def session(
     recaller: Recaller | None = None,
     obeys: bool = False,
     classifier: IntentClassifier | None = None,
+    skills: Sequence[Skill] = (),
 ) -> AsyncIterator[Session]:
     """A running session.
 
@@ -90,6 +91,7 @@ async def session(
         settings: sections that differ from the defaults; sounds are off.
         obeys: whether spoken memory commands are carried out, on the transcript only.
         classifier: judges what the grammar doesn't know.
+        skills: those of another memory, in place of the session's own.
     """
     read = Settings.model_validate({"general": {"sounds": False}, **(settings or {})})
     bus = EventBus()
@@ -109,7 +111,7 @@ async def session(
         AudioIO(microphone, loudspeaker, NoEcho()),
         (LoudVoice(), end or ScriptedEnd()),
         recaller,
-        _skills(transcript, memory, dialogue, bus) if obeys else [NothingKept()],
+        skills or (_skills(transcript, memory, dialogue, bus) if obeys else [NothingKept()]),
         IntentRecogniser(classifier),
     )
     await loop.start()
@@ -139,4 +141,6 @@ def _skills(
     bus.subscribe(turns.watch)
     explaining = Explaining(resolver, turns)
     bus.subscribe(explaining.watch)
-    return [Forgetting(forgetting, resolver, turns), explaining]
+    forgets = Forgetting(forgetting, resolver, turns)
+    bus.subscribe(forgets.watch)
+    return [forgets, explaining]

@@ -81,6 +81,8 @@ class BargeIn(FrameProcessor):
         echo."""
         self._words_before = 0
         """Number of its words that had been played by then."""
+        self._interrupted = False
+        """Whether the utterance has interrupted the assistant."""
         self._considering = TaskSet(dialogue.failed)
 
     async def cleanup(self) -> None:
@@ -91,6 +93,7 @@ class BargeIn(FrameProcessor):
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
         if isinstance(frame, SpeechStartedFrame):
+            self._interrupted = False
             self._spoken_into = self._dialogue.sounds_in_the_room() if self._echoes else None
             if self._spoken_into is not None:
                 self._words_before = len(self._spoken_into.heard.split())
@@ -118,8 +121,11 @@ class BargeIn(FrameProcessor):
         if reason == "echo" or (reason is not None and self._dialogue.aloud):
             self._considering.start(self._consider(frame, reason))
             return
+        if answer.typed:
+            self._interrupted = False
         if self._dialogue.answering:
             await self._interrupt()
+        answer.interrupts = self._interrupted
         answer.passed = True
         await self.push_frame(frame)
 
@@ -156,6 +162,7 @@ class BargeIn(FrameProcessor):
     async def _interrupt(self) -> None:
         self._restore()
         if self._dialogue.answering:
+            self._interrupted = True
             self._dialogue.cut_off()
             await self.push_frame(InterruptionFrame())
 

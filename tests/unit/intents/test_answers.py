@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.intents.answers import ALL, chosen, yes_or_no
+from assistant.intents.answers import ALL, chosen, refused, yes_or_no
 
 NAMES = ("hey Ada", "Ada")
 TWO = ("your locker code is 4471", "your locker is on the third floor")
@@ -107,3 +107,126 @@ def test_one_of_several_things_is_chosen_by_its_place_or_its_own_words(
     text: str, place: int | None
 ) -> None:
     assert chosen(text, TWO, NAMES) == place
+
+
+FRENCH = ("your French lesson is on Tuesday", "your locker code is 4471")
+THREE = ("your locker is blue", "your sister lives in Graz", "your dog is called Max")
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("the French one", 0),
+        ("French?", 0),
+        ("french of course", 0),
+        ("No, the French one.", 0),
+        ("The French lesson, please, Ada.", 0),
+        ("Sorry, I was talking about the French lesson.", 0),
+        ("I'd say the former.", 0),
+        ("The one about the locker.", 1),
+        ("I mean the locker", 1),
+        ("what I told you about the locker", 1),
+        ("I meant the one with the code, please.", 1),
+        ("the locker thing", 1),
+        ("4471", 1),
+        ("I want the second", 1),
+        ("Number two.", 1),
+        ("the last one", 1),
+        ("The latter.", 1),
+        ("the second, I think", 1),
+        ("option two", 1),
+        ("the last of those", 1),
+        ("The second thing you said.", 1),
+        ("the lesson, not the locker", 0),
+        ("Not the French one, the other one.", 1),
+        ("no not the first but the second", 1),
+        ("No, not the locker, the French one.", 0),
+    ],
+)
+def test_one_of_two_things_is_chosen_in_any_usual_frame(text: str, place: int) -> None:
+    assert chosen(text, FRENCH, NAMES) == place
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "That one.",
+        "The one.",
+        "the French code",
+        "French or the locker",
+        "The French one and the locker.",
+        "The French one, no, the locker.",
+        "Not the French one.",
+        "not both",
+        "Not the first one, the first one.",
+        "Neither the French one nor the locker.",
+        "Don't forget the French one.",
+        "Anything but the locker.",
+        "All except French.",
+        "Keep the French one.",
+        "What is my locker code",
+        "What's my locker code?",
+        "I have French on Tuesday.",
+        "The French one is important to me.",
+        "why the locker",
+        "what about the locker",
+        "The locker code of my sister.",
+        "the third",
+    ],
+)
+def test_what_could_mean_two_things_or_none_chooses_nothing(text: str) -> None:
+    assert chosen(text, FRENCH, NAMES) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("the last one", 2),
+        ("The third.", 2),
+        ("the other one", None),
+        ("Not the first, the other one.", None),
+        ("Not the locker, not my sister, the other one.", 2),
+        ("my sister", 1),
+    ],
+)
+def test_one_of_three_things_is_chosen(text: str, place: int | None) -> None:
+    assert chosen(text, THREE, NAMES) == place
+
+
+@pytest.mark.parametrize(
+    ("text", "place"), [("the first one", None), ("the second", 1), ("my first car", 1)]
+)
+def test_a_place_that_is_also_a_word_of_another_thing_chooses_nothing(
+    text: str, place: int | None
+) -> None:
+    assert chosen(text, ("your sister is called Anna", "your first car was red")) == place
+    assert chosen("number one", ("your flat is number 2", "your flat is number 1")) is None
+
+
+def test_only_where_something_is_forgotten_forget_is_part_of_a_choice() -> None:
+    assert chosen("Forget the French one.", FRENCH, deletes=True) == 0
+    assert chosen("Forget the French one.", FRENCH) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("Not the first one.", 0),
+        ("No, not the locker.", 1),
+        ("It's not the French one.", 0),
+        ("Not the French one, the other one.", None),
+        ("Not both.", None),
+        ("Not that one.", None),
+        ("Not at all.", None),
+        ("The French one.", None),
+        ("No.", None),
+    ],
+)
+def test_one_of_several_things_is_refused(text: str, place: int | None) -> None:
+    assert refused(text, FRENCH, NAMES) == place
+
+
+def test_the_other_one_of_what_is_left_is_the_only_one() -> None:
+    assert chosen("The other one.", FRENCH[1:]) == 0
+    assert chosen("The locker.", FRENCH[1:]) == 0
+    assert chosen("The first one.", FRENCH[1:]) is None

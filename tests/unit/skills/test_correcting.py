@@ -26,6 +26,7 @@ MONDAY = "My appointment is on Monday."
 WHO = "What is my sister called?"
 WHEN = "When is my appointment?"
 UNDO = Command(CommandKind.UNDO)
+UNCLEAR = "I'm not sure what to change. What should it be?"
 WRONG = Command(CommandKind.CORRECT)
 
 
@@ -144,7 +145,7 @@ async def test_after_an_undo_the_answer_can_be_corrected_again(here: Bench) -> N
     await here.obey(correct("it's Anna"))
     await here.obey(UNDO)
     assert await here.forgetting.purge_due()
-    assert await here.obey(WRONG) == "Sorry. What is right?"
+    assert await here.obey(WRONG) == "Sorry about that. What should it be?"
     assert await here.give("It's Johanna.") == (
         "Got it: your sister is called Johanna, not Hannah."
     )
@@ -231,7 +232,7 @@ async def test_forgetting_a_corrected_statement_deletes_both(tmp_path: Path, com
 async def test_without_words_it_asks_what_is_right(here: Bench) -> None:
     await told(here, HANNAH)
     await here.ask(WHO, "Hannah.")
-    assert await here.obey(WRONG) == "Sorry. What is right?"
+    assert await here.obey(WRONG) == "Sorry about that. What should it be?"
     assert await here.give("It's Anna.") == "Got it: your sister is called Anna, not Hannah."
     assert here.current() == {ANNA, WHO}
     assert await here.obey(UNDO) == "All right: your sister is called Hannah, as before."
@@ -267,7 +268,7 @@ async def test_off_the_record_the_model_answers_unless_something_stored_is_meant
 
 async def test_it_asks_only_once_what_is_right(here: Bench) -> None:
     here.tell("My niece loves tulips.")
-    assert await here.obey(correct("it's roses")) == "What should it be?"
+    assert await here.obey(correct("it's roses")) == UNCLEAR
     assert await here.give("Roses.") is None
     assert not here.skills.waits_for_answer
     await here.obey(WRONG)
@@ -293,7 +294,7 @@ async def test_of_two_candidates_both_are_named_and_one_is_chosen(here: Bench) -
     )
     said = await here.obey(correct("it's Tuesday"))
     assert said is not None
-    assert said.startswith("What is wrong: that your ")
+    assert said.startswith("Which is wrong: that your ")
     assert "appointment is on Monday" in said
     assert "haircut is on Friday" in said
     assert await here.answer("The haircut.") == "Got it: your haircut is on Tuesday, not Friday."
@@ -318,16 +319,16 @@ async def test_the_correction_of_a_pinned_memory_is_pinned(here: Bench) -> None:
 
 async def test_if_it_is_unsure_it_asks(here: Bench) -> None:
     here.tell(HANNAH)
-    question = "Shall I correct it: your sister is called Anna?"
+    question = "Shall I note instead that your sister is called Anna?"
     assert await here.obey(correct("it's Anna"), sure=False) == question
-    assert await here.answer("No.") == "All right, then it stays as it is."
+    assert await here.answer("No.") == "All right, I'll leave it as it is."
     assert here.current() == {HANNAH}
     await here.obey(correct("it's Anna"), sure=False)
     assert await here.answer("Yes.") == "Got it: your sister is called Anna, not Hannah."
     await here.obey(UNDO)
-    question = "Is it wrong that your sister is called Hannah?"
+    question = "Did I get this wrong: your sister is called Hannah?"
     assert await here.obey(WRONG, sure=False) == question
-    assert await here.answer("Yes.") == "Sorry. What is right?"
+    assert await here.answer("Yes.") == "Sorry about that. What should it be?"
 
 
 @pytest.mark.parametrize(
@@ -349,7 +350,7 @@ async def test_the_models_sentence_is_taken_only_if_it_adds_nothing(
         here.tell("My niece loves tulips.")
         said = await here.obey(correct("it's roses"))
         if stored_text is None:
-            assert said == "What should it be?"
+            assert said == UNCLEAR
             assert here.current() == {"My niece loves tulips."}
             said = await here.give("My niece loves roses.")
         assert said is not None
@@ -363,4 +364,4 @@ async def test_if_the_model_fails_the_user_is_asked(
 ) -> None:
     async with bench(tmp_path, llm=ScriptedModel([answer])) as here:
         here.tell("My niece loves tulips.")
-        assert await here.obey(correct("it's roses")) == "What should it be?"
+        assert await here.obey(correct("it's roses")) == UNCLEAR

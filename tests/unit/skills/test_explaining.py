@@ -241,17 +241,17 @@ async def test_what_the_assistant_knows_is_explained_by_what_was_told(here: Benc
 
 async def test_it_is_said_when_something_was_told_first_and_last(here: Bench) -> None:
     leak = Command(CommandKind.WHEN_TOLD, "the leak")
-    nothing = "I don't remember that you told me about the leak."
+    nothing = "I don't remember you telling me about the leak."
     assert await said(here, leak) == nothing
     await ask(here, "Do you know anything about the leak?", "No.")
     assert await said(here, leak) == nothing, "a question tells nothing"
     await earlier(here, "There is a leak in the kitchen.", days=10)
     assert await said(here, leak) == (
-        "On Saturday, 21 November, in the morning: there is a leak in the kitchen."
+        "That was on Saturday, 21 November, in the morning: there is a leak in the kitchen."
     )
     await earlier(here, "The leak is repaired.", days=1)
     assert await said(here, leak) == (
-        "Yesterday morning: the leak is repaired."
+        "That was yesterday morning: the leak is repaired."
         " The first time was on Saturday, 21 November, in the morning:"
         " there is a leak in the kitchen."
     )
@@ -261,7 +261,7 @@ async def test_a_statement_made_twice_was_told_twice(here: Bench) -> None:
     await earlier(here, DOG, days=2)
     await earlier(here, DOG, days=1)
     assert await said(here, Command(CommandKind.WHEN_TOLD, "my dog")) == (
-        "Yesterday morning: your dog is called Max."
+        "That was yesterday morning: your dog is called Max."
         " The first time was on Saturday, 21 November, in the morning: your dog is called Max."
     )
 
@@ -271,9 +271,11 @@ async def test_without_a_topic_it_is_said_when_the_last_answer_was_told(here: Be
     await earlier(here, DOG)
     await ask(here, WHAT, "Max.")
     assert await said(here, WHEN) == (
-        "On Saturday, 21 November, in the morning: your dog is called Max."
+        "That was on Saturday, 21 November, in the morning: your dog is called Max."
     )
-    assert await here.explaining.ask(WHEN) is None
+    asked = await here.explaining.ask(WHEN)
+    assert asked is not None
+    assert asked.text == "Do you want to know when you told me that?"
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ async def test_a_wish_is_lifted_by_its_words_and_brought_back_by_undo(here: Benc
     assert said == "All right, I'll no longer answer in one sentence."
     assert profile(here) == ["The user wants the assistant never to mention the weather."]
     said = await here.obey(UNDO)
-    assert said == "All right, that holds again: always answer in one sentence."
+    assert said == "All right, I've brought that back: always answer in one sentence."
     assert SHORT_NOTE in profile(here)
 
 
@@ -43,15 +43,15 @@ async def test_a_wish_is_lifted_by_its_words_and_brought_back_by_undo(here: Benc
         (
             "Never mention the weather.",
             "the weather",
-            "All right. I've dropped your wish: “Never mention the weather.”",
+            "All right, I've dropped your wish: “Never mention the weather.”",
         ),
         (
             "Stop asking me how I feel.",
             "asking me how I feel",
-            "All right. I've dropped your wish: “Stop asking me how I feel.”",
+            "All right, I've dropped your wish: “Stop asking me how I feel.”",
         ),
         ("Call me Annie.", "Annie", "All right, I'll no longer call you Annie."),
-        ("My name is Anna.", "my name", "All right. I've dropped your name, Anna."),
+        ("My name is Anna.", "my name", "All right, I've dropped the name Anna."),
     ],
 )
 async def test_the_reply_says_what_no_longer_holds(
@@ -94,18 +94,18 @@ async def test_of_several_wishes_that_fit_one_is_chosen(here: Bench) -> None:
     await here.tell_all("Always answer in French.", "Always answer in one sentence.")
     said = await here.obey(lift("how you answer"))
     assert said is not None
-    assert said.startswith("Which one: your wish “always answer in ")
+    assert said.startswith("Which one do you mean: your wish “always answer in ")
     assert await here.answer("French.") == "All right, I'll no longer answer in French."
     assert profile(here) == [SHORT_NOTE]
 
 
 async def test_a_wish_that_is_not_named_is_only_lifted_after_a_yes(here: Bench) -> None:
-    assert await here.obey(lift(None)) == "I have no such wish of yours."
+    assert await here.obey(lift(None)) == "I don't know of any such wish."
     await here.tell_all(SHORT)
-    assert await here.obey(lift("the weather")) == "I have no such wish of yours."
+    assert await here.obey(lift("the weather")) == "I don't know of any such wish."
     question = "Shall I drop your wish: always answer in one sentence?"
     assert await here.obey(lift(None)) == question
-    assert await here.answer("No.") == "All right, I'll go on as before."
+    assert await here.answer("No.") == "All right, I'll carry on as before."
     assert profile(here) == [SHORT_NOTE]
     assert await here.obey(lift("one sentence"), sure=False) == question
     await here.answer("Yes.")
@@ -117,8 +117,8 @@ async def test_a_wish_that_is_not_named_is_only_lifted_after_a_yes(here: Bench) 
     ("wish", "words", "question"),
     [
         (SHORT, "answer the phone", "Shall I drop your wish: always answer in one sentence?"),
-        ("Call me Annie.", "Annie Hall", "Shall I drop the name that I call you, Annie?"),
-        ("My name is Anna.", "my middle name", "Shall I drop your name, Anna?"),
+        ("Call me Annie.", "Annie Hall", "Shall I stop calling you Annie?"),
+        ("My name is Anna.", "my middle name", "Shall I drop the name Anna?"),
     ],
 )
 async def test_a_wish_that_shares_only_some_words_is_asked_about(
@@ -139,13 +139,14 @@ async def test_a_new_wish_is_confirmed_aloud_and_can_be_undone(here: Bench) -> N
     remark = await here.lifting.noted(taken)
     assert remark is not None
     assert remark.text == (
-        "Noted for good: always answer in one sentence. Say “undo” if you don't want that."
+        "Got it, from now on: always answer in one sentence. Say undo to drop that."
     )
     here.skills.note(remark)
     assert await here.obey(UNDO) == "All right, I'll no longer answer in one sentence."
     assert profile(here) == []
     assert await here.lifting.noted(taken) is None
-    assert await here.obey(UNDO) == "All right, that holds again: always answer in one sentence."
+    said = await here.obey(UNDO)
+    assert said == "All right, I've brought that back: always answer in one sentence."
 
 
 async def test_a_wish_that_is_repeated_is_not_confirmed_again(here: Bench) -> None:

@@ -7,7 +7,7 @@ from assistant.errors import StoreError
 from assistant.events import ForgettingBegan, RecordChanged
 from assistant.intents import Command, CommandKind, Intent
 from assistant.skills.registry import SkillRegistry
-from assistant.skills.skill import Reply
+from assistant.skills.skill import Choice, Reply, said
 
 UNDO = Intent(Command(CommandKind.UNDO))
 
@@ -98,3 +98,50 @@ async def test_a_question_that_comes_after_the_next_turn_has_begun_is_not_asked(
     notebook.goes_on.set()
     assert await asking == Reply("")
     assert not skills.waits_for_answer
+
+
+async def test_after_other_turns_an_undo_is_asked_about_first() -> None:
+    notebook = Notebook()
+    skills = SkillRegistry([notebook])
+    await skills.carry_out(remember("X"))
+    skills.turn_began()
+    await skills.carry_out(forget("A"))
+    assert await skills.carry_out(UNDO) == Reply("Brought back."), "it was done just now"
+    for _ in range(2):
+        asked = await skills.carry_out(UNDO)
+        assert asked is not None
+        assert asked.text == "Shall I undo that?"
+        assert notebook.taken_back == ["forget A"]
+        no = skills.answer("No.")
+        assert no is not None
+        await no()
+    await skills.carry_out(UNDO)
+    assert await skills.carry_out(UNDO) == Reply("Dropped."), "undo is a yes to this question"
+    assert notebook.taken_back == ["forget A", "remember X"]
+    assert await skills.carry_out(UNDO) is None
+
+
+async def test_after_a_refusal_the_things_that_are_left_are_named() -> None:
+    chosen: list[str] = []
+
+    def choice(name: str) -> Choice:
+        async def act() -> Reply:
+            chosen.append(name)
+            return Reply("Done.")
+
+        return Choice(name, act)
+
+    names = ("your locker is blue", "your sister lives in Graz", "your dog is called Max")
+    every = Choice("", lambda: said(Reply("All done.")))
+    skills = SkillRegistry([])
+    skills.note(Reply("Which one?", choices=(*map(choice, names), every)))
+    for answer, reply in (
+        ("Not the locker.", f"Which of these do you mean: {names[1]}; or {names[2]}?"),
+        ("No, not my sister.", f"Then this one: {names[2]}?"),
+        ("The other one.", "Done."),
+    ):
+        assert chosen == []
+        act = skills.answer(answer)
+        assert act is not None
+        assert (await act()).text == reply
+    assert chosen == [names[2]]

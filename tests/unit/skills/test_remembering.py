@@ -66,7 +66,7 @@ async def test_that_is_the_users_last_statement(here: Bench) -> None:
     assert await here.obey(THAT) == "I'll remember that your dog is called Max."
     note = row(here, "My dog is called Max.")
     assert (note.sources, note.importance) == ((told.id,), 1.0)
-    assert await here.obey(UNDO) == "All right, I'll treat it like anything else that you told me."
+    assert await here.obey(UNDO) == "All right, I'll treat it like anything else you've told me."
     assert row(here, "My dog is called Max.").importance == 0.5
 
 
@@ -140,7 +140,7 @@ async def test_undo_keeps_what_was_said_before_in_a_conversation(here: Bench) ->
     await here.obey(remember("my name is Anna"))
     assert row(here, before.text).sources == (told.id, ADDED_BY_USER)
     said = await here.obey(UNDO)
-    assert said == "All right, I'll treat it like anything else that you told me."
+    assert said == "All right, I'll treat it like anything else you've told me."
     assert row(here, before.text) == before
     assert await here.forgetting.purge_due()
     assert [each.text for each in here.memory.profile()] == [before.text]

@@ -65,6 +65,9 @@ async def test_in_the_running_conversation_too_that_is_what_was_asked_about(here
     ("answer", "reply", "left"),
     [
         ("The code.", GONE, {FLOOR}),
+        ("No, I mean the one with the code.", GONE, {FLOOR}),
+        ("Not the third floor, the other one.", GONE, {FLOOR}),
+        ("Keep the code.", None, {CODE, FLOOR}),
         ("the first one", "Forgotten: your locker is on the third floor. Say undo to keep it.",
          {CODE}),
         ("Both.", "Forgotten: your locker is on the third floor; your locker code is 4471."
@@ -88,6 +91,18 @@ async def test_if_two_things_could_be_meant_the_user_chooses(
     assert await here.answer("Yes.") == "Which one do you mean?"
     assert await here.answer(answer) == reply
     assert await here.recalled("locker") == left
+
+
+async def test_after_one_of_two_is_refused_the_other_is_asked_about(here: Bench) -> None:
+    here.tell(CODE)
+    here.pass_time(1)
+    await here.tell_all(FLOOR)
+    await ask(here, "Where is my locker?", "I don't know.")
+    await here.obey(FORGET_THAT)
+    left = "Then this one: your locker code is 4471?"
+    assert await here.answer("Not the one on the third floor.") == left
+    assert await here.recalled("locker") == {CODE, FLOOR}
+    assert await here.answer("Yes.") == GONE
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,230 @@
+"""Every kind of command that is only likely is asked about in the running voice loop."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from assistant.events import Remarked, SpeechIgnored, TurnEnded
+from assistant.intents.command import Command, CommandKind, Intent
+from assistant.intents.intent_recogniser import IntentRecogniser
+from tests.pipeline.test_barge_in import LONG, count_then
+from tests.pipeline.test_spoken_commands import say
+from tests.support.fakes import ScriptedLlm, ScriptedStt, ToneTts, silence, sound
+from tests.support.forgetting import Bench, bench
+from tests.support.session import Session, session
+
+HINT = "Perhaps something of that kind."
+"""What the recogniser takes for a likely command."""
+OBEYED = SpeechIgnored("command", "")
+CODE = "My locker code is 4471."
+GONE = "Forgotten: "
+SHALL_FORGET = "Shall I forget "
+THINGS = "That's 2 things: "
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """A likely command, and how the question, the reply to yes and the reply to no begin."""
+
+    question: str
+    yes: str = GONE
+    no: str = "All right, I won't forget anything."
+    words: str | None = None
+    minutes: int | None = None
+
+
+KINDS: Mapping[CommandKind, Expected] = {
+    CommandKind.STOP: Expected("Shall I be quiet?", "", "All right."),
+    CommandKind.REPEAT: Expected("Do you want me to say that again?", "It is noon.", "All right."),
+    CommandKind.SLEEP: Expected("Shall I stop listening?", "Good night.", "All right."),
+    CommandKind.FORGET_THAT: Expected("Shall I forget this: your locker code is 4471?"),
+    CommandKind.FORGET_SPAN: Expected("Shall I forget this: your locker", minutes=10),
+    CommandKind.FORGET_TODAY: Expected("Shall I forget this: your locker"),
+    CommandKind.FORGET_PERIOD: Expected("Shall I forget what was said today?", words="today"),
+    CommandKind.FORGET_CONVERSATION: Expected("Shall I forget this conversation?"),
+    CommandKind.FORGET_ABOUT: Expected(
+        "Shall I forget what you told me about your locker?", words="my locker"
+    ),
+    CommandKind.FORGET_ALL: Expected("Shall I forget everything I know about you?"),
+    CommandKind.UNDO: Expected("Shall I bring back what I forgot last?", "Brought back: ", "All"),
+    CommandKind.KNOW: Expected(
+        "Do you want to know what I remember about your locker?",
+        "I remember one thing about your locker: your locker code is 4471.",
+        "All right.",
+        "my locker",
+    ),
+    CommandKind.WHY: Expected(
+        "Do you want to know why I said that?", "That was the language model's reply", "All right."
+    ),
+    CommandKind.WHEN_TOLD: Expected(
+        "Do you want to know when you told me about your locker?",
+        "That was a moment ago: your locker code is 4471.",
+        "All right.",
+        "my locker",
+    ),
+    CommandKind.OFF_RECORD: Expected("Shall I go off the record?", "Off the record.", "All right."),
+    CommandKind.ON_RECORD: Expected(
+        "Shall I go back on the record?", "Back on the record.", "All right."
+    ),
+    CommandKind.REMEMBER: Expected(
+        "Shall I remember that your bike is red?",
+        "I'll remember that your bike is red.",
+        "All right.",
+        "my bike is red",
+    ),
+    CommandKind.CORRECT: Expected(
+        "Shall I note instead that your locker code is 4472?",
+        "Got it: your locker code is 4472",
+        "All right, I'll leave it as it is.",
+        "my locker code is 4472",
+    ),
+    CommandKind.LIFT: Expected(
+        "Shall I drop your wish: always answer in one sentence?",
+        "All right, I'll no longer answer in one sentence.",
+        "All right, I'll carry on as before.",
+        "one sentence",
+    ),
+}
+
+
+def hint_at(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let `HINT` be a likely command, whatever the thresholds are."""
+    recognise = IntentRecogniser.recognise
+
+    async def recognised(
+        self: IntentRecogniser, text: str, names: tuple[str, ...] = ()
+    ) -> Intent | None:
+        known = await recognise(self, text, names)
+        return Intent(command, sure=False) if text == HINT else known
+
+    monkeypatch.setattr(IntentRecogniser, "recognise", recognised)
+
+
+@asynccontextmanager
+async def likely(
+    kind: CommandKind, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[tuple[Session, Bench]]:
+    """A session with a memory, in which `HINT` is a likely command of this kind."""
+    expected = KINDS.get(kind, Expected(""))
+    hint_at(Command(kind, expected.words, expected.minutes), monkeypatch)
+    parts = (ScriptedStt("-"), ScriptedLlm(*["It is noon."] * 9), silence(0.2), folder)
+    (folder / "memory").mkdir()
+    async with bench(folder / "memory") as here:
+        if kind is CommandKind.LIFT:
+            await here.tell_all("Always answer in one sentence.")
+        await here.tell_all(CODE)
+        if kind is CommandKind.UNDO:
+            await here.obey(Command(CommandKind.FORGET_THAT))
+        skills = here.every_skill
+        async with session(*parts, tts=ToneTts(0.01), skills=skills) as talk:
+            await say(talk, "What time is it?")
+            if kind is CommandKind.ON_RECORD:
+                await say(talk, "Off the record.")
+            yield talk, here
+
+
+def state(talk: Session, here: Bench) -> object:
+    """Everything that a command may change."""
+    dialogue = talk.dialogue
+    profile = [each.text for each in here.memory.profile()]
+    return here.current(), here.forgetting.hidden, profile, dialogue.off_record, dialogue.asleep
+
+
+async def say_silently(talk: Session, line: str) -> None:
+    """Type a line that is carried out without a word."""
+    reported = len(talk.of(TurnEnded)) + len(talk.of(Remarked))
+    obeyed = talk.of(SpeechIgnored).count(OBEYED)
+    await talk.loop.say(line)
+    while talk.of(SpeechIgnored).count(OBEYED) == obeyed:
+        await asyncio.sleep(0.01)
+    await talk.loop.settled()
+    assert len(talk.of(TurnEnded)) + len(talk.of(Remarked)) == reported
+
+
+@pytest.mark.parametrize("kind", [each for each in CommandKind if each is not CommandKind.WAKE])
+async def test_a_likely_command_is_asked_about_and_done_only_after_yes(
+    kind: CommandKind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = KINDS[kind]
+    async with likely(kind, tmp_path, monkeypatch) as (talk, here):
+        before = state(talk, here)
+        question, no = await say(talk, HINT, "No.")
+        assert question.startswith(expected.question)
+        assert no.startswith(expected.no)
+        assert state(talk, here) == before
+
+        for going_on in ("When did I tell you about Rome?", "It rains."):
+            question, *other = await say(talk, HINT, going_on)
+            assert question.startswith(expected.question)
+            assert len(other) == going_on.startswith("When")
+            turns = len(talk.of(TurnEnded))
+            assert await say(talk, "Yes.") == [], "it answers no question any more"
+            assert len(talk.of(TurnEnded)) == turns + 1
+            assert state(talk, here) == before
+
+        await say(talk, HINT)
+        if kind is CommandKind.STOP:
+            await say_silently(talk, "Yes.")
+        else:
+            [done] = await say(talk, "Yes.")
+            assert done.startswith(expected.yes)
+
+
+async def test_words_that_are_likely_to_wake_wake_without_a_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with likely(CommandKind.WAKE, tmp_path, monkeypatch) as (talk, _):
+        assert await say(talk, "Go to sleep.", HINT) == ["Good night. Say hey Ada to wake me."]
+        assert not talk.dialogue.asleep
+        assert talk.turns[-1].user == HINT
+
+
+@pytest.mark.parametrize(
+    "kind", [CommandKind.REPEAT, CommandKind.WHY, CommandKind.WHEN_TOLD, CommandKind.KNOW]
+)
+async def test_what_there_is_nothing_to_tell_about_is_an_ordinary_turn(
+    kind: CommandKind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with likely(kind, tmp_path, monkeypatch) as (_, here):
+        await here.obey(Command(CommandKind.FORGET_THAT))
+        parts = (ScriptedStt("-"), ScriptedLlm("I see."), silence(0.2), tmp_path / "new")
+        (tmp_path / "new").mkdir()
+        async with session(*parts, tts=ToneTts(0.01), skills=here.every_skill) as talk:
+            assert await say(talk, HINT) == []
+            assert talk.turns[-1].assistant == "I see."
+
+
+@pytest.mark.parametrize(("pause_s", "asked"), [(1.8, []), (14.0, ["Shall I be quiet?"])])
+async def test_while_the_assistant_speaks_a_likely_stop_only_stops_it(
+    pause_s: float, asked: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hint_at(Command(CommandKind.STOP), monkeypatch)
+    llm = ScriptedLlm(LONG)
+    sounds = sound(1.0, pause_s, 0.7, 0.5)
+    async with session(count_then(HINT), llm, sounds, tmp_path) as talk:
+        await talk.to_the_end()
+        [turn] = talk.turns
+        assert turn.interrupted is (asked == [])
+        assert [each.text for each in talk.of(Remarked)] == asked
+        assert len(llm.requests) == 1
+
+
+async def test_a_typed_line_that_is_likely_to_mean_stop_stops_an_answer_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hint_at(Command(CommandKind.STOP), monkeypatch)
+    parts = (ScriptedStt("-"), ScriptedLlm(LONG), silence(0.2), tmp_path)
+    async with session(*parts) as talk:
+        await talk.loop.say("Count for me.")
+        while not talk.dialogue.aloud:
+            await asyncio.sleep(0.01)
+        await talk.loop.say(HINT)
+        await talk.loop.settled()
+        [turn] = talk.turns
+        assert turn.interrupted
+        assert talk.of(Remarked) == []
+        assert await say(talk, HINT) == ["Shall I be quiet?"], "it is silent now"
