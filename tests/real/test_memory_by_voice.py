@@ -106,11 +106,13 @@ def test_within_a_conversation_the_model_is_told_what_was_corrected(tmp_path: Pa
         "That's wrong, my sister is called Johanna.",
         "Thanks.",
         "Undo that.",
+        "Yes.",
         ASK_SISTER,
     )
     assert remarks(corrected) == [
         "Got it: your sister is called Anna, not Hannah.",
         "Got it: your sister is called Johanna, not Anna.",
+        "The last thing I did was note that your sister is called Johanna. Shall I undo that?",
         "All right: your sister is called Anna, as before.",
     ]
     _, anna, thanks, again = (recalled(turn) for turn in corrected.of("turn"))
@@ -138,7 +140,7 @@ def test_a_correction_and_its_correction_hold_after_a_restart_and_are_undone(
     assert remarks(undone) == [
         "Got it: your sister is called Joan, not Johanna.",
         "All right: your sister is called Johanna, as before.",
-        "Sorry. What is right?",
+        "Sorry about that. What should it be?",
         "Got it: your sister is called Jo, not Johanna.",
     ]
     talk(tmp_path, "Forget everything about my sister.", "Yes.", ASSISTANT_FORGET__GRACE_S="0")
@@ -156,7 +158,7 @@ def test_a_wish_is_confirmed_aloud_and_taken_back(tmp_path: Path) -> None:
     with Talk(tmp_path, *TINY, "--text", env=KEEPING) as told:
         told.wait_for("memories")
         told.say(SHORT)
-        noted = "Noted for good: always answer in one sentence. Say “undo” if you don't want that."
+        noted = "Got it, from now on: always answer in one sentence. Say undo to drop that."
         assert told.wait_for("remark")["text"] == noted
         told.say("Undo that.")
         dropped = "All right, I'll no longer answer in one sentence."
@@ -168,7 +170,7 @@ def test_a_wish_is_confirmed_aloud_and_taken_back(tmp_path: Path) -> None:
     lifted = talk(tmp_path, "Cancel my wish about one sentence.")
     assert remarks(lifted) == [dropped]
     assert remarks(talk(tmp_path, "Cancel my wish about one sentence.")) == [
-        "I have no such wish of yours."
+        "I don't know of any such wish."
     ]
 
 
