@@ -49,7 +49,7 @@ KINDS: Mapping[CommandKind, Expected] = {
     CommandKind.FORGET_ABOUT: Expected(
         "Shall I forget what you told me about your locker?", words="my locker"
     ),
-    CommandKind.FORGET_ALL: Expected("Shall I forget everything I know about you?"),
+    CommandKind.FORGET_ALL: Expected("That's everything I know about you: "),
     CommandKind.UNDO: Expected("Shall I bring back what I forgot last?", "Brought back: ", "All"),
     CommandKind.KNOW: Expected(
         "Do you want to know what I remember about your locker?",

@@ -38,17 +38,17 @@ def question(plan: ForgetPlan, *, english: bool = True) -> str:
 
 
 def doubt(plan: ForgetPlan, what: str, *, english: bool = True) -> str:
-    """Return the question whether the user means this plan at all.
+    """Return the question whether the user means this plan at all. It comes last, to be answered.
 
     Args:
         what: a phrase for what the user asked to forget; may be empty.
     """
     if plan.everything:
-        return f"Shall I forget everything I know about you? That's {counted(plan.count)}."
+        return f"That's everything I know about you: {counted(plan.count)}. Shall I forget it all?"
     phrases = _phrases(plan.items, english=english)
     if what:
-        more = f" {_contents(plan, english=english)}" if plan.count > 1 else ""
-        return f"Shall I forget {what}?{more}"
+        contents = f"{_contents(plan, english=english)} " if plan.count > 1 else ""
+        return f"{contents}Shall I forget {what}?"
     if plan.count == 1 and phrases:
         return f"Shall I forget this: {phrases[0]}?"
     return f"{_contents(plan, english=english)} Shall I forget {_it(plan.count, all_=True)}?"

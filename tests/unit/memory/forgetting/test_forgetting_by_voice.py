@@ -115,7 +115,7 @@ async def test_after_one_of_two_is_refused_the_other_is_asked_about(here: Bench)
         (Command(CommandKind.FORGET_CONVERSATION), "Shall I forget this conversation?"),
         (
             Command(CommandKind.FORGET_ALL),
-            "Shall I forget everything I know about you? That's one thing.",
+            "That's everything I know about you: one thing. Shall I forget it all?",
         ),
     ],
 )
@@ -135,8 +135,8 @@ async def test_several_things_are_named_in_the_question(here: Bench) -> None:
     here.pass_time(1)
     await here.tell_all(FLOOR)
     assert await here.obey(about("my locker"), sure=False) == (
-        "Shall I forget what you told me about your locker? That's 2 things: your locker is on the"
-        " third floor; your locker code is 4471."
+        "That's 2 things: your locker is on the third floor; your locker code is 4471."
+        " Shall I forget what you told me about your locker?"
     )
 
 
