@@ -219,8 +219,7 @@ async def open_assistant(
                 settings, memory.transcript, memory.session_user, models.llm, measured
             )
             answer = start_idle_jobs(jobs, bus, stack, window.summarized, dialogue.cache.warmed)
-            handlers = {IDLE_ACT: answer}
-            start_session_memory(memory, home, dialogue, forgetting, handlers, bus, stack)
+            start_session_memory(memory, home, dialogue, forgetting, {IDLE_ACT: answer}, bus, stack)
             stack.callback(asyncio.create_task(memory.expire(window.conversation.id)).cancel)
         if plan.record is not None:
             await recorder.start(plan.record if plan.record.name else None)
