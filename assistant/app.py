@@ -38,6 +38,7 @@ from assistant.settings import Settings
 from assistant.skills import Remark
 from assistant.voice import Dialogue, LatencyLog, VoiceLoop
 from assistant.voice.audio import FileMicrophone
+from models.selection import select_models
 
 PAUSE_BETWEEN_FILES_S = 0.3
 
@@ -188,7 +189,8 @@ async def open_assistant(
         hears = sound.microphone is not None
         detectors = asyncio.create_task(asyncio.to_thread(load_detectors))
         stack.callback(detectors.cancel)
-        models = await load_models(home, settings, bus, hears=hears, speaks=sound.speaks)
+        selection = await asyncio.to_thread(select_models, settings)
+        models = await load_models(selection, home, settings, bus, hears=hears, speaks=sound.speaks)
         stack.push_async_callback(models.llm.close)
         memory = await open_session_memory(home, settings, bus, vault.key, stack)
         conversation = await open_conversation(memory, settings, bus)
@@ -201,7 +203,7 @@ async def open_assistant(
         skills, forgetting = await build_skills(
             memory, settings, bus, dialogue, window, models.llm, partial(_remark, loops)
         )
-        recogniser = await asyncio.to_thread(build_intent_recogniser, settings)
+        recogniser = await asyncio.to_thread(build_intent_recogniser, selection, settings)
         loop = VoiceLoop(
             settings, dialogue, models, sound, await detectors, recaller, skills, recogniser
         )
@@ -217,8 +219,7 @@ async def open_assistant(
                 settings, memory.transcript, memory.session_user, models.llm, measured
             )
             answer = start_idle_jobs(jobs, bus, stack, window.summarized, dialogue.cache.warmed)
-            handlers = {IDLE_ACT: answer}
-            start_session_memory(memory, home, dialogue, forgetting, handlers, bus, stack)
+            start_session_memory(memory, home, dialogue, forgetting, {IDLE_ACT: answer}, bus, stack)
             stack.callback(asyncio.create_task(memory.expire(window.conversation.id)).cancel)
         if plan.record is not None:
             await recorder.start(plan.record if plan.record.name else None)

@@ -54,7 +54,13 @@ def chooses_model(settings: Settings) -> bool:
 
 
 async def load_models(
-    home: Home, settings: Settings, bus: EventBus, *, hears: bool, speaks: bool
+    selection: ModelSelection,
+    home: Home,
+    settings: Settings,
+    bus: EventBus,
+    *,
+    hears: bool,
+    speaks: bool,
 ) -> ModelSet:
     """Create the models that a session needs, and load them in parallel.
 
@@ -67,7 +73,6 @@ async def load_models(
     """
     # NumPy's threads spin while they wait, on the very cores that the engines need a moment later.
     threadpool_limits(limits=1, user_api="blas")
-    selection = await asyncio.to_thread(select_models, settings)
     stt, tts = _recogniser(selection, settings), _voice(selection, settings)
     llm = await asyncio.to_thread(
         _language_model,
@@ -165,11 +170,11 @@ def build_query_encoder(selection: ModelSelection, wanted: str | None = None) ->
     return QueryEncoder(_for_queries(selection, quick), OnnxEncoder(quick), stronger=stronger)
 
 
-def build_intent_recogniser(settings: Settings) -> IntentRecogniser:
+def build_intent_recogniser(selection: ModelSelection, settings: Settings) -> IntentRecogniser:
     """Create the recogniser of intents. If the classifier isn't on this machine, the grammar
     decides alone, and the log says why. Blocking."""
     try:
-        return IntentRecogniser(build_intent_classifier(select_models(settings), settings))
+        return IntentRecogniser(build_intent_classifier(selection, settings))
     except ModelError as error:
         logger.warning("commands are recognised by the grammar alone: %s", error)
         return IntentRecogniser()

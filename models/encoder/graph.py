@@ -27,7 +27,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from models.encoder.weights import Array, Published
+from models.encoder.weights import WEIGHTS, Array, Place, Published
 
 OPSET = 17
 IR_VERSION = 8
@@ -48,16 +48,19 @@ class Graph:
     Args:
         reach: the largest activation of each input channel, by the name of the weight matrix. If it
             is given, the graph is quantised.
+        beside: the graph's file will be in the folder of the published weights, and uses their
+            table of words. Otherwise it has a copy.
 
     Attributes:
         inputs: name of the tensor that each weight matrix is applied to, by the matrix's name.
     """
 
-    def __init__(self, reach: Mapping[str, Array] | None = None) -> None:
+    def __init__(self, reach: Mapping[str, Array] | None = None, *, beside: bool = False) -> None:
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[onnx.TensorProto] = []
         self.inputs: dict[str, str] = {}
         self._reach = reach
+        self._beside = beside
 
     def constant(self, name: str, value: Array) -> str:
         self.constants.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
@@ -93,16 +96,37 @@ class Graph:
             domain=MICROSOFT,
         )
 
-    def embedding(self, name: str, ids: str, table: Array) -> str:
-        """Append a lookup of the rows `ids` of `table`; return the name of its output.
+    def embedding(self, name: str, ids: str, published: Published, weight: str) -> str:
+        """Append a lookup of the rows `ids` of a published weight; return the name of its output.
 
-        The quantised graph stores the table in half precision, which halves its memory at no
-        noticeable loss.
+        onnxruntime maps the published file into memory, so that only rows that are looked up are
+        ever read, and all graphs share them. The quantised graph rounds the rows to half precision.
+        Earlier versions kept them so, and the vectors of questions are to stay the same.
         """
+        place = published.place(weight) if self._beside else None
+        if place is None:
+            table = self.constant(name, published[weight])
+        else:
+            table = self._mapped(name, published[weight].shape, place)
+        rows = self.add("Gather", table, ids)
         if self._reach is None:
-            return self.add("Gather", self.constant(name, table), ids)
-        half = self.constant(name, table.astype(np.float16))
-        return self.add("Cast", self.add("Gather", half, ids), to=TensorProto.FLOAT)
+            return rows
+        return self.add(
+            "Cast", self.add("Cast", rows, to=TensorProto.FLOAT16), to=TensorProto.FLOAT
+        )
+
+    def _mapped(self, name: str, shape: Sequence[int], place: Place) -> str:
+        tensor = onnx.TensorProto(
+            name=name,
+            dims=shape,
+            data_type=TensorProto.FLOAT,
+            data_location=TensorProto.EXTERNAL,
+        )
+        where = {"location": WEIGHTS, "offset": place.offset, "length": place.length}
+        for key, value in where.items():
+            tensor.external_data.add(key=key, value=str(value))
+        self.constants.append(tensor)
+        return name
 
     def model(self, **outputs: Sequence[str | int]) -> onnx.ModelProto:
         """Return the model built from the nodes so far, from `input_ids` to these outputs. Each has
@@ -155,7 +179,7 @@ def _embeddings(graph: Graph, published: Published) -> str:
 
     All tokens have the first token type.
     """
-    words = graph.embedding("words", "input_ids", published["embeddings.word_embeddings.weight"])
+    words = graph.embedding("words", "input_ids", published, "embeddings.word_embeddings.weight")
     positions = published["embeddings.position_embeddings.weight"]
     positions = positions[published.architecture.first_position :]
     if "embeddings.token_type_embeddings.weight" in published.weights:

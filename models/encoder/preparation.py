@@ -97,14 +97,15 @@ def prepare(
     try:
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         tokenizer.no_padding()
-        _write(build(Graph(), published), folder / FULL)
+        _write(build(Graph(beside=True), published), folder / FULL)
         seen = reach(asked, [tokenizer.encode(text).ids for text in SENTENCES])
-        _write(build(Graph(seen), asked), folder / QUANTISED)
+        _write(build(Graph(seen, beside=True), asked), folder / QUANTISED)
         if intents:
             classifying = read_published(folder, intents)
             heads = read_heads(intents, classifying.dimensions)
             seen = reach(classifying, [tokenizer.encode(text).ids for text in COMMANDS])
-            _write(build_intents(Graph(seen), classifying, heads), folder / INTENTS)
+            graph = Graph(seen, beside=True)
+            _write(build_intents(graph, classifying, heads), folder / INTENTS)
     except (OSError, ModelError):
         raise
     except Exception as error:  # tokenizers, onnx and onnxruntime raise exceptions of their own

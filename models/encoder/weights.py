@@ -11,9 +11,9 @@ intents (`models/encoder/intent_graph.py`).
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from numpy.typing import NDArray
 from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
 
 Array = NDArray[Any]
+
+WEIGHTS = "model.safetensors"
+"""Name of the file with the published weights."""
 
 WRAPPED = "base_model.model."
 DOWN, UP = ".lora_A.weight", ".lora_B.weight"
@@ -53,6 +56,13 @@ ARCHITECTURES = {
 }
 
 
+class Place(NamedTuple):
+    """Where a tensor is in a file: the first byte and the number of bytes."""
+
+    offset: int
+    length: int
+
+
 @dataclass(frozen=True, slots=True)
 class Published:
     """A published model, and the adapters to be added to it.
@@ -62,6 +72,7 @@ class Published:
         weights: the published weights by name.
         added: the adapters' differences by the name of the weight.
         layers: the numbers of the layers in use.
+        places: where the published weights that are 32-bit numbers are in `WEIGHTS`, by name.
     """
 
     config: dict[str, Any]
@@ -69,10 +80,15 @@ class Published:
     architecture: Architecture
     added: Mapping[str, Array]
     layers: tuple[int, ...]
+    places: Mapping[str, Place] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Array:
         weight = np.asarray(self.weights[name], np.float32)
         return weight + self.added[name] if name in self.added else weight
+
+    def place(self, name: str) -> Place | None:
+        """Return where a weight is in `WEIGHTS`. Return None if it isn't there as it is used."""
+        return None if name in self.added else self.places.get(name)
 
     @property
     def heads(self) -> int:
@@ -97,7 +113,8 @@ def read_published(folder: Path, adapter: Path | None = None) -> Published:
     try:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         pooling = json.loads((folder / "1_Pooling" / "config.json").read_text(encoding="utf-8"))
-        weights = read_tensors(folder / "model.safetensors")
+        weights = read_tensors(folder / WEIGHTS)
+        places = float_places(folder / WEIGHTS)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelCorrupt(f"The encoder in {folder} can't be read: {error}.") from error
     kind = config.get("model_type")
@@ -107,7 +124,7 @@ def read_published(folder: Path, adapter: Path | None = None) -> Published:
         raise ModelFailed(f"The encoder in {folder} is not supported: it doesn't use mean pooling.")
     added = read_adapter(adapter, weights)[0] if adapter else {}
     layers = tuple(range(int(config["num_hidden_layers"])))
-    return Published(config, weights, ARCHITECTURES[kind], added, layers)
+    return Published(config, weights, ARCHITECTURES[kind], added, layers, places)
 
 
 def distil(published: Published, folder: Path) -> Published:
@@ -159,20 +176,36 @@ def read_adapter(
 
 
 def read_tensors(file: Path) -> dict[str, Array]:
-    """Map a safetensors file into memory, and return its tensors by name.
+    """Map a safetensors file into memory, and return its tensors by name."""
+    kinds = {"F32": np.float32, "F16": np.float16, "I64": np.int64}
+    data, entries = _opened(file)
+    return {
+        name: data[place.offset :][: place.length]
+        .view(kinds[entry["dtype"]])
+        .reshape(entry["shape"])
+        for name, (entry, place) in entries.items()
+    }
+
+
+def float_places(file: Path) -> dict[str, Place]:
+    """Return where the tensors of 32-bit numbers are in a safetensors file, by name."""
+    entries = _opened(file)[1]
+    return {name: place for name, (entry, place) in entries.items() if entry["dtype"] == "F32"}
+
+
+def _opened(file: Path) -> tuple[Array, dict[str, tuple[dict[str, Any], Place]]]:
+    """Map a safetensors file into memory. Return its bytes, and what it says of each tensor.
 
     The file has the header's length, the header in JSON, and the bytes of the tensors.
     """
-    kinds = {"F32": np.float32, "F16": np.float16, "I64": np.int64}
     data = np.memmap(file, np.uint8, mode="r")
     length = int(data[:8].view("<u8")[0])
     if length > len(data) - 8:
         raise ValueError(f"{file.name} is truncated")
     header = json.loads(data[8 : 8 + length].tobytes())
-    tensors: dict[str, Array] = {}
+    header.pop("__metadata__", None)
+    entries = {}
     for name, entry in header.items():
-        if name == "__metadata__":
-            continue
-        start, end = (8 + length + offset for offset in entry["data_offsets"])
-        tensors[name] = data[start:end].view(kinds[entry["dtype"]]).reshape(entry["shape"])
-    return tensors
+        start, end = entry["data_offsets"]
+        entries[name] = entry, Place(8 + length + start, end - start)
+    return data, entries

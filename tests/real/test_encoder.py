@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from assistant.compose.engines import QUERY_TOKENS
 from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
+from models.download import manifest
 from models.download.cache import ModelStore
 from models.encoder.graph import Graph, build, distance_buckets
 from models.encoder.intents import INTENTS
@@ -162,6 +164,30 @@ def test_an_encoder_is_prepared_from_the_files_of_the_catalogue(
         assert (copy / name).read_bytes() == (folder / name).read_bytes()
     made.load()
     np.testing.assert_array_equal(made.encode(TEXTS), encoder.encode(TEXTS))
+
+
+def test_a_model_prepared_by_an_earlier_version_is_prepared_again_without_a_network(
+    store: ModelStore, folder: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(folder, tmp_path / folder.name)
+    old = replace(store, cache=tmp_path, environment={"HF_ENDPOINT": "http://127.0.0.1:9"})
+    record = manifest.read(folder)
+    assert record
+    graph = tmp_path / folder.name / INTENTS
+    graph.write_bytes(b"earlier")
+    graphs = [
+        each.model_copy(update={"bytes": 7}) if each.name == INTENTS else each
+        for each in record.prepared
+    ]
+    earlier = record.model_copy(update={"preparation": 2, "prepared": tuple(graphs)})
+    manifest.write(tmp_path / folder.name, earlier)
+    assert old.missing([folder.name]) == [folder.name]
+
+    [pulled] = old.pull([folder.name])
+
+    assert pulled.bytes == 0
+    old.verify(folder.name)
+    assert graph.read_bytes() == (folder / INTENTS).read_bytes()
 
 
 def test_an_unusable_folder_is_explained(

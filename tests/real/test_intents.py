@@ -17,6 +17,7 @@ from data import located
 from models.download.cache import ModelStore
 from models.encoder.intents import INTENTS, KINDS, OnnxIntentClassifier, read_kinds
 from models.encoder.preparation import main
+from models.encoder.weights import WEIGHTS
 from models.selection import ModelSelection, select_models
 from scripts.common.rows import read_rows
 
@@ -158,6 +159,10 @@ def test_a_missing_or_damaged_model_is_explained(
     with pytest.raises(ModelCorrupt, match="can't be read"):
         classifier.load()
     shutil.copy(folder / INTENTS, copy)
+    with pytest.raises(ModelCorrupt, match=rf"can't be read: .*{WEIGHTS}") as caught:
+        classifier.load()
+    assert caught.value.mend == f"assistant models pull {NAME}"
+    shutil.copy(folder / WEIGHTS, copy)
     other = tmp_path / "adapter"
     other.mkdir()
     described = json.loads((adapter / KINDS).read_text(encoding="utf-8"))

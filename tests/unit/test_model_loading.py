@@ -10,11 +10,13 @@ from assistant.errors import AssistantError, ModelMissing, ModelUnavailable, Set
 from assistant.events import EventBus
 from assistant.paths import Home
 from assistant.settings import Settings
+from models.selection import select_models
 
 
 def loading(home: Home, **sections: object) -> None:
     settings = Settings.model_validate({"general": {"profile": "tiny"}, **sections})
-    asyncio.run(load_models(home, settings, EventBus(), hears=False, speaks=False))
+    selection = select_models(settings)
+    asyncio.run(load_models(selection, home, settings, EventBus(), hears=False, speaks=False))
 
 
 @pytest.fixture(autouse=True)

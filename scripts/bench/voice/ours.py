@@ -22,6 +22,7 @@ from assistant.voice.pipeline import AudioIO, VoiceLoop
 from assistant.voice.recalling import Recaller
 from assistant.voice.turns.pipecat_models import GatedVoiceDetector, SileroVoice, SmartTurn
 from models.interfaces import ModelSet
+from models.selection import select_models
 from scripts.bench.voice.labels import Clip
 from scripts.bench.voice.listening import (
     Notes,
@@ -136,8 +137,9 @@ class Ours:
         """Makes the recaller of the next conversation."""
 
     async def load(self) -> None:
+        selection = await asyncio.to_thread(select_models, self._settings)
         self._models = await load_models(
-            self._home, self._settings, EventBus(), hears=True, speaks=True
+            selection, self._home, self._settings, EventBus(), hears=True, speaks=True
         )
         self._probe = Probe(self._models)
 

@@ -110,7 +110,12 @@ class CheckContext:
         if self._models is None:
             try:
                 self._models = await load_models(
-                    self.home, self.settings, EventBus(), hears=True, speaks=True
+                    await self.selection(),
+                    self.home,
+                    self.settings,
+                    EventBus(),
+                    hears=True,
+                    speaks=True,
                 )
             except AssistantError as error:
                 self._failure = error
