@@ -159,9 +159,9 @@ def test_a_missing_or_damaged_model_is_explained(
     with pytest.raises(ModelCorrupt, match="can't be read"):
         classifier.load()
     shutil.copy(folder / INTENTS, copy)
-    with pytest.raises(ModelCorrupt, match=rf"can't be read: .*{WEIGHTS}") as caught:
+    with pytest.raises(ModelCorrupt, match=rf"can't be read: .*{WEIGHTS}") as damaged:
         classifier.load()
-    assert caught.value.mend == f"assistant models pull {NAME}"
+    assert damaged.value.mend == f"assistant models pull {NAME}"
     shutil.copy(folder / WEIGHTS, copy)
     other = tmp_path / "adapter"
     other.mkdir()

@@ -112,25 +112,22 @@ def intent_words(kind: CommandKind) -> str | None:
     return "my locker" if kind in intent_recogniser.NEED_WORDS else None
 
 
-@pytest.mark.parametrize(
-    ("kind", "probability", "sure"),
-    [
-        ("forget_that", 0.39, None),
-        ("forget_that", 0.99, False),
-        ("undo", 0.96, False),
-        ("undo", 0.98, True),
-        ("sleep", 0.8, False),
-        ("stop", 0.95, None),
-        ("stop", 0.97, True),
-        ("why", 0.8, None),
-        ("unheard_of", 1.0, None),
-    ],
-)
-def test_the_probability_decides_what_is_done(
-    kind: str, probability: float, sure: bool | None
-) -> None:
-    found = intent_of(None, ClassifiedText({kind: probability}), "So be it.")
-    assert (found.sure if found is not None else None) is sure
+@pytest.mark.parametrize("kind", set(CommandKind) - intent_recogniser.NEED_WORDS)
+def test_the_probability_decides_what_is_done(kind: CommandKind) -> None:
+    def sure(probability: float) -> bool | None:
+        found = intent_of(None, ClassifiedText({kind: probability}), "So be it.")
+        assert found is None or found.command.kind is kind
+        return None if found is None else found.sure
+
+    threshold = THRESHOLDS[kind]
+    assert threshold.asked <= threshold.sure
+    assert sure(threshold.asked - 0.01) is None
+    assert sure(threshold.asked) is (threshold.asked >= threshold.sure)
+    assert sure(threshold.sure) is True
+
+
+def test_a_kind_that_is_not_known_is_no_command() -> None:
+    assert intent_of(None, ClassifiedText({"unheard_of": 1.0}), "So be it.") is None
 
 
 @pytest.mark.parametrize("words", [None, "", "my cat"])
