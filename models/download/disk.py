@@ -70,7 +70,7 @@ def cache_lock(
 
     Args:
         path: the lock's file.
-        stop: set it to stop waiting for the lock. If it is None, this doesn't wait.
+        stop: set it to stop waiting for the lock. None: don't wait.
         tell: called repeatedly while another process holds the lock.
 
     Raises:

@@ -23,8 +23,8 @@ ATTEMPTS = 3
 """Number of consecutive requests without any data after which the hub counts as lost."""
 
 REST_S = 60.0
-"""Seconds for which a hub that can't be reached isn't tried again. So the wait for a connection
-occurs once per download, not once per model."""
+"""Seconds for which a hub that can't be reached isn't tried again. So a download of several models
+waits for the connection only once."""
 
 NO_CONNECTION = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
 UNREACHABLE = "it can't be reached"
@@ -87,7 +87,7 @@ class HubSource:
         raise SourceFailed(f"its {file.name} differs from the catalogue's")
 
     def _complete(self, client: httpx.Client, transfer: Transfer, file: ModelFile) -> None:
-        """Download a file's missing bytes. After a lost connection, continue where it broke off."""
+        """Download a file's missing bytes. If the connection is lost, resume the download."""
         idle = 0
         while (offset := transfer.have(file.name)) < file.bytes:
             try:

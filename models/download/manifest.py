@@ -18,8 +18,7 @@ model."""
 
 
 class Manifest(BaseModel):
-    """The manifest of one model. `source` names, for the user, where the model was downloaded
-    from."""
+    """The manifest of one model. `source` tells the user where the model was downloaded from."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -128,7 +128,7 @@ class WheelSource:
     def _copy(
         self, transfer: Transfer, opened: zipfile.ZipFile, piece: WheelPart, end: int
     ) -> None:
-        """Append a wheel's member to its file, without the bytes that an earlier run has written.
+        """Append a wheel's member to its file, but skip the bytes that an earlier run has written.
 
         Args:
             end: size of the file once the member has been appended.

@@ -1,4 +1,4 @@
-"""Sentence encoders, and what recognises intents with one."""
+"""Sentence encoders, and an intent classifier that is based on one."""
 
 from typing import TYPE_CHECKING
 

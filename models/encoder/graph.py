@@ -1,14 +1,15 @@
 """Writes a sentence-transformers model as an ONNX graph.
 
 Graphs are written directly from the published weights with NumPy. They use onnxruntime's fused
-operations, about a dozen per layer, where an export by tracing has fifty. That makes a difference
-for a query of a dozen tokens, and it needs no package as large as torch. The tests compare the
-result with sentence-transformers. Sums, biases and norms stay separate operations, because
-onnxruntime's fused SkipLayerNormalization takes twice as long on a CPU.
+operations, about a dozen per layer, where an export by tracing has fifty. Fewer operations save
+noticeable time on a query of a dozen tokens. Writing graphs directly also avoids a dependency as
+large as torch. The tests compare the result with sentence-transformers. Sums, biases and norms stay
+separate operations, because onnxruntime's fused SkipLayerNormalization takes twice as long on a
+CPU.
 
-A graph takes token ids, shape (texts, length). That of an encoder returns unit vectors, shape
-(texts, dimensions); `intent_graph` describes the other one. All texts in a call have the same
-length, so there is no padding and no mask.
+A graph takes token ids, shape (texts, length). An encoder's graph returns unit vectors, shape
+(texts, dimensions). `intent_graph` describes the graph that recognises intents. All texts in a call
+have the same length, so there is no padding and no mask.
 
 The quantised graph multiplies 7-bit weights by 8-bit activations. It takes well under half the time
 of the full graph, and a third of the memory. A few channels of the activations are many times
@@ -48,8 +49,8 @@ class Graph:
     Args:
         reach: the largest activation of each input channel, by the name of the weight matrix. If it
             is given, the graph is quantised.
-        beside: the graph's file will be in the folder of the published weights, and uses their
-            table of words. Otherwise it has a copy.
+        beside: the graph's file will be saved next to the published weights, and will refer to
+            their word embeddings. Otherwise it contains a copy of the embeddings.
 
     Attributes:
         inputs: name of the tensor that each weight matrix is applied to, by the matrix's name.
@@ -100,8 +101,8 @@ class Graph:
         """Append a lookup of the rows `ids` of a published weight; return the name of its output.
 
         onnxruntime maps the published file into memory, so that only rows that are looked up are
-        ever read, and all graphs share them. The quantised graph rounds the rows to half precision.
-        Earlier versions kept them so, and the vectors of questions are to stay the same.
+        ever read, and all graphs share them. The quantised graph rounds the rows to half precision,
+        as earlier versions did, so that the vectors of questions stay the same.
         """
         place = published.place(weight) if self._beside else None
         if place is None:
@@ -129,8 +130,8 @@ class Graph:
         return name
 
     def model(self, **outputs: Sequence[str | int]) -> onnx.ModelProto:
-        """Return the model built from the nodes so far, from `input_ids` to these outputs. Each has
-        a name and a shape."""
+        """Return a model of the nodes so far. Its input is `input_ids`. `outputs` gives the name
+        and shape of each output."""
         ids = helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["texts", "length"])
         out = [
             helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
@@ -193,7 +194,7 @@ def _embeddings(graph: Graph, published: Published) -> str:
 
 
 def _position_bias(graph: Graph, published: Published) -> str:
-    """Append each head's attention bias by the distance of two tokens; return its name.
+    """Append the attention bias, which depends on the distance between tokens; return its name.
 
     The bias has the shape (1, heads, length, length). The name is "" if this kind of model has no
     bias.
@@ -231,7 +232,7 @@ def distance_buckets(distances: Array, buckets: int, furthest: int = 128) -> Arr
 def _layer(graph: Graph, published: Published, prefix: str, x: str, position_bias: str) -> str:
     """Append attention and a two-layer perceptron; return the name of the output.
 
-    Each of the two adds its input to its result and normalises the sum.
+    Each of the two is followed by a residual connection and a layer norm.
     """
     where = published.architecture
     parts = [f"{prefix}.{part}" for part in where.query_key_value]

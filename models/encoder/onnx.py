@@ -23,8 +23,8 @@ token."""
 DEFAULT_LENGTH = 256
 """Maximum number of tokens per text if the model doesn't specify one."""
 CHARACTERS_PER_TOKEN = 32
-"""Characters of a text that are kept per token of the maximum length. The rest is cut off before
-the text is tokenized, because tokenizing a megabyte takes a second."""
+"""Number of characters of a text that are kept for each token of the maximum length. The rest is
+cut off before the text is tokenized, because tokenizing a megabyte takes a second."""
 
 Vectors = NDArray[np.float32]
 Ids = tuple[int, ...]
@@ -55,8 +55,8 @@ class OnnxEncoder:
         self.name = vectors_name(folder)
         self._folder = folder
         self._file = QUANTISED if quantised else FULL
-        # Activations are quantised over the range of a whole call, so that several texts in one
-        # call would change each other's vectors.
+        # The scale of quantised activations depends on all texts in a call, so several texts in
+        # one call would change each other's vectors.
         self._tokens_at_once = 1 if quantised else TOKENS_AT_ONCE
         self._threads = threads
         self._max_tokens = max_tokens

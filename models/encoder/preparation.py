@@ -5,7 +5,7 @@
 writes `encoder.onnx` and `encoder.int8.onnx` beside the published weights in FOLDER. ADAPTER is the
 folder of an adapter, which is added to the weights. DISTILLED is the folder of a second adapter:
 with it, `encoder.int8.onnx` has only the layers that this adapter was trained for. INTENTS is the
-folder of a third one, for recognising intents: with it, `intents.int8.onnx` is written too
+folder of a third adapter, for recognising intents: with it, `intents.int8.onnx` is written too
 (`models/encoder/intent_graph.py`).
 """
 

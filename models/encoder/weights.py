@@ -5,8 +5,8 @@ format. It is added once, when the model is prepared, so it costs no time later.
 ship with the project are in `models/adapters`; `scripts/train_encoder.py` trains them.
 
 A second adapter is for questions only. With it, a few of the layers do the work of all layers, in a
-fraction of the time (`scripts/distil_encoder.py`). A third one makes the published model recognise
-intents (`models/encoder/intent_graph.py`).
+fraction of the time (`scripts/distil_encoder.py`). With a third adapter, the published model
+recognises intents (`models/encoder/intent_graph.py`).
 """
 
 import json
@@ -72,7 +72,7 @@ class Published:
         weights: the published weights by name.
         added: the adapters' differences by the name of the weight.
         layers: the numbers of the layers in use.
-        places: where the published weights that are 32-bit numbers are in `WEIGHTS`, by name.
+        places: where each published weight of 32-bit floats is stored in `WEIGHTS`, by name.
     """
 
     config: dict[str, Any]
@@ -87,7 +87,10 @@ class Published:
         return weight + self.added[name] if name in self.added else weight
 
     def place(self, name: str) -> Place | None:
-        """Return where a weight is in `WEIGHTS`. Return None if it isn't there as it is used."""
+        """Return where a weight is stored in `WEIGHTS`.
+
+        Returns None if an adapter changes the weight, or if it isn't stored as 32-bit floats.
+        """
         return None if name in self.added else self.places.get(name)
 
     @property
@@ -145,11 +148,11 @@ def distil(published: Published, folder: Path) -> Published:
 def read_adapter(
     folder: Path, weights: Mapping[str, Array]
 ) -> tuple[dict[str, Array], tuple[int, ...]]:
-    """Read peft's adapter in `folder`.
+    """Read the peft adapter in `folder`.
 
     Returns:
-        The values to add to `weights`, by the name of the weight, and the numbers of the layers
-        that the adapter is limited to, ascending. There are no numbers if it is not limited.
+        The values to add to `weights`, by the name of the weight, and the sorted numbers of the
+        layers that the adapter is limited to (empty if it is not limited).
 
     Raises:
         ModelCorrupt: the adapter can't be read, or is made for other weights.
@@ -165,7 +168,7 @@ def read_adapter(
                 continue
             up = np.asarray(factors[name.removesuffix(DOWN) + UP], np.float32)
             target = name.removesuffix(DOWN).removeprefix(WRAPPED) + ".weight"
-            # Not `@`: its last bits depend on the number of threads, and this must be repeatable.
+            # Not `@`, whose last bits depend on the number of threads: this must be reproducible.
             product = np.einsum("or,ri->oi", up, np.asarray(down, np.float32))
             added[target] = np.float32(scale) * product
             if added[target].shape != weights[target].shape:
@@ -188,15 +191,15 @@ def read_tensors(file: Path) -> dict[str, Array]:
 
 
 def float_places(file: Path) -> dict[str, Place]:
-    """Return where the tensors of 32-bit numbers are in a safetensors file, by name."""
+    """Return where each tensor of 32-bit floats is stored in a safetensors file, by name."""
     entries = _opened(file)[1]
     return {name: place for name, (entry, place) in entries.items() if entry["dtype"] == "F32"}
 
 
 def _opened(file: Path) -> tuple[Array, dict[str, tuple[dict[str, Any], Place]]]:
-    """Map a safetensors file into memory. Return its bytes, and what it says of each tensor.
+    """Map a safetensors file into memory. Return its bytes, and the entry and place of each tensor.
 
-    The file has the header's length, the header in JSON, and the bytes of the tensors.
+    The file consists of the header's length, the header in JSON, and the bytes of the tensors.
     """
     data = np.memmap(file, np.uint8, mode="r")
     length = int(data[:8].view("<u8")[0])

@@ -5,8 +5,8 @@ tokens, a model with half a billion weights takes 0.2 s on two cores. That is fi
 conversation, but background work has to stop at once. So the prompt of a background request is
 given to the engine as a series of prefixes. Each prefix is longer than the previous one by as many
 tokens as the engine can read in `CHUNK_S`; the cache already holds the others. This number of
-tokens is found by trial: a step has a fixed cost besides that of its tokens, and takes longer while
-the conversation runs.
+tokens is found by trial, because a step has a fixed cost in addition to the cost of its tokens, and
+takes longer while the conversation runs.
 """
 
 import http.client
@@ -24,16 +24,16 @@ FIRST = 4
 """Number of tokens in the first piece of a prompt, when it isn't known yet how long a piece takes.
 Later pieces may shrink to one token if the processor, not the memory, limits the reading speed."""
 TRIED_AFTER, TRIED_AT_LAST = 8, 64
-"""Number of consecutive pieces within `CHUNK_S` after which a piece with one token more is tried.
-The first value is the initial number, the second one the maximum. The number is halved after each
-try that succeeds, and doubled after each one that fails."""
+"""After this many consecutive pieces within `CHUNK_S`, a piece with one more token is tried. The
+number starts at the first value and never exceeds the second. It is halved after each try that
+succeeds, and doubled after each try that fails."""
 LOOK_S = 0.02
-"""Seconds between two checks whether a request that waits for the slot was cancelled."""
+"""Seconds between two checks of whether a request that waits for the slot was cancelled."""
 FREE_LOOK_S = 0.002
-"""Seconds between two checks whether the engine has finished the step of a cancelled request."""
+"""Seconds between two checks of whether the engine has finished a cancelled request's step."""
 STEP_S = 0.5
-"""Maximum seconds to wait for a step of a cancelled request. If a model is fast enough to talk with
-on a laptop, each of its steps is shorter than this."""
+"""Maximum seconds to wait for a step of a cancelled request. Each step is shorter than this if the
+model is fast enough for a conversation on a laptop."""
 TALK_S = 30.0
 """Timeout in seconds for requests to the engine's HTTP interface."""
 
@@ -191,7 +191,7 @@ class _Size:
 
 
 def json_poster(address: str, secret: str) -> Post:
-    """Return a function that posts JSON to the engine and returns the JSON object it answers.
+    """Return a function that posts JSON to the engine and returns the JSON object in the reply.
 
     Args:
         address: `unix://PATH` or `http://HOST:PORT`.

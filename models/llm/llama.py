@@ -32,7 +32,8 @@ RESTARTS_PER_MINUTE = 3
 LOAD_SECONDS = 180.0
 BATCH_TOKENS = 32
 """Number of prompt tokens that the engine reads per step. A cancelled request ends after one or two
-steps. Most turns fit into one step. Prompts are read at 85 to 90 % of the speed with 128 tokens."""
+steps. Most turns fit into one step. Prompts are read at 85 to 90 % of the speed that 128 tokens
+per step would give."""
 HOLDS = sys.platform == "linux" and (os.cpu_count() or 1) <= 4
 """Whether `hold` pauses the worker. With more than 4 cores, one core is always free anyway. On
 systems other than Linux, a suspended worker would stay suspended if its parent died."""
@@ -74,7 +75,7 @@ class _Description:
             header, self._header = self._header, None
             vocabulary = vocabulary_from(header) if header is not None and self._template else None
             if vocabulary is not None:
-                with suppress(ModelFailed):  # llama.cpp has its own parser of templates
+                with suppress(ModelFailed):  # then the engine counts: it has its own parser
                     template = ChatTemplate(self._template, bos=vocabulary.bos, eos=vocabulary.eos)
                     self._counter = VocabularyCounter(vocabulary, template)
             return self._counter
@@ -104,8 +105,8 @@ class LlamaCpp:
             name: the user's name for the model; default: the file's name.
             context_tokens: desired window; capped at the model's own.
             threads: number of threads for generation. The default is one fewer than there are
-                cores, because one core busy with other work costs more than an additional thread
-                gains.
+                cores. On the last core, a thread would often have to wait for other work, which
+                costs more time than the thread saves.
             log: file for the output of native code; default: discarded.
             on_restart: called with a sentence for the user after the process has died. The sentence
                 says whether the process was restarted.
@@ -203,8 +204,8 @@ class LlamaCpp:
             "id_slot": SLOTS[request.lane],
             "cache_prompt": True,
             "stream": True,
-            # The engine then reports after every batch of the prompt, and only when it reports can
-            # a request be cancelled.
+            # Makes the engine report after every batch of the prompt. A request can be cancelled
+            # only when the engine reports.
             "return_progress": True,
             "chat_template_kwargs": NO_THINKING,
         }

@@ -34,8 +34,8 @@ Reply = dict[str, Any]
 _PROJECT = Path(__file__).resolve().parents[2]
 STOP_SECONDS = 1.5
 FREE_S = 0.5
-"""Maximum seconds to wait until a cancelled background request has ended. The engine does about ten
-of its steps in this time."""
+"""Maximum seconds to wait until a cancelled background request has ended. In this time, the engine
+does about ten steps of such a request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,8 @@ class WorkerConfig:
         lanes: number of slots, each with its own KV cache.
         threads: number of threads for generating tokens.
         batch_threads: number of threads for reading prompts.
-        batch: number of prompt tokens read between two checks whether the request was cancelled.
+        batch: number of prompt tokens read between two checks of whether the request was
+            cancelled.
         unix_socket: whether the engine's HTTP server listens on a Unix socket, in a folder that
             only this user can open. If not (on Windows), the server listens on 127.0.0.1, and
             requires `secret` as a bearer token.
@@ -100,8 +101,8 @@ class Worker:
             log: file for the output of native code; None discards the output.
             on_end: called when the process ends, if it had loaded the model.
             expendable: `stop` kills the process at once, even while it is loading the model, and
-                doesn't wait. Until the system has reclaimed the memory, 0.1 to 0.2 s per gigabyte
-                may pass.
+                doesn't wait. The system may then take 0.1 to 0.2 s per gigabyte to reclaim the
+                memory.
         """
         self.address = ""
         self.ended = ""
@@ -136,7 +137,7 @@ class Worker:
     async def start(self, timeout: float) -> None:
         """Start the process and wait until the model is loaded.
 
-        `on_end` is called when the process ends after that, whether on request or not.
+        When the process ends after that, `on_end` is called, whether the end was requested or not.
 
         Args:
             timeout: maximum seconds to wait.
@@ -247,7 +248,7 @@ class Worker:
         except OSError as error:
             how = f"it can't be started: {error.strerror}"
         finally:
-            shutil.rmtree(folder, ignore_errors=True)  # remains if we are killed
+            shutil.rmtree(folder, ignore_errors=True)  # the folder remains if we are killed
             self._tell(self._finish, how)
 
     def _follow(self, process: subprocess.Popen[bytes]) -> int:

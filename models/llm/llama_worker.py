@@ -16,7 +16,7 @@ configuration (`WorkerConfig` in models/llm/llama_process.py). The lines after i
 Every request, even a cancelled one, ends with one `done` or `error`, which is sent when its slot is
 free again. The process ends when its standard input ends, so that it never outlives its parent. It
 ignores Ctrl-C, because the parent handles that. The output of native code goes to standard error,
-never into the protocol; the parent makes standard error a log file.
+never into the protocol. The parent redirects standard error to a log file.
 """
 
 import contextlib
@@ -72,7 +72,7 @@ def main() -> None:
     code = 1
     try:
         if config is not None:
-            # Keep a reference: shutting down a server that has just started may hang for ever.
+            # Keeps the server alive: shutting it down may hang if it has just started.
             _server = serve(config, folder, requests, protocol)
         code = 0
     finally:
@@ -84,10 +84,7 @@ def main() -> None:
 
 
 def wake_when_orphaned() -> None:
-    """Make sure that this process is resumed if its parent dies while it is suspended.
-
-    The parent suspends it with SIGSTOP.
-    """
+    """Make sure that this process is resumed if its parent suspends it (SIGSTOP) and then dies."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGCONT)
 
@@ -103,7 +100,7 @@ def lower_priority(nice: int) -> None:
         for _ in range(AUTOGROUP_TRIES):
             try:
                 Path("/proc/self/autogroup").write_text(f"{nice}", "ascii")
-            except BlockingIOError:  # all processes together may write it ten times a second
+            except BlockingIOError:  # the system accepts only ten writes a second in all
                 time.sleep(AUTOGROUP_EVERY_S)
             except OSError:  # not supported here, or not permitted
                 break
@@ -202,7 +199,7 @@ def processed(metrics: str) -> int:
 
 
 def _load(config: dict[str, Any], folder: str) -> Any:
-    import xllamacpp  # here, once standard output has been taken away from native code
+    import xllamacpp  # here, because standard output must be redirected first
 
     parameters = xllamacpp.CommonParams()
     parameters.model.path = config["path"]

@@ -210,7 +210,7 @@ class MlxModel:
             ) from error
 
     def _next(self) -> _Job | None:
-        """Wait for a request and return it, those of the conversation first.
+        """Wait for a request and return it. Requests of the conversation come first.
 
         Returns None once the model is being closed.
         """
@@ -252,8 +252,8 @@ class MlxModel:
 def repository(name: str) -> Path:
     """Return the folder of the model repository `owner/name`, such as mlx-community/NAME.
 
-    The first call downloads it from the hub, and later calls find it in the hub's local cache. Its
-    version is not fixed, unlike that of the catalogue's models: the newest one is downloaded.
+    The first call downloads it from the hub, and later calls find it in the hub's local cache.
+    Unlike the catalogue's models, it has no fixed version: the newest version is downloaded.
 
     Raises:
         ModelUnavailable: the model is not on this machine and can't be downloaded.

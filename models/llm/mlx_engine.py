@@ -34,7 +34,7 @@ from models.llm.token_counting import (
 )
 
 PREFILL_TOKENS = 256
-"""Number of prompt tokens read between two checks whether the request was cancelled."""
+"""Number of prompt tokens read between two checks of whether the request was cancelled."""
 TOP_P, TOP_K, MIN_P = 0.95, 40, 0.05
 """Sampling parameters. They are llama.cpp's defaults, so that both engines write alike."""
 
@@ -221,7 +221,7 @@ class MlxEngine:
         """Return the fastest exact token counter.
 
         Counting the texts between special tokens is faster than counting whole prompts. It is exact
-        only if no token reaches across a special one, so this is checked first.
+        only if no token spans a special token, so this is checked first.
         """
         special = frozenset(
             token.content for token in self._tokenizer.get_added_tokens_decoder().values()

@@ -2,7 +2,7 @@
 
 A chat template puts messages between special tokens, such as `<|im_end|>`, `[/INST]` or `</s>`.
 Engines look for these tokens in the whole rendered prompt, including the words that somebody said.
-So a blank is inserted into each sequence that some template or tokenizer treats as special. This is
+So a space is inserted into each sequence that some template or tokenizer treats as special. This is
 enough, because a special token is recognised by its exact spelling only. The text that is stored
 and shown is unchanged; only engines receive the changed text.
 
@@ -75,7 +75,7 @@ TAG_WORDS = frozenset(
 def without_special_tokens(text: str) -> str:
     """Return `text` without special tokens and invisible characters. Idempotent.
 
-    Special tokens are broken up, usually by a blank. Each line end becomes one line feed.
+    Special tokens are broken up, usually by a space. Each line end becomes one line feed.
     """
     if not text.replace("\n", " ").isprintable():
         text = _JOINERS.sub("", _INVISIBLE.sub("", _LINE_END.sub("\n", text)))

@@ -33,8 +33,8 @@ _GPT2 = (
     r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"  # OpenAI GPT-2
 )
 _SMOLLM = (
-    # Single digits first, then GPT-2 on each stretch of text in between: white space before a
-    # digit ends a stretch, so the white space is not split.
+    # First splits off single digits, then splits the text between them as GPT-2 does. White space
+    # before a digit ends such a text, so it is not split.
     r"\p{N}|'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?![^\s\p{N}])|\s+"
 )
 _AFTER_WORDS = r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -271,8 +271,8 @@ class VocabularyCounter:
 
 
 class CountCache:
-    """Caches token counts by a hash of the text, so that no text remains here after being
-    forgotten.
+    """Caches token counts by a hash of the text, so that the cache never holds a text that has
+    to be forgotten.
 
     Python's string hash has 64 bits and a random key per process. Together with the length of the
     text, it distinguishes all texts of a conversation in practice.

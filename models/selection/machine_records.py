@@ -40,8 +40,8 @@ KEPT = 3
 """Number of measurements stored per model. All of them are needed to outweigh the estimate, because
 a single one may have been disturbed without anybody noticing."""
 UNSETTLED = timedelta(hours=1)
-"""Time between two measurements, as long as some are missing or the newest contradicts the
-others."""
+"""Time between two measurements while there are fewer than `KEPT`, or while the newest contradicts
+the others."""
 TOO_SLOW_AGAIN = timedelta(days=1)
 """Time between two measurements of a model that is too slow. It is shorter than `RENEWED`, because
 a user who could use this model should not have to use a smaller one for long."""
@@ -92,7 +92,7 @@ class Measurement(Speed):
 
     @property
     def calm(self) -> bool:
-        """Whether no other program wanted the processor during the measurement."""
+        """Whether other programs left the model enough of the processor during the measurement."""
         return self.share >= CALM_SHARE
 
 

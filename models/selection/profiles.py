@@ -173,8 +173,8 @@ def choose_profile(
 def to_measure(hardware: Hardware, store: ModelStore) -> str | None:
     """Return the model whose measured speed decides the choice for `default`.
 
-    It is the best strong model on this machine, whether it is in use or was too slow. Returns None
-    if there is none, or if speed does not matter on this machine.
+    It is the best strong model on this machine, even if it was too slow to be used. Returns None if
+    there is none, or if speed does not matter on this machine.
     """
     if hardware.ram_bytes < ENOUGH_RAM_BYTES or hardware.apple_silicon:
         return None

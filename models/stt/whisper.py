@@ -52,11 +52,12 @@ LONG_S = 8.0
 """Seconds above which audio is decoded with timestamps. Without timestamps, the decoder may stop at
 a pause. With them, it reports how far it got, and the audio after that is decoded separately."""
 LEAST_REST_S = 1.5
-"""Minimum seconds of remaining audio that are decoded. Less is usually silence after the words."""
+"""Minimum length, in seconds, at which the rest of the audio is decoded. A shorter rest is usually
+silence after the words."""
 TIMESTAMP_S = 0.02
 GRACE_S = 4
-"""Seconds of an utterance that may have no tokens. Speech has at least one token for every second
-beyond these. With fewer tokens, the decoder has stopped at a pause."""
+"""Seconds of an utterance that may have no tokens. Every further second of speech has at least one
+token. If there are fewer, the decoder has stopped at a pause."""
 
 LAST_TRY_TEMPERATURES = (0.0, 0.4)
 SENTENCE_WORDS = 4
@@ -312,12 +313,11 @@ class _Engine:
     def _decode_with_defaults(
         self, audio: Samples, language: str, length: _Length, before: _Decoded
     ) -> Transcription:
-        """Decode again with faster-whisper's own window and beam, and with the first of its
-        temperatures.
+        """Decode again with faster-whisper's own window and beam, and with low temperatures.
 
         Higher temperatures cost seconds and seldom help. faster-whisper drops segments that it
-        considers silent. If it drops all of them, the measures of doubt are those of the previous
-        result, `before`.
+        considers silent. If it drops all of them, the probabilities in the result are those of the
+        previous result, `before`.
         """
         waveform = audio.astype(np.float32) / 32768.0
         found, _ = self._model.transcribe(

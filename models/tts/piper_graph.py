@@ -164,10 +164,10 @@ def _open_session(model: bytes | str) -> onnxruntime.InferenceSession:
     options.log_severity_level = 3
     # Planning memory reuse takes 1.6 s while loading a voice, and makes the voice no faster.
     options.enable_mem_reuse = False
-    # A memory layout would be kept for every sentence length: 60 MB after a dozen.
+    # Otherwise, a memory layout is kept for every sentence length: 60 MB for a dozen lengths.
     options.enable_mem_pattern = False
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    # onnxruntime keeps the network's bytes, to reload it for another processor: drop them.
+    # onnxruntime keeps the network's bytes in order to reload it on another device. Drop them.
     session._model_bytes = None
     return session
 
