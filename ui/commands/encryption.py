@@ -22,8 +22,8 @@ KEYS = {"keyring": "the system's keyring", "passphrase": "the passphrase"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Encrypt or decrypt your data; recover a lost key. A passphrase is asked for, or taken "
-        f"from the environment variable {PASSPHRASE_VARIABLE}."
+        "Encrypt or decrypt your data; recover a lost key. You are asked for a passphrase when "
+        f"necessary, unless the environment variable {PASSPHRASE_VARIABLE} has it."
     )
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
     actions.add_parser("status", help="whether your data is encrypted, and how")
@@ -95,7 +95,7 @@ def sentence(found: EncryptionStatus) -> str:
 
 
 def advice(found: EncryptionStatus) -> str | None:
-    """Return the command that improves this state; None if there is nothing to improve."""
+    """Return the command to run in this state of the data; None if there is nothing to do."""
     if found.state in ("damaged", "missing"):
         return "assistant encryption recover"
     return "assistant encryption enable" if found.state == "plain" else None

@@ -24,8 +24,8 @@ which the shell and the system record."""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Forget memories, and the words behind them: hidden at once, and deleted for good"
-        " after forget.grace_s seconds. Until then, `undo` brings them back."
+        "Forget memories, and the words behind them. They are hidden at once, and deleted for"
+        " good after forget.grace_s seconds. Until then, `undo` brings them back."
     )
     parser.add_argument(
         "ids", nargs="*", metavar="ID", help="ids of memories, or their first characters"

@@ -1,7 +1,7 @@
 """The `assistant` command.
 
-Only the modules of the given command are imported, so that `assistant config` doesn't wait for
-torch.
+Only the modules of the given command are imported, so that `assistant config` doesn't wait for the
+libraries that other commands need.
 """
 
 import argparse

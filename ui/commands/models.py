@@ -39,7 +39,7 @@ PLAIN_EVERY_S = 5.0
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     actions.add_parser("list", help="all models, and which are on this machine")
-    pull = actions.add_parser("pull", help="download models; resumes a broken download")
+    pull = actions.add_parser("pull", help="download models; resumes an interrupted download")
     pull.add_argument("names", nargs="*", metavar="NAME", help="default: the profile's models")
     verify = actions.add_parser("verify", help="check every byte of models")
     verify.add_argument("names", nargs="*", metavar="NAME", help="default: all on this machine")
@@ -220,9 +220,9 @@ def pull(
 def pull_missing(settings: Settings, stream: TextIO) -> None:
     """Download the models that are missing when the assistant starts, with progress on `stream`.
 
-    If a language model suits the machine better than the present one, it is downloaded too. If only
-    this download fails, the assistant starts anyway, and the download is not tried again on the
-    same day. The call is quick if there is nothing to download.
+    If another language model suits the machine better than the one on it, that model is downloaded
+    too. If only this download fails, the assistant starts anyway, and the download is not tried
+    again on the same day. The call is quick if there is nothing to download.
 
     Raises:
         SettingsError: there is no such profile.

@@ -15,7 +15,7 @@ from ui.commands.passphrase import unlock
 
 STARTING_S = 10.0
 """Maximum seconds to wait while another process has the memories open but doesn't accept requests.
-This process is an assistant that is starting, or another command."""
+The other process is an assistant that is starting, or a command."""
 
 
 def ask(home: Home, request: Request, otherwise: Callable[[], Iterator[Row]]) -> Iterator[Row]:

@@ -24,7 +24,7 @@ SANDBOX = """
 (deny network-outbound (remote ip))
 (allow network-outbound (remote ip "localhost:*"))
 """
-"""Profile for macOS's sandbox-exec, which allows connections to this machine only."""
+"""Profile for macOS's sandbox-exec. It allows connections to this machine only."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Finds the library that made a system call, by the stack of the thread that is in the call."""
+"""Finds the library that made a system call, by searching the stack of the calling thread."""
 
 import bisect
 import contextlib
@@ -36,7 +36,7 @@ def library(paths: Iterable[str]) -> str | None:
 
     Returns:
         The folder or module of the library's distribution, such as `onnxruntime`, or else its file
-        name. `PYTHON` if there is only Python. None if nothing is known.
+        name. `PYTHON` if only Python was found. None if nothing is known.
     """
     python = False
     for path in map(PurePath, paths):

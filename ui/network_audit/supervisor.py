@@ -27,7 +27,7 @@ from ui.network_audit.targets import beyond, destinations
 PR_SET_CHILD_SUBREAPER = 36
 LOOK_EVERY_S = 0.1
 ORPHANS_S = 5.0
-"""Seconds after the command's end at which processes it has left behind are killed."""
+"""Seconds after the command's end at which the processes that it left running are killed."""
 UNSUPPORTED_EXIT = 69
 """Exit code if this system can't watch a command (`EX_UNAVAILABLE` of sysexits.h)."""
 

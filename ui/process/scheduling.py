@@ -6,7 +6,7 @@ from contextlib import suppress
 
 
 def use_batch_scheduling() -> None:
-    """Keep this thread and those it starts later from preempting other threads on waking up.
+    """Keep this thread, and threads it starts later, from preempting others when they wake up.
 
     Does nothing on systems other than Linux, which favour sound output anyway.
     """

@@ -10,7 +10,7 @@ from types import FrameType
 
 
 def end_on_signals(names: Iterable[str], end: Callable[[int], object], within_s: float) -> None:
-    """Call `end` with a signal's number in the running event loop when a signal arrives.
+    """When a signal arrives, call `end` with its number in the running event loop.
 
     If the process is still running `within_s` seconds later, it exits with 128 plus that number.
     The handler doesn't wait for the event loop, because an unread pipe or terminal could block the

@@ -77,7 +77,7 @@ class AssistantScreen(SafeApp):
         Binding("s", "sleep", "Sleep or wake", id="voice.sleep", show=False),
         Binding("o", "record", "On or off the record", id="voice.off_record", show=False),
         Binding("r", "do('record')", "Start or stop recording", id="session.record", show=False),
-        # Keys with priority are handled before any widget gets them or the keys after them.
+        # A key with priority is handled before any widget gets it, and before the keys after it.
         Binding("i", "type", "Type", id="voice.type", priority=True),
         Binding("slash", "find", "Find", id="find", priority=True),
         Binding("u", "undo", "Undo", id="undo"),
@@ -108,7 +108,7 @@ class AssistantScreen(SafeApp):
         self.VERTICAL_BREAKPOINTS = [(0, "-low"), (LEAST_HEIGHT, "-high")]
         self.animation_level = "none"  # animation would slow down speech recognition and output
         if loaded.settings.screen.theme in self.available_themes:
-            self.theme = loaded.settings.screen.theme  # later, this would style all widgets twice
+            self.theme = loaded.settings.screen.theme  # set later, it would style all widgets twice
         self.session = session
         self.home = home
         self.loaded = loaded

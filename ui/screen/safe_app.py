@@ -17,8 +17,8 @@ ENDING = ("SIGTERM", "SIGHUP", "SIGINT")
 screen is open, Ctrl-C is a key and sends no signal."""
 
 ENDING_S = 8.0
-"""Seconds after a signal at which the process exits at the latest. This is longer than the
-assistant's process may take to close."""
+"""Maximum seconds from a signal to the end of the process. This is longer than the assistant's
+process may take to close."""
 
 logger = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from ui.session.state import ScreenState, ShownNotice
 
 LEAST_WIDTH, LEAST_HEIGHT = 50, 14
 """Minimum size of the terminal in cells. On smaller terminals, the tabs aren't shown. The layout is
-designed for 80×24 and more."""
+designed for 80×24 or larger."""
 SIGNS = {
     Phase.STARTING: ("…", "starting", "dim"),
     Phase.LISTENING: ("●", "listening", "green"),

@@ -30,7 +30,7 @@ def require_terminal() -> None:
 
 
 PROBE_INTERVAL_S = 0.5
-"""Seconds between two checks whether the terminal has been closed."""
+"""Seconds between two checks of whether the terminal has been closed."""
 
 
 class HangupSafeTerminal:
@@ -97,7 +97,7 @@ def drawing_on(out: TextIO) -> type[Driver] | None:
             """End the app when the terminal is closed.
 
             SIGHUP isn't enough, because it only reaches processes that the terminal controls.
-            Without this check, the input thread could read nothing from the terminal for ever.
+            Without this check, the input thread could go on reading empty input from it for ever.
             """
             terminal = select.poll()
             terminal.register(self.fileno, 0)

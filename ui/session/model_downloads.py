@@ -57,7 +57,7 @@ def download_missing(settings: Settings, report: Report, stop: threading.Event) 
     missing = shop.store.missing(wanted_models(settings, shop))
     shop.store.pull([name for name in missing if name != shop.profile.llm], report, stop)
     if shop.profile.llm in missing:
-        # The language model of the profile `default` depends on the models that can be downloaded.
+        # The language model of the profile `default` depends on which models can be downloaded.
         choice = choose_profile(settings.general.profile, shop.hardware, shop.store, anew=True)
         pull_choice(shop.store, choice, shop.hardware, report, stop)
 

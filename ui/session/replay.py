@@ -61,7 +61,7 @@ class PlayableRecording:
             return None
         what = "1 event" if self.left_out == 1 else f"{self.left_out:,} events"
         were = "was" if self.left_out == 1 else "were"
-        text = f"{what} of this recording {were} left out: damaged, or of another version."
+        text = f"{what} of this recording {were} left out: damaged, or from another version."
         return Notice(text, Severity.WARNING)
 
 

@@ -215,7 +215,7 @@ class ScreenState:
 
 
 def fold(state: ScreenState, event: Event, at: datetime) -> None:
-    """Change the state as an event requires.
+    """Apply an event to the state.
 
     Args:
         at: the time at which the event happened.
@@ -361,7 +361,7 @@ def _erase(state: ScreenState, gone: PendingForget) -> None:
 def chosen(state: ScreenState, number: int | None) -> Turn | None:
     """Return the turn with this number, or the newest turn if there is none.
 
-    Numbers start from 1 again with each start of the assistant, so the newest turn with this number
-    is returned.
+    Numbers start from 1 again with each start of the assistant. If several turns have this number,
+    the newest of them is returned.
     """
     return next((turn for turn in reversed(state.turns) if turn.number == number), state.turn)

@@ -126,7 +126,7 @@ class _View:
             heard = plain(row["assistant"]) or "(nothing was heard)"
             yield from self._wrapped(heard, f"  {ASSISTANT:<11} ")
             if row["from_model"]:
-                yield "The answer came from the model: nothing in it is from what you had told it."
+                yield "The answer came from the model alone, not from anything you had told it."
             return
         if row["event"] == "source":
             heading = "The answer was based on:"
@@ -250,7 +250,7 @@ class _View:
 
 
 def _cut(text: str, cells: int) -> str:
-    """Shorten a text to this many cells of a terminal. E.g. Chinese characters take two cells."""
+    """Shorten a text to this many cells of a terminal. Some characters, e.g. Chinese, take two."""
     if cell_len(text) <= cells:
         return text
     return set_cell_size(text, cells - 1).rstrip() + "…"

@@ -1,4 +1,4 @@
-"""The doctor's checks other than sound and network: the machine, the models and their speed.
+"""The doctor's checks of the machine, the models and their speed.
 
 A check returns a finding. If it raises an exception, the doctor reports the exception as a finding
 and continues with the next check.

@@ -139,7 +139,7 @@ def judge_echo(room: float, back: float, left: float) -> Finding:
     }
     if back - room < HEARD_DB:
         return good(
-            "The microphone does not hear the loudspeaker (headphones, or it is turned down).",
+            "The microphone does not hear the loudspeaker (headphones, or the volume is low).",
             **figures,
         )
     text = (

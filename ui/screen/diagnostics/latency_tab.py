@@ -143,7 +143,7 @@ def bar(latency: Latency, whole: float, cells: int) -> Text:
 def usual(turns: Sequence[Turn]) -> Text:
     """Return a table with the p50 and p95 of each step, and a line of other statistics.
 
-    The percentiles are given both for the step alone and since the end of speech.
+    The percentiles are given for the step alone, and for the time since the end of speech.
     """
     lines = [Text(f"{'':<18}{'step alone':^20}{'since the end of speech':^26}", style="dim")]
     lines.append(Text(f"{'':<18}{'p50':>9}{'p95':>11}{'p50':>13}{'p95':>12}", style="dim"))

@@ -91,7 +91,7 @@ class MicrophoneStep(SetupStep[str | None]):
         yield Static(meter(-96.0, cells=CELLS), id="level", markup=False)
         yield Static("", id="verdict", markup=False)
         yield OptionList()
-        go_on, without = Button("Go on", id="on", variant="primary"), Button("Skip")
+        go_on, without = Button("Continue", id="on", variant="primary"), Button("Skip")
         yield Horizontal(go_on, without, id="buttons")
 
     def on_mount(self) -> None:

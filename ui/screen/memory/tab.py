@@ -31,7 +31,7 @@ EMPTY = (
 NOT_LIVE = "A recorded conversation has no memories to browse."
 NONE = "No memory matches. esc shows all memories again."
 LOOK_S = 2.0
-"""Seconds between two checks whether memories have changed."""
+"""Seconds between two checks of whether memories have changed."""
 WORDS = "/ searches as recall does; ctrl+r: plain text"
 LETTERS = "/ searches plain text; ctrl+r: as recall does"
 
@@ -96,7 +96,7 @@ class MemoryTab(Pane, MemoryKeys):
         self.set_interval(1.0, self._count_down)
         self.set_interval(LOOK_S, self._look)
 
-    # -- what the whole screen calls ------------------------------------------------------------
+    # -- called by the app ----------------------------------------------------------------------
 
     def show(self, state: ScreenState) -> None:
         self.state = state

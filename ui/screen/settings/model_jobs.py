@@ -63,7 +63,7 @@ class ModelTask:
     over: bool = False
     failed: AssistantError | None = None
     downloading_since: tuple[float, int] | None = None
-    """The time of the first progress report, and the number of bytes already present then."""
+    """The time of the first report of a download, and the bytes that were already present then."""
 
     @property
     def stopped(self) -> bool:
@@ -88,8 +88,8 @@ class ModelTasks:
     """Runs downloads and checks of models, at most one per model at a time.
 
     Args:
-        store: creates the store. Called by the first thread that needs the store, because it reads
-            the disk.
+        store: creates the store. Called by the first thread that needs the store, because creating
+            it reads the disk.
         home: the home whose log file has the details of unexpected errors.
     """
 

@@ -45,7 +45,7 @@ ROLES = {
 STATES = {
     "ready": ("here", "green"),
     "missing": ("missing", "dim"),
-    "partial": ("in part", "yellow"),
+    "partial": ("partial", "yellow"),
     "corrupt": ("damaged", "bold red"),
 }
 """The word and the style that show each `models.download.cache.ModelState`."""
@@ -163,7 +163,7 @@ class ModelsPane(SettingsPart, Pane):
         if row.state == "corrupt":
             text.append("\nIts files are damaged; d downloads it again.", style="bold red")
         elif not row.here:
-            text.append("\nd downloads it, or resumes a broken download.", style="dim")
+            text.append("\nd downloads it, or resumes an interrupted download.", style="dim")
         if row.role == "llm" and self._reason is not None:
             text.append(f"\nThe profile uses {self._reason}", style="dim")
         return text

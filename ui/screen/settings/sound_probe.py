@@ -1,7 +1,7 @@
 """Query the sound devices in a separate process, one process per query.
 
 PortAudio finds new devices only when it starts, blocks if a driver blocks, and crashes if a driver
-crashes. In a separate process, this doesn't affect the screen. Run as
+crashes. In a separate process, none of this affects the screen. Run as
 `python -m ui.screen.settings.sound_probe`:
 
     sound_probe list           → {"devices": [{"index": 0, "name": …}, …]}
@@ -32,8 +32,8 @@ BLOCK_S = 0.08
 FIRST_BLOCK_S = 3.0
 """Seconds after which an open device that hasn't delivered or played a block counts as failed."""
 TONE_HZ = (523.25, 659.25, 783.99)
-"""Frequencies of the three notes of the test tone. A broken chord doesn't sound like noise of a
-machine."""
+"""Frequencies of the three notes of the test tone. A broken chord can't be mistaken for
+machine noise."""
 NOTE_S = 0.3
 TONE_DBFS = -20.0
 FADE_S = 0.02

@@ -163,7 +163,7 @@ class SettingsTab(Container):
                         f"Not on this machine yet: {', '.join(missing)}.",
                         mend="Download them in Settings, Models, then restart.",
                     )
-                self.notify("The assistant has been restarted.")
+                self.notify("The assistant is being restarted.")
                 self.post_message(SettingsChanged(self._settings.loaded, restarted=True))
                 await self._session.restart(settings)
                 self.runs(self._settings.loaded.settings)

@@ -13,7 +13,8 @@ from ui.screen.widgets.pane import Pane
 from ui.session.state import ScreenState, Turn, chosen
 
 HIDDEN_TEXT = (
-    "Something has been forgotten since this turn. Its prompt may quote it, and is no longer shown."
+    "Something has been forgotten since this turn. The turn's prompt may quote it, so the prompt is"
+    " no longer shown."
 )
 NAME = 15
 BAR = 10
