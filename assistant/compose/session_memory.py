@@ -100,7 +100,7 @@ def start_session_memory(
         if user is not None:
             await memory.start(dialogue)
             gc.collect()
-            # Collecting garbage among 100,000 memories takes 0.17 s, in which no sound is processed.
+            # Collecting garbage among 100,000 memories takes 0.17 s, in which no sound is handled.
             gc.freeze()
             # Otherwise, what is forgotten later would stay in RAM when the assistant restarts
             # within this process.
