@@ -19,7 +19,7 @@
         └── StoreLocked        encrypted, and the key is missing or wrong
 
 `str(error)` is one clear sentence for the user. `mend`, if set, is a command or step that fixes the
-problem. The command line prints both once and exits with `exit_code`.
+problem. The command line prints the sentence and `mend`, and exits with `exit_code`.
 """
 
 

@@ -56,7 +56,7 @@ class Notice(Event):
 
 @dataclass(frozen=True, slots=True)
 class Loading(Event):
-    """A model is being loaded or, if `done`, has been loaded. `role` has the values of
+    """A model is being loaded or, if `done`, has been loaded. `role` is one of the roles in
     `ModelsReady`."""
 
     role: str
@@ -101,7 +101,7 @@ class UserSensed(Event):
 @dataclass(frozen=True, slots=True)
 class IdleWork(Event):
     """An idle job has started or stopped. `kind` is the running job's kind, or None if it has
-    stopped. `waiting` is the number of subjects that wait for processing."""
+    stopped. `waiting` is the number of subjects, e.g. exchanges, that wait for processing."""
 
     kind: str | None
     waiting: int
@@ -146,7 +146,8 @@ class MemoryUsed:
     `said` is a time in UTC. `superseded_by` is the id of the newer memory that replaces this one.
     `parts` are the named terms whose sum is the score. `words` are the words that the memory shares
     with the turn. If `near` is False, the memory is too dissimilar to the turn to be worth its
-    tokens. `corrects` says that it supersedes something in the conversation that the prompt shows.
+    tokens. If `corrects` is True, the memory supersedes something that the prompt still shows as
+    part of the conversation.
     """
 
     id: str
@@ -190,9 +191,10 @@ class Recalled(Event):
     prompt.
 
     `missed`: the embedding of the question was not ready by the deadline. The search then used the
-    question's words and the embedding of the words heard shortly before, if there was one. If even
-    that took too long, nothing was found. `stand_in`: only the fast encoder was ready in time, not
-    the stronger one. `brief`: memories were ranked only by words and meaning, for lack of time.
+    question's words and, if there was one, the embedding of the words heard shortly before. If even
+    this search took too long, nothing was recalled. `stand_in`: only the fast encoder was ready in
+    time, not the stronger one. `brief`: memories were ranked only by words and meaning, for lack of
+    time.
     """
 
     turn: int
@@ -265,7 +267,8 @@ class TurnEnded(Event):
     the model had to read between the end of the turn and its first token. `tokens_per_s` is the
     speed at which it then wrote; None if the answer was too short to measure the speed. `exchange`
     is the id under which the turn is stored and can be forgotten. `near_misses` are the best of the
-    recalled memories that the prompt did not contain: the id and score of each, and the reason.
+    recalled memories that the prompt did not contain, each as its id, its score, and the reason why
+    it was left out.
     """
 
     turn: int
@@ -330,7 +333,7 @@ class ForgettingDone(Event):
 @dataclass(frozen=True, slots=True)
 class WishTaken(Event):
     """The user said how they want to be answered from now on. `memories` are the ids of the notes
-    about it, which are in every prompt from the next turn on."""
+    that record this wish. Every prompt from the next turn on contains them."""
 
     memories: tuple[str, ...]
 

@@ -31,7 +31,8 @@ TAKEN = {
     "list": "a list",
     "tuple": "a list",
 }
-"""The kind of value a setting takes, by pydantic's error type without `_type` or `_parsing`."""
+"""The kind of value that a setting takes, by pydantic's error type without `_type` or
+`_parsing`."""
 
 Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]
@@ -57,7 +58,7 @@ class Persona(Section):
     name: str = "Ada"
     """The assistant's name."""
     instructions: str = ""
-    """Your own instructions for how it should behave; they follow the built-in ones."""
+    """Your own instructions for how the assistant should behave; added after the built-in ones."""
     language: str = "en"
     """Language to hear and speak, as an ISO 639-1 code; `auto` lets Whisper detect it."""
 
@@ -67,8 +68,8 @@ class Stt(Section):
     """A name in the catalogue, or a folder with a CTranslate2 Whisper model; default: the
     profile's."""
     partials: bool = False
-    """Show words while you are still speaking. Costs a little latency. Interruptions are always
-    detected from partial words."""
+    """Show words while you are still speaking. Costs a little latency. Even if this is off,
+    interruptions are detected from partial transcripts."""
 
 
 class Llm(Section):
@@ -116,8 +117,8 @@ class Turn(Section):
     start_s: Positive = 0.16
     """Seconds of speech that begin a turn."""
     hint_s: Positive = 0.032
-    """Seconds of silence after which transcription and the turn detector start, before it
-    is decided whether your turn has ended."""
+    """Seconds of silence after which transcription and the turn detector start, to find out whether
+    your turn has ended."""
     stop_s: Positive = 0.35
     """Seconds of silence that end a turn that sounds finished and whose words are complete; the
     answer is prepared meanwhile."""
@@ -127,13 +128,14 @@ class Turn(Section):
     incomplete_wait_s: Positive = 3.0
     """Seconds of silence that end a turn even if the phrase is unfinished."""
     max_turn_s: Positive = 300
-    """Seconds after which a turn without a pause is answered anyway."""
+    """Seconds after which a turn is answered even if you are still speaking."""
     wake_phrase: str = ""
     """If set, speech counts only if it begins with this phrase or follows an answer."""
     follow_up_s: NonNegative = 8
     """Seconds after an answer during which no wake phrase is needed."""
     duck: Fraction = 0.25
-    """Volume of the assistant's voice while it decides whether you are interrupting."""
+    """Volume of the assistant's voice, as a fraction of full volume, while it is not yet clear
+    whether you are interrupting."""
 
 
 class Context(Section):
@@ -141,14 +143,16 @@ class Context(Section):
     """Tokens above which the older part of the conversation is summarized; lower if the model's
     window is smaller."""
     max_unsummarized_messages: Count = 20
-    """Messages above which the older part is summarized, however few tokens they have."""
+    """Number of messages above which the older part of the conversation is summarized, however few
+    tokens they have."""
     target_context_tokens: Count = 6000
     """Maximum number of tokens that the conversation has once it has been summarized."""
     keep_last_messages: Count = 4
     """Number of newest messages that a summary never replaces."""
     keep_important_tokens: Annotated[int, Field(ge=0, le=4_000)] = 0
-    """Tokens for older exchanges that stay in the prompt beside their summary because they matter:
-    lasting wishes, what you pinned, the sources of facts, what is used often. 0 keeps none."""
+    """Maximum number of tokens of important older exchanges, which stay in the prompt beside their
+    summary: lasting wishes, exchanges that you pinned, sources of facts, and exchanges that are
+    used often. 0 keeps none."""
     max_turns: int | None = Field(default=None, gt=0)
     """Maximum number of turns kept in the prompt; default: limited only by tokens."""
     summary_prompt: str = ""
@@ -165,7 +169,7 @@ class Transcript(Section):
 
 class Memory(Section):
     enabled: bool = True
-    """Remember what is said beyond this conversation, and recall it when it is relevant."""
+    """Keep what is said in a long-term memory, and recall it when it is relevant."""
     store: str | None = None
     """Where memories are kept: a folder, or an object store such as s3://bucket/path, which
     several machines may share. Its credentials come from the usual environment variables
@@ -173,22 +177,22 @@ class Memory(Section):
     deadline_ms: Positive = 10
     """Milliseconds that a recall may take; after that the turn goes on with what has been found."""
     typed_deadline_ms: Positive = 30
-    """`deadline_ms` for typed turns, of which nothing is known before you send them; never less
-    than `deadline_ms` itself."""
+    """`deadline_ms` for typed turns, for which a recall can't be prepared before you send them. If
+    it is less than `deadline_ms`, `deadline_ms` is used."""
     encoder: str | None = None
     """Name of the only sentence encoder to use; default: the profile's, plus a faster one for when
     the profile's is late."""
     max_tokens: Count = 800
     """Maximum number of tokens of a prompt that memories may take up."""
     least_score: Annotated[float, Field(ge=0)] = 0.5
-    """Memories with a lower score stay out of the prompt: each takes time to read, and can mislead.
-    Up to 3 in 100 of the memories that answer a question score lower, as do a third to three
-    quarters of those found for small talk. 0 includes all that fit."""
+    """Memories with a lower score stay out of the prompt, because each takes time to read and can
+    mislead the model. Of the memories that answer a question, up to 3 in 100 score lower. Of those
+    found for small talk, a third to three quarters do. 0 includes all that fit."""
     profile_tokens: Annotated[int, Field(ge=0)] = 120
     """Maximum number of tokens for what prompts say about you: your name and what you pinned."""
     prefill_ms: Positive = 300
-    """Milliseconds that the model may spend reading memories. Even beyond that, a question gets its
-    best three memories and anything else its best one."""
+    """Milliseconds that the model may spend reading memories. The best three memories for a
+    question, and the best one for any other turn, are included even if they take longer."""
     hot_rows: Annotated[int, Field(ge=0, le=10_000)] = 200
     """How many memories keep exact vectors: the newest, the most important, the most used. Every
     further 1,000 take 1.5 MB and add a tenth of a millisecond to each recall."""
@@ -199,11 +203,12 @@ class Memory(Section):
     """How often, in seconds, the memories for `hot_rows` and `warm_rows` are selected anew."""
     duplicate_cosine: Fraction = 0.92
     """Cosine similarity above which something you say again refreshes the existing memory, provided
-    that it adds nothing; 1 merges nothing."""
+    that you add nothing new; 1 merges nothing."""
     expire_exchange_days: Days = 365
-    """Days after which something said is dropped from memory (not from the transcript) if it is of
-    little importance: by default, only what the assistant said. Counted from when it was last said
-    or used. 0 keeps it for ever, here and below. Pinned memories never expire."""
+    """Days after which an unimportant statement is dropped from memory (not from the transcript),
+    counted from when it was last said or used. By default, only what the assistant said is
+    unimportant enough. 0 keeps statements for ever, here and in the next three settings. Pinned
+    memories never expire."""
     expire_event_days: Days = 0
     """`expire_exchange_days` for events extracted from what you said."""
     expire_summary_days: Days = 0
@@ -224,8 +229,8 @@ class Forget(Section):
 
 class Idle(Section):
     enabled: bool = True
-    """Work on the memory, and measure the language model's speed, while nobody speaks. It stops at
-    the first sound of a voice."""
+    """Work on the memory, and measure the language model's speed, while nobody speaks. This work
+    stops at the first sound of a voice."""
     every_s: Positive = 30
     """Seconds of quiet before idle work starts, and between two jobs."""
     batch: Annotated[int, Field(gt=0, le=1_000)] = 10
@@ -233,18 +238,18 @@ class Idle(Section):
     on_battery: Literal["light", "all", "nothing"] = "light"
     """What runs on battery: only light work, all of it, or nothing."""
     max_load: Fraction = 0.6
-    """Share of all cores that other programs may use before only light work runs; 1 ignores other
-    programs."""
+    """If other programs use more than this share of all cores, only light work runs; 1 ignores
+    other programs."""
     extract: Literal["off", "rules", "model"] = "off"
-    """Extract facts, preferences and events from what you say (English only): all that the rules
-    find, or only those that the language model then confirms."""
+    """Extract facts, preferences and events from what you say (English only). `rules` keeps all
+    that the rules find; `model` keeps only those that the language model then confirms."""
     importance: Literal["off", "on"] = "off"
     """Let memories gain importance when they are used, pinned, rated good or said again, and lose
     it when no question needs them; it never falls below the importance you set."""
     summarise: Literal["off", "rules", "model"] = "off"
     """Summarise what you said in each stretch of a conversation (English only), for questions like
-    "what did we talk about last week?": in sentences built by rules, or shortened by the language
-    model."""
+    "what did we talk about last week?". With `rules`, the summary consists of sentences built by
+    rules; with `model`, the language model shortens them."""
     summarise_turns: Annotated[int, Field(ge=4, le=100)] = 12
     """Turns per stretch that is summarised."""
     consolidate: Literal["off", "on"] = "off"
@@ -263,7 +268,7 @@ class Screen(Section):
     """Colours of the screen; `ansi-dark` and `ansi-light` are the terminal's own."""
     keys: dict[str, str] = {}
     """Other keys for the screen's actions, by the action's name: `{ "voice.mute" = "m" }`. Separate
-    several with commas."""
+    several keys with commas."""
 
 
 class Encryption(Section):

@@ -9,7 +9,7 @@ variables. docs/privacy.md lists what each library would send.
 import os
 
 SWITCHES = {
-    # onnxruntime's switch has no effect after its import, nor does its own function.
+    # Once onnxruntime is imported, neither this variable nor its own function turns telemetry off.
     "ORT_DISABLE_TELEMETRY": "1",
     "HF_HUB_DISABLE_TELEMETRY": "1",
 }

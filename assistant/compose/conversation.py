@@ -72,8 +72,9 @@ async def build_skills(
     llm: LanguageModel,
     remark: Callable[[Remark], object],
 ) -> tuple[list[Skill], ForgettingExecutor | None]:
-    """Create the skills of a running assistant, and what forgets for them. Also resume the
-    deletions that an earlier session began, so that the affected data is hidden again.
+    """Create the skills of a running assistant, and the executor of their deletions (None without a
+    memory). Also resume the deletions that an earlier session began, so that the affected data is
+    hidden again.
 
     Skills that control the dialogue itself belong to the voice loop.
 
@@ -110,7 +111,7 @@ async def build_skills(
     bus.subscribe(follow)
     forgets = Forgetting(forgetting, resolver, turns, lambda: statements.newest, english=english)
     bus.subscribe(forgets.watch)
-    skills += [  # a new skill is added here; no two may have the same kind of command
+    skills += [  # add new skills here; no two may handle the same kind of command
         forgets,
         Remembering(statements, turns, off_record, english=english),
         Correcting(statements, turns, llm, off_record, english=english),

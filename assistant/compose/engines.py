@@ -142,8 +142,8 @@ async def _load(bus: EventBus, role: str, name: str, load: Callable[[], Awaitabl
 
 
 def build_query_encoder(selection: ModelSelection, wanted: str | None = None) -> QueryEncoder:
-    """Create the profile's sentence encoder. If the profile has two encoders, create the fast one,
-    with the stronger one behind it. The caller must `load` the encoder before use. Blocking.
+    """Create the profile's sentence encoder. If the profile has two encoders, combine the fast one
+    with the stronger one. The caller must `load` the encoder before use. Blocking.
 
     Memories are encoded in full precision, on one thread. Questions are encoded with quantised
     weights, on threads that the language model does not use at that moment.

@@ -94,7 +94,7 @@ def start_idle_jobs(
     parts: JobResources, bus: EventBus, stack: AsyncExitStack, *first: Callable[[], Awaitable[None]]
 ) -> Callable[[Request], Iterator[Row]]:
     """Start idle work, if the settings enable it. Return the function that answers requests about
-    idle work. It must be called in the request server's thread.
+    idle work. That function must be called in a thread of the request server.
 
     Args:
         first: functions that wait for more urgent background work of the language model. Idle work

@@ -90,8 +90,8 @@ def start_session_memory(
         return handlers.get(str(request.get("act")), memory.answer)(request)
 
     async def forget_when_due() -> None:
-        """Purge deletions as their grace period ends. Deletions already due at the start have been
-        purged by then."""
+        """Purge deletions as their grace period ends. Deletions that were due at the start have
+        already been purged."""
         await load_forgetting(forgetting, bus)
         await forgetting.run()
 
@@ -100,7 +100,7 @@ def start_session_memory(
         if user is not None:
             await memory.start(dialogue)
             gc.collect()
-            # Searching 100,000 memories for garbage takes 0.17 s, during which no sound is handled.
+            # Collecting garbage among 100,000 memories takes 0.17 s, in which no sound is handled.
             gc.freeze()
             # Otherwise, what is forgotten later would stay in RAM when the assistant restarts
             # within this process.

@@ -37,8 +37,8 @@ LONGEST_NAME = 40
 """Maximum number of characters of a speaker's name."""
 
 ALIKE = 0.6
-"""Minimum fraction of words that two memories share if they may contradict each other. It refers to
-the words of the shorter memory."""
+"""Two memories may contradict each other if they share at least this fraction of the words of the
+shorter one."""
 FEWEST_WORDS = 2
 """Minimum number of words that a memory must have to be compared with others."""
 NEAR_MISSES = 5
@@ -97,7 +97,8 @@ class MemoryBlock:
 
     @property
     def near_misses(self) -> tuple[tuple[str, float, str], ...]:
-        """The best of the memories that were left out: the id and score of each, and the reason."""
+        """The best of the memories that were left out, each as its id, its score, and the
+        reason."""
         best = sorted(self.left_out, key=lambda each: each[0].score, reverse=True)[:NEAR_MISSES]
         return tuple((memory.id, memory.score, reason.value) for memory, reason in best)
 

@@ -76,7 +76,7 @@ def system_prompt(persona: Persona) -> str:
 
 
 def summary_text(summary: str) -> str:
-    """Return a summary in the form in which it ends the system message."""
+    """Return a summary as it is appended to the system message."""
     return f"\n\n{SUMMARY_OPENING}{summary}"
 
 

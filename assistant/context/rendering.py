@@ -100,7 +100,8 @@ def cut(text: str, kept: tuple[int, int]) -> str:
 
 
 def _between_words(text: str, size: int) -> tuple[int, int]:
-    """Move each cut outwards to the nearest space, unless that would halve the text on its side."""
+    """Move each cut to a space, so that no word is split, unless this would remove more than half
+    of the text on that side."""
     head = text.rfind(" ", 0, size + 1)
     tail = text.find(" ", max(0, len(text) - size - 1))
     after = len(text) - tail - 1

@@ -2,8 +2,8 @@
 
 A summary is due when many messages or many tokens are not covered by a summary. It is written in
 the background lane from a copy of the words, and takes effect only through `Conversation.apply`.
-`run` may be cancelled at any time and called again later. Each new request begins with the text of
-the previous one, so the model does not have to re-read that text.
+`run` may be cancelled at any time and called again later. The request then begins with the same
+text, which the model does not have to re-read.
 """
 
 import asyncio

@@ -242,8 +242,8 @@ class ContextWindow:
         return _Shown(*group_exchanges(self._in_view(conversation)))
 
     def _in_view(self, conversation: Conversation) -> list[Exchange]:
-        """Return the exchanges in the window, in order: those that no summary covers and important
-        ones that one covers, without those that have left the window."""
+        """Return the exchanges in the window, in order: those that the summary does not cover, and
+        important ones that it covers. Exchanges that have left the window are omitted."""
         summary = conversation.summary
         covered = frozenset(summary.covers) if summary is not None else frozenset[str]()
         left = self._left

@@ -17,8 +17,8 @@ from assistant.events import (
 
 QUIET = frozenset({Phase.LISTENING, Phase.ASLEEP, Phase.MUTED, Phase.PAUSED})
 UNCONFIRMED_SPEECH_S = 5.0
-"""Seconds to wait after a sound that may be a voice. If no voice is confirmed, it was e.g. a door
-or a key press, and it counts as quiet again."""
+"""Seconds to wait after a sound that may be a voice. If no voice is confirmed in that time, the
+sound was e.g. a door or a key press, and the room counts as quiet again."""
 LONGEST_S = 600.0
 """Seconds after which a voice counts as ended even if no event reported its end. This is twice the
 longest turn."""
@@ -47,8 +47,9 @@ class ActivityMonitor:
         self._listeners: list[Callable[[], None]] = []
 
     def on_sign(self, act: Callable[[], None]) -> None:
-        """Register the function `act`. It is called on the first sign of a person and on each
-        change of phase, while the event is being handled. It must be quick and must not raise."""
+        """Register the function `act`. It is called on each sign of a person, at the end of each
+        utterance and on each change of phase, while the event is being handled. It must be quick
+        and must not raise."""
         self._listeners.append(act)
 
     def watch(self, event: Event) -> None:

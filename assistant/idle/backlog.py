@@ -11,8 +11,8 @@ from assistant.memory import AT_ONCE, Batch, JobQueue
 FILLED = 1_000
 """Number of subjects of a kind to queue in advance, beyond those already queued."""
 IN_A_ROW = 5
-"""Number of consecutive failed batches after which a kind is paused. So many failures are probably
-caused by the model, so no subject should be marked as failed for good."""
+"""Number of consecutive failed batches after which a kind is paused. That many failures are
+probably caused by the model, so no subject should be marked as failed for good."""
 BACKOFF_S = 60.0
 LONGEST_REST_S = 3_600.0
 

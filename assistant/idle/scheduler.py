@@ -41,7 +41,7 @@ CANCEL_TIMEOUT_S = 5.0
 """Seconds after which cancelled work is abandoned, because a model may not notice the
 cancellation."""
 LATE_S = 0.05
-"""Seconds above which the time that work takes to stop is logged."""
+"""If work takes longer than this many seconds to stop, the time is logged."""
 
 
 class BatchOutcome(Enum):
@@ -98,7 +98,7 @@ class Scheduler:
         self._task: asyncio.Task[BatchOutcome] | None = None
         self._batch: Batch | None = None
         self._inside = False
-        """Whether the batch is in the job's own code, or that code has failed."""
+        """Whether the job's own code is running, or has failed."""
         self._stopped: float | None = None
         """The time when the running batch was cancelled; None if it was not."""
         self._stop_requested = asyncio.Event()
@@ -226,7 +226,7 @@ class Scheduler:
 
     async def _one_batch(self, kind: str | None, *, forced: bool) -> tuple[BatchOutcome, int]:
         """Run one batch. Return its outcome and the number of completed subjects."""
-        async with self._one_by_one:  # count no other call's batch
+        async with self._one_by_one:  # so that another call's batch is not counted
             before = self.backlog.finished
             outcome = await self._supervised(kind, forced=forced)
             return outcome, self.backlog.finished - before

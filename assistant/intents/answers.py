@@ -39,10 +39,10 @@ def yes_or_no(
 
     Args:
         explained: whether a no may be followed by any explanation: "No, I still need it for court".
-            Use this only for what is no command ("No, my sister is called Anna"). A yes may never
-            be followed by anything that doesn't confirm it.
-        deletes: whether the question is if something shall be forgotten. Only then is "delete it"
-            a yes and "keep it" a no.
+            Use this only for text that is not a command ("No, my sister is called Anna"). A yes may
+            never be followed by anything that doesn't confirm it.
+        deletes: whether the question asks if something should be forgotten. Only then is "delete
+            it" a yes and "keep it" a no.
         for_words: whether the question asks for words. "Nothing" is then a no.
     """
     spoken = language(ENGLISH)
@@ -72,8 +72,8 @@ def yes_or_no(
 def _shapes(
     spoken: CommandLanguage, *, deletes: bool, for_words: bool
 ) -> Iterator[tuple[re.Pattern[str], frozenset[bool] | None]]:
-    """Yield expressions for parts of an answer, each with what it means; None if it answers another
-    question."""
+    """Yield expressions for parts of an answer, each with what it means: yes, no or neither. None
+    instead of a meaning stands for the answer to another question."""
     yes, no, neither = frozenset({True}), frozenset({False}), frozenset[bool]()
     yield spoken.yes, yes
     yield spoken.no, no
@@ -99,7 +99,7 @@ def chosen(
     the second of two, or the one that is left: "Not the code, the other one".
 
     Args:
-        deletes: whether the question is what to forget. Only then is "forget the code" a choice.
+        deletes: whether the question asks what to forget. Only then is "forget the code" a choice.
     """
     meant = _meant(text, options, names, deletes=deletes)
     if meant is None:
@@ -123,8 +123,9 @@ def refused(text: str, options: tuple[str, ...], names: tuple[str, ...] = ()) ->
 def _meant(
     text: str, options: tuple[str, ...], names: tuple[str, ...], *, deletes: bool
 ) -> tuple[set[int], set[int]] | None:
-    """Return what the parts of an answer choose, and what they refuse. None if a part is unclear,
-    or if the answer is a question by its words. A question mark alone may be a rising voice."""
+    """Return what the parts of an answer choose, and what they refuse. Return None if a part is
+    unclear, or if the answer is worded as a question. A question mark alone doesn't count, because
+    the voice may just have risen."""
     spoken = language(ENGLISH)
     words = CommandText(text, spoken, names).unaddressed()
     if len(words) > LONGEST_CHOICE or is_question(text.rstrip(" ?")):

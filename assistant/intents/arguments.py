@@ -1,8 +1,8 @@
 """Decides whether words of the user can be the argument of a command, i.e. name something.
 
 After "forget everything about", nearly any words can be a name. After "forget about", only words
-that clearly are no sentence can be one, because people also use "forget about" for other things,
-e.g. for their dinner or their hopes.
+that are clearly not a sentence can be a name, because people also use "forget about" for other
+things, e.g. for their dinner or their hopes.
 """
 
 import re

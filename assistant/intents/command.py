@@ -25,18 +25,18 @@ class CommandKind(StrEnum):
     FORGET_ALL = "forget_all"
     """Forget everything known about the user."""
     UNDO = "undo"
-    """Restore what was just forgotten."""
+    """Undo what a command has just done, e.g. restore what was forgotten."""
     KNOW = "know"
     """Say what is remembered about something. "What do you know about Rome?" may also be a general
     question. So if nothing is remembered, the model answers the turn."""
     OFF_RECORD = "off_record"
     ON_RECORD = "on_record"
     FORGET_PERIOD = "forget_period"
-    """Forget what was said in a period that is named otherwise: "yesterday", "since lunch"."""
+    """Forget what was said in a period that is named in another way: "yesterday", "since lunch"."""
     REMEMBER = "remember"
     """Keep a statement, or what was just said, for good."""
     CORRECT = "correct"
-    """What the assistant holds about the user, or has just said of it, is wrong."""
+    """Correct what the assistant remembers about the user, or has just said about them."""
     WHY = "why"
     """Say what the last answer was based on."""
     WHEN_TOLD = "when_told"
@@ -58,7 +58,7 @@ DELETING = frozenset(
 )
 """The kinds of commands that delete something."""
 PERIODS = frozenset({CommandKind.FORGET_SPAN, CommandKind.FORGET_TODAY})
-"""Kinds that only the grammar tells from `FORGET_PERIOD`."""
+"""Kinds that the grammar distinguishes from `FORGET_PERIOD`, but the classifier does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +67,9 @@ class Command:
 
     `words` is the command's argument, exactly as it stands in the utterance: what is named
     (FORGET_ABOUT, KNOW, WHEN_TOLD, LIFT), the period (FORGET_PERIOD), or the statement (REMEMBER,
-    CORRECT). It is None if the utterance only points back ("remember that"), or if KNOW means the
-    user. `minutes` is set for FORGET_SPAN. `for_good` is set for REMEMBER if the user said never to
-    forget it. It then stands in every prompt.
+    CORRECT). It is None if the utterance only points back ("remember that"), or if KNOW is about
+    the user. `minutes` is set for FORGET_SPAN. `for_good` is set for REMEMBER if the user said
+    never to forget the statement. Every prompt then contains it.
     """
 
     kind: CommandKind
@@ -80,8 +80,8 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """A command that an utterance expresses, surely or only probably. If it is not `sure`, the user
-    must be asked before anything is done."""
+    """A command that an utterance expresses, certainly or only probably. If it is not `sure`, the
+    user must be asked before anything is done."""
 
     command: Command
     sure: bool = True

@@ -23,7 +23,7 @@ LONGEST_OBJECT = 24
 """Maximum number of words that describe what to forget, or are a statement: "everything that I told
 you about ..."."""
 OBJECTS = frozenset({"object", "memory", "statement"})
-"""Slots that may have so many words."""
+"""Slots that may have up to `LONGEST_OBJECT` words."""
 _TOKEN = re.compile(r"<\w+>|\{\w+\}|[\[\]()|?*]|[\w']+")
 _BRACKETS = {"[": "(?:", "]": ")?", "(": "(?:", ")": ")", "|": "|", "*": "*"}
 

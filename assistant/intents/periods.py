@@ -2,8 +2,8 @@
 "yesterday evening", "between two and three", "last week".
 
 English only. Days are read by `assistant.language.time_expressions`, durations by `durations`, and
-times of day here. Words that also say something else ("while the plumber was here") name no period:
-what is deleted must not be guessed.
+times of day here. Words that say anything else ("while the plumber was here") are not read as a
+period, because what to delete must not be guessed.
 """
 
 import re
@@ -20,13 +20,13 @@ MOMENT = timedelta(microseconds=1)
 HALF_DAY = timedelta(hours=12)
 MEALS = {"breakfast": 7, "lunch": 12, "tea": 17, "dinner": 18, "supper": 18}
 """The hour at which a meal usually begins. "Since lunch" includes the meal, because it is better to
-name too much in the question than to keep what was meant."""
+offer too much for deletion than to keep what should be forgotten."""
 MEAL_H = 2
 """Hours that a meal takes."""
 PARTS = {"morning": (4, 12), "afternoon": (12, 18), "evening": (17, 24), "night": (18, 30)}
 """The hours of each part of a day. A night ends at six on the next day."""
 LATE_H = 22
-"""The hour from which "the night" is the night to come, and no longer the one before."""
+"""From this hour on, "the night" means the night that is beginning, no longer the one before."""
 TODAY = {"this", "the", "today", "todays", ""}
 
 _FILLERS = re.compile(
@@ -65,8 +65,8 @@ _IDLE = frozenset(["on", "in", "at", "from", "of", "over", "during", "for", "the
 def period(words: str, now: datetime) -> Period | None:
     """Return the period that `words` name, or None if they can't be read.
 
-    The period never reaches beyond `now`. A time that may be meant in two ways ("three o'clock") is
-    the latest one that has passed.
+    The period never reaches beyond `now`. If a time is ambiguous ("three o'clock"), the latest one
+    that has passed is meant.
     """
     local = now.astimezone()
     said = _plain(words)
@@ -78,8 +78,8 @@ def period(words: str, now: datetime) -> Period | None:
 
 
 def _plain(words: str) -> str:
-    """Return the words in lower case, without punctuation and hesitations, and with what a
-    recogniser tends to mishear corrected."""
+    """Return the words in lower case, without punctuation and hesitations, and with common
+    recognition errors corrected."""
     said = CommandText(words.replace(":", " "), language("en"))
     text = " ".join(word.plain for word in said.words)
     return " ".join(_FILLERS.sub(" ", text).split())
@@ -104,7 +104,8 @@ def _one_unit(said: str) -> bool:
 
 
 def _bounded(said: str, now: datetime) -> Period | None:
-    """Read a period with an edge: "since lunch", "between two and three", "before nine"."""
+    """Read a period that is given by its beginning or its end: "since lunch", "between two and
+    three", "before nine"."""
     if found := _OPEN.fullmatch(said):
         begin = _start(found[1], now)
         return Period(begin.since, now, begin.days) if begin else None
@@ -176,8 +177,8 @@ def _number(said: str) -> int | None:
 
 
 def _latest(at: time, now: datetime, *, exact: bool) -> datetime:
-    """Return the latest moment before `now` at which the clock showed this. Unless `exact`, it may
-    be morning or evening."""
+    """Return the latest moment before `now` at which the clock showed `at`. Unless `exact`, `at`
+    may be in the morning or in the evening."""
     shown = now.replace(tzinfo=None)  # the clock may have changed since then
     moment = datetime.combine(shown.date() + timedelta(days=1), at)
     while moment >= shown:
@@ -215,7 +216,7 @@ def _day_of(word: str, part: str, now: datetime) -> date | None:
 
 
 def _days(said: str, now: datetime) -> Period | None:
-    """Read one or several days. Of two that may be meant, the later one counts."""
+    """Read one or several days. If two readings are possible, the later one counts."""
     said = re.sub(r"^(?:the )?month of ", "", said)
     if _WEEKEND.fullmatch(said):
         said = "this weekend" if now.weekday() >= 5 else "last weekend"

@@ -34,7 +34,7 @@ def recognise(text: str, names: tuple[str, ...] = ()) -> Command | None:
 
 
 def lasting(command: Command, text: str) -> Command:
-    """Return the command, with `for_good` if `text` says never to forget what is remembered."""
+    """Return the command, with `for_good` set if `text` says never to forget what is remembered."""
     if command.kind is not CommandKind.REMEMBER:
         return command
     before = text.partition(command.words)[0] if command.words else text

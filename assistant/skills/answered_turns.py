@@ -23,7 +23,8 @@ TURNS = 50
 class AnsweredTurns:
     """The turns of the running conversation. Use it only on the event loop.
 
-    Of the memories in the prompts, no text is kept, so that only their ids must be forgotten.
+    The text of the memories in the prompts is not stored. So when a memory is purged, only its id
+    must be removed here.
 
     Args:
         conversation: returns the running conversation.
@@ -54,7 +55,7 @@ class AnsweredTurns:
             self._purged(None)
 
     def _purged(self, ids: frozenset[str] | None) -> None:
-        """Drop these memories, or all if it isn't known which were purged."""
+        """Drop these memories. If `ids` is None, it isn't known which were purged, so drop all."""
         turns = [
             (turn, tuple(each for each in used if ids is not None and each.id not in ids))
             for turn, used in self._used

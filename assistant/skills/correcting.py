@@ -36,7 +36,7 @@ MODEL_S = 8.0
 TOKENS = 64
 """Maximum length of a corrected sentence."""
 REPEATED = 4
-"""Number of last turns whose answers may have repeated what was wrong."""
+"""Number of most recent turns whose answers may have repeated what was wrong."""
 CHOICES = 3
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -53,9 +53,10 @@ class Correcting:
     the language model answers.
 
     Args:
-        llm: puts a new value into the old sentence if rules can't; None: the user is asked.
+        llm: puts a new value into the old sentence if the rules can't. If it is None, the user is
+            asked.
         off_record: returns whether the session is off the record.
-        english: whether the language is English. The rules work for no other.
+        english: whether the language is English. In other languages, the skill does nothing.
     """
 
     kinds = frozenset({CommandKind.CORRECT})
@@ -116,7 +117,7 @@ class Correcting:
         """Correct what the words refer to. Return None if they refer to nothing that is stored.
 
         Args:
-            asked: whether the words answer a question. They aren't asked for again.
+            asked: whether the words answer a question. If so, the user isn't asked again.
         """
         turns = self._turns.all()
         found = await self._statements.corrections(words, turns)
@@ -134,8 +135,8 @@ class Correcting:
         return None if asked else Reply(WHAT_SHOULD_IT_BE, if_said=self._answered)
 
     async def _answered(self, words: str) -> Reply | None:
-        """Take the answer to the question what is right. A whole statement that corrects nothing
-        is remembered all the same."""
+        """Process the answer to "What should it be?". A whole statement that corrects nothing is
+        remembered as a new one."""
         reply = await self._correct(words, asked=True)
         if reply is not None or not stands_alone(words):
             return reply
@@ -152,7 +153,8 @@ class Correcting:
         )
 
     async def _proposed(self, old: str, words: str) -> str | None:
-        """Return the old sentence with the correction, as the language model writes it."""
+        """Let the language model rewrite the old sentence with the correction. Return None if it
+        can't."""
         if self._llm is None:
             return None
         question = _question(old, words)
@@ -167,7 +169,7 @@ class Correcting:
         return made if isinstance(made, str) else None
 
     async def _do(self, correction: Correction) -> Reply:
-        if self._off_record():  # perhaps only since the question was asked
+        if self._off_record():  # perhaps only after the question was asked
             return Reply(OFF_RECORD)
         try:
             stored = await self._statements.correct(correction, self._turns.all()[-REPEATED:])
@@ -194,7 +196,7 @@ class Correcting:
         return Reply(f"All right: {self._phrase(old)}, as before." if old else TAKEN_BACK)
 
     def _choice(self, found: Sequence[Correction]) -> Reply:
-        """Return the question which of several things is wrong."""
+        """Return a reply that asks which of several things is wrong."""
         some = found[:CHOICES]
         names = [self._phrase(each.old[0].text) for each in some]
         choices = [

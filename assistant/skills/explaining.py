@@ -1,5 +1,5 @@
-"""The skill that tells what is remembered, what an answer was based on, and when something was
-told."""
+"""The skill that tells the user what is remembered, what an answer was based on, and when they said
+something."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ ASKED = {
     CommandKind.CORRECT: "correct something",
     CommandKind.LIFT: "drop a wish or a name",
 }
-"""What the user asked for with a command; all other commands forget something."""
+"""Kind of command → what the user asked for. All kinds that are not listed forget something."""
 BY_THE_WAY = frozenset(
     {
         *(CommandKind.STOP, CommandKind.SLEEP, CommandKind.WAKE, CommandKind.REPEAT),
@@ -71,9 +71,10 @@ class Explaining:
         self._now = now
         self._english = english
         self._obeyed: CommandKind | None = None
-        """The kind of the command whose reply was said since the last answer."""
+        """The kind of the last command that was replied to since the last answer; None if there was
+        none."""
         self._topic: str | None = None
-        """What KNOW was asked about."""
+        """The topic of the last KNOW command."""
 
     def watch(self, event: Event) -> None:
         """Receive an event from the event bus."""
@@ -116,7 +117,8 @@ class Explaining:
     def _question(
         self, command: Command, obeyed: CommandKind | None, turns: Sequence[AnsweredTurn]
     ) -> str:
-        """Return the question whether this is meant; empty if there would be nothing to tell."""
+        """Return a question that asks whether the command is meant; empty if there is nothing to
+        tell."""
         explaining, topic = self._resolver.explaining, command.words
         what = spoken_topic(topic, english=self._english) if topic is not None else "you"
         if command.kind is CommandKind.KNOW:

@@ -29,12 +29,12 @@ EVERYTHING = "everything I knew about you"
 class Forgetting:
     """Carries out one user's commands to forget.
 
-    A single thing is forgotten at once. The user is asked before several things are, and always
-    before a day, a person or everything is.
+    A single thing is forgotten at once. The user is asked first if several things would be
+    forgotten, and always if a day, a person or everything would be.
 
     Args:
-        newest: returns the ids of the memories that the user has just asked to be stored. "That"
-            then means these.
+        newest: returns the ids of the memories that the user has just asked to be stored. "Forget
+            that" then refers to these memories.
         english: whether the language is English, so that replies may rephrase what was said.
     """
 
@@ -55,10 +55,12 @@ class Forgetting:
         self._turns = turns
         self._english = english
         self._named: dict[str, str] = {}
-        """What was forgotten and can still be brought back, by its id."""
+        """Descriptions of what was forgotten and can still be brought back, by the id of the
+        deletion."""
 
     def watch(self, event: Event) -> None:
-        """Receive an event from the event bus. What is gone must not be named any more."""
+        """Receive an event from the event bus. Once a deletion is complete or undone, drop its
+        description."""
         if isinstance(event, ForgettingDone | ForgettingUndone):
             self._named.pop(event.id, None)
 
@@ -131,11 +133,11 @@ class Forgetting:
         return [each for each in self._executor.hidden if not each.over(now)]
 
     async def _shall_undo(self, items: HiddenItems) -> str:
-        """Return the question whether to bring something back, or an empty text if it is gone."""
+        """Return a question that offers to bring something back, or an empty text if it is gone."""
         left = self._undoable()
         if items not in left:
             return ""
-        if items != left[-1] or items.id not in self._named:  # e.g. on the command line
+        if items != left[-1] or items.id not in self._named:  # e.g. forgotten on the command line
             return spoken_replies.SHALL_UNDO
         return last_done(f"forget {self._named[items.id]}", BRING_BACK)
 
@@ -147,7 +149,7 @@ class Forgetting:
         return Reply(question, if_yes=self._do(plan, wish), if_no=spoken_replies.KEPT, deletes=True)
 
     def _choice(self, plan: ForgetPlan) -> Reply:
-        """Return the question which of several things is meant."""
+        """Return a reply that asks which of several things is meant."""
         names = [spoken_replies.listed(each, english=self._english) for each in plan.alternatives]
         choices = [
             Choice(name, self._do(each))
@@ -184,8 +186,8 @@ def request_of(command: Command, now: datetime) -> ForgetRequest | None:
 
 
 def concerns_much(request: ForgetRequest) -> bool:
-    """Return whether a request concerns a day, a person or everything, so that the user is asked
-    even if little is known."""
+    """Return whether a request concerns a day, a person or everything. The user is then asked even
+    if little would be forgotten."""
     if request.everything:
         return True
     if request.period is not None:
@@ -204,12 +206,12 @@ def names_person(topic: str) -> bool:
 
 
 NO_NAMES = frozenset({"i", "i'm", "i've", "my", "our", "the", "a", "an"})
-"""Words that may be capitalised and are no names."""
+"""Words that may be capitalised although they are not names."""
 
 
 def wish_of(command: Command, request: ForgetRequest, *, english: bool) -> str:
-    """Return a phrase for what a command asks to forget, for use in a question; empty if only the
-    things themselves can say it."""
+    """Return a phrase that describes what a command asks to forget, for use in a question; empty if
+    the things must be listed instead."""
     match command.kind:
         case CommandKind.FORGET_CONVERSATION:
             return spoken_replies.THIS_CONVERSATION

@@ -28,8 +28,8 @@ _CLAUSE = re.compile(
 )
 """Matches a clause whose subject is the user: "how the user feels"."""
 _SPOKEN = {"user's": ("your", "my"), "user": ("you", "me"), "assistant's": ("my", "your")}
-"""How the words of a note about "the user" and "the assistant" are said by the assistant, and by
-the user."""
+"""Word of a note → the word that the assistant says instead, and the word that the user says
+instead."""
 
 
 class Lifting:
@@ -78,7 +78,8 @@ class Lifting:
     # -- inside ---------------------------------------------------------------------------------
 
     def _meant(self, words: str | None) -> list[MemoryUsed]:
-        """Return the wishes and names that the words fit best; all of them for no words."""
+        """Return the wishes and names that the words fit best, or any if `words` is None; `NAMED`
+        at most."""
         notes = [each for each in self._statements.profile() if _liftable(each)]
         if words is None:
             return notes[:NAMED]
@@ -157,7 +158,7 @@ def spoken(note: MemoryUsed) -> str:
 
 
 def _dropped(note: MemoryUsed) -> str:
-    """Return a phrase that names what a question asks to drop."""
+    """Return a phrase for a wish or a name, for a question that offers to drop it."""
     if match := _ADDRESS.match(note.text):
         return f"the name {match['name']}"
     return spoken(note) if _NAME.match(note.text) else f"your wish: {_order(note)}"

@@ -1,4 +1,4 @@
-"""The skill of a session that stores nothing, in place of those that work on memories."""
+"""Replaces the skills that change memories in a session without a long-term memory."""
 
 from assistant.intents import DELETING, Command, CommandKind
 from assistant.skills.skill import Reply
@@ -6,12 +6,12 @@ from assistant.skills.skill import Reply
 NOTHING_KEPT = "I'm not keeping anything in this session, so there's nothing to forget."
 CANT_KEEP = "I'm not keeping anything in this session."
 KEEPING = frozenset({CommandKind.REMEMBER})
-"""Kinds that need a long-term memory. A transcript is enough for the others. If the user corrects
-the assistant or takes back a wish, the language model answers."""
+"""Kinds that need a long-term memory, even if there is a transcript. CORRECT and LIFT are left out,
+so that the language model answers them."""
 
 
 class NothingKept:
-    """Says that there are no memories to change. Questions about them go to the language model.
+    """Says that there are no memories to change.
 
     Args:
         transcript: whether there is a transcript, from which things can be forgotten.

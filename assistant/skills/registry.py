@@ -27,9 +27,10 @@ Act = Callable[[], Awaitable[Reply]]
 class SkillRegistry:
     """Dispatches commands to the skills of a session. Use it only on the event loop.
 
-    A question of a skill waits for its answer. Another command, an ordinary turn, or `ANSWER_S`
-    drops it. Commands that can be undone are undone newest first, whichever skill they belong to.
-    If other turns have passed since, the assistant first names what it would undo, and asks.
+    A skill's question waits for the user's answer. It is dropped by another command or an ordinary
+    turn, or after `ANSWER_S` seconds. Commands that can be undone are undone newest first,
+    whichever skill they belong to. If other turns have passed since, the assistant first names what
+    it would undo, and asks.
 
     Args:
         emit: emits the notices that belong to replies.
@@ -44,11 +45,11 @@ class SkillRegistry:
         self._asked_at = float("-inf")
         self._undos: deque[_Undoable] = deque(maxlen=UNDOS)
         self._offer: Reply | None = None
-        """The last question whether to undo something. "Undo" is a yes to it."""
+        """The last reply that asked whether to undo something. "Undo" then means yes."""
         self._turns = 0
         self._steps = 0
-        """Number of commands, answers and turns so far. A reply that is late belongs to an earlier
-        one."""
+        """Number of commands, answers and turns so far. If it has changed while a reply was made,
+        the conversation has gone on."""
         self.may_be_undone = False
         """Whether something was done that can be undone, and no turn has begun since."""
 
@@ -58,8 +59,8 @@ class SkillRegistry:
         return self._asked is not None and time.monotonic() - self._asked_at < ANSWER_S
 
     def note(self, reply: Reply) -> None:
-        """Remember the question and the undo of a reply, and show its notice. Called for replies
-        that no command asked for, too."""
+        """Remember the question and the undo of a reply, and show its notice. Also called for
+        replies that no command asked for."""
         if reply.asks:
             self._asked, self._asked_at = reply, time.monotonic()
         if reply.undo is not None:
@@ -76,8 +77,9 @@ class SkillRegistry:
         self.may_be_undone = False
 
     def watch(self, event: Event) -> None:
-        """Receive an event from the event bus. A question may quote what is forgotten, or ask for
-        what must not be kept off the record: it is dropped then."""
+        """Receive an event from the event bus. When something is forgotten, or the session goes off
+        or on the record, the waiting question is dropped. It may quote what is forgotten, or ask
+        for words that must not be stored."""
         if isinstance(event, ForgettingBegan | RecordChanged):
             self._asked = None
 
@@ -144,8 +146,8 @@ class SkillRegistry:
         return await self._settled(partial(do, intent.command))
 
     async def _undo_or_ask(self, intent: Intent) -> Reply | None:
-        """Undo what was done last, or ask whether to: because it was not done just now, or because
-        it isn't sure that this is meant."""
+        """Undo what was done last. If other turns have passed since, or the user may not have meant
+        to undo, ask first."""
         while self._undos:
             last = self._undos[-1]
             late = last.turn < self._turns
@@ -162,7 +164,7 @@ class SkillRegistry:
         return await (skill.carry_out if intent.sure else skill.ask)(intent.command)
 
     async def _undo(self, last: "_Undoable") -> Reply:
-        """Undo something. If that fails, it can be undone again."""
+        """Undo something. If that fails, the user can try again."""
         reply = await last.act()
         self._drop(last)
         self.may_be_undone = False
@@ -197,12 +199,13 @@ class SkillRegistry:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Undoable:
-    """Something that was done. Two are different even if the same function undoes both."""
+    """Something that was done and can be undone. Two objects are unequal even if the same function
+    undoes both."""
 
     act: Act
     question: Callable[[], Awaitable[str]] | None
     turn: int
-    """Number of turns before it."""
+    """Number of turns that had begun before it was done."""
 
 
 def _without(asked: Reply, place: int) -> Reply:

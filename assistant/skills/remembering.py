@@ -28,7 +28,7 @@ _SUBJECT_VERB = re.compile(
 
 
 class Remembering:
-    """Stores statements as the user's own, and keeps what was said for good.
+    """Stores statements that the user asks to be remembered, and keeps what they said before.
 
     Args:
         off_record: returns whether the session is off the record.
@@ -77,8 +77,8 @@ class Remembering:
         return await self.carry_out(command) or Reply(WHAT)
 
     async def _that(self) -> tuple[tuple[str, ...], str] | None:
-        """Return the ids of the memories that "that" means, and their text: what was just stored,
-        or the user's last statement. None if there is neither."""
+        """Return the ids and the text of the memories that "that" refers to: what was just stored,
+        or the user's last statement. Return None if there is neither."""
         if self._statements.newest:
             text = await self._statements.text_of(self._statements.newest)
             if text:
@@ -92,13 +92,13 @@ class Remembering:
         return None
 
     async def _answered(self, words: str, *, for_good: bool) -> Reply | None:
-        """Take the answer to the question what to remember. Return None if it is no statement."""
+        """Process the answer to "What should I remember?". Return None if it is not a statement."""
         first, rest = _introduced(words)
         states = bool(rest) if first == "to" else stands_alone(rest if first else words)
         return await self._remember(words, for_good=for_good) if states else None
 
     async def _remember(self, words: str, *, for_good: bool) -> Reply:
-        if self._off_record():  # perhaps only since the question was asked
+        if self._off_record():  # perhaps only after the question was asked
             return Reply(OFF_RECORD)
         text = _sentence(words)
         try:
@@ -143,8 +143,8 @@ def _sentence(words: str) -> str:
 
 
 def _introduced(words: str) -> tuple[str, str]:
-    """Return the "to" or "that" at the beginning, and the rest; two empty texts if there is none.
-    "That" which is the subject ("that was nice") is not meant."""
+    """Return the "to" or "that" at the beginning, and the rest; two empty texts if there is none. A
+    "that" which is the subject ("that was nice") doesn't count."""
     first, _, rest = words.strip().partition(" ")
     first = first.lower()
     introduces = first == "to" or (first == "that" and not _SUBJECT_VERB.match(rest))

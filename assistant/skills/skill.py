@@ -29,13 +29,13 @@ class Reply:
     If `if_yes` is set, `text` is a question. When the user answers yes, `if_yes` is called, and its
     reply is said. When the user answers no, `if_no` is said. Any other turn drops the question.
     With `choices` instead, the question names several things, and the user chooses one of them, or
-    says no. If `if_said` is set, `text` asks for words ("What should I remember?"). It is called
-    with the next utterance, unless that is a command, a question, or another answer to `text`. If
-    it returns None, the words were no answer, and the turn is an ordinary one. `deletes` says that
-    the question is whether to forget something, so that "delete it" is a yes. `undo` takes back
-    what the command has done. After other turns, `undo_question` is asked first: it names what
-    would be taken back, and is empty if that is no longer possible. `notice` is shown on the screen
-    and not spoken.
+    says no. If `if_said` is set, `text` asks for words ("What should I remember?"). `if_said` is
+    called with the next utterance, unless that is a command, a question, or another answer to
+    `text`. If `if_said` returns None, the words were no answer, and the turn is an ordinary one. If
+    `deletes` is True, the question asks whether or what to forget, and "delete it" means yes.
+    `undo` takes back what the command has done. After other turns, `undo_question` is asked first:
+    it names what would be taken back, and is empty if that is no longer possible. `notice` is shown
+    on the screen and not spoken.
     """
 
     text: str
@@ -55,12 +55,13 @@ class Reply:
 
 
 async def said(reply: Reply) -> Reply:
-    """Return a reply that is known already, where an act is expected that makes one."""
+    """Return `reply`. Used in place of a function that makes a reply, if the reply is already
+    known."""
     return reply
 
 
 def last_done(what: str, offer: str) -> str:
-    """Return the question whether to take back what was done some turns ago.
+    """Return a question that offers to take back what was done some turns ago.
 
     >>> last_done("forget this: your dog is called Max", BRING_BACK)
     'The last thing I did was forget this: your dog is called Max. Shall I bring that back?'
@@ -69,7 +70,7 @@ def last_done(what: str, offer: str) -> str:
 
 
 Remark = Callable[[], Awaitable[Reply | None]]
-"""Makes a remark that no command asked for; None if there is nothing to say any more."""
+"""Makes a remark that no command asked for. Returns None if there is no longer anything to say."""
 
 
 class Skill(Protocol):
@@ -81,11 +82,11 @@ class Skill(Protocol):
     kinds: frozenset[CommandKind]
 
     async def carry_out(self, command: Command) -> Reply | None:
-        """Carry out a command that the user surely meant, and reply. The reply may be a question,
-        if the command concerns much. Return None if the language model should answer the turn
+        """Carry out a command that the user certainly meant, and reply. The reply may be a question
+        if the command would change a lot. Return None if the language model should answer the turn
         instead."""
 
     async def ask(self, command: Command) -> Reply | None:
-        """Return a question whether the user means this command, which names what it would do. Its
-        `if_yes` carries the command out. Return None if there is nothing to ask about; the turn is
-        then an ordinary one."""
+        """Return a question that says what the command would do, and asks whether the user means
+        it. Its `if_yes` carries the command out. Return None if there is nothing to ask about; the
+        turn is then an ordinary one."""

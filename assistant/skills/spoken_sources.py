@@ -1,4 +1,4 @@
-"""The spoken sentences about what was told, and when. They are made from what is stored, never by
+"""Makes spoken sentences about what was said, and when. They are made from stored data, never by
 the language model."""
 
 from collections.abc import Sequence
@@ -30,8 +30,9 @@ def told(sources: Sequence[ToldItem], now: datetime, *, english: bool = True) ->
 
 
 def told_then(tellings: Sequence[ToldItem], now: datetime, *, english: bool = True) -> str:
-    """Return when the first of these was told and, if it isn't the only one, when the last was:
-    "That was yesterday morning: the leak is repaired. The first time was on Monday, …"
+    """Return a sentence that says when something was last told and, if it was told more than once,
+    when it was told first: "That was yesterday morning: the leak is repaired. The first time was on
+    Monday, …"
 
     Args:
         tellings: newest first.

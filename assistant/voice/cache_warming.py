@@ -20,7 +20,7 @@ BLANK_PROMPT = (Message("user", "Nothing."),)
 
 
 class CacheWarmer:
-    """Keeps the part of a model's cache for the conversation up to date.
+    """Keeps the conversation's part of a model's cache up to date.
 
     Args:
         on_read: called with the number of tokens that the model read and the seconds this took.

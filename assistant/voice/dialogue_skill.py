@@ -45,8 +45,8 @@ class DialogueSkill:
         return await self._acts[command.kind]()
 
     async def ask(self, command: Command) -> Reply | None:
-        """Ask whether the command is meant, unless it would change nothing. Waking is not asked
-        about: whoever sleeps is woken by any words that are meant for it."""
+        """Ask whether the command is meant, unless it would change nothing. Don't ask about waking:
+        a sleeping assistant is woken by any words that are addressed to it."""
         asleep, off_record = self._dialogue.asleep, self._dialogue.off_record
         questions: dict[CommandKind, tuple[bool, str]] = {
             CommandKind.STOP: (True, SHALL_STOP),

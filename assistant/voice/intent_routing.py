@@ -1,5 +1,5 @@
-"""The pipeline's step after `barge_in`: lets skills carry out what is asked of the assistant
-itself. Everything else is passed on to the language model."""
+"""The pipeline's step after `barge_in`: lets skills carry out commands to the assistant itself. All
+other speech is passed on to the language model."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -21,11 +21,11 @@ from assistant.voice.speculation import SpeculativeAnswer
 class RouteIntents(FrameProcessor):
     """Carries out commands, and passes on other speech that is addressed to the assistant.
 
-    An answer to a question that a skill has asked is recognised first, then commands. Everything
-    else is an ordinary turn, which also drops the question.
+    First, the words are checked for an answer to a question that a skill has asked, then for a
+    command. Everything else is an ordinary turn, which also drops the question.
 
     Args:
-        recogniser: finds out what is asked of the assistant itself.
+        recogniser: recognises commands to the assistant itself.
         skills: carry out commands, besides those about the dialogue.
     """
 
@@ -39,7 +39,7 @@ class RouteIntents(FrameProcessor):
         self._waiting = TaskSet(dialogue.failed)
         self._acting = asyncio.Lock()
         """Held while a command is carried out or a question's answer is taken, so that "undo" never
-        overtakes what it is to undo."""
+        overtakes the command that it should undo."""
 
     async def cleanup(self) -> None:
         await super().cleanup()
@@ -119,7 +119,8 @@ class RouteIntents(FrameProcessor):
             await self._say(await act())
 
     async def _take(self, frame: AnswerRequestFrame, text: str) -> None:
-        """Take the words that a question asked for. If they are no answer, it is a turn."""
+        """Process the words that a question asked for. If they don't answer the question, pass them
+        on as an ordinary turn."""
         async with self._acting:
             await self._dialogue.settled()
             reply = await self._skills.said(text)
@@ -129,8 +130,8 @@ class RouteIntents(FrameProcessor):
                 await self._say(reply)
 
     def remark(self, remark: Remark) -> None:
-        """Say a remark about what the last turn has done, once it is answered and nobody speaks.
-        What it is about can be undone like a command."""
+        """Say a remark about an effect of the last turn, once the turn is answered and nobody
+        speaks. The effect can be undone like that of a command."""
 
         async def say() -> None:
             await self._dialogue.quiet.wait()
@@ -144,9 +145,10 @@ class RouteIntents(FrameProcessor):
         self._waiting.start(say())
 
     async def _obey(self, intent: Intent, frame: AnswerRequestFrame, text: str) -> None:
-        """Carry out a command, or ask whether it is meant. If it turns out to be none, the language
-        model answers. That answer begins later than others, because it wasn't begun ahead."""
-        if intent.command.kind in DialogueSkill.kinds:  # "stop" waits for nothing
+        """Carry out a command, or ask whether the user means it. If the skill leaves the turn to
+        the language model, the answer begins later than usual, because it could not be prepared
+        during the pause."""
+        if intent.command.kind in DialogueSkill.kinds:  # "stop" must not wait
             reply = await self._skills.carry_out(intent)
         else:
             async with self._acting:
@@ -163,7 +165,7 @@ class RouteIntents(FrameProcessor):
 
     async def _say(self, reply: Reply, command: str = "") -> None:
         if reply.asks and self._dialogue.asleep:
-            self._dialogue.wake()  # otherwise the answer would be ignored
+            self._dialogue.wake()  # otherwise the user's answer would be ignored
         if reply.text:
             await self._remark(reply.text, command)
         self._dialogue.ignore("command")

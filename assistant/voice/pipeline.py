@@ -29,7 +29,7 @@ from assistant.voice.turns.pipecat_models import EndOfTurn, VoiceDetector
 from models.interfaces import ModelSet
 
 SILENT_RATE = 22_050
-"""Sample rate of the loudspeaker in Hz if answers are not spoken, so that it only chimes."""
+"""Sample rate of the loudspeaker in Hz if answers are not spoken and it only plays the chime."""
 SETTLE_S = 0.5
 """Seconds without activity after which everything said so far counts as answered."""
 
@@ -132,7 +132,7 @@ class VoiceLoop:
         await self._worker.queue_frame(TypedFrame(text))
 
     def remark(self, remark: Remark) -> None:
-        """Say something about what the last turn has done, as soon as it is answered."""
+        """Say a remark about an effect of the last turn, as soon as the turn is answered."""
         self._route.remark(remark)
 
     async def stop_speaking(self) -> None:

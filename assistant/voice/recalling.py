@@ -38,8 +38,8 @@ class Recaller(Protocol):
 
 
 class Recall(FrameProcessor):
-    """Recalls memories once per answer. A failing or late recall neither stops nor delays the
-    answer.
+    """Recalls memories once per answer. If a recall fails or hangs, the answer is written without
+    memories.
 
     Args:
         recaller: None if the session has no long-term memory.

@@ -33,7 +33,7 @@ class SpeculativeAnswer:
     """Whether the user's words have stopped the assistant's voice, or an answer in progress."""
     remark: bool = False
     own_voice: float = 0.0
-    """Estimate of how much of the user's sound came from the loudspeaker, in [0, 1]."""
+    """Estimate of how much of the utterance's sound came from the loudspeaker, in [0, 1]."""
     memories: tuple[MemoryUsed, ...] = ()
     near_misses: tuple[tuple[str, float, str], ...] = ()
     """As in `TurnEnded`."""

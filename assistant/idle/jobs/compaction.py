@@ -18,8 +18,8 @@ ALL = "all"
 class CompactionJob:
     """Merges new memories into the large word index, and compacts the store after many small
     writes. The job has no output: `missing` returns its only subject whenever maintenance is
-    needed. It runs first, because other jobs are faster afterwards. They also create new work for
-    it."""
+    needed. It runs before other jobs, because they are faster afterwards. It recurs, because they
+    create new work for it."""
 
     kind = "tidy"
     priority = 10

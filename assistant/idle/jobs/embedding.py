@@ -1,5 +1,5 @@
-"""Encodes memories with the stronger encoder. Until then, recall uses the fast encoder's
-vectors."""
+"""Encodes memories with the stronger encoder. Until a memory is encoded, recall uses the fast
+encoder's vector."""
 
 from collections.abc import Sequence
 from math import ceil

@@ -37,8 +37,8 @@ PROMPT_VERSION = 1
 """Version of the prompt files."""
 SHOWN_BEFORE = 2
 """Number of lines shown before a line that refers back to them. Other lines are shown without
-context, because small models confuse the context with the new line, and reading it costs as much
-time as writing a description."""
+context, because small models confuse the context with the new line, and reading the context costs
+as much time as writing a description."""
 LEANS = re.compile(
     r"\b(?:he|she|it|they|him|her|his|hers|its|them|theirs?|there|that|this|those|these|ones?|"
     r"same|too|both)\b",
@@ -47,7 +47,7 @@ LEANS = re.compile(
 LONGEST_BEFORE, LONGEST_NEW = 240, 600
 """Maximum number of characters of an earlier line, and of the new line."""
 LEAST_STATED = 4
-"""Minimum number of words outside of questions for a line to be described."""
+"""Minimum number of words that a line must have outside of questions to be described."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,7 +148,7 @@ class FactExtractionJob(ModelJob[tuple[str, Exchange], list[Fact]]):
         said = exchange.user_text
         found = candidates(said, exchange.started, self._lexicon)
         self.unsupported += found.unsupported
-        # Standing requests were stored right away, and need no judge.
+        # Standing requests were stored right away, and need no judgement.
         facts = [fact for fact in found.kept if not is_wish(fact.quote)]
         if self._llm is None:
             return facts
@@ -171,7 +171,7 @@ class FactExtractionJob(ModelJob[tuple[str, Exchange], list[Fact]]):
 
     def _corrected(self, exchange: str) -> bool:
         """Return whether the exchange's facts must stay as they are: the user has deleted or
-        changed some, or the words or facts have expired. Otherwise, deleted facts would be
+        changed some, or the words or facts have expired. Without this check, deleted facts would be
         extracted again."""
         earlier = fact_rows.read(self._transcript, self._user, [exchange]).get(exchange, [])
         expired = self._transcript.expired(self._user, self._now())

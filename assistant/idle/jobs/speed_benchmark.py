@@ -16,7 +16,7 @@ AGAIN_S = 600.0
 """Seconds between two measurements, even if the first failed because the machine was too busy or
 the result could not be written."""
 LOOK_S = 300.0
-"""Seconds between two checks whether a measurement is due. Each check reads some files."""
+"""Seconds between two checks of whether a measurement is due. Each check reads some files."""
 
 
 class SpeedBenchmarkJob:

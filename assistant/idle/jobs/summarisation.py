@@ -1,8 +1,8 @@
 """Summarises a stretch of conversation in a few sentences, based on what the user said in it.
 
 Rules extract the points and put them in the third person. A model, if one is used, shortens them.
-Each sentence of the model cites some points. It is dropped if it contains a word, a name, a number
-or a `not` that these points lack. If no sentence is left, the rules' sentences are used. The
+Each sentence of the model cites some points. A sentence is dropped if it contains a word, a name, a
+number or a `not` that these points lack. If no sentence is left, the rules' sentences are used. The
 assistant's words are never read.
 """
 
@@ -221,6 +221,6 @@ class SummarisationJob(ModelJob[SpanSource, WrittenSummary]):
 
     def _before(self, span: Span) -> list[Memory]:
         """Return the stored summaries of the same words: an earlier one, and those of overlapping
-        spans with other lengths."""
+        spans with other lengths. The outputs of these other spans are deleted."""
         others = self._spans.drop_overlapping(span)
         return self._memory.table.get(self._user, [span.subject, *others])

@@ -35,14 +35,16 @@ OnState = Callable[[str, bool], None]
 
 BLOCK_S = BLOCK / MIC_RATE
 OUTPUT_LATENCY_S = 0.06
-"""Requested latency, in seconds. With less, sound servers that wake every 50 ms run dry."""
+"""Requested latency, in seconds. A lower one causes gaps with sound servers that wake every 50
+ms."""
 STALL_S = 1.0
 """Maximum number of seconds that `play` waits for a stalled device."""
 LOST_AFTER_S = 1.5
-"""Seconds without a callback after which a device counts as lost; PortAudio reports no error."""
+"""Seconds without a callback after which a device counts as lost. PortAudio itself reports no
+error."""
 WATCH_S = 0.5
 SLEPT_S = 10.0
-"""If the wall clock gets ahead of the monotonic one by this many seconds, the computer slept."""
+"""If the wall clock gains this many seconds on the monotonic clock, the computer was asleep."""
 RETRY_S = (0.3, 0.5, 1.0, 2.0)
 CLOSE_S = 1.0
 """Seconds after which a device that has not closed is abandoned."""
@@ -293,7 +295,7 @@ class SoundDevices:
 
     A stream's callbacks stop when a device is unplugged, the default device changes or the computer
     sleeps. Then all streams are closed, and PortAudio is restarted, because it looks for devices
-    only at its start. Opening the streams again is repeated until it succeeds.
+    only at its start. Opening the streams is retried until it succeeds.
 
     Args:
         on_state: called on the event loop when sound is lost and when it works again.

@@ -3,8 +3,8 @@
 The echo canceller is WebRTC's AEC3, in the binding by LiveKit. It was chosen because the voice
 detector works best with it while the user and the assistant speak at once. At equal loudness, in a
 room with 250 ms of reverberation, the detector found 60 to 80 of 110 windows of the user's speech.
-With `pywebrtc-audio` it found 6 to 55. It took the echo for speech with neither binding. LiveKit's
-binding costs 0.12 s at start, 23 MB, and 0.1 ms of CPU per 10 ms of sound.
+With `pywebrtc-audio` it found 6 to 55. The detector took the echo for speech with neither of them.
+LiveKit's binding costs 0.12 s at start, 23 MB, and 0.1 ms of CPU per 10 ms of sound.
 
 Noise suppression and automatic gain control are off. They produce sound that the recogniser was not
 trained on, and did not reliably help the detector.
@@ -40,7 +40,8 @@ FEW_LAPSES = 2
 LATEST = 10 * FRAME
 """Number of samples (100 ms). If the reference is later than that, playback has stopped."""
 HANGOVER_S = 0.15
-"""Seconds for which an echo goes on after the device's last sample, because of room and buffers."""
+"""Seconds for which an echo goes on after the device's last sample, because of the room and
+buffers."""
 
 
 class EchoCanceller(Protocol):
@@ -99,7 +100,7 @@ class FarEnd:
     """The reference signal for echo cancellation: what the loudspeaker played, aligned with the
     microphone's blocks.
 
-    AEC3 needs a second or two to adapt whenever the delay between both signals jumps. But audio
+    AEC3 needs a second or two to adapt whenever the delay between the two signals jumps. But audio
     threads deliver samples late and in bursts. So the reference is delayed by part of the devices'
     latency. (With a longer delay, it would arrive after its own echo.) Gaps are filled with zeros,
     and the same number of samples is cut from the sound that arrives late. Surplus samples are

@@ -18,7 +18,8 @@ MIC_RATE = 16_000
 BLOCK = 320
 """Number of samples per block from the microphone (20 ms)."""
 WRITE_AHEAD_S = 0.06
-"""Seconds of queued sound at which `play` waits for the device. So an interruption drops little."""
+"""Seconds of queued sound at which `play` waits for the device. It is short, so that an
+interruption drops little sound."""
 
 Deliver = Callable[[Samples, float], None]
 """Called with a block of BLOCK samples, and the `time.monotonic()` at which its last sample was

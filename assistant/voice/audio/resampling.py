@@ -13,9 +13,9 @@ from models.interfaces import Samples
 class Resampler:
     """A streaming polyphase resampler with a delay below one millisecond.
 
-    The kernel is a Kaiser-windowed sinc with a stop-band attenuation of about 70 dB. The streams of
-    soxr were not used because they delay sound by 10 to 40 ms (measured). That is too much for the
-    reference of echo cancellation, the first sound of an answer and the end of a turn.
+    The kernel is a Kaiser-windowed sinc with a stop-band attenuation of about 70 dB. soxr's
+    streaming resampler is not used, because it delays sound by 10 to 40 ms (measured). That is too
+    much for the reference of echo cancellation, the first sound of an answer and the end of a turn.
     """
 
     HALF_WIDTH = 16

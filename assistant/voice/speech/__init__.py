@@ -1,2 +1,2 @@
-"""Hearing and speaking: from sound to words (`hearing`, which also limits an utterance's
-length) and back (`speaking`, clause by clause)."""
+"""Hearing and speaking. `hearing` finds the user's turns in the sound and transcribes them.
+`speaking` turns an answer into sound, clause by clause."""

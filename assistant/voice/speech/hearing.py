@@ -1,13 +1,13 @@
 """The pipeline's step after echo cancellation: finds the user's turns in the microphone's sound,
 and transcribes them.
 
-Silero estimates the probability of a voice for every 32 ms. The endpointer decides by this when
-speech begins, pauses and resumes. As soon as speech pauses, two checks run in parallel to find out
-whether the user has finished. Smart Turn judges the sound of the last seconds, and the transcribed
-words are checked for completeness. The words are also passed on at once, so that an answer is
-prepared during the pause. The answer is confirmed when the endpointer decides that the turn is
-over. It is withdrawn if the user goes on speaking. So every turn has exactly one transcript of all
-its audio, and late results can't split a turn.
+Silero estimates the probability of a voice for every 32 ms. From these probabilities, the
+endpointer decides when speech begins, pauses and resumes. As soon as speech pauses, two checks run
+in parallel to find out whether the user has finished. Smart Turn judges the sound of the last
+seconds, and the transcribed words are checked for completeness. The words are also passed on at
+once, so that an answer is prepared during the pause. The answer is confirmed when the endpointer
+decides that the turn is over. It is withdrawn if the user goes on speaking. So every turn has
+exactly one transcript of all its audio, and late results can't split a turn.
 """
 
 import asyncio

@@ -27,8 +27,8 @@ class Pause(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class SpokenForm:
-    """The words to say, with their punctuation. There are none if the written word has no speech,
-    such as an emoji."""
+    """The words to say, with their punctuation. There are none if the written word is not spoken,
+    e.g. if it is an emoji."""
 
     words: tuple[str, ...]
     ending: Pause = Pause.NONE

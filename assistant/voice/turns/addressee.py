@@ -41,9 +41,9 @@ def _alike(heard: list[str], phrase: list[str]) -> bool:
 
 
 def _joined_alike(heard: list[str], phrase: list[str]) -> bool:
-    """Whether the words heard are similar to a phrase when written without spaces. Applies to
-    phrases of one word, and if words were joined, e.g. "Heyada". A single word must be nearly
-    right, since nothing else is compared.
+    """Whether the words heard are similar to a phrase when written without spaces. This applies to
+    phrases of one word, and to words that the recogniser joined, e.g. "Heyada". A single word must
+    be nearly right, since nothing else is compared.
     """
     one, other = "".join(heard), "".join(phrase)
     if len(phrase) == 1:  # not "compute" or "commuter" for "computer"

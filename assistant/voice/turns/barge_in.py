@@ -30,17 +30,17 @@ from assistant.voice.speculation import SpeculativeAnswer
 DUCKING_S = 0.5
 """Maximum number of seconds for which the voice is lowered."""
 ECHO_LEAST_WORDS = 2
-"""Minimum number of words in an echo that may come from any part of an answer. A single word is an
-echo only if it was spoken just now. Otherwise nobody could say "stop" to an answer that has the
-word somewhere."""
+"""An utterance with at least this many words may be an echo of any part of an answer. A single word
+is an echo only if it was spoken just now. Otherwise nobody could say "stop" to an answer that
+contains this word."""
 SOUNDS_ALIKE = 0.65
 """Minimum similarity, by letters, of an echo of several words and what was spoken just now. Short
-echoes are often misheard as other words ("of course" as "of commerce"). By its words alone, half of
-them are recognised, in this way three quarters. Of what people say to interrupt, one in 20
-utterances of two words is so similar by chance, and hardly any longer ones."""
+echoes are often misheard as other words ("of course" as "of commerce"). A comparison of words
+recognises half of them, and this comparison of letters three quarters. When people interrupt with
+two words, one utterance in 20 is this similar by chance. Of longer utterances, hardly any is."""
 JUST_SPOKEN_WORDS = 5
-"""Number of words before the beginning of an utterance of which it may still be an echo. They take
-one to two seconds: the beginning is noticed late, and an echo comes later still."""
+"""An utterance may be an echo of this many words that were played before it began. They take one to
+two seconds: the beginning of an utterance is noticed late, and an echo comes later still."""
 ECHO_ERRORS = 0.4
 """Maximum share of wrong words in an echo. It is high because echoes are transcribed poorly."""
 ALIKE = 0.72
@@ -80,7 +80,7 @@ class BargeIn(FrameProcessor):
         """The answer that was being played when the utterance began. The utterance may be its
         echo."""
         self._words_before = 0
-        """Number of its words that had been played by then."""
+        """Number of words of `_spoken_into` that had been played when the utterance began."""
         self._interrupted = False
         """Whether the utterance has interrupted the assistant."""
         self._considering = TaskSet(dialogue.failed)
@@ -130,8 +130,8 @@ class BargeIn(FrameProcessor):
         await self.push_frame(frame)
 
     async def _consider(self, frame: AnswerRequestFrame, reason: str) -> None:
-        """Wait for the end of an utterance that should not interrupt. Ignore an echo, and any such
-        utterance while the voice is speaking. Otherwise pass the utterance on as a turn."""
+        """Wait for the end of an utterance that should not interrupt. Ignore the utterance if it is
+        an echo, or if the assistant is still speaking. Otherwise pass it on as a turn."""
         answer = frame.answer
         if not await answer.may_be_heard():
             return

@@ -82,7 +82,7 @@ class SpeechChange(Enum):
     STARTED = auto()
     """A voice was heard for `start_s` seconds."""
     PAUSED = auto()
-    """It was silent for `hint_s` seconds, so the turn may be over."""
+    """No voice was heard for `hint_s` seconds, so the turn may be over."""
     RESUMED = auto()
     """A voice is heard again after a pause."""
 
