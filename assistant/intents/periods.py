@@ -165,9 +165,12 @@ def _clock(said: str) -> tuple[time, bool] | None:
             return None
         minute = count if found["side"] == "past" else -count
     half = (found["half"] or "").replace(" ", "")
-    late = half in ("pm", "inthenight", "tonight") or "noon" in half or "evening" in half
-    late = late or (half == "atnight" and hour >= 6)
-    hour += 12 if late and hour < 12 else 0
+    night = half in ("atnight", "tonight")
+    late = half == "pm" or "noon" in half or "evening" in half or (night and hour >= 6)
+    if hour == 12 and half:
+        hour = 12 if late and not night else 0
+    elif late and hour < 12:
+        hour += 12
     total = (60 * hour + minute) % MINUTES_OF_DAY
     return time(total // 60, total % 60), bool(half) or hour > 12
 

@@ -69,7 +69,7 @@ class Think(FrameProcessor):
                 if chunk.usage is not None:
                     answer.read_tokens = chunk.usage.read_tokens
                     self._dialogue.has_read(chunk.usage.read_tokens, first - began)
-                    if chunk.usage.generated_tokens >= LEAST_MEASURED:
+                    if first and chunk.usage.generated_tokens >= LEAST_MEASURED:
                         taken = time.monotonic() - first
                         answer.tokens_per_s = round(chunk.usage.generated_tokens / taken, 1)
                 if not chunk.text:
