@@ -266,7 +266,7 @@ class IndexSync:
         return slow or table.wants_compaction(in_silence=True)
 
     def tidy(self, unmerged: int = UNMERGED, *, in_silence: bool = False) -> None:
-        """Merge, compile, expire, reassign tiers and compact, as needed. Recall doesn't wait for it."""
+        """Merge, compile, expire and compact as needed. Neither recall nor speech waits for it."""
         index = self.index
         if index is None:
             return
