@@ -1,7 +1,8 @@
 """Opens a home: finds its encryption key, and locks the home against conversion.
 
-A home is encrypted if it has a key file. The settings only decide about new homes. Every process
-that opens a home's stores must first open the home's vault, and close the vault after the stores.
+A home is encrypted if it has a key file. The settings decide only whether a new home is encrypted.
+Every process that opens a home's stores must first open the home's vault, and close the vault after
+the stores.
 """
 
 import logging
@@ -69,7 +70,7 @@ def open_vault(
 
     Args:
         create: whether to create a key for a new home if the settings ask for encryption. If a key
-            is created, the caller must show `recovery` to the user.
+            is created, the caller must show `Vault.recovery` to the user.
 
     Raises:
         StoreLocked: the key of encrypted data is missing or wrong, or the data is plain although

@@ -18,8 +18,8 @@ Row = dict[str, Any]
 LISTED = 20
 """Maximum number of rows in a list, unless the request gives another number."""
 PATIENCE_S = 10.0
-"""Seconds to wait until a request has arrived, and until each piece of an answer has been
-received."""
+"""Seconds to wait for a connection. The server waits as long for the next bytes of a request, and
+for a client to receive part of an answer."""
 
 
 class RemoteError(AssistantError):
@@ -36,7 +36,7 @@ def send_request(folder: Path, request: Request) -> Iterator[Row] | None:
 
     Raises:
         RemoteError: the assistant reported an error.
-        StoreError: the assistant ended or stopped responding before its answer was complete.
+        StoreError: the assistant ended, or the connection failed, before the answer was complete.
     """
     address = read_address(folder / "address")
     connection = connect(address) if address is not None else None

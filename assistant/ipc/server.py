@@ -1,9 +1,9 @@
 """The server through which other processes of the same user reach a running assistant.
 
-Only the assistant has its memories open, so other processes must send requests to it. A request is
-a line with one JSON object. The answer has one or more such lines. The connection is a Unix socket
-in a folder that only its owner can enter. Windows lacks such sockets: there, it is a loopback port,
-with a secret in a file that only its owner can read.
+Only one process can have the memories open. So other processes send requests to the assistant. A
+request is a line with one JSON object; its answer has one or more such lines. The connection is a
+Unix socket in a folder that only its owner can enter. Windows lacks such sockets: there, the
+connection is a loopback port, with a secret in a file that only its owner can read.
 
 The file `door/address` in the home contains the address, and the identity of the folder `door`. So
 if the home is copied while an assistant runs, the address in the copy is recognised as invalid. A

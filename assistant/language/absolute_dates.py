@@ -77,8 +77,8 @@ def _month(said: date, count: int) -> str:
 
 
 def _weekday(said: date, match: re.Match[str]) -> str:
-    """Convert a weekday to the date of the last or the next such day. If today is that weekday, the
-    word is ambiguous and is not replaced."""
+    """Convert a weekday to the date of the last or the next such day. A plain name of today's
+    weekday, without "last", "this" or "next", is ambiguous and is not replaced."""
     way = (match["way"] or "").lower()
     wanted = [name.lower() for name in WEEKDAYS].index(match["weekday"].lower())
     past = way == "last" or (way != "next" and past_tense().search(match.string) is not None)
@@ -101,8 +101,8 @@ def _span(said: date, match: re.Match[str]) -> str:
 
 
 def _of_month(said: date, match: re.Match[str]) -> str:
-    """Convert e.g. "on the third" to a date in this month, or in the nearest month that has this
-    day."""
+    """Convert e.g. "on the third" to the next such date, or to the last one if the text is in the
+    past tense."""
     number = number_of(match["nth"]) or 0
     past = past_tense().search(match.string) is not None
     for step in range(3):

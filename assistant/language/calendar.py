@@ -55,8 +55,8 @@ class Span:
 class Period:
     """A stretch of time, from `since` to `until`.
 
-    `days` says that it was named by its days ("yesterday", "last week") and not by the clock, so
-    that it covers much of what was said.
+    `days`: whether it was named by days ("yesterday", "last week") rather than by the clock, or
+    lasts at least a day. Much of what was said may then fall into it.
     """
 
     since: datetime
@@ -84,8 +84,8 @@ def week_of(day: date) -> Span:
 
 
 def months(year: int, month: int, count: int = 1) -> Span:
-    """Return `count` months from `month` of `year`. `month` may be below 1 or above 12; it then
-    denotes a month of an earlier or a later year."""
+    """Return the range of `count` months that begins with `month` of `year`. A `month` below 1 or
+    above 12 denotes a month of an earlier or a later year."""
     first, after = (divmod(year * 12 + month - 1 + step, 12) for step in (0, count))
     end = date(after[0], after[1] + 1, 1) - timedelta(days=1)
     return Span(date(first[0], first[1] + 1, 1), end)
@@ -145,12 +145,11 @@ def relative_date(said: datetime, now: datetime, *, exact: bool = False) -> str:
     """Describe when something was said, relative to `now`: "yesterday", "last Tuesday", "3 weeks
     ago", "in March 2025". Days are counted in the time zone of `now`.
 
-    Return an empty text if the time is in the future, because one of two clocks must be wrong. A
-    month without a year is the latest month of that name. The year is added where it would
-    otherwise be unclear.
+    Return an empty text if the day is in the future, because a clock must be wrong. A month without
+    a year is the latest month of that name; where this would be unclear, the year is added.
 
     Args:
-        exact: whether to give the date instead of a number of weeks or only the month.
+        exact: whether to give the date instead of a number of weeks or the month.
     """
     local = said.astimezone(now.tzinfo)
     days = (now.date() - local.date()).days

@@ -118,10 +118,10 @@ def _number(words: Sequence[str], at: int) -> tuple[int, int]:
 
 
 def _below_thousand(words: Sequence[str], at: int) -> tuple[int, int] | None:
-    """Parse a number up to "ninety nine hundred".
+    """Parse the number before "thousand" or "million", e.g. "two hundred and six".
 
-    A scale word by itself also counts, e.g. "hundred". It does not count after digits, because "2.5
-    million" is not 2.5 and a million.
+    A scale word without a number, e.g. "hundred", means one hundred. After digits it is not parsed,
+    because "2.5 million" is not 2.5 and a million.
     """
     word = words[at] if at < len(words) else ""
     counted = words[at + 1 : at + 2]

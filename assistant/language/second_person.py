@@ -102,7 +102,7 @@ def second_person(text: str) -> str | None:
 
 
 def _described(text: str) -> str | None:
-    """Rewrite "The user likes" as "I like", i.e. as the user would say it; None if in doubt."""
+    """Rewrite "The user likes" as "I like", the way the user would say it; None if in doubt."""
     own = first_person(text)
     theirs = _words("theirs") & {match.group().lower() for match in _WORD.finditer(text)}
     return None if theirs and own != text else own  # "her" may mean the user or another person
@@ -133,8 +133,8 @@ def _turned(text: str, tokens: Sequence[_Token], place: int) -> str | None:
 
 
 def _of_second(tokens: Sequence[_Token], place: int) -> str | None:
-    """Return "me" for the `you` of "I told you"; None for any other `you`, whose meaning is
-    unknown.
+    """Return "me" for the `you` of "I told you". Return None for any other `you` or `your`, because
+    it is unclear who is meant.
     """
     word = tokens[place].word
     before = [token.word for token in tokens[:place]]

@@ -106,8 +106,8 @@ class MemoryAdmin:
     def show(self, named: str) -> Row:
         """Return a memory with its details.
 
-        These are the exchanges it is based on, its neighbours in the same conversation, the
-        memories that it superseded or that superseded it, and its expiry date.
+        The details are the exchanges it is based on, its neighbours in the same conversation, the
+        memories that it superseded or that superseded it, its tier and its expiry date.
         """
         memory = self._named(named)
         transcript, sources = self._open_transcript(), set(memory.sources) - {ADDED_BY_USER}
@@ -261,7 +261,7 @@ class MemoryAdmin:
         named = dict(zip((each.id for each in came), self._table.named(came), strict=True))
         others = [each for each in came if named[each.id] != each]
         hidden = self._hidden() if others else HiddenSet(())
-        for each in others:  # under its new id it would not be hidden
+        for each in others:  # under its new id, a hidden memory would be shown
             if hidden.covers(each.id, each.sources):
                 del named[each.id]
         kept = self._table.forgotten.kept({each.id: each for each in named.values()}.values())

@@ -25,7 +25,8 @@ Fingerprint = tuple[bytes, list[float]]
 
 
 class HomeStores:
-    """The stores of a home that is converted. Implements `encryption.conversion.HomeStores`."""
+    """The stores of a home that is being converted. Implements
+    `encryption.conversion.HomeStores`."""
 
     def __init__(self, home: Home, settings: Settings) -> None:
         self._home = home
@@ -36,7 +37,7 @@ class HomeStores:
         return store_location(self._home, self._settings).uri != str(self._home.memories)
 
     def check_convertible(self) -> None:
-        # The marker names files that the new key could not decrypt.
+        # The marker names damaged folders, which could not be decrypted with the new key.
         if saving_marker(self._home.memories).exists():
             raise StoreError(
                 f"Memories in {self._home.root} were damaged and still have to be recovered."
@@ -111,10 +112,10 @@ def _equal(db: sqlite3.Connection) -> bool:
 
 
 def _copy_memories(source: Path, old: MasterKey | None, target: Path, new: MasterKey | None) -> int:
-    """Copy all memories; return the number of those that have or refer to ids of another program.
+    """Copy all memories; return how many have ids from another program or refer to such ids.
 
-    These ids are not encrypted. In an encrypted home, exporting and importing the memories replaces
-    them.
+    Those ids are copied unencrypted. Exporting the memories from an encrypted home and importing
+    them again replaces those ids with hashes.
     """
     readable = 0
     with (
@@ -139,7 +140,7 @@ def _copy_memories(source: Path, old: MasterKey | None, target: Path, new: Maste
 def _add(table: MemoryTable, batch: Batch, encoders: tuple[str, ...]) -> int:
     """Add a batch of rows to the table, grouped by the encoders whose vectors they have.
 
-    Returns the number of memories that have or refer to ids of another program.
+    Returns how many memories have ids from another program or refer to such ids.
     """
     memories = batch.memories()
     vectors = {name: batch.vectors(name) for name in encoders}
@@ -173,7 +174,8 @@ def _prints(table: MemoryTable, user: str, encoders: Mapping[str, int]) -> list[
 def _alike(one: list[Fingerprint], other: list[Fingerprint]) -> bool:
     """Whether all fingerprints are equal except for rounding.
 
-    Encryption rotates vectors, and rotating them back changes the last digits in single precision.
+    Encryption rotates vectors, and rotating them back changes their last digits in single
+    precision.
     """
     return [digest for digest, _ in one] == [digest for digest, _ in other] and np.allclose(
         np.array([numbers for _, numbers in one]),

@@ -1,5 +1,5 @@
-"""Keeps one user's memories consistent in the transcript, the table on disk and the index in RAM.
-Runs on the writing thread."""
+"""Keeps the transcript, the table on disk and the index in RAM consistent for one user. Runs on the
+writer thread."""
 
 import threading
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -35,7 +35,7 @@ from assistant.memory.store.write_queue import WriteQueue
 from assistant.memory.transcript.database import Transcript
 
 UNMERGED = 1_000
-"""Number of new memories above which they are merged into the large index."""
+"""Number of new memories above which they are merged into the matrix of the lexical index."""
 
 
 class IndexSync:
@@ -91,8 +91,8 @@ class IndexSync:
         return self.store.table, self.index
 
     def take_in(self, memories: Iterable[Memory]) -> bool:
-        """Index memories that are new and queue them for the store; return whether any were new.
-        Without an index, `read` creates them from the transcript later."""
+        """Index the new ones among these memories, and queue them for the store; return whether any
+        were new. Without an index, `read` creates them from the transcript later."""
         memories = self.store.kept(memories)
         with self._taking_in:
             index = self.index
@@ -205,8 +205,8 @@ class IndexSync:
         self.stronger.attach(index)
 
     def _hide_noted(self) -> None:
-        """Hide the items that earlier sessions hid. Reads again if items were hidden or unhidden
-        meanwhile, because that doesn't wait for the disk."""
+        """Hide the items that earlier sessions hid. `hide` and `unhide` don't wait for this; if
+        either was called meanwhile, the transcript is read again."""
         while self._transcript is not None:
             before = self._hidden_changed
             noted = {hidden.id: hidden for hidden in self._transcript.hidden(self._user_id)}
@@ -233,14 +233,14 @@ class IndexSync:
     # -- what is new ----------------------------------------------------------------------------
 
     def embed_some(self) -> bool:
-        """Create vectors for the newest memories without one. Doesn't raise. Returns whether
-        others still lack one, e.g. after a change of encoder."""
+        """Create vectors for the newest memories that lack one. Doesn't raise. Returns whether
+        others may still lack one, e.g. after a change of encoder."""
         if self.index is None:
             return False
         return not self._quick.fill(self.index, AT_ONCE, AT_ONCE)
 
     def enrich(self, exchanges: Collection[str] | None = None) -> None:
-        """Index the texts that idle work derived from exchanges (None: all). Doesn't raise."""
+        """Index the expansions derived from these exchanges; None: from all. Doesn't raise."""
         if self.index is not None and self._transcript is not None:
             self._enrich(self.index, self._transcript, exchanges)
 

@@ -67,8 +67,8 @@ def found_row(found: RecalledMemory, entry: MemoryEntry | None = None) -> Row:
 
 
 def recalled_row(recalled: ExplainedMemory) -> Row:
-    """Return a memory that was recalled for an answer as a row. `score` is null for a note that
-    every prompt contains, and `left_out` for a memory that was in the prompt.
+    """Return a memory that was recalled for an answer as a row. `score` is null if the memory is a
+    note that every prompt contains. `left_out` is null if the memory was in the prompt.
     """
     score = round(recalled.score, 4) if recalled.score is not None else None
     more = {"score": score, "left_out": recalled.left_out, "based_on": recalled.based_on}

@@ -72,8 +72,8 @@ class MemoryService:
     """One transcript and one store, for any number of users.
 
     A session calls `prepare` and `start`; its user's memory then keeps the store open. For a
-    command without a session, the store is opened when it is first used. Deletions whose grace
-    period is over are then purged before anything is read.
+    command without a session, the store is opened when it is first used. In both cases, deletions
+    whose grace period is over are purged before any memory is read.
 
     Never call a method marked as blocking on the event loop, or from two threads at a time.
     """
@@ -159,8 +159,8 @@ class MemoryService:
         return self._admins[user]
 
     def answer(self, request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """Carry out a request about the memories of the user that it names. No other user's are
-        touched.
+        """Carry out a request about the memories of the user that it names. Before that, purge
+        deletions of all users whose grace period is over.
 
         Raises:
             AssistantError: see `admin_requests.handle_request`; at once or while iterating.
@@ -239,8 +239,8 @@ class MemoryService:
     def turn_recall(
         self, shown: Callable[[], Collection[str]], exchanges: Callable[[], Sequence[Exchange]]
     ) -> TurnRecall | None:
-        """Return the recall for the voice loop (see `TurnRecall`); None if nothing is
-        remembered."""
+        """Return the recall for the voice loop (see `TurnRecall`); None if there is no long-term
+        memory."""
         memory = self.session_user
         if memory is None:
             return None
@@ -251,7 +251,7 @@ class MemoryService:
         return recall
 
     def watch(self, event: Event) -> None:
-        """Pass on an event of the session's event bus. Call this for every event."""
+        """Receive an event from the session's event bus. Call this for every event."""
         for watch in self._watchers:
             watch(event)
 
@@ -358,7 +358,8 @@ class MemoryService:
         return partial(open_store, self._location, _log)
 
     def _stored(self) -> bool:
-        """Return whether all memories are in the store, so that their sources may be deleted."""
+        """Return whether all memories are in the store, which means that their sources may be
+        deleted."""
         if self.session_user is None:
             return not self._settings.memory.enabled
         return self.session_user.store.settled

@@ -51,7 +51,7 @@ class Archive:
             near_misses: as in `TurnEnded`.
 
         Raises:
-            StoreError: the transcript could not be written. The memory is unchanged, too.
+            StoreError: the transcript could not be written. Long-term memory is unchanged too.
         """
         if not self._transcript.store(conversation, exchange, latency, memories, near_misses):
             return

@@ -50,7 +50,8 @@ MOST = 12
 SEARCH_S = 0.003
 """Seconds of the deadline reserved for the search itself, until searches have been timed."""
 RECENT = 3
-"""Number of newest memories to return when only a word search was possible and found nothing."""
+"""Number of the user's newest statements to return if the search by meaning was incomplete and
+nothing was found."""
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +63,7 @@ class UserMemory:
         open_table: opens the table of memories. It blocks and may raise StoreError.
         emit: called with a `Notice` when storing starts to fail, and when it works again.
         policy: which memories are merged and which expire; default: none.
-        enrichment: how much the search weights texts from idle work; default: 0.
+        enrichment: the weights of document expansions; default: 0.
         close_table: releases the table that `open_table` returned.
     """
 
@@ -173,7 +174,7 @@ class UserMemory:
         return len(self._index_sync.index or ())
 
     def remember(self, conversation: str, exchange: Exchange) -> None:
-        """Add a complete exchange, which is on disk after `settled`. Quick; thread-safe."""
+        """Add a complete exchange. It is on disk after `settled`. Quick; thread-safe."""
         try:
             if self._index_sync.take_in(materialize_exchange(self.user_id, conversation, exchange)):
                 self._writing.post(self._keep)
@@ -267,8 +268,8 @@ class UserMemory:
         """Return up to `k` memories relevant to `query`, without a deadline.
 
         Args:
-            both: load and use the stronger encoder too. Without it, the scores are those of the
-                fast encoder and can be compared with the known limits.
+            both: load and use the stronger encoder too. Without it, the scores are comparable with
+                thresholds that were measured with the fast encoder.
         """
         _, index = self._index_sync.opened()
         if both:
@@ -355,7 +356,7 @@ class UserMemory:
         return index.speakers() if (index := self._index_sync.index) is not None else frozenset()
 
     def _reading(self, read: Callable[[], None]) -> None:
-        """Call `read`, then encode the memories. Runs on the writing thread. Errors are logged but
+        """Call `read`, then encode the memories. Runs on the writer thread. Errors are logged but
         not raised, so that the conversation goes on."""
         try:
             read()
@@ -377,7 +378,7 @@ class UserMemory:
 
     def _embed_rest(self, *, again: bool = False) -> None:
         """Encode the newest memories now, and the others while nobody is speaking. Runs on the
-        writing thread."""
+        writer thread."""
         self._embedding_later = self._embedding_later and not again
         if self._index_sync.embed_some() and not self._embedding_later:
             self._embedding_later = True
@@ -385,7 +386,7 @@ class UserMemory:
                 self._writing.post(self._embed_rest, again=True)
 
     def _try_later(self, seconds: float) -> None:
-        """Schedule another attempt to read the table. Called on the writing thread."""
+        """Schedule another attempt to read the table. Called on the writer thread."""
         if self._loop is not None:
             self._on_loop(self._loop.call_later, seconds, self._try_again)
 

@@ -1,8 +1,7 @@
-"""Stores what the user asks to be remembered and what they say is wrong, so that it can be taken
-back.
+"""Stores what the user asks to be remembered, and the user's corrections. Both can be undone.
 
-What the user asks to be remembered is their own: it never expires, and no model's proposal changes
-it. A correction supersedes what it corrects. Nothing is deleted by it, so that it can be undone.
+What the user asks to be remembered never expires, and no model's proposal changes it. A correction
+supersedes what it corrects, but deletes nothing.
 """
 
 import asyncio
@@ -42,12 +41,12 @@ from assistant.memory.records.validation import validated_text
 from assistant.memory.user_memory import UserMemory
 
 NEAR = 20
-"""Number of similar memories among which those are looked for that a correction contradicts."""
+"""Number of similar memories that are checked for contradictions with a correction."""
 ABOUT_THAT = frozenset({"", "remember", "correct", "forget_that", "repeat"})
 """Commands of `Remarked` after which "that" still means what was just stored. "" is the command of
 answers to questions."""
 _NOW = datetime.min.replace(tzinfo=UTC)
-"""Stands for the time of two statements whose times don't matter."""
+"""The time given to two statements that are compared regardless of their times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,8 @@ class StoredStatement:
     """What a command stored.
 
     `memories` are the ids of the memories that contain it now. `new` are those of them that did not
-    exist before. `before` are the other memories that were changed, as they were.
+    exist before. `before` are the existing memories that the command changed, in their earlier
+    state.
     """
 
     memories: tuple[str, ...]
@@ -67,7 +67,7 @@ class UserStatements:
     """One user's own statements, in a running session. Use it only on the event loop; the stores
     are written on threads.
 
-    Every method but `watch` may raise StoreError. Nothing was changed then, unless stated
+    Every method but `watch` may raise StoreError. In that case nothing was changed, unless stated
     otherwise.
     """
 
@@ -83,8 +83,8 @@ class UserStatements:
         self._resolver = resolver
         self._lexicon = lexicon
         self.newest: tuple[str, ...] = ()
-        """Ids of the memories that the last command stored, or () if anything else happened since.
-        "That" then means them."""
+        """Ids of the memories that the last command stored, to which the user's "that" refers;
+        empty if anything else has happened since."""
 
     def watch(self, event: Event) -> None:
         """Receive an event from the event bus."""
@@ -116,7 +116,8 @@ class UserStatements:
         return next((found[key].text for key in memories if key in found), "")
 
     async def said_in(self, exchange: str) -> list[Memory]:
-        """Return the memory of the user's words in an exchange; empty if it isn't stored."""
+        """Return the memory of the user's words in an exchange, in a list. The list is empty if
+        there is no such memory."""
         found = await asyncio.to_thread(self._memory.index.outlines, {exchange})
         return [
             each
@@ -138,8 +139,8 @@ class UserStatements:
         return await asyncio.to_thread(self._meant, turns, self.newest)
 
     async def corrections(self, words: str, turns: Sequence[AnsweredTurn]) -> list[Correction]:
-        """Return the corrections that `words` may be, as far as rules can tell. Several mean that
-        it is unclear what is wrong."""
+        """Return the corrections that `words` may mean, as far as rules can tell. If there are
+        several, it is unclear what is wrong."""
         meant = await self.meant(turns)
         whole = stands_alone(words)
         other = await asyncio.to_thread(self._contradicted, words) if whole else []
@@ -155,8 +156,8 @@ class UserStatements:
     async def correct(
         self, correction: Correction, turns: Sequence[AnsweredTurn] = ()
     ) -> StoredStatement:
-        """Store a corrected statement. It supersedes the old ones, what was derived from them, and
-        the assistant's answers in the last turns that repeat them.
+        """Store a corrected statement. It supersedes the old statements, what was derived from
+        them, and those of the assistant's answers in the last turns that repeat them.
 
         Args:
             turns: the last turns, whose answers may repeat the old statement.
@@ -170,12 +171,12 @@ class UserStatements:
 
     async def take_back(self, stored: StoredStatement) -> bool:
         """Undo what `remember`, `keep` or `correct` did. New memories are hidden at once and purged
-        as soon as nobody speaks; the others are as they were. Return False if any of what was
-        stored was forgotten meanwhile. Nothing is changed then.
+        as soon as nobody speaks; the other memories are restored. If any of what was stored has
+        been forgotten meanwhile, return False and change nothing.
 
         Raises:
-            StoreError: the new memories may be hidden in this session only, or the others may be
-                restored only when the new ones are purged.
+            StoreError: undoing is incomplete. The new memories may be hidden in this session only,
+                or the others may not be restored until the new ones are purged.
         """
         self.newest = ()
         wanted = stored.new or stored.memories
@@ -249,8 +250,12 @@ class UserStatements:
         return StoredStatement(new, new, tuple(ended))
 
     def _repeating(self, old: Sequence[Memory], exchanges: Collection[str], text: str) -> list[str]:
-        """Return the ids of the facts derived from what a text corrects, and of the assistant's
-        words in these turns that contain all words which it removed from one of the old texts."""
+        """Return the ids of other memories that repeat what the text corrects.
+
+        These are memories that share a source with an old one and that the text withdraws too (see
+        `withdraws`), and the assistant's answers that contain all words which the text removes from
+        one of the old texts.
+        """
         kept = self._lexicon.content_and_numbers(f"{text} {USER} {ASSISTANT}")
         removed = [self._lexicon.content_and_numbers(each.text) - kept for each in old]
         sources = {source for each in old for source in each.sources} - {ADDED_BY_USER}
@@ -313,13 +318,13 @@ class UserStatements:
 
 
 def _has_any(words: set[str], some: Sequence[set[str]]) -> bool:
-    """Whether `words` contain one of these sets that is not empty."""
+    """Whether at least one non-empty set in `some` is a subset of `words`."""
     return any(each and each <= words for each in some)
 
 
 def _as_before(now: Memory, before: Memory) -> Memory:
-    """Return a memory without what a command changed about it. Of its sources, those that were
-    added or forgotten since are not the command's."""
+    """Return a memory without the changes that a command made to it. Its sources stay as they are
+    now, except that `ADDED_BY_USER` is removed if the command added it."""
     told = ADDED_BY_USER in before.sources
     return replace(
         now,
@@ -334,8 +339,8 @@ def _as_before(now: Memory, before: Memory) -> Memory:
 
 
 def _groups(memories: Sequence[Memory], lexicon: TextAnalyzer) -> list[list[Memory]]:
-    """Put memories together that come from the same exchange or say the same. In each group, the
-    user's own words are first."""
+    """Group memories that come from the same exchange or say the same. In each group, what the user
+    asked to be remembered is first."""
     groups: list[list[Memory]] = []
     for memory in memories:
         same = [group for group in groups if any(_same(memory, each, lexicon) for each in group)]

@@ -1,8 +1,8 @@
-"""Interfaces for stores of user text, so that its deletion covers them.
+"""Interfaces through which forgetting reaches every store of user text.
 
 Recordings are such a store; lists or reminders would be others. Each store, except the transcript
 and the memories, registers a `DataLocation` with the transcript (`Transcript.locations`), and names
-its files in `forgetting.data_inventory`. Every purge and every later search then covers it.
+its files in `forgetting.data_inventory`. Every purge and every later search then covers the store.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -43,8 +43,8 @@ class DataLocation(Protocol):
     def words(self, user: str, exchanges: Collection[str]) -> tuple[list[str], list[str]]:
         """Return the stored texts that belong to these exchanges, and the user's other texts.
 
-        After the purge, the former are searched for everywhere. A match that also occurs in the
-        latter is not a trace.
+        After the purge, all stores are searched for the texts in the first list. A match that also
+        occurs in the second list doesn't count as a trace.
         """
 
     def purge(self, gone: RemovesWords) -> object:

@@ -43,7 +43,8 @@ def telling(exchange: str, speaker: str) -> str:
 
 
 def origin_of(memory_id: str) -> str:
-    """Return the id of the exchange or conversation from which an id is derived, or else the id."""
+    """Return the id of the exchange or conversation from which an id is derived. An id that is not
+    derived is returned unchanged."""
     part = PART.fullmatch(memory_id)
     return part["of"] if part is not None else memory_id
 
@@ -133,18 +134,18 @@ def fact_id(exchange: str, number: int) -> str:
 
 
 def exchange_of(memory_id: str) -> tuple[str, int] | None:
-    """Return the exchange's id and the number of a fact; None for other memories."""
+    """Split a fact's id into its exchange's id and its number; None for ids of other memories."""
     match = FACT_ID.fullmatch(memory_id)
     return (match["exchange"], int(match["number"])) if match is not None else None
 
 
 def renamed(memory: Memory, name: Callable[[str], str]) -> Memory:
-    """Replace the ids in a memory that this program didn't create.
+    """Replace those ids in a memory that this program didn't create.
 
     This includes the ids of other memories and of exchanges.
 
     Args:
-        name: maps such an id to a new one that reveals nothing, always to the same one.
+        name: maps such an id to a new one that reveals nothing. Equal ids must get equal new ids.
     """
 
     def anew(key: str) -> str:

@@ -14,8 +14,8 @@ class Lifetimes:
     """Default lifetimes of memories.
 
     Args:
-        days: days from the last mention or use until a memory expires, by kind. If 0 or missing, it
-            never expires.
+        days: for each kind, the number of days from the last mention or use until a memory expires.
+            Memories of a kind that is missing or has 0 never expire in this way.
         below: only memories with a lower importance expire.
     """
 
@@ -37,8 +37,8 @@ class Lifetimes:
     def end(self, memory: Memory) -> datetime | None:
         """Return the time at which a memory expires; None if it doesn't expire.
 
-        Memories that are pinned never expire. Memories that were rated as rightly recalled or
-        written by the user expire only if they have an expiry date of their own.
+        Pinned memories never expire. Memories that the user wrote or rated as rightly recalled
+        expire only if they have an expiry date of their own.
         """
         if memory.pinned:
             return None

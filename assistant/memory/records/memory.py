@@ -22,7 +22,7 @@ DERIVED_CONFIDENCE = 0.8
 
 class MemoryKind(StrEnum):
     """Kinds of memories. `EXCHANGE` is verbatim. The others are derived from exchanges, and can be
-    derived again.
+    derived again, unless the user wrote them.
     """
 
     EXCHANGE = "exchange"

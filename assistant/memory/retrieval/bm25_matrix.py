@@ -73,7 +73,7 @@ class Segment:
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
     def counts(self) -> NDArray[np.float64]:
-        """Return the term frequency of each posting. It is computed back from the stored value and
+        """Return the term frequency of each posting. It is recovered from the stored value and
         rounded to an integer, so it is exact."""
         norms = _norms(self.documents, self.lengths)[self.rows]
         parts = self.parts.astype(np.float64)

@@ -39,9 +39,9 @@ question."""
 
 
 class SearchDeadline:
-    """Tracks one search against the time when it must end. If the search gets too slow, e.g.
-    because another program uses the processor, the memories found so far are used. Timing of the
-    first step starts when this object is created.
+    """The deadline of one search. If the search gets too slow, e.g. because another program uses
+    the processor, its remaining steps are skipped. Timing of the first step starts when this object
+    is created.
 
     Args:
         due: when the search must end, in seconds on `clock`.
@@ -138,9 +138,9 @@ class SearchTimings:
         return min(LEAST_S + MORE * (words + meaning + ranking), MOST * deadline_s)
 
     def least(self, deadline_s: float) -> float:
-        """Return the minimum number of seconds of the deadline to reserve, which is never more than
-        what `reserve` returns. They suffice for a search by words and meaning with the short
-        ranking, and for a search by words with the full ranking."""
+        """Return the minimum number of seconds of the deadline to reserve, never more than what
+        `reserve` returns. This time is enough for a search by words and meaning with the short
+        ranking, or for a search by words with the full ranking."""
         words, meaning, ranking, brief = self._expected
         enough = words + max(meaning + brief, ranking)
         return min(LEAST_S + MORE * enough, self.reserve(deadline_s))

@@ -36,10 +36,10 @@ DESCRIPTION, QUESTION = range(2)
 @dataclass(frozen=True, slots=True)
 class ExpansionWeights:
     """Weights of the expansion's vectors in a memory's cosine: one for the description, one for the
-    nearest question. With weight 0 they don't count.
+    nearest question. A vector with weight 0 doesn't count.
 
-    The words of the expansion are not searched. The benefit would be less certain, and correct
-    results would drop out of the top places.
+    The words of the expansion are not searched: this would help less reliably, and would push
+    correct results out of the top places.
     """
 
     describe_meaning: float = 0.0
@@ -140,8 +140,8 @@ def expansions(
 
 
 def _sources(db: sqlite3.Connection, numbers: Sequence[int], user: str) -> dict[int, list[str]]:
-    """Return the source exchanges of each of these expansions. Few are looked up by number; for
-    many, all of the user's rows are read."""
+    """Return the source exchanges of each of these expansions. A few expansions are looked up by
+    number; for many, all of the user's rows are read."""
     found: dict[int, list[str]] = {number: [] for number in numbers}
     query = "SELECT derived, exchange FROM derived_source"
     if len(numbers) <= LOOKED_UP:

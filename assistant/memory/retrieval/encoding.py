@@ -353,8 +353,8 @@ class QueryEncoder:
 
 
 def _seen(job: "Future[Vector]") -> None:
-    """Ignore the failure of an encoding ahead of time. It will happen again, and be reported, when
-    the vector is needed."""
+    """Ignore a failure to encode ahead of time. It will occur again, and be reported, when the
+    vector is needed."""
     if not job.cancelled():
         job.exception()
 

@@ -6,8 +6,8 @@ from assistant.memory.retrieval.user_index import UserIndex
 
 
 class IndexRepair:
-    """Has an index rebuilt when a search in it fails. After that, it is not rebuilt again until a
-    search has succeeded, because the new index may fail in the same way."""
+    """Has an index rebuilt when a search in it fails. No further rebuild is started until a search
+    has succeeded, because the new index may fail in the same way."""
 
     def __init__(self, mend: Callable[[UserIndex], object]) -> None:
         self._mend = mend

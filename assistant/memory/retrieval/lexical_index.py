@@ -7,9 +7,9 @@ small if the text contains only common words. A word that is in no memory has th
 sum. A query that consists mostly of such words is a paraphrase, for which this index should give
 low scores.
 
-Rows can't be appended to the matrix. So most rows are in a matrix, and the newest rows are in
-dictionaries, where the next query finds them. Both use the document frequencies of all rows.
-`merge` moves the new rows into a new matrix.
+Rows can't be appended to a matrix. So only older rows are in the matrix; the newest ones are in
+dictionaries, where the next query finds them. Both are scored with the document frequencies of all
+rows. `merge` builds a new matrix that includes the newest rows.
 """
 
 import math
@@ -104,8 +104,8 @@ class LexicalIndex:
         self._merge([[], []])
 
     def purge(self) -> None:
-        """Merge until the index and the lexicon's cache contain no word of a removed row any
-        more."""
+        """Delete the words of removed rows from the index, and empty the lexicon's cache. This is
+        repeated if rows were removed meanwhile."""
         while True:
             self.merge()
             self.lexicon.clear()

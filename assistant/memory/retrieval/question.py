@@ -17,9 +17,9 @@ from assistant.language.speakers import ASSISTANT, USER
 from assistant.language.time_expressions import without_times
 
 SHORTEST_NICKNAME = 3
-"""Minimum number of letters of a nickname. The first letters of a speaker's name also mean that
-speaker, e.g. Mel for Melanie. The first word of a question is never taken for a nickname, because
-it is always capitalised."""
+"""Minimum number of letters of a nickname, i.e. of the beginning of a speaker's name, e.g. Mel for
+Melanie. The first word of a question is never taken for a nickname, because it is always
+capitalised."""
 FIRST_PERSON = re.compile(r"\b(i|my|me|mine|myself|we|our|us)\b", re.IGNORECASE)
 ASSISTANT_DID = re.compile(
     r"\b(did|had|have|were) you\b"
@@ -32,8 +32,8 @@ BARE = 1
 MOST_OF_ITS_OWN = 3
 """Maximum number of content words of a question that may still refer to the previous exchange."""
 LONGEST_EARLIER = 400
-"""Maximum number of characters of the user's previous words that are searched for, counted from
-their end."""
+"""Maximum number of characters of the user's previous words that are added to the words to match.
+They are taken from the end."""
 GOES_ON = re.compile(r"\W*(and|but|so|or|then|also|what about|how about)\b", re.IGNORECASE)
 POINTS_BACK = re.compile(
     r"\b(he|she|it|they|him|her|his|hers|its|them|theirs?|there|that|this|those|these|ones?|again|"
@@ -64,8 +64,8 @@ def read_question(text: str, speakers: Iterable[str]) -> Question:
     """Analyse a question.
 
     Args:
-        speakers: the speakers of all memories. Pronouns refer to the user and the assistant, names
-            to the others.
+        speakers: the speakers of all memories. The user and the assistant are recognised by
+            pronouns, all others by their names.
     """
     mentions = _mentions(text, [name for name in speakers if name and name not in ROLES])
     named = list(dict.fromkeys(mentions.values()))
@@ -126,7 +126,7 @@ def _in_first_person(text: str, forms: list[str]) -> str:
 
 def _by_pronoun(text: str) -> str | None:
     """Return the assistant if the question asks what the assistant did; the user if it contains "I"
-    or the like; otherwise None."""
+    or another first-person pronoun; otherwise None."""
     if ASSISTANT_DID.search(text):
         return ASSISTANT
     return USER if FIRST_PERSON.search(text) else None
@@ -159,7 +159,7 @@ def follows_up(text: str, content: Collection[str]) -> bool:
 
 
 def understood(question: Question, earlier: Earlier) -> Question:
-    """Return a follow-up question with the user's previous words added to the words to match. Its
-    `meaning` doesn't change, because `question_vectors` combines its vector with those of the
+    """Return a follow-up question with the user's previous words added to the words to match. The
+    text to encode stays the same: instead, `question_vectors` combines its vector with those of the
     previous exchange."""
     return replace(question, words=f"{earlier.said[-LONGEST_EARLIER:]} {question.words}")

@@ -1,6 +1,6 @@
-"""Provides a question's vector before recall's deadline. It encodes words while the user is still
-speaking, and uses the vector of an earlier draft if the question's own vector is late. For a
-follow-up question, it adds the vectors of the previous exchange.
+"""Provides a question's vector before recall's deadline. Words are encoded while the user is still
+speaking. If the question's own vector is late, the vector of an earlier draft is used. For a
+follow-up question, the vectors of the previous exchange are added.
 
 The weights were chosen on 112 follow-up questions (`scripts/eval_followup.py`). On these, recall@5
 was 0.38 with the question alone and 0.81 with the previous exchange. Questions that begin a new
@@ -142,7 +142,7 @@ class QuestionEncoder:
             question = understood(question, topic)
             with_topic = _with(self._encoder, known, topic)
             known = known if with_topic is None else with_topic
-            # Without the previous exchange, it would find anything that contains pronouns.
+            # By itself, the question's vector would find anything that contains pronouns.
             found = _with(stronger, found, topic) if stronger is not None else None
         return EncodedQuestion(question, known, late, found, stand_in)
 
@@ -166,9 +166,10 @@ class QuestionEncoder:
         return self._better, False
 
     def _begin_later(self, stronger: QueryEncoder, meaning: str) -> None:
-        """Encode the question with the stronger encoder after the search, which needs the processor
-        first. The same words may be asked again, and the job shows how long encoding takes. It is
-        skipped if the words have been dropped or something has been forgotten by then."""
+        """Encode the question with the stronger encoder once the search, which needs the processor,
+        is over. The vector is useful if the same words are asked again, and the job shows how long
+        encoding takes. It is skipped if by then the words were dropped or anything was
+        forgotten."""
         self._later, epoch = meaning, stronger.epoch
 
         def begin() -> None:
@@ -226,8 +227,8 @@ async def _done(vectors: "Sequence[Future[Vector]]", due: float, *, held: bool =
 
 
 class DeadlineMisses:
-    """Counts consecutive recalls that only matched words. Notifies the user once when there are
-    many."""
+    """Counts consecutive recalls that only matched words. Notifies the user when there are
+    `MISSES_REPORTED`, but only once."""
 
     def __init__(self, emit: Callable[[Event], None]) -> None:
         self._emit = emit

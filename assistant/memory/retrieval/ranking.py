@@ -2,9 +2,9 @@
 
 A memory's score is a sum, so that each part can be shown. The part for matching words grows faster
 than the evidence, and shrinks with the number of memories that have as much evidence. So a memory
-that contains most of the question's rare words gains a lot, and one of many memories that contain
-one such word gains hardly anything. With the same weights, this finds repeated words by words, and
-paraphrases by meaning.
+that contains most of the question's rare words gains a lot. A memory that shares a single such word
+with the question, like many others, gains hardly anything. The same weights therefore suit both
+questions that repeat a memory's words and questions that paraphrase it.
 
 The meaning of a turn depends on its context. So each turn gets a share of the evidence of adjacent
 turns, most of it from the turn just before, which is often the question it answers.
@@ -28,7 +28,7 @@ candidates have scores this close together, it does not matter which of them are
 @dataclass(frozen=True, slots=True)
 class Ranking:
     """The weights of the parts of a score, relative to the cosine's weight of 1. A part that is
-    equal for all memories changes nothing.
+    equal for all memories doesn't affect their order.
 
     The weights of the evidence were tuned on two-person conversations together with paraphrased
     questions for facts; halving or doubling them loses little. The other weights decide between
@@ -40,9 +40,9 @@ class Ranking:
     words_power: float = 2.0
     """Exponent of the evidence by words. With 2, evidence of 0.5 gives a quarter of `words`."""
     words_common: float = 2.0
-    """How much less the words count if other memories match at least as well. Their part is divided
-    by 1 + `words_common` * ln(n) for n such memories, including this one: a sixth is left for n =
-    10."""
+    """How much less the words count if other memories match at least as well. The words' part is
+    divided by 1 + `words_common` * ln(n), where n is the number of such memories, including this
+    one. With n = 10, about a sixth is left."""
     context: float = 0.5
     """Weight of a word that occurs in a memory's context, such as its date. A word in its text has
     weight 1."""
@@ -52,7 +52,8 @@ class Ranking:
     """Share of the words' part that a turn gets from the turn just after it, and from the one two
     before it."""
     meaning_near: float = 0.15
-    """Share of the amount by which the cosines of the adjacent turns exceed the average."""
+    """Share that a turn gets of the amounts by which the cosines of the adjacent turns exceed the
+    average."""
     times: float = 0.4
     """Bonus for a memory that was said at the time that the question names, or mentions that time
     (`time_index`)."""
@@ -81,8 +82,8 @@ class Ranking:
     use: float = 0.02
     """Bonus for each doubling of the number of uses. After the last use it fades like `recency`."""
     most_uses: int = 7
-    """Maximum number of uses that count. Otherwise frequent memories would become ever more
-    frequent."""
+    """Maximum number of uses that count. Otherwise, memories that are often used would be used ever
+    more often."""
     feedback: float = 0.05
     """Bonus for each time the user rated the memory as rightly recalled. A rating as wrongly
     recalled subtracts the same amount."""
@@ -104,7 +105,7 @@ class Evidence:
     """How well each candidate matches the question. `cosine` is its cosine with the question's
     vector. `own` and `context` are its evidence from `LexicalIndex`, each in [0, 1).
 
-    If the question's vector was late, all cosines are 0. A memory without a vector has cosine NaN,
+    If the question has no vector, all cosines are 0. A memory without a vector has cosine NaN,
     which counts as the average cosine.
     """
 
@@ -191,8 +192,8 @@ def fuse(
 
 
 def _by_words(evidence: Values, weights: Ranking) -> Values:
-    """Return the words' part of each score. It shrinks with the number of memories that match as
-    well: a word that is rare in general says little if many of these memories contain it."""
+    """Return the words' part of each score. It shrinks with the number of candidates that match at
+    least as well: a word that is rare in general says little if many candidates contain it."""
     words = np.zeros(len(evidence))
     matching = np.flatnonzero(evidence > 0)  # usually a fifth; powers are slow
     some = evidence[matching]
@@ -293,11 +294,12 @@ def _superseded(scores: Values, features: Features, weights: Ranking) -> Values:
 
 def diversify(scores: Values, vectors: VectorsAt | None, k: int, weights: Ranking) -> Places:
     """Return the positions of the k best candidates, best first. Each is chosen by its score minus
-    its similarity to those already chosen (maximal marginal relevance). Of equal ones the first is
-    chosen.
+    a penalty for its similarity to those already chosen (maximal marginal relevance). Of equal
+    candidates, the first is chosen.
 
     Args:
-        vectors: returns the unit vectors at positions, NaN if missing. None: order by score only.
+        vectors: returns the unit vectors at positions; zeros or NaN for a missing vector. None:
+            order by score only.
     """
     if vectors is None or not weights.redundancy or len(scores) <= 1:
         return np.argsort(-scores, kind="stable")[:k]
@@ -318,8 +320,8 @@ def diversify(scores: Values, vectors: VectorsAt | None, k: int, weights: Rankin
 
 
 def _repeats(cosines: NDArray[np.float32], weights: Ranking) -> Values:
-    """Return for each pair of candidates the penalty for their similarity; 0 if the cosine is NaN
-    because a vector is missing."""
+    """Return for each pair of candidates the penalty for their similarity; 0 if a vector is
+    missing."""
     alike = (cosines - weights.alike) / (1 - weights.alike)
     return np.asarray(weights.redundancy * np.fmin(np.fmax(alike, 0.0), 1.0), np.float64)
 
@@ -367,8 +369,8 @@ def _ranked(rows: Places, scores: Values, parts: Parts, best: Places) -> list[Ra
 def rank_in_brief(
     rows: Places, own: Values, cosine: Values, features: Features, weights: Ranking, k: int
 ) -> list[Ranked]:
-    """Return the k best candidates by words and meaning, best first; of equal ones the newer first.
-    Takes a third of the time of `rank`.
+    """Return the k best candidates, best first; of equal candidates, the newer first. The scores
+    have fewer parts than those of `rank`: mainly words and meaning. Takes a third of the time.
 
     Args:
         own, cosine: as in `Evidence`.

@@ -1,10 +1,11 @@
 """Recaps answer questions that ask what was said without naming a topic, such as "what did we talk
 about last week?". English only.
 
-A recap consists of summaries, and of what the user said at the named time. Other questions get no
-summaries, since the exchanges that a summary covers answer them better. This includes "What have I
-told you about the house?". As measured (`scripts/eval_summaries.py`), the exchanges about the house
-say more about it in the same space than summaries, which are mostly about other things.
+A recap consists of summaries. If the question names a time, the recap has the summaries of that
+time and what the user said then. Other questions get no summaries, since the exchanges that a
+summary covers answer them better. This includes "What have I told you about the house?". As
+measured (`scripts/eval_summaries.py`), the exchanges about the house say more about it in the same
+space than summaries, which are mostly about other things.
 """
 
 import re
@@ -95,7 +96,7 @@ def no_topic() -> frozenset[str]:
 
 
 def parse_recap_question(text: str, today: date) -> RecapQuestion | None:
-    """Return what recap a question asks for; None if it doesn't ask for a recap.
+    """Return the recap that a question asks for; None if it asks for none.
 
     >>> parse_recap_question("What did we talk about yesterday?", date(2026, 3, 10)).since
     datetime.date(2026, 3, 9)
@@ -143,7 +144,8 @@ def with_recap_bonus(columns: RowMetadata, rows: Rows, features: Features) -> Fe
 
 
 def _said_in(columns: RowMetadata, asked: RecapQuestion) -> Rows:
-    """Return the rows that the user said at the requested time."""
+    """Return the rows that the user said at the requested time, and the summaries of that time. (A
+    summary's speaker is the user.)"""
     if asked.since is None or asked.until is None:
         return np.empty(0, np.int64)
     start = datetime.combine(asked.since, time()).astimezone()

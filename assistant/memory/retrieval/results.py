@@ -62,8 +62,9 @@ class RecalledForTurn(NamedTuple):
 
 
 def without_redundant(found: Iterable[RecalledMemory]) -> Iterator[RecalledMemory]:
-    """Return the memories without repetitions, in the same order. If a fact and the words that it
-    was derived from were both found, only the one ranked higher is kept."""
+    """Return the memories in the same order, without repetitions and without those that add no
+    information. If a fact and the words that it was derived from were both found, only the one
+    ranked higher is kept."""
     said: set[str] = set()
     quoted: set[str] = set()
     for each in found:

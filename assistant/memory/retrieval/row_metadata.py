@@ -1,4 +1,4 @@
-"""The metadata of each row of a user's index: everything except its full-text index and its
+"""The metadata of each row of a user's index: everything except the full-text index and the
 vectors."""
 
 import sys
@@ -81,9 +81,9 @@ class RowMetadata:
             self.write(row, memory)
 
     def once(self, memories: Sequence[Memory]) -> list[int]:
-        """Return the positions of memories that are not in the index yet, each id once. After a
-        fault the table may contain an id twice, and the second row could not be found by its id
-        when the memory is forgotten."""
+        """Return the positions of memories that are not in the index yet; of memories with the same
+        id, only the first. After a fault, the table may contain an id twice. A second row would
+        stay in the index when the memory is forgotten, because rows are found by id."""
         first = {memory.id: at for at, memory in reversed(list(enumerate(memories)))}
         return sorted(at for key, at in first.items() if key not in self.row_of)
 
@@ -236,7 +236,7 @@ class RowMetadata:
         return np.array([self.row_of[key] for key in newer if key in self.row_of], np.int64)
 
     def states(self, row: int) -> bool:
-        """Return whether the row's text states something, rather than only asking a question."""
+        """Return whether the row's text states something rather than only asking a question."""
         return bool(self._numbers[row, STATEMENT] > 0)
 
     def profile(self) -> tuple[MemoryUsed, ...]:

@@ -36,12 +36,12 @@ from assistant.memory.retrieval.vectors.dense_index import DenseIndex, QueryVect
 from assistant.memory.retrieval.vectors.tiers import Tier
 
 CANDIDATES = 80
-"""Number of candidates found by words, and likewise by meaning. The rows before and after each in
-its conversation are added. With 200, the best twelve results are no better, and ranking takes twice
-as long."""
+"""Number of candidates found by words, and again by meaning. For each of them, the rows just before
+and after it in its conversation are added. With 200, the best twelve results are no better, and
+ranking takes twice as long."""
 CONSTRAINED = 200
-"""Maximum number of candidates found by the time or person that the question names. They are those
-nearest in meaning, even if they share no words with the question."""
+"""Maximum number of candidates found by the time or person that the question names, even if they
+share no words with it. If more match, those nearest in meaning are taken."""
 COMPARED = 2_000
 """Maximum number of rows with that time or person, newest first, from which `CONSTRAINED` are
 chosen."""
@@ -76,10 +76,9 @@ def searched(
     exclude: Collection[str],
     limit: SearchDeadline,
 ) -> list[RecalledMemory]:
-    """Return the k best results, best first, without earlier instances of the same question. They
-    are followed by those memories that correct an exchange in the prompt and are not among them,
-    because the model would otherwise believe the exchange. Call it only while holding the index's
-    lock.
+    """Return the k best results, best first, without earlier instances of the same question. After
+    them come all other memories that correct an exchange in the prompt, because the model would
+    otherwise believe that exchange. Call this only while holding the index's lock.
 
     Args:
         exclude: ids of the exchanges in the prompt, whose memories are left out.
@@ -116,7 +115,7 @@ class _Search:
         self.parts, self.question, self.now, self.exclude = parts, question, now, exclude
         self.k = k
         self.count = max(CANDIDATES, k + REPEATING)
-        """Number of candidates to find by words, and likewise by meaning."""
+        """Number of candidates to find by words, and again by meaning."""
         self.own, self.context = parts.lexical.score(question.words)
         self.when = self._time()
         self.linked = self._naming()
@@ -186,8 +185,8 @@ class _Search:
         return self._results(rank(candidates, self.parts.ranking, self.k + REPEATING))
 
     def in_brief(self, meaning: QueryVectors, near: Rows) -> list[RecalledMemory]:
-        """Return the k best results, ranked only by words and, if `meaning` has a vector, by
-        meaning. Even so, a memory that supersedes a result comes before it."""
+        """Return the k best results, ranked mainly by words and, if `meaning` has a vector, by
+        meaning. As in the full ranking, a memory that supersedes a result comes before it."""
         rows = np.concatenate([best_by_words(self.own, self.count), near])
         rows = np.unique(np.concatenate([rows, self.parts.columns.successors(rows)]))
         rows, features = self._in_scope(rows)

@@ -1,6 +1,6 @@
 """Indexes when memories were said and which days they mention, for questions that name a time.
 
-"What was it with the boiler in May?" asks for memories that were said in May or mention a day in
+"What was wrong with the boiler in May?" asks for memories that were said in May or mention a day in
 May. Such memories get a bonus. The bonus fades with the distance from that time, since people
 mention things days later, and may call a day five weeks ago "last month". Other memories are left
 out only if the question asks for nothing but a time ("What did I say yesterday?").

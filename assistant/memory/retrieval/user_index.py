@@ -48,11 +48,12 @@ BREATH_S = 0.0005
 
 
 class UserIndex:
-    """Thread-safe. Searches and changes wait for each other for a few milliseconds. A search waits
-    no longer than its deadline.
+    """The index of one user's memories. Thread-safe. Searches and changes wait for each other for a
+    few milliseconds. A search waits no longer than its deadline.
 
     Args:
-        dimensions: of the fast encoder's vectors. "Vectors" means these unless stated otherwise.
+        dimensions: of the fast encoder's vectors. In this class, "vectors" are those of the fast
+            encoder unless stated otherwise.
         lifetimes: when memories without an expiry date expire; default: never.
         enrichment: the weights of document expansions; default: 0.
     """
@@ -213,7 +214,7 @@ class UserIndex:
 
     def hide(self, exchanges: Collection[str], ids: Collection[str]) -> None:
         """Hide these memories and all memories based on these exchanges, including those added
-        later. All other memories are shown. Takes about 0.1 ms for a hundred."""
+        later. All other memories are shown. Takes about 0.1 ms for a hundred memories."""
         with self._lock:
             self._columns.hide(exchanges, ids)
             self._expansions.hide(exchanges)
@@ -222,10 +223,10 @@ class UserIndex:
     def outlines(
         self, exchanges: Collection[str] | None = None, ids: Collection[str] = ()
     ) -> dict[str, Memory]:
-        """Return the memories based on these exchanges and those with these ids, by id; default:
-        all. Those that supersede them, or that they supersede, are included. They have only the
-        fields that are in RAM. Hidden ones are left out. Blocks, but releases the lock between
-        batches."""
+        """Return the memories based on these exchanges and the memories with these ids, each under
+        its id; all memories if `exchanges` is None. Memories that supersede any of them, or are
+        superseded by them, are included; hidden memories are left out. Only the fields that are in
+        RAM are set. Blocks, but releases the lock between batches."""
         with self._lock:
             columns = self._columns
             if exchanges is None:
@@ -377,8 +378,8 @@ class UserIndex:
             vector: of `question.meaning`, shape (dimensions,). None: search only by words.
             stronger: the stronger encoder's vector, if it was ready in time.
             exclude: ids of exchanges in the prompt; memories based on them are left out.
-            limit: the deadline; if time runs short, only words count, or nothing is found. Default:
-                none.
+            limit: the deadline; default: none. If time runs short, the ranking is simplified, only
+                words count, or nothing is found.
         """
         limit = limit or SearchDeadline(math.inf)
         if not limit.acquire(self._lock):

@@ -42,7 +42,7 @@ class QuickVectors:
 
     Args:
         taking_in: the lock that is held while memories are added.
-        done: called when no memory lacks a vector.
+        done: called when no memory lacks a vector, except those that can't be encoded.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class QuickVectors:
         self._done = done
 
     def fill(self, index: UserIndex, at_once: int, most: int | None = None) -> bool:
-        """Encode memories; return whether nothing remains that can be encoded. Doesn't raise.
+        """Encode memories; return False if some may be left that can be encoded. Doesn't raise.
 
         Args:
             at_once: number of memories per write.
@@ -99,9 +99,9 @@ class QuickVectors:
 
 
 class StrongVectors:
-    """Loads the stronger encoder after everything else, computes its vectors while nobody speaks,
-    and drops them when the settings no longer choose that encoder. Does nothing if only the fast
-    encoder is chosen.
+    """Loads the stronger encoder after everything else, and computes its vectors while nobody
+    speaks. If only the fast encoder is chosen, there is nothing to load or compute. Also drops the
+    stored vectors of encoders that the settings no longer choose.
 
     If the stronger encoder fails, recall continues with the fast one.
 

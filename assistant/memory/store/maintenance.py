@@ -5,8 +5,8 @@ from assistant.memory.records.memory import Memory
 from assistant.memory.store.table import MemoryTable
 
 REWRITES = 5
-"""Number of attempts to rewrite. Each waits up to two seconds for a moment in which nobody
-reads."""
+"""Maximum number of attempts to rewrite a table. Each waits up to two seconds for a moment in which
+nobody reads."""
 
 
 def rewrite(table: MemoryTable) -> None:

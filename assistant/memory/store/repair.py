@@ -5,8 +5,8 @@ before the store is read, and removed afterwards unless damage was found. If the
 the store is opened, a separate process reads the store first. If that process crashes or finds
 damage, the folder is renamed ("set aside"), and whatever can be read is copied into a new one. The
 rest is restored from the transcript. Until the copy is complete, a second marker file names the
-renamed folder. If the program is killed, the next start then repeats the copy, so no memory that
-was added by hand is lost.
+renamed folder. If the program is killed before that, the next start repeats the copy, so that no
+readable memory is lost.
 """
 
 import json

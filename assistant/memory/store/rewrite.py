@@ -8,8 +8,8 @@ old version and an unreferenced file remain. If it is killed after the commit, t
 old files remain. The next rewrite removes them in both cases.
 
 On an object store, unreferenced files are removed too, even if another writer is about to refer to
-one. That writer's write then fails. It can only have begun before the rewrite, because the lease
-prevents new ones.
+one of them. That write then fails. It can only have begun before the rewrite, because the lease
+prevents other writers from starting new writes.
 """
 
 import logging
@@ -36,11 +36,11 @@ SUFFIX = ".lance"
 UNFINISHED = ".tmp"
 """Prefix of the names of files that a killed write left behind."""
 MOST_FRAGMENTS = 200
-"""Number of fragments from which merging them is worthwhile even during a conversation."""
+"""Minimum number of fragments that are merged even during a conversation."""
 IN_SILENCE = 16
-"""Number of fragments from which merging them between utterances is worthwhile in a small table.
-Merging a larger table takes longer (0.1 s with 2,000 rows, seconds with 100,000), so the limit
-rises with the number of rows."""
+"""Minimum number of fragments of a small table that are merged between utterances. Merging a larger
+table takes longer (0.1 s with 2,000 rows, seconds with 100,000), so the minimum rises with the
+number of rows."""
 TINY = timedelta(milliseconds=1)
 """Age above which old versions are removed. LanceDB logs a warning for smaller values."""
 

@@ -13,8 +13,8 @@ it is imported, and without the key nobody can guess the originals.
 
 The rotation is derived from the key: Gaussian numbers from an AES-CTR stream are orthogonalised (by
 QR with a positive diagonal, which makes it unique; Mezzadri 2007). Machines may differ in the last
-bits of double precision, which single precision does not show. To be sure, the table stores a check
-value.
+bits of double precision. Rounding to single precision should hide that; to be sure, the table
+stores a check value of the rotation.
 """
 
 import base64
@@ -43,7 +43,8 @@ Rows = TypeVar("Rows", "pa.Table", "pa.RecordBatch")
 COLUMNS = ("text", "context", "speaker")
 """All columns that contain text and are encrypted."""
 PLAIN = frozenset({"", USER, ASSISTANT})
-"""Values that are not encrypted. They reveal nothing, and the table is sorted by speaker."""
+"""Values that are not encrypted, because they reveal nothing: the empty text in any column, and in
+the column `speaker`, by which the table is sorted, also the user and the assistant."""
 ID_CHARACTERS = 32
 """Number of characters of a hashed id; the same as in the program's own ids."""
 CHECKED = 4
@@ -160,8 +161,8 @@ class EncryptedRows(PlainRows):
         return turned
 
     def check(self, encoder: str, dimensions: int) -> str:
-        """Return a check value of the rotation as text. Equal rotations have equal values, and the
-        value reveals nothing about the rotation: it is part of a secret vector after rotation."""
+        """Return a check value of the rotation as text, equal for equal rotations. It reveals
+        nothing about the rotation, because it is part of a secret vector after rotation."""
         return " ".join(f"{number:.7f}" for number in self._drawn(encoder, dimensions)[1])
 
     def agrees(self, field: "pa.Field", check: str) -> bool:

@@ -53,8 +53,8 @@ def read_everything(table: MemoryTable) -> None:
 
 
 def dump(table: MemoryTable) -> None:
-    """Print all memories, user by user. If this process crashes, its parent uses those printed
-    before."""
+    """Print the tombstones, then all memories, user by user. If this process crashes, its parent
+    uses what was printed before."""
     sys.stdout.write(f"{json.dumps({MARKED: table.forgotten.rows()})}\n")
     sys.stdout.flush()
     for user in table.users():

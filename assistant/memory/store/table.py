@@ -292,7 +292,7 @@ class MemoryTable:
         """Merge the fragments of many small writes, and drop old versions of the table.
 
         Other threads wait only for the milliseconds in which old versions are dropped. Returns
-        False if someone was reading all the time, so that these could not be dropped.
+        False if old versions could not be dropped, because someone was reading all the time.
         """
         with self._changing() as table:
             self._fragments.merged(table)
@@ -307,8 +307,8 @@ class MemoryTable:
 
     def rewrite(self) -> bool:
         """Remove deleted and replaced values from all files: see the module `rewrite`. Recall
-        continues meanwhile; adding waits. Returns False if someone was reading or adding all the
-        time, so that old versions could not be dropped. In that case, call this again."""
+        continues meanwhile; adding waits. Returns False if old versions remain, usually because
+        someone was reading or adding all the time. In that case, call this again."""
         with self._rewriting, explained(self.uri):
             with self._adders.alone(PATIENCE_S) as quiet, self._reading() as table:
                 self._lock.check()
@@ -335,7 +335,8 @@ class MemoryTable:
                     yield number, Batch(rows, lambda _, vectors: vectors)
 
     def close(self) -> None:
-        """Close the table once nobody reads or writes. Then others may open it. May be repeated."""
+        """Close the table, after waiting up to `PATIENCE_S` until nobody reads or writes. Others
+        may then open it. May be called repeatedly."""
         with self._rewriting, self._gate.alone(PATIENCE_S):
             if not self._closed:
                 self._closed = True
@@ -392,7 +393,8 @@ class MemoryTable:
 
     @contextmanager
     def _changing(self) -> Iterator[Table]:
-        """Allow one change at a time. LanceDB would repeat one of two concurrent changes."""
+        """Allow one change at a time. Of two concurrent changes, LanceDB would have to repeat
+        one."""
         yield_to_speech()
         with self._rewriting, self._adding() as table:
             yield table

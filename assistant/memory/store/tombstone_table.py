@@ -38,12 +38,13 @@ TRIES = 3
 read."""
 
 Row = tuple[str, str, bool]
-"""The user, the mark (see `mark_of`), and whether it is the mark of an exchange. Otherwise it is
-the mark of a memory."""
+"""The user, the mark (see `mark_of`), and whether the mark is that of an exchange rather than of a
+memory."""
 
 
 class TombstoneTable:
-    """The tombstones of a store. Thread-safe; all that have been read or written are also in RAM.
+    """The tombstones of a store. Thread-safe. All tombstones that were read or written are also in
+    RAM.
 
     Args:
         changing: a context manager that gives one thread at a time the right to write to the store.

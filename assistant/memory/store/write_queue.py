@@ -160,7 +160,8 @@ class WriteQueue:
 
     def may_have(self, ids: Iterable[str]) -> None:
         """Drop these memories from the queue, because they were written to the store in another
-        way. From then on, the queue is written such that no memory is duplicated."""
+        way. The next `flush` replaces memories that the store already has, so none is
+        duplicated."""
         self.discard(list(ids))
         self._may_be_there = True
 
@@ -212,7 +213,8 @@ class WriteQueue:
         self._pause_s = min(2 * self._pause_s, LONGEST_RETRY_S)
 
     def tell(self, error: AssistantError) -> None:
-        """Log a failure. The user is notified only of the first one."""
+        """Log a failure. The user is notified only of the first failure since storing last
+        worked."""
         logger.error("long-term memory: %s", error)
         if not self._failing:
             self._failing = True

@@ -73,8 +73,8 @@ class SharedLock:
 
     @contextmanager
     def alone(self, patience_s: float) -> Iterator[bool]:
-        """Try to hold the lock exclusively, for at most `patience_s` seconds. Yields whether it
-        succeeded. Until then, others may still share the lock."""
+        """Try for at most `patience_s` seconds to get the lock exclusively. Yields whether this
+        succeeded. While this waits, others may still share the lock."""
         with self._changed:
             free = self._changed.wait_for(lambda: not (self._inside or self._taken), patience_s)
             self._taken = self._taken or free
@@ -204,8 +204,8 @@ class Lease:
     def _write(
         self, owner_before: str, expires_before: int | None, owner: str | None = None
     ) -> bool:
-        """Write an owner and a new expiry time to the row, on the condition that the row has the
-        given owner and expiry time. Returns whether it had.
+        """Write an owner and a new expiry time to the row, on the condition that the row still has
+        the given owner and expiry time. Returns whether the condition was met.
 
         Args:
             expires_before: the row's expected expiry time; None: any.

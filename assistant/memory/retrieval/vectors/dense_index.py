@@ -18,8 +18,8 @@ from assistant.memory.retrieval.vectors.vector_index import VectorIndex
 STRONGER = 0.85
 """Weight of the stronger encoder's cosine. The fast encoder's cosine has the remaining weight."""
 SCORED_ONE_BY_ONE = 3_072
-"""Maximum number of rows without a stronger vector that are all compared. If there are more, only
-the nearest ones are found."""
+"""Maximum number of rows without a stronger vector that are compared with the question one by one.
+If there are more, only those among the fast encoder's nearest rows are found."""
 FEWEST_TO_SCALE = 20
 """Minimum number of rows with both vectors that is needed to compare the scales of the two
 encoders."""
@@ -60,11 +60,12 @@ class DenseIndex:
 
     @property
     def missing(self) -> int:
-        """Number of rows without a stronger vector."""
+        """Number of rows that have a fast vector but no stronger one; 0 if there is no stronger
+        encoder."""
         return int(self._lacks().sum())
 
     def lacking(self, limit: int) -> list[int]:
-        """Return up to `limit` rows without a stronger vector, newest first."""
+        """Return up to `limit` of the rows that `missing` counts, newest first."""
         newest: list[int] = np.flatnonzero(self._lacks())[::-1][:limit].tolist()
         return newest
 
@@ -110,13 +111,13 @@ class DenseIndex:
     # -- searching ------------------------------------------------------------------------------
 
     def usable(self, meaning: QueryVectors) -> QueryVectors:
-        """Return those of the question's vectors that may be used now. The stronger one may not
+        """Return those of the question's vectors that may be used now. The stronger one is left out
         until half of the memories have stronger vectors."""
         return meaning if self.serves else QueryVectors(meaning.quick)
 
     def near(self, meaning: QueryVectors, count: int) -> Rows:
         """Return the `count` nearest rows, unsorted. If the question has both vectors, also return
-        the `count` nearest of the rows that lack a stronger vector.
+        up to `count` near rows that lack a stronger vector.
 
         Args:
             meaning: as returned by `usable`.

@@ -78,8 +78,8 @@ class QuantizedRows:
         self.skipped[rows] = NEVER
 
     def distances(self, signs: NDArray[np.uint64], out: NDArray[np.uint16]) -> None:
-        """Write to `out` the number of sign bits in which each of the first rows differs from the
-        query. For rows that the search must skip, `NEVER` is added."""
+        """Write to `out` the number of sign bits in which each of the first `len(out)` rows differs
+        from the query. For rows that the search must skip, `NEVER` is added."""
         words = len(signs)
         differing = np.empty((words, STEP), np.uint64)
         bits = np.empty((words, STEP), np.uint8)

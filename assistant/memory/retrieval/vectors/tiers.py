@@ -77,8 +77,8 @@ def _left(seconds: Values, half_in_days: float) -> Values:
 
 
 def assigned(marks: Marks, tiers: Tiers, now: float) -> Mapping[Tier, Rows]:
-    """Return the positions of the memories in each tier, best first. Of equal ones the later
-    position comes first."""
+    """Return the positions of the memories in each tier, best first. Of memories with equal
+    priorities, the one at the later position comes first."""
     values = priority(marks, now)
     order = np.lexsort((-np.arange(len(values)), -values))
     warm_from, cold_from = tiers.hot, tiers.hot + tiers.warm
