@@ -26,7 +26,7 @@ LONGEST_TEXT = 2000
 """Maximum number of characters of a text that are examined."""
 FEW_SOURCES = 3
 """Maximum number of exchanges that count as a memory's sources without a comparison of words. If
-there are more, as for a summary, only those with the most relevant words count.
+there are more, as for a summary, only those with the largest number of relevant words count.
 """
 
 Everything = Mapping[str, Memory]
