@@ -6,7 +6,7 @@ The rules are patterns for English. They apply only if the newer statement itsel
 something has changed or was wrong (now, not any more, moved, new, no, …). A wrong decision hides a
 true memory, because superseded memories are no longer put into prompts. Without a decision both
 memories remain, and the newer one comes first by its date. Doubtful cases are therefore left alone:
-wishes, plans, other people, and older texts that say more than one thing.
+wishes, plans, statements about other people, and older texts that say more than one thing.
 """
 
 import re
@@ -26,9 +26,9 @@ from assistant.memory.records.memory import Memory
 LONGEST = 400
 """Maximum number of characters of a statement that is examined."""
 MOST_CONTENT = 5
-"""Maximum number of content words of the older text. A longer text also says other things."""
+"""Maximum number of content words in the older text. A longer text also says other things."""
 AT_ONCE = timedelta(minutes=5)
-"""Time within which `No, her name is Hannah` refers to a person named just before."""
+"""Maximum time between naming a person and a correction such as `No, her name is Hannah`."""
 SOON = timedelta(days=60)
 """Maximum time between two statements about the same appointment. A date given later belongs to
 another appointment.
@@ -109,8 +109,9 @@ becomes part of the slot.
 class Claim:
     """What one clause says about one thing.
 
-    `slot` identifies the thing, and `value` is what the clause says about it. `holds` says whether
-    that is true or denied. `change` says whether the clause states that it was different before.
+    `slot` identifies the thing, and `value` is what the clause says about it. `holds` is False if
+    the clause denies the value. `change` says whether the clause states that something has changed
+    or was wrong.
     """
 
     slot: tuple[str, ...]
@@ -120,7 +121,9 @@ class Claim:
 
 
 def changes(memory: Memory, lexicon: TextAnalyzer) -> bool:
-    """Whether the user says that something has changed. Only such memories supersede others."""
+    """Whether the user says that something has changed or was wrong. Only such memories supersede
+    others.
+    """
     if memory.speaker != USER or lexicon.language != "en" or len(memory.text) > LONGEST:
         return False
     return any(claim.change for claim in read(memory.text, lexicon))
@@ -151,8 +154,8 @@ def may_have_changed(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> boo
     """Whether the newer statement may make the older one untrue without saying that anything
     changed.
 
-    This is possible if both are about something that a person has only one of. The result needs
-    confirmation.
+    This is possible if both are about something that a person has only one of. A positive result
+    must be confirmed, e.g. by a model.
     """
     if lexicon.language != "en" or max(len(newer.text), len(older.text)) > LONGEST:
         return False

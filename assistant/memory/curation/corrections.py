@@ -1,9 +1,9 @@
 """Applies a correction to what the user said before, without a model.
 
-A correction is a whole statement ("my sister is called Anna"), or only the part that was wrong
-("it's Tuesday", "Anna, not Hannah"). The corrected text consists of words of the old text and of
-the correction, and of nothing else. Where the rules are in doubt, they decide nothing. They work
-for English only.
+A correction is a whole statement ("my sister is called Anna"), or only replaces the part that was
+wrong ("it's Tuesday", "Anna, not Hannah"). The corrected text consists only of words from the old
+text and from the correction. In doubtful cases, the rules correct nothing. They work for English
+only.
 """
 
 import re
@@ -25,9 +25,9 @@ from assistant.memory.curation.statements import OWN, statements
 from assistant.memory.records.memory import Memory
 
 SURE = 100
-"""Relation of two statements that say different things about the same thing of the user's."""
+"""Value of `relation` for two statements that contradict each other about the same thing."""
 MOST_NAMED = 3
-"""Maximum number of words of an old or new value that is worth naming."""
+"""Maximum number of words in an old or new value that a reply may name."""
 _LEADING = re.compile(
     r"^\W*(?:(?:no+|nope|nah|sorry|actually|wait|well|oh|but|look|listen|wrong|correction"
     r"|(?:that|it)(?:'s| is) (?:wrong|not (?:right|true|correct)|incorrect)|you're wrong"
@@ -63,7 +63,7 @@ _NOT_LAST = re.compile(
     re.IGNORECASE,
 )
 _IDLE = frozenset(listed("on at in the for by of to a an from until till"))
-"""Words that may stand before a value and are no part of it."""
+"""Words that may stand before a value but are not part of it."""
 _PIECES = re.compile(
     r"(?<=[.!?;])\s+|\s*,?\s+(?:and|but|so)\s+(?=(?:i|i'm|i've|we|we're|my|our)\b)"
     r"|,\s+(?=(?:i|i'm|i've|we|we're|my|our)\b)",
@@ -75,8 +75,8 @@ _NAME = re.compile(r"(?<![.!?] )(?<!^)\b[A-Z][\w'-]*(?: [A-Z][\w'-]*)*")
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """A corrected text. `was` and `now` are the words that were replaced and those that replaced
-    them; empty if these are not a few neighbouring words."""
+    """A corrected text. `was` contains the replaced words, and `now` the words that replaced them.
+    Both are empty unless the change is a short run of words."""
 
     text: str
     was: str = ""
@@ -98,14 +98,17 @@ def possible(
     contradicted: Sequence[Sequence[Memory]],
     lexicon: TextAnalyzer,
 ) -> list[Correction]:
-    """Return the corrections that `words` may be. Several mean that it is unclear what is wrong.
+    """Return the corrections that `words` may stand for. If there are several, it is unclear which
+    of them the user means.
 
-    A whole statement corrects all memories that can't be true together with it, otherwise the one
-    to which it is related most. What else the corrected memories say is carried on.
+    A whole statement corrects all memories that can't be true together with it. If there are none,
+    it corrects the memory that it is most closely related to. The corrected text keeps whatever
+    else the corrected memories say.
 
     Args:
-        meant: what the user may refer to, likeliest first. In each group, all say the same.
-        contradicted: other memories that can't be true together with `words`.
+        meant: groups of memories that the user may refer to, likeliest first. The memories in a
+            group all say the same.
+        contradicted: groups of other memories that can't be true together with `words`.
     """
     if not stands_alone(words):
         return [
@@ -131,8 +134,8 @@ def possible(
 def correction_of(
     made: Corrected, groups: Sequence[Sequence[Memory]], lexicon: TextAnalyzer
 ) -> Correction:
-    """Return the correction of what `made`, the corrected text of the first memory, concerns. What
-    else the user said there is added to the text."""
+    """Return the correction of all memories that are affected by `made`, the corrected text of the
+    first memory. Whatever else the user said in these memories is added to the text."""
     old = [
         each
         for group in groups
@@ -151,8 +154,8 @@ def correction_of(
 
 
 def withdraws(corrected: str, old: str, part: str, lexicon: TextAnalyzer) -> bool:
-    """Return whether the correction of an old text concerns `part`, i.e. a text that was derived
-    from a part of it or says the same as one."""
+    """Return whether the correction of an old text also makes `part` wrong, a text that was derived
+    from part of the old text or says the same as part of it."""
     stems, lost = lexicon.content_and_numbers, _lost(old, corrected)
     words = stems(part) - stems(USER)
     every = [*lost, *_texts(old)]
@@ -179,7 +182,7 @@ def bare(words: str) -> str:
 
 
 def stands_alone(words: str) -> bool:
-    """Whether a correction is a whole statement, which is clear without what it corrects."""
+    """Whether a correction is a whole statement, i.e. clear without the text that it corrects."""
     plain = bare(words)
     if not plain or _POINTS.match(plain) or len(plain.split()) < 2:
         return False
@@ -200,8 +203,8 @@ def telling(text: str) -> str:
 def relation(old: str, statement: str, lexicon: TextAnalyzer) -> int:
     """Return how closely a correction is related to an old text.
 
-    It is `SURE` if both say something about the same thing of which there is only one, otherwise
-    the number of content words that they share.
+    The result is `SURE` if both give different values to the same thing, and it can have only one.
+    Otherwise, the result is the number of content words that the texts share.
     """
     before, after = _slots(old, lexicon), _slots(statement, lexicon)
     if any(slot in before and before[slot] != value for slot, value in after.items()):
@@ -210,8 +213,8 @@ def relation(old: str, statement: str, lexicon: TextAnalyzer) -> int:
 
 
 def with_statement(old: str, statement: str, lexicon: TextAnalyzer) -> Corrected | None:
-    """Return the old text with a whole statement in place of the one that it corrects; None if
-    they are unrelated. What else the old text says is kept."""
+    """Return the old text with a whole statement in place of the one that it corrects; None if the
+    texts are unrelated. The rest of the old text is kept."""
     pieces = list(_pieces(old))
     if not pieces:
         return None
@@ -228,8 +231,8 @@ def with_statement(old: str, statement: str, lexicon: TextAnalyzer) -> Corrected
 
 
 def _slots(text: str, lexicon: TextAnalyzer) -> dict[tuple[str, ...], tuple[str, ...]]:
-    """Return the values that a text gives to things of which there is only one. One can do and
-    like many things."""
+    """Return the values that a text gives to things that can have only one value. What somebody
+    does or likes is left out, because one can do and like many things."""
     return {each.slot: each.value for each in read(text, lexicon) if each.slot[0] != "do"}
 
 
@@ -248,8 +251,8 @@ def _pieces(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _differing(old: str, new: str) -> tuple[str, str]:
-    """Return the only run of words in which two texts differ, as it is in each; empty texts if
-    they differ more."""
+    """Return the run of words in which two texts differ, as it stands in each text. Return empty
+    strings if the texts differ in more than a short run, or in their first words."""
     before, after = list(_TOKEN.finditer(old)), list(_TOKEN.finditer(new))
     one, two = ([each.group().lower() for each in tokens] for tokens in (before, after))
     first = sum(takewhile(bool, map(eq, one, two)))
@@ -264,7 +267,8 @@ def _differing(old: str, new: str) -> tuple[str, str]:
 
 
 def value_of(words: str) -> tuple[str, str]:
-    """Return the new value in a correction that is only a part, and the old one if it is named.
+    """Return the new value in a correction that isn't a whole statement, and the old value if the
+    correction names it.
 
     >>> value_of("no, it's Anna, not Hannah")
     ('Anna', 'Hannah')
@@ -279,7 +283,8 @@ def value_of(words: str) -> tuple[str, str]:
 
 
 def with_value(old: str, words: str, lexicon: TextAnalyzer) -> Corrected | None:
-    """Return the old text with the new value in its place; None if the place is uncertain."""
+    """Return the old text with the new value in place of the old one; None if it is uncertain which
+    words to replace."""
     new, was = value_of(words)
     if not new or (was and not _TOKEN.search(was)):
         return None
@@ -296,8 +301,9 @@ def with_value(old: str, words: str, lexicon: TextAnalyzer) -> Corrected | None:
 
 
 def is_made_of(text: str, old: str, words: str) -> bool:
-    """Whether a text that a model wrote may be the corrected text: all of its content words are in
-    the old text or in the correction, it contains the new value, and it keeps some of the old."""
+    """Whether a text that a model wrote may be the corrected text. All of its content words must be
+    in the old text or in the new value. It must contain the new value, and keep some other words of
+    the old text."""
     new, _ = value_of(words)
     made, before, value = (set(content_words(each)) for each in (text, old, new))
     free = _IDLE | {"is", "are"}
@@ -316,7 +322,8 @@ def _named(old: str, was: str, new: str) -> tuple[int, int, str] | None:
 
 
 def _place(old: str, new: str, lexicon: TextAnalyzer) -> tuple[int, int, str] | None:
-    """Return the range of the value that a new one replaces, and the new value as it fits there."""
+    """Return the range of the value that the new one replaces, and the new value in a form that
+    fits there; None if the range is uncertain."""
     for pattern in _typed():
         given = [each for each in pattern.finditer(new) if _counts(each)]
         if not given:
@@ -332,7 +339,7 @@ def _place(old: str, new: str, lexicon: TextAnalyzer) -> tuple[int, int, str] | 
     claims = list(read(old, lexicon))
     if len(claims) == 1 and (span := _span_of(claims[0], old, lexicon)) is not None:
         if any(pattern.search(old, *span) for pattern in _typed()):
-            return None  # "the 13th" is no "12 March"
+            return None  # "the 13th" can't replace "12 March" as it is
         return (*span, _without_repeated(old[: span[0]], new))
     names = list(_NAME.finditer(old))
     named = [each for each in names if each.group() not in ("I", "I'm", "I've")]
@@ -342,8 +349,8 @@ def _place(old: str, new: str, lexicon: TextAnalyzer) -> tuple[int, int, str] | 
 
 
 def _typed() -> Sequence[re.Pattern[str]]:
-    """Return the patterns of values that are recognised by their form: dates, days of the week,
-    and numbers, also of the clock."""
+    """Return the patterns of values that are recognised by their form: dates, months, days of the
+    week, and numbers, including times of day."""
     day = rf"(?:\d{{1,2}}(?:st|nd|rd|th)?|{ordinal_words()})"
     month = "|".join(each if each in ("May", "March") else f"(?i:{each})" for each in MONTHS)
     number = one_of(numbers())
@@ -394,7 +401,8 @@ def _span_of(claim: Claim, text: str, lexicon: TextAnalyzer) -> tuple[int, int] 
 
 
 def _without_repeated(before: str, new: str) -> str:
-    """Return the new value without a preposition or article that is there already."""
+    """Return the new value without a leading preposition or article that the text before it already
+    ends with."""
     first, _, rest = new.partition(" ")
     last = before.split()[-1].lower() if before.split() else ""
     return rest if rest and first.lower() in _IDLE and first.lower() == last else new

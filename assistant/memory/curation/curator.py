@@ -34,12 +34,12 @@ from assistant.settings import Memory as MemorySettings
 NEAR = 64
 """Number of nearest memories that a new memory is compared with."""
 LOOKED_AT_AGAIN = 32
-"""Number of newest memories that are compared again at startup. The program may have been killed
-before it had compared them.
+"""Number of newest memories that are compared again at startup, because the program may have been
+killed before it had compared them.
 """
 MOST_COMPARED = 20_000
-"""Maximum number of new memories that are compared at once; the newest are chosen. After a lost
-table was rebuilt, this takes a minute.
+"""Maximum number of new memories that are compared at once; the newest are chosen. Comparing this
+many, e.g. after a lost table was rebuilt, takes a minute.
 """
 EXPIRED_AT_ONCE = 500
 """Maximum number of expired memories deleted per write."""
@@ -77,7 +77,7 @@ class Curator:
     """Curates one user's memories.
 
     Args:
-        forget: drops cached data about the given texts outside the table and the index.
+        forget: drops data about the given texts that is cached outside the table and the index.
     """
 
     def __init__(
@@ -107,8 +107,8 @@ class Curator:
         self._queued.update(dict.fromkeys(ids))
 
     def standing(self, ids: Iterable[str]) -> list[str]:
-        """Return the current ids of these memories. A merged memory has the id of the older
-        memory.
+        """Return the current ids of these memories. For a merged memory, this is the id of the
+        memory that it was merged into.
         """
         return list(dict.fromkeys(self._stands.get(key, key) for key in ids))
 
@@ -174,9 +174,10 @@ class Curator:
 
     def _merge(self, old: Memory, new: Memory, index: UserIndex, table: MemoryTable) -> Memory:
         """Merge `new` into `old`, and return the new version of `old`."""
-        # In this order: if interrupted, the new one still exists or is among the sources.
+        # Update before deleting: if this is interrupted, `new` still exists, or its exchange is
+        # among the sources of `old`.
         kept = refreshed(old, new)
-        if not table.update([kept]):  # it was forgotten meanwhile, and the new one was not
+        if not table.update([kept]):  # `old` was forgotten meanwhile, and `new` was not
             return old
         _update(index, table, [kept])
         # A deletion that is reported as failed may have happened nonetheless.
@@ -252,7 +253,7 @@ def expiring_with(expired: Collection[str], every: Sequence[MemoryLinks]) -> set
 
     The latter are memories derived only from the user's words in expired memories, and older
     memories that an expired one had superseded. Without the newer memory, the older ones would seem
-    true again.
+    true again. Pinned memories are kept even if they depend on expired ones.
     """
     gone = set(expired)
     while True:

@@ -1,6 +1,6 @@
 """Decides by cautious rules whether two texts say the same thing.
 
-Where these rules reach no decision, the module also limits what a language model may propose.
+For cases in which the rules reach no decision, the module limits what a language model may propose.
 
 A high cosine means that two texts are about the same subject. But encoders hardly notice a `not`, a
 5 instead of a 6, or another name. So the words are compared: the newer text must add nothing but
@@ -66,8 +66,8 @@ ENOUGH = 3
 MOST_LEFT_OUT = 0.5
 """Maximum share of the older text's content words that the newer text may leave out."""
 NEAREST = 0.75
-"""Minimum cosine of two memories about which a model is asked. Above `duplicate_cosine`, the rules
-have already been applied without a decision.
+"""Minimum cosine of two memories about which a model is asked. Pairs above `duplicate_cosine` were
+compared by the rules first, without a decision.
 """
 EDITED = 1.0
 """Confidence of a derived memory that the user has corrected."""
@@ -136,8 +136,9 @@ def comparable(older: Memory, newer: Memory) -> bool:
 def may_be_same(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> bool:
     """Whether the newer memory may say the same as the older one.
 
-    It must not add a content word. Names, numbers and persons must be the same in the same order.
-    Other words that change the meaning, such as denials, must be the same in any order.
+    The newer memory must not add a content word. Both must contain the same names, numbers and
+    personal words ("I", "my") in the same order, and the same other words that change the meaning,
+    such as denials, in any order.
     """
     if lexicon.language != "en" or newer.kind is not MemoryKind.EXCHANGE:
         return False  # merges of derived memories can't be undone
@@ -159,7 +160,7 @@ def may_be_same(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> bool:
 
 
 def _same_day(older: Memory, newer: Memory) -> bool:
-    """Whether the two texts can mean the same in spite of the days on which they were said.
+    """Whether the two texts can mean the same, given the days on which they were said.
 
     If either is about something temporary, e.g. `tomorrow` or a headache, both must be from the
     same day.
@@ -200,7 +201,7 @@ def _decider(word: str) -> str:
 
 
 def _fixed(words: Sequence[str], names: set[str]) -> list[str]:
-    """Return names, numbers and persons in order: `I owe Paula` is not `Paula owes me`."""
+    """Return names, numbers and "I", "my" etc. in order: `I owe Paula` is not `Paula owes me`."""
     return [w for w in words if w in names or w in SELF or any(c.isdigit() for c in w)]
 
 

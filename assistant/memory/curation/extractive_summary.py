@@ -3,8 +3,8 @@
 These are the user's statements, rewritten in the third person with dates instead of relative days,
 and the user's questions, word for word.
 
-The rules are cautious and work for English, like those for facts. Unlike facts, a summary may
-contain statements about other things than the user ("the roof leaks"). The assistant's words are
+The rules are cautious and work for English only, like those for facts. Unlike facts, a summary may
+contain statements about things other than the user ("the roof leaks"). The assistant's words are
 never used.
 """
 
@@ -31,7 +31,7 @@ MOST_WORDS = 60
 MOST_ASKED = 2
 """Maximum number of questions in a summary."""
 LONGEST_ASKED = 14
-"""Maximum number of words in a question of a summary."""
+"""Maximum number of words in a question that a summary contains."""
 ALIKE = 0.6
 """A sentence is redundant if an already chosen one contains at least this share of its content
 words.
@@ -127,8 +127,8 @@ def written(chosen_points: Sequence[SummarySentence]) -> str:
 def borne_out(sentence: str, by: Sequence[SummarySentence], lexicon: TextAnalyzer) -> bool:
     """Whether each clause of `sentence` says the same as one of the sentences in `by`.
 
-    Such a clause adds no content words, has them in the same order, and contains the same denials.
-    A clause that combines two sentences is rejected, because it may say something that nobody said.
+    For this, a clause must add no content words, keep their order, and contain the same denials. A
+    clause that combines two sentences is rejected, because it may say something that nobody said.
     """
     clauses = [each for each in CLAUSES.split(sentence) if stems_in(each, lexicon)]
     return bool(clauses) and all(

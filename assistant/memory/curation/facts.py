@@ -23,8 +23,8 @@ from assistant.memory.records.ids import exchange_of
 from assistant.memory.records.memory import Memory, MemoryKind
 
 LIKE_ENOUGH = 0.5
-"""Minimum cosine at which two facts are compared. Such facts are about the same thing, however they
-are phrased.
+"""Minimum cosine at which two facts are compared. Facts this similar are about the same thing,
+however they are phrased.
 """
 OWNS = re.compile(rf"\b(?:has|have)(?: got)? (?:an?|the|no|some|\d+|{cardinal_words(2, 90)})\b")
 """Matches statements of possession, because `has a doctor` does not mean `is a doctor`."""

@@ -1,9 +1,9 @@
 """Decides by rules, without a model, whether the words that were said support a derived text.
 
-It doesn't matter what wrote the text. A fact is supported if three conditions hold: its quote is
-part of a statement by the user; each content word is in the quote, or is a date that follows from
-it; and both contain the same denials. Other facts are dropped, because missing a fact costs less
-than inventing one.
+A fact is supported if three conditions hold: its quote is part of a statement by the user; each of
+its content words is in the quote, or belongs to a date that follows from the quote; and fact and
+quote contain the same denials. Other facts are dropped, because missing a fact costs less than
+inventing one.
 
 A description of an exchange is only searched, never shown, so it may use other words. But small
 models invent names, and an invented name would find unrelated memories. So a sentence is dropped if
@@ -22,8 +22,8 @@ from assistant.language.stemming import TextAnalyzer, synonym_stems
 from assistant.memory.curation.duplicates import POINTING
 
 FRAMING = frozenset({"user", "themselv", "assist"})
-"""Stems that a fact may add to what was said, because they are needed to phrase it. Verbs are not
-among them, because e.g. "lives" may be the one word that a model invented.
+"""Stems that a fact may add to what was said, because they are needed to phrase a fact. No verbs
+are among them, because e.g. "lives" may be the very word that a model invented.
 """
 SAME = synonym_stems("things", "forms")
 """Maps stems to the stem of a word with the same meaning."""
@@ -96,7 +96,7 @@ def without_unsupported(
     """Remove unsupported sentences from a description; return "" if none remain.
 
     A sentence is unsupported if it contains a name, number or date that the sources don't contain.
-    In the others, relative days are replaced by dates.
+    In the remaining sentences, relative days are replaced by dates.
 
     Args:
         sources: what was said, with the speakers' names.
@@ -121,7 +121,7 @@ def _names_in(sentence: str, lexicon: TextAnalyzer) -> set[str]:
 def _may_be_name(word: str) -> bool:
     """Whether a word may be a name: it has a capital, a digit or a non-ASCII letter.
 
-    This includes the first word of a sentence. If that is only a stop word, it has no stem and does
-    no harm.
+    This includes the first word of a sentence. If it is only a stop word, it has no stem, so it
+    doesn't count as a name in the end.
     """
     return word[0].isupper() or not word.isascii() or any(letter.isdigit() for letter in word)

@@ -3,17 +3,18 @@
 The importance of a memory depends only on its history and on the time, not on its last importance:
 
     base      the value it got when it was created, or the value that was set by hand
-    + 0.15    for use. Each doubling of the number of uses adds a third of this, up to 7 uses. The
-              bonus halves every 180 days after the last use.
-    + 0.10    for each rating as rightly recalled, - 0.10 for each as wrongly; at most two count
-    + 0.10    for each doubling of how often it was said; at most two count
+    + 0.15    for use: a third of this for 1 use, two thirds for 3 uses, all of it for 7 or more.
+              The bonus halves every 180 days after the last use.
+    + 0.10    for each time it was rated as rightly recalled, and - 0.10 for each time as wrongly
+              recalled; the sum stays within ± 0.20
+    + 0.10    for each doubling of how often it was said; at most two doublings count
     + 0.20    if it is pinned
-    - 0.15    if it was never used, rated, pinned or repeated. Half of this is subtracted after 180
-              days. For a text with a name, a number or a date, a third of this is subtracted.
+    - 0.15    if it was never used, rated, pinned or repeated. The loss grows with age, to half of
+              this after 180 days. A text with a name, a number or a date loses a third as much.
 
 The result is rounded to steps of 0.05, within [0, 1]. It never falls below a value set by hand. The
 importance of the assistant's words never falls below their base, which is low anyway. That of the
-user's words never falls to the importance at which memories expire.
+user's words never falls below 0.35, which is above the level at which memories expire by default.
 """
 
 import math
@@ -59,8 +60,9 @@ of prompts that count.
 class ImportanceRecord:
     """The history of a memory's importance.
 
-    `base` is the initial value, and `by_hand` says whether the user set it. `now` is the value that
-    this module computed last, and `last` the one before.
+    `base` is the initial value, or the value that was set by hand. `by_hand` says whether the
+    importance must not fall below `base`: it was set by hand, or the memory isn't verbatim. `now`
+    is the value that this module computed last, and `last` the one before.
     """
 
     base: float
@@ -82,7 +84,8 @@ class ImportanceRecord:
 def importance_record(memory: Memory, before: ImportanceRecord | None) -> ImportanceRecord:
     """Return the record for a memory's current importance.
 
-    If the value was not computed by this module, it was set by hand and becomes the new base.
+    A value that this module did not compute becomes the new base. It is an initial value, or it was
+    set by hand.
     """
     here = memory.importance
     if before is not None and before.is_own(here):
@@ -137,8 +140,8 @@ def importance_of_exchanges(
     Reads only RAM, and takes a millisecond for a hundred exchanges.
 
     Args:
-        index: may raise StoreError while the index is loading. Then only the exchanges' words
-            count.
+        index: returns the index. If it raises StoreError because the index is still loading, only
+            the words of the exchanges count.
     """
     found = {e.id: WISH if WISHED.match(e.user_text.strip()) else 0.0 for e in exchanges}
     try:

@@ -36,7 +36,7 @@ IMPORTANCE = {USER: 0.5, ASSISTANT: 0.2}
 CERTAIN = 0.9
 """Importance and confidence of the user's name and wishes, which are in every prompt."""
 TOLD = 1.0
-"""Importance of what the user asked to be remembered. Such memories never expire."""
+"""Importance of what the user asked the assistant to remember. Such memories never expire."""
 _INTRODUCES = re.compile(
     r"(?:please )?(?:my name(?: is|'s)|(?:you can |just |always )?call me)(?: [\w'’-]+){1,3}[.!]?",
     re.IGNORECASE,
@@ -84,8 +84,8 @@ def materialize_exchange(user_id: str, conversation: str, exchange: Exchange) ->
 
 
 def profile_notes(said: str) -> list[tuple[str, MemoryKind, str]]:
-    """Return the names and wishes that the user's words contain, each with the suffix of its id,
-    its kind and its text."""
+    """Return the names and wishes that the user's words contain. Each is a tuple of the suffix of
+    its id, its kind and its text."""
     names = [
         (what, MemoryKind.PROFILE, TEXTS[what].format(name))
         for what, name in name_told(said).items()
@@ -97,10 +97,10 @@ def profile_notes(said: str) -> list[tuple[str, MemoryKind, str]]:
 
 
 def memories_of_words(user_id: str, words: str, now: datetime, *, pinned: bool) -> list[Memory]:
-    """Create the memories of words that the user asked to be remembered; usually one.
+    """Create memories, usually one, from words that the user asked the assistant to remember.
 
-    An introduction or a wish becomes a note of the profile, as it does in an exchange. Anything
-    else becomes a fact in the user's own words.
+    An introduction or a wish becomes a note of the profile, as it does in an exchange. Other words
+    become a fact, word for word. If they contain a name or a wish, they also lead to a note.
     """
     key, notes = new_id(), profile_notes(words)
     introduces = _INTRODUCES.fullmatch(words.strip()) is not None
@@ -152,7 +152,7 @@ def is_wish(quote: str) -> bool:
 def materialize_all(
     user_id: str, transcript: Transcript, now: datetime, beyond: Collection[str] = frozenset()
 ) -> list[Memory]:
-    """Create the memories of all exchanges in the transcript, except the exchanges in `beyond`.
+    """Create the memories of all exchanges in the transcript that are not in `beyond`.
 
     Includes the facts and summaries derived from these exchanges. Expired memories are left out.
 
@@ -175,11 +175,12 @@ def materialize_all(
 
 
 def rebuild_rows(table: MemoryTable, user_id: str, made: Sequence[Memory]) -> set[str]:
-    """Replace the table's rows with memories that were derived anew; return the ids of new ones.
+    """Replace the table's rows with memories that were derived anew; return the ids of memories
+    that the table did not contain before.
 
     Fields that can't be derived again (`MARKS`) are preserved. Rows whose ids are not in `made` are
     left unchanged, e.g. memories that the user wrote. If a fault has left several rows with the
-    same id, one remains. Merged memories stay merged.
+    same id, only one is kept. Merged memories stay merged.
 
     Args:
         made: the memories derived from the transcript.

@@ -1,8 +1,8 @@
-"""Handles memories that were said in several exchanges.
+"""Handles memories whose contents were said in several exchanges.
 
 Removes some of the exchanges from such a memory, or splits it into one memory per exchange. The id
-of a verbatim memory contains the id of its first exchange. If the same was said again, the other
-exchanges are among the memory's sources, and the transcript has their words.
+of a verbatim memory contains the id of its first exchange. If the same was said again in other
+exchanges, these are among the memory's sources too, and the transcript has their words.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -36,8 +36,8 @@ def without_tellings(
 
     If the memory's text came from a removed exchange, it gets the text of the oldest remaining one.
     Returns None if the transcript has none of the remaining exchanges. Also returns None for a
-    derived fact that the remaining exchanges phrase differently, because it is derived from them
-    again.
+    derived fact that the remaining exchanges phrase differently, because the fact will be derived
+    from them again.
 
     Args:
         exchanges: the exchanges to remove.

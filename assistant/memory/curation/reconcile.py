@@ -1,6 +1,6 @@
 """Decides whether a new memory repeats or supersedes existing ones.
 
-Every new memory is judged here, whatever created it. All functions are pure.
+Every new memory is checked here, whatever created it. All functions are pure.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ class Repeats:
 
 @dataclass(frozen=True, slots=True)
 class Replaces:
-    """The new memory supersedes the memories in `old`: they stopped being true."""
+    """The new memory supersedes the memories in `old`, which are no longer true."""
 
     old: tuple[Memory, ...]
 
@@ -63,7 +63,7 @@ def least_cosine(new: Memory, lexicon: TextAnalyzer, duplicate_cosine: float) ->
     """Return the minimum cosine at which a memory needs comparing with `new`."""
     if derived(new):
         return RELATED_COSINE
-    # A memory that states no change can only be a repetition, so it is compared with few.
+    # A memory that states no change can only be a repetition, so few others need comparing.
     return -1.0 if changes(new, lexicon) else duplicate_cosine
 
 
@@ -116,26 +116,26 @@ def _repeats(new: Memory, old: Memory, lexicon: TextAnalyzer) -> bool:
     if new.kind is not old.kind:
         return False  # a derived memory and its source are alike, and both are wanted
     if ADDED_BY_USER in (*new.sources, *old.sources):
-        # No transcript has these words: only merging identical texts loses nothing.
+        # The transcript doesn't contain these words, so only identical texts are merged.
         return new.text.strip().casefold() == old.text.strip().casefold()
     if new.kind is MemoryKind.SUMMARY:
         return False
     same_words = set(lexicon.content(new.text)) == set(lexicon.content(old.text))
     if new.kind is not MemoryKind.EXCHANGE and not same_words:
-        return False  # not in a transcript: a merge could lose a source
+        return False  # a derived text is not in the transcript, so a merge could lose words
     return same_telling(old, new, lexicon)
 
 
 def _withdrawn_by(new: Memory, near: Sequence[Memory], lexicon: TextAnalyzer) -> Memory | None:
-    """Return the user's correction of that part of a statement from which `new` was derived, or a
-    correction of this correction; None if there is none."""
+    """Return the user's correction that makes `new` wrong; None if there is none. It corrects the
+    statement from which `new` was derived, or an earlier correction of that statement."""
     by_id = {each.id: each for each in near}
     for said in near:
         own = said.kind is MemoryKind.EXCHANGE and said.speaker == new.speaker
         if not own or set(new.sources).isdisjoint(said.sources):
             continue
         old = said
-        for _ in near:  # an imported chain may be a circle
+        for _ in near:  # bounded, because imported memories may supersede each other in a circle
             by = by_id.get(old.superseded_by or "")
             if by is None or ADDED_BY_USER not in by.sources:
                 break
@@ -146,9 +146,9 @@ def _withdrawn_by(new: Memory, near: Sequence[Memory], lexicon: TextAnalyzer) ->
 
 
 def tells_of_change(new: Memory, old: Memory, lexicon: TextAnalyzer) -> bool:
-    """Whether `new` repeats the derived fact `old` but also says that something has changed.
+    """Whether `new`, which repeats `old`, also says that something has changed.
 
-    Such a memory remains when the two are merged, and supersedes the earlier state. So the result
+    If so, `new` remains when the two are merged, and supersedes the earlier state. So the result
     doesn't depend on the order in which facts are extracted.
     """
     return (
@@ -184,7 +184,7 @@ def refreshed(old: Memory, new: Memory) -> Memory:
         uses=old.uses + new.uses,
         last_used=max(used, default=None),
         feedback=old.feedback + new.feedback,
-        # If either has no expiry, neither has the result.
+        # If either never expires, the result never expires.
         expires=max(limits) if len(limits) == 2 else None,
         supersedes=tuple(dict.fromkeys(old.supersedes + new.supersedes)),
         pinned=old.pinned or new.pinned,

@@ -2,9 +2,9 @@
 
 These are the user's statements about themselves, their family, pets and things.
 
-The rules are cautious and work for English. They reject questions, suppositions, hearsay, stories,
-declared jokes, and anything that the user took back or doesn't want stored. They also reject
-attempts to change the assistant, its rules or its memory.
+The rules are cautious and work for English only. They reject questions, suppositions, hearsay,
+stories, admitted jokes, and anything that the user took back or doesn't want stored. They also
+reject attempts to change the assistant, its rules or its memory.
 """
 
 import re
@@ -24,8 +24,7 @@ FEWEST_WORDS = 2
 MOST = 6
 """Maximum number of statements per utterance."""
 VERBLESS = 4
-"""Maximum number of words in an addition without a verb that continues a statement, e.g. "my
-parrot".
+"""Maximum number of words in a verbless addition that continues a statement, e.g. "my parrot".
 """
 
 _I = r"(?:i|i'm|i've|i'll|im|ive|my|mine|me|we|we're|we've|our|ours|us|myself)"
@@ -191,7 +190,7 @@ _POINTS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
-    """A clause of an utterance, and its range there, [start, end)."""
+    """A clause of an utterance, and its range [start, end) in the utterance."""
 
     start: int
     end: int
@@ -232,9 +231,9 @@ def must_not_be_kept(said: str) -> bool:
 
 
 def declarative_sentences(said: str) -> list[str]:
-    """Return the sentences that state anything. Each ends before its first doubtful clause.
+    """Return the sentences that state something, each cut off before its first doubtful clause.
 
-    They say what a conversation is about, but don't support facts about the user.
+    These sentences show what a conversation is about, but don't support facts about the user.
 
     >>> declarative_sentences("The roof leaks over the back bedroom, I guess it's old")
     ['The roof leaks over the back bedroom']
@@ -257,14 +256,14 @@ def declarative_sentences(said: str) -> list[str]:
 
 
 def _spoken(text: str) -> bool:
-    """Whether a text could have been spoken, i.e. looks like no template, list or program."""
+    """Whether a text could have been spoken: it doesn't look like a template, list or program."""
     if "   " in text:
         return False
     return _WRITTEN.search(text) is None and sanitised(text) == " ".join(text.split())
 
 
 def _clauses(sentence: Sentence) -> Iterator[_Clause]:
-    """Yield the clauses of a sentence, without introductory words and without punctuation at the
+    """Yield the clauses of a sentence, without introductory words and without punctuation at their
     ends.
     """
     at, text, offset = 0, sentence.text, sentence.start
@@ -287,13 +286,13 @@ def _of_sentence(
     text: str, clauses: list[_Clause], ordered: bool
 ) -> tuple[list[tuple[int, int]], bool]:
     """Return the ranges of the statements in a sentence, and the value of `ordered` for the next
-    one.
+    sentence.
 
     Each statement begins with a clause about the user and continues with clauses that explain it.
 
     Args:
-        ordered: whether an attempt to change the assistant, its rules or its memory came just
-            before.
+        ordered: whether the previous sentence ended with an attempt to change the assistant, its
+            rules or its memory.
     """
     spans: list[tuple[int, int]] = []
     before: _Clause | None = None
@@ -344,7 +343,8 @@ def _begins(words: str) -> bool:
 
 
 def _breaks(words: str) -> bool:
-    """Whether a clause is a question, command or doubt, or is about the assistant or the moment."""
+    """Whether a clause asks, commands or doubts something, or is only about the assistant or the
+    present moment."""
     if _UNSURE.search(words) or _PASSING.search(words):
         return True
     if WISHED.match(words):

@@ -26,7 +26,7 @@ LONGEST_TEXT = 2000
 """Maximum number of characters of a text that are examined."""
 FEW_SOURCES = 3
 """Maximum number of exchanges that count as a memory's sources without a comparison of words. If
-there are more, as for a summary, only those with most of the relevant words count.
+there are more, as for a summary, only those with the largest number of relevant words count.
 """
 
 Everything = Mapping[str, Memory]
@@ -43,8 +43,8 @@ class AnsweredTurn:
 
 @dataclass(frozen=True, slots=True)
 class ToldItem:
-    """Something that the user or the assistant said. `memory` is the memory of it that was in a
-    prompt; None if it was said in the running conversation."""
+    """Something that the user or the assistant said. `memory` is the memory that it was
+    taken from; None if it was taken from an exchange."""
 
     text: str
     speaker: str
@@ -53,7 +53,7 @@ class ToldItem:
 
 
 class AnswerTracer:
-    """Traces answers to their sources, and collects these in `exchanges`, `memories` and
+    """Traces answers to their sources, and collects the sources in `exchanges`, `memories` and
     `things`.
     """
 
@@ -122,7 +122,7 @@ class AnswerTracer:
 
     def asked_about(self, place: int) -> tuple[list[Source], bool]:
         """Return the user's statements that the question in the turn at index `place` asks about,
-        and whether nothing else can be meant.
+        and whether the question can't be about anything else.
         """
         turn = self._turns[place]
         told = [
@@ -178,7 +178,7 @@ class AnswerTracer:
         self.things += [thing_of(each) for each in origins or [memory]]
 
     def _origins(self, answer: Memory, words: Collection[str]) -> list[Memory]:
-        """Return the user's earlier statements from which an answer of the assistant came."""
+        """Return the user's earlier statements on which an answer of the assistant was based."""
         named = set(words) & distinct(answer.text, self._lexicon)
         own = stems(answer.text, self._lexicon)
         return [
@@ -222,7 +222,7 @@ def echoes(
     """Return the ids of exchanges in which the assistant, but not the user, said what the texts
     contain.
 
-    The assistant's answer must contain one of `named`, and the exchange another word of the texts.
+    The answer must contain one of `named`, and the exchange must contain another word of the texts.
 
     Args:
         exchanges: ids, each with the user's and the assistant's words.
@@ -249,7 +249,8 @@ def sources_of(
 ) -> set[str]:
     """Return the ids of the exchanges that a memory is based on.
 
-    If there are more than `FEW_SOURCES`, only those with the most of `words` are returned.
+    If a derived memory has more than `FEW_SOURCES`, only those with the most of `words` are
+    returned.
     """
     sources = set(memory.sources) - {ADDED_BY_USER}
     if memory.kind is MemoryKind.EXCHANGE or len(sources) <= FEW_SOURCES:

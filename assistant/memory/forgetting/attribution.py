@@ -1,8 +1,8 @@
 """Finds out from the words of an answer which parts of the prompt it was based on.
 
 A model doesn't say which memory it used. But words of the answer that are not in the question must
-come from somewhere, usually from a memory that contains them in any inflection. Names and numbers
-count more, because most facts that users ask for are names or numbers.
+come from somewhere, usually from a memory that contains the same words, possibly inflected. Names
+and numbers count more, because most facts that users ask for are names or numbers.
 """
 
 import re
@@ -24,13 +24,14 @@ ENOUGH = 2.0
 MOST_OF_IT = 0.5
 """Minimum share of an answer's new words, by weight, that identifies a text as its source."""
 FEWEST_FOR_SAME = 5
-"""Minimum number of letters of a stem that also matches longer stems, e.g. allerg and allergi."""
+"""Minimum number of letters in a stem that also matches longer stems: allerg matches allergi."""
 LONGEST_TAIL = 3
 MANY_ASKED = 3
-"""Number of content words from which a statement may lack one of a question's words and still be
-what was asked about."""
+"""If a question has at least this many content words, a statement that lacks one of them may still
+be what was asked about."""
 LEAST_ASKED = 0.5
-"""Minimum share of a question's words that a text must contain to be the source of a yes or no."""
+"""Minimum share of a question's words that a text must contain to be the source of the answer "yes"
+or "no"."""
 
 SAYING = frozenset(
     listed(
@@ -42,7 +43,7 @@ SAYING = frozenset(
 SAME = synonym_stems("things", "tellings")
 """Maps stems to the stem of a word with the same meaning."""
 CHANGED = frozenset({"die", "lie", "tie"})
-"""English stems that not all of their word forms begin with: "dying" doesn't begin with "die"."""
+"""English stems with word forms that don't begin with the stem, e.g. "dying" and its stem "die"."""
 _WORD = re.compile(r"[^\W_][\w'’.-]*\w|[^\W_]")
 _MINE = re.compile(r"\b(i|i'm|i've|i'd|my|mine|myself|we|our|ours|us|the user)\b", re.IGNORECASE)
 _FAVOUR = re.compile(
@@ -108,7 +109,7 @@ def may_have(
 ) -> bool:
     """Whether a text may contain one of these stems, or all of them if `every` is True.
 
-    Only compares letters, which takes a hundredth of the time of stemming the text.
+    Only compares letters, which takes a hundredth of the time that stemming the text takes.
     """
     if lexicon.language != "en" or not text.isascii():
         return True
@@ -183,9 +184,9 @@ def asked_about(
 ) -> tuple[list[Source], bool]:
     """Return the sources that a question asks about, the likeliest first, whatever was answered.
 
-    They contain the question's words: all of them, or all but one if there are many. The second
-    value says whether nothing else can be meant. If the question isn't about the user, and the
-    answer doesn't say that it is unknown, it may have been a question of general knowledge.
+    These sources contain all of the question's words, or all but one if there are many. The second
+    value is False if the question may be about general knowledge instead: it isn't about the user,
+    and the assistant seemed to know the answer.
 
     Args:
         sources: statements of the user.
@@ -227,7 +228,7 @@ def _same(one: str, two: str) -> bool:
 
 
 def _covering(fits: Sequence[_Fit], weights: Mapping[str, float], *, mine: bool) -> list[_Fit]:
-    """Return the best source, then sources that explain enough of the remaining words.
+    """Return the best source, then sources that explain enough of the answer's remaining words.
 
     Sources that say the same as one of these are included.
     """
@@ -260,10 +261,10 @@ def _of_the_rest(fit: _Fit, left: set[str], weights: Mapping[str, float]) -> _Fi
 
 
 def _tells(fit: _Fit, whole: float, *, mine: bool) -> bool:
-    """Whether the shared words are more than a coincidence.
+    """Whether a source shares too many words with the answer for a coincidence.
 
-    More is required if the question isn't about the user, because such questions are mostly
-    answered from general knowledge.
+    More shared words are required if the question isn't about the user, because such questions are
+    mostly answered from general knowledge.
     """
     if not fit.shared:
         return False

@@ -3,9 +3,9 @@
 Also searches for texts that the user remembers having said.
 
 Between two purges, additions and changes leave older versions in the table, and a log and free
-pages in the transcript. So only real evidence counts as a trace: a removed memory in an older
-version, an unknown file, or one of the texts. Everything else is reported as unprovable. With
-`clean`, such leftovers are removed first.
+pages in the transcript. These leftovers are only reported as unprovable, and `clean` removes them
+first. Only real evidence counts as a trace, e.g. a removed memory in an older version, an unknown
+file, or one of the texts.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,7 +31,7 @@ class AuditReport:
 
     `removed` counts memories in older versions that are missing from the newest version or have
     other words there. `unknown` are files that don't belong to this program. `strange` counts
-    malformed tombstones. `unfinished` says whether a purge was interrupted.
+    malformed tombstones. `unfinished` is True if a purge was interrupted and not yet completed.
     """
 
     layout: Layout
@@ -137,8 +137,8 @@ def audit(
 
 
 def _removed(table: MemoryTable) -> int:
-    """Count the memories in older versions that are missing from the newest or have other words
-    there.
+    """Count the memories in older versions that are missing from the newest version or have other
+    words there.
     """
     newest: int | None = None
     there: set[tuple[str, ...]] = set()

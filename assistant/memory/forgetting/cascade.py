@@ -21,10 +21,10 @@ class Cascade:
     """The effects of a deletion.
 
     `deleted` are the memories to delete, and `changed` the new versions of memories to update. A
-    memory that gets its text from another exchange is in both, under two ids. `ids` are the ids
-    that no longer exist afterwards. `named` are the deleted memories that the request itself
-    selected. `staying` are the ids of exchanges that remain although memories in `named` were based
-    on them.
+    memory that gets its text from another exchange also gets another id, so it is in both. `ids`
+    are the ids of all other memories in `deleted`. `named` are the deleted memories that the
+    request itself selected. `staying` are the ids of exchanges that remain although memories in
+    `named` were based on them.
     """
 
     deleted: Sequence[Memory]
@@ -41,8 +41,8 @@ def cascade(
     ids: Iterable[str],
     exchanges: Collection[str],
 ) -> Cascade:
-    """Determine which memories must be deleted or changed together with these memories and
-    exchanges.
+    """Determine which other memories must be deleted or changed if these memories and exchanges are
+    deleted.
 
     Args:
         everything: all of the user's memories by id.
@@ -82,8 +82,8 @@ def cascade(
 def _named(
     everything: Mapping[str, Memory], ids: Iterable[str], going: frozenset[str]
 ) -> list[Memory]:
-    """Return the memories with these ids, except verbatim ones also said in a remaining
-    exchange.
+    """Return the memories with these ids, except verbatim memories that were also said in a
+    remaining exchange.
     """
     found = (everything[key] for key in ids if key in everything)
     return [
@@ -124,7 +124,7 @@ def _retold(
 def _quoting(contexts: Iterable[str], texts: Collection[str]) -> set[str]:
     """Return the contexts that equal or contain one of these texts.
 
-    Most contexts are dates and shorter than the texts, so only a few need to be searched.
+    Most contexts are only dates, which are shorter than the texts, so few need to be searched.
     """
     long = sorted((text for text in texts if len(text) >= QUOTED), key=len)
     lengths = [len(text) for text in long]

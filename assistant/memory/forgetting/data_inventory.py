@@ -1,12 +1,12 @@
 """Lists the files of a home with their owners, i.e. the parts of the program that write them.
 
-Code that creates a new file in a home must add it here. A test and `assistant memory
-verify-forgotten` report files that are not listed. If a store of user text must also be purged and
-searched, it registers a `DataLocation` with the transcript.
+Code that creates a new kind of file in a home must add it here. A test and `assistant memory
+verify-forgotten` report files that are not listed. A new store of user text must also register a
+`DataLocation` with the transcript, so that it is purged and searched.
 
-In RAM, user text is in these places: the window and its summary, the index, the encoder's cache,
-memories and events waiting to be written to disk, the profile, and the language model's cache of
-the prompt.
+In RAM, user text is in these places: the context window and its summary, the index, the encoder's
+cache, memories and events waiting to be written to disk, the profile, and the language model's
+cache of the prompt.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,7 +30,7 @@ DATA_INVENTORY: Mapping[str, tuple[str, ...]] = {
     "recordings": ("recordings/*.jsonl", "recordings/*.new", "recordings/.lock"),
     # Files without user text.
     "marker": ("memories/forgotten.lance/*",),  # ids of what was forgotten
-    "reading": ("memories.reading",),  # says that the memories are being read
+    "reading": ("memories.reading",),  # exists while the memories are being read
     "saving": ("memories.saving",),  # names of stores set aside, to recover memories from
     "key": ("encryption.json", "encryption.new"),
     "receipts": ("receipts.jsonl", "receipts.new"),

@@ -1,9 +1,9 @@
 """Carries out requests to forget, for all callers.
 
-    hide      hides items at once from recall, window, summary and prompt. Only their ids are
-              recorded on disk.
-    undo      within the grace time, brings all items of a request back, even after a restart
-    purge     deletes the items after the grace time while nobody speaks, or at once if a caller
+    hide      hides items at once from recall, the context window, its summary and the prompt.
+              Only their ids are recorded on disk.
+    undo      within the grace period, brings all items of a request back, even after a restart
+    purge     deletes the items after the grace period, while nobody speaks; or at once if a caller
               waits for it
 
 At the next start, recorded items are hidden again before anything is recalled. An interrupted purge
@@ -52,7 +52,7 @@ class HidesItems(Protocol):
     def unhide(
         self, items: HiddenItems, exchanges: Sequence[tuple[str, Exchange]]
     ) -> Sequence[Exchange]:
-        """Undo `hide`, and return the unhidden exchanges that only this object had stored.
+        """Undo `hide`, and return the unhidden exchanges that were stored only in this object.
 
         Args:
             exchanges: the unhidden exchanges in the transcript, each with its conversation's id.
@@ -80,8 +80,8 @@ class UndoResult:
     items: HiddenItems
     exchanges: tuple[Exchange, ...]
     memories: tuple[Memory, ...]
-    """The memories in `items` that exist. Memories merely based on the exchanges are not
-    included.
+    """The memories in `items` that exist. Memories that are not in `items`, but based on the
+    exchanges, are not included.
     """
 
 
@@ -133,9 +133,9 @@ class ForgettingExecutor:
 
     @property
     def attended(self) -> bool:
-        """Whether items are purged automatically when their grace time is over.
+        """Whether items are purged automatically when their grace period is over.
 
-        Otherwise the next start or command purges them.
+        If not, the next start or command purges them.
         """
         return self._quiet is not None
 
@@ -145,7 +145,7 @@ class ForgettingExecutor:
         return self._grace > timedelta()
 
     def now(self) -> datetime:
-        """Return the time in UTC, by the clock that decides when grace times end."""
+        """Return the time in UTC, by the clock that decides when grace periods end."""
         return self._now()
 
     @property
@@ -169,7 +169,7 @@ class ForgettingExecutor:
         Raises:
             StoreError: the transcript can't be read.
         """
-        while True:  # hiding and undoing meanwhile don't wait for the disk
+        while True:  # read again if items were hidden or brought back during the read
             before = self._changes
             noted = await asyncio.to_thread(self._transcript.hidden, self._user)
             if before == self._changes:
@@ -190,8 +190,8 @@ class ForgettingExecutor:
     async def hide(
         self, exchanges: Collection[str], memories: Collection[str], *, for_good: bool = False
     ) -> HiddenItems:
-        """Hide items at once. They are purged after the grace time, or as soon as nobody speaks if
-        they are hidden `for_good`.
+        """Hide items at once. They are purged after the grace period or, with `for_good`, as soon
+        as nobody speaks.
 
         Raises:
             StoreError: the items could not be recorded on disk. They are hidden in this session
@@ -234,8 +234,8 @@ class ForgettingExecutor:
             self._emit(ForgettingBegan(items.id, items.exchanges, items.memories, items.due))
 
     async def undo(self, key: str | None = None) -> UndoResult | None:
-        """Bring back the items hidden last, or those with the id `key`; return None if it is too
-        late.
+        """Bring back the items with the id `key`, by default those hidden last. Return None if it
+        is too late.
 
         Raises:
             StoreError: the transcript can't be read or written. Nothing has changed.
@@ -274,7 +274,7 @@ class ForgettingExecutor:
         return UndoResult(items, tuple(exchanges.values()), tuple(memories))
 
     async def run(self) -> None:
-        """Until cancelled, purge items whose grace time is over, each time nobody is speaking."""
+        """Until cancelled, purge items when their grace period is over, while nobody speaks."""
         while True:
             self._changed.clear()
             pause = self._until_next() if await self.purge_due() else AGAIN_S
@@ -285,7 +285,7 @@ class ForgettingExecutor:
                 continue
 
     async def purge_due(self) -> bool:
-        """Purge all items whose grace time is over; return False if that failed and must be
+        """Purge all items whose grace period is over; return False if a purge failed and must be
         retried.
         """
         try:
@@ -317,7 +317,7 @@ class ForgettingExecutor:
         Must not be called on the event loop's own thread.
 
         Raises:
-            StoreError: the session ended meanwhile. Errors of `work` are raised too.
+            StoreError: the session ended meanwhile. Exceptions of `work` are raised too.
         """
         return asyncio.run(work) if self._loop is None else run_on_loop(self._loop, work)
 
@@ -364,7 +364,7 @@ class ForgettingExecutor:
     def _purge_unless_undone(self, items: HiddenItems) -> PurgeResult | None:
         """Purge items; return None if another process has undone the request.
 
-        Another process can undo the request even if it has no contact with this process.
+        Another process can undo the request on disk without contacting this process.
         """
         noted = {each.id for each in self._transcript.hidden(self._user)}
         if items.id not in noted | self._unnoted:
@@ -385,7 +385,8 @@ class ForgettingExecutor:
         self._changed.set()
 
     def _until_next(self) -> float | None:
-        """Return the seconds until the next purge, at most `AGAIN_S`: the clock may be changed."""
+        """Return the seconds until the next purge; None if nothing is hidden. The result is at most
+        `AGAIN_S`, because the clock may be changed meanwhile."""
         if not self._hidden:
             return None
         next_due = (min(each.due for each in self._hidden) - self._now()).total_seconds()

@@ -40,7 +40,8 @@ MEND = "assistant memory why"
 @dataclass(frozen=True, slots=True)
 class ExplainedMemory:
     """A memory that was recalled for an answer. `left_out` is the reason why it was not in the
-    prompt, or None if it was. `score` is None for a note that every prompt contains."""
+    prompt, or None if it was in the prompt. `score` is None for a note that every prompt contains.
+    `based_on` says whether the answer was based on the memory."""
 
     memory: Memory
     score: float | None
@@ -53,9 +54,10 @@ class Explanation:
     """What an answer was based on.
 
     `sources` are things that were said, best first; if there are none, the answer came from the
-    model. A derived memory has the user's words that it was derived from as its `text`, if they are
-    still known. `recalled` are the memories in the prompt, then those that were left out.
-    `told` says whether the user stated something in this turn, which the answer may refer to.
+    model. If a source is a derived memory, its `text` is the user's words from which the memory was
+    derived, as far as they are still known. `recalled` are the memories in the prompt, then those
+    that were left out. `told` says whether the user stated something in this turn. If so, the
+    answer may refer to that statement.
     """
 
     exchange: Exchange
@@ -80,8 +82,8 @@ class AnswerExplainer:
         """Explain the last answer of the running conversation; None if there is none.
 
         Args:
-            turns: all of its turns. The log says what was recalled for those that are stored, also
-                before a restart.
+            turns: all turns of the running conversation. For stored turns, the log says what was
+                recalled, even before a restart.
         """
         place = _last_answer([turn.exchange for turn in turns])
         return self._explained(turns, place) if place is not None else None
@@ -107,12 +109,12 @@ class AnswerExplainer:
         return self._explained([AnsweredTurn(each) for each in exchanges], answered[-1])
 
     def told_about(self, topic: str | None, turns: Sequence[AnsweredTurn] = ()) -> list[ToldItem]:
-        """Return what the user has stated about a topic and not corrected, newest first. What was
-        stated twice is returned twice.
+        """Return what the user has stated about a topic and not corrected, newest first. A
+        statement that was repeated is returned twice.
 
         Args:
             topic: None means everything that the user has stated.
-            turns: those of the running conversation, which need not be remembered yet.
+            turns: the turns of the running conversation. They may not be among the memories yet.
         """
         everything = self._memories.outlines()
         found = everything.values() if topic is None else self._about(topic, everything)
@@ -138,7 +140,7 @@ class AnswerExplainer:
     def _about(self, topic: str, everything: Everything) -> list[Memory]:
         try:
             similar = self._memories.find(topic).memories
-        except ModelError:  # found by words alone
+        except ModelError:  # then search by words alone
             similar = ()
         return memories_about(topic, everything, similar, self._lexicon)
 
@@ -221,7 +223,8 @@ class AnswerExplainer:
         return Explanation(exchange, tuple(sources), tuple(recalled), told)
 
     def _named(self, thing: ToldItem, answered: Exchange, everything: Everything) -> ToldItem:
-        """Return a thing with the user's words in place of what was derived from them, if known."""
+        """Return a thing; if it was derived from words of the user that are known, return it with
+        those words as its text."""
         memory = thing.memory
         if memory is None or memory.kind is MemoryKind.EXCHANGE or ADDED_BY_USER in memory.sources:
             return thing
@@ -251,7 +254,8 @@ def _in_prompt(log: Sequence[LoggedMemory]) -> tuple[MemoryUsed, ...]:
 
 
 def _last_answer(exchanges: Sequence[Exchange]) -> int | None:
-    """Return the index of the last answer, preferably one to something other than a courtesy."""
+    """Return the index of the last answer that isn't a reply to a courtesy. If the last few answers
+    all are, return the index of the last one; None if there are no answers."""
     answered = [at for at, each in enumerate(exchanges) if each.assistant_text and not each.open]
     recent = reversed(answered[-COURTESIES - 1 :])
     meant = (at for at in recent if not is_courtesy(exchanges[at].user_text))

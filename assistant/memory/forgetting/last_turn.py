@@ -1,9 +1,9 @@
 """Finds what "that" refers to, in "forget that" and in "that's wrong".
 
-It refers to what the user just said. After an answer, it refers to the sources of the answer
-(`attribution`), because the answer showed that the assistant still knows them. If the answer came
-from elsewhere, e.g. because it was wrong, it refers to what the user asked about, if that is
-remembered. The question is forgotten with it.
+After a statement by the user, "that" is the statement. After a question, it is the sources of the
+answer (`attribution`), because the answer showed that the assistant still knows them. If the answer
+came from elsewhere, e.g. because it was wrong, "that" is what the user asked about, provided that
+it is remembered. "Forget that" also forgets the question.
 
 All functions are pure.
 """
@@ -19,7 +19,7 @@ from assistant.memory.forgetting.selection import ForgetPlan, planned
 from assistant.memory.records.memory import Memory, MemoryKind
 
 MOST_ASKED = 3
-"""Maximum number of things among which the user is asked to choose."""
+"""Maximum number of remembered statements among which the user is asked to choose."""
 COURTESIES = 2
 """Maximum number of exchanges like "Thanks." "You're welcome." that are skipped to find the
 exchange that "that" refers to.
@@ -50,9 +50,9 @@ def _of_question(
 ) -> ForgetPlan | None:
     """Return the plan for the answer to the question in the turn at index `place`.
 
-    It forgets what the answer was based on. If the user asked about something that is remembered,
-    and the answer came from elsewhere or from nothing, it forgets what was asked about. If neither
-    is certain, the plan has alternatives.
+    The plan forgets what the answer was based on. If the user asked about something that is
+    remembered, but the answer was not based on it, the plan forgets what was asked about. If
+    neither is certain, the plan has alternatives.
     """
     trace = AnswerTracer(turns, everything, lexicon)
     answered = trace.follow(place)
@@ -74,7 +74,7 @@ def _of_question(
 def _traced(
     trace: AnswerTracer, turns: Sequence[AnsweredTurn], place: int, everything: Everything
 ) -> ForgetPlan | None:
-    """Return the plan for what a tracer has collected, and for the turns from index `place`."""
+    """Return the plan for what a tracer has collected, and for the turns from index `place` on."""
     gone = trace.exchanges | {turn.exchange.id for turn in turns[place:]}
     gone |= trace.echoes(gone)
     said = [turn.exchange for turn in turns]
@@ -86,7 +86,7 @@ def _same(one: str, two: str) -> bool:
 
 
 def _either(plans: Sequence[ForgetPlan]) -> ForgetPlan | None:
-    """Return the plan for all of these together, with each as an alternative."""
+    """Return a plan that combines these plans and has each of them as an alternative."""
     if not plans:
         return None
     items = tuple(dict.fromkeys(item for plan in plans for item in plan.items))
@@ -102,8 +102,8 @@ def _either(plans: Sequence[ForgetPlan]) -> ForgetPlan | None:
 def told(
     last: Sequence[AnsweredTurn], everything: Everything, lexicon: TextAnalyzer
 ) -> list[Memory]:
-    """Return the user's statement in the last turn, or those that its answer was based on, or that
-    it should have been based on.
+    """Return the user's statement in the last turn. If that turn was a question, return the
+    statements that its answer was based on or, if there are none, should have been based on.
 
     Args:
         last: as for `that`.

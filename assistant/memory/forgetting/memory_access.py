@@ -1,4 +1,4 @@
-"""Gives requests to forget access to one user's memories, whether these are loaded or not."""
+"""Gives requests to forget access to one user's memories, whether or not they are loaded."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -13,8 +13,8 @@ from assistant.memory.store.table import MemoryTable
 from assistant.memory.user_memory import UserMemory
 
 FOUND = 20
-"""Number of memories similar to a topic that are examined. Memories that contain the topic's words
-are found in addition.
+"""Number of memories similar to a topic that are examined, in addition to those that contain the
+topic's words.
 """
 
 
@@ -28,7 +28,7 @@ class MemoryAccess:
         load: loads the long-term memory to search by meaning, if no session is running. May raise
             ModelError.
         open_earlier: opens the memories of earlier sessions if the running session has no long-term
-            memory. These memories are only purged.
+            memory. They are opened only for a purge.
     """
 
     user: str
@@ -50,8 +50,8 @@ class MemoryAccess:
         return {each.id: each for each in self.rows()}
 
     def around(self, turns: Sequence[AnsweredTurn]) -> Mapping[str, Memory]:
-        """Return the memories based on these exchanges, and those that the answers were based on,
-        by id."""
+        """Return, by id, the memories based on these exchanges, the memories in their prompts, and
+        other memories with the same sources."""
         keys = {turn.exchange.id for turn in turns}
         ids = {memory.id for turn in turns for memory in turn.used}
         first = self.outlines(keys, ids)
@@ -66,7 +66,8 @@ class MemoryAccess:
         return [each.id for each in rows if belongs_to_profile(each)]
 
     def some(self, ids: Collection[str]) -> Collection[Memory]:
-        """Return the memories with these ids, except missing and hidden ones."""
+        """Return the memories with these ids. Missing ones are left out; so are hidden ones if the
+        long-term memory is loaded."""
         if self.table is not None:
             return self.table.get(self.user, list(ids))
         return self.outlines((), ids).values() if ids else ()

@@ -1,9 +1,9 @@
 """Searches data for thousands of secrets at once, to prove that they were deleted.
 
 The secrets are texts, in all forms in which they could be on a disk, and vectors. Each form is
-identified by eight of its bytes. Data is read as 64-bit numbers at all eight offsets, and a bit
-table shows which numbers may match. Searching 20 MB takes about 0.2 s, no matter how many secrets
-there are.
+identified by eight of its bytes. Data is read as 64-bit numbers at all eight byte offsets, and a
+bit table shows which numbers may match. Searching 20 MB takes about 0.2 s, no matter how many
+secrets there are.
 """
 
 import json
@@ -57,9 +57,9 @@ class PatternForm:
 class SearchPatterns:
     """The secrets to search for.
 
-    `count` is the number of secrets with forms to search for. `common` counts texts that also occur
-    in remaining texts, and `short` those too short to search for. The object contains user text, so
-    it is never written to disk.
+    `count` is the number of secrets that have at least one form to search for. `common` is the
+    number of texts that also occur in remaining texts, and `short` the number of secrets with forms
+    that are too short to search for. The object contains user text, so it is never written to disk.
     """
 
     count: int
@@ -94,7 +94,7 @@ class SearchPatterns:
             texts: each is searched for whole, and in parts that would reveal it.
             blobs: vectors, as they are stored.
             kept: texts that are not deleted. Words that occur in them don't count as traces.
-            any_case: whether to search for the texts in lower and upper case too.
+            any_case: whether to search for the texts in other cases too, e.g. lower and upper case.
         """
         texts = list(dict.fromkeys(text for text in map(str.strip, texts) if text))
         wanted = [(number, piece) for number, text in enumerate(texts) for piece in _pieces(text)]
@@ -142,11 +142,11 @@ class SearchPatterns:
         return self._longest - 1
 
     def found_in(self, data: bytes, *, text: bool = False) -> set[int]:
-        """Return the secrets that occur in the data.
+        """Return the numbers of the secrets that occur in the data.
 
         Args:
-            text: whether the data is known to be text, so that forms of any length are searched
-                for.
+            text: whether the data is known to be text. If it is, even the shortest forms are
+                searched for.
         """
         return {form.secret for form in self._forms_in(data, text=text)}
 
@@ -218,7 +218,7 @@ def _cut(blob: bytes) -> Iterator[bytes]:
 
 
 def _windows(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield positions spread over a form, with the eight bytes there.
+    """Yield positions spread over a form, each with the eight bytes at that position.
 
     The rarest of these byte strings is used to identify the form.
     """

@@ -3,8 +3,8 @@
 The order matters. Recordings are purged first, while the transcript still knows which turns they
 contain. They are purged again at the end, because a turn in progress may have added to them.
 Tombstones are written before the first row is deleted, and marked as finished once no file contains
-the rows. If the process is killed in between, unfinished tombstones show the next process that the
-purge must be completed. A purge can be repeated from the beginning at any time.
+the rows any more. If the process is killed in between, the unfinished tombstones show the next
+process that the purge must be completed. A purge can be repeated from the beginning at any time.
 """
 
 import logging
@@ -38,7 +38,7 @@ GONE_BEFORE = (
     " The stores were rewritten."
 )
 BREATH_S = 0.001
-"""Seconds between two pieces of a search, so that the voice's thread never waits long."""
+"""Pause in seconds between two pieces of a search, so that the voice thread never waits long."""
 
 
 def purge(
@@ -51,7 +51,7 @@ def purge(
 
     Args:
         table: None if there are no memories.
-        memory: the user's long-term memory, if it is loaded. RAM and table then change together.
+        memory: the user's long-term memory, if it is loaded. It is then purged in RAM too.
 
     Raises:
         StoreError: something could not be read or written. Call the function again later.
@@ -105,15 +105,16 @@ def purge_due_at_start(
     done: Callable[[HiddenItems, Receipt], object] = lambda _, __: None,
     on_gone: Callable[[str, Collection[str]], None] = lambda _user, _ids: None,
 ) -> None:
-    """Purge all users' items whose grace time is over, and items forgotten on other machines.
+    """Purge all users' items whose grace period is over, and items that were forgotten on other
+    machines that share the store.
 
-    The other machines share the store. Call this before anything is read into RAM.
+    Call this before anything is read into RAM.
 
     Args:
-        done: called after each purge of items whose grace time was over. Not called on the event
+        done: called after each purge of items whose grace period was over. Not called on the event
             loop.
         on_gone: called with a user and the ids of that user's exchanges that were forgotten on
-            another machine and deleted here.
+            another machine and are now deleted here.
     """
     for user in transcript.hiding() if table.refused is None else ():
         for hidden in transcript.hidden(user):
@@ -133,8 +134,8 @@ def _purge_forgotten_elsewhere(user: str, table: MemoryTable, transcript: Transc
     """Delete the user's exchanges that another machine has forgotten, i.e. that have tombstones.
     Remove everything that has a tombstone from the log of recalls.
 
-    Also completes an interrupted purge of the table. Returns the ids of the exchanges found in this
-    transcript. Other users' data is never touched, even if it has a tombstone.
+    Also completes an interrupted purge of the table. Returns the ids of the deleted exchanges.
+    Other users' data is never touched, even if it has a tombstone.
     """
     marks = table.forgotten.of(user)
     held = transcript.held(user, marks.exchanges)

@@ -1,9 +1,9 @@
 """Removes forgotten exchanges and memories from a recorded conversation.
 
-All events of a forgotten turn are deleted. Its words are also removed from the events of other
-turns: quoted texts are cut out of a value. If parts of such a text remain, the whole value is
-replaced. Summaries rephrase, and the assistant's remarks quote freely. So both are removed if they
-may be based on forgotten items.
+All events of a forgotten turn are deleted. In the events of other turns, quotes of forgotten texts
+are replaced by `MARK`. If a value still contains part of such a text after that, the whole value is
+replaced. Summaries and the assistant's remarks may put the texts into other words. So they are
+removed whenever they may be based on forgotten items.
 """
 
 import re
@@ -27,8 +27,8 @@ WORD = re.compile(r"[^\W\d_]{3,}|\d+")
 class Redaction:
     """The items to remove from recordings.
 
-    `exchanges` and `memories` are ids. `turns` has the exchanges' turn numbers by conversation. The
-    object contains user text, so it is never written to disk.
+    `exchanges` and `memories` are ids. `turns` has the turn numbers of the exchanges, by the
+    conversation's id. The object contains user text, so it is never written to disk.
     """
 
     user: str
@@ -78,9 +78,9 @@ class Redaction:
     def _turns(self, conversation: str, rows: Sequence[Row]) -> set[int]:
         """Return the numbers of the forgotten turns in a recording.
 
-        A turn is identified by its recorded exchange, because turn numbers may repeat after a
-        restart. If the process was killed before recording the exchange, the conversation and the
-        number identify it.
+        A turn is identified by the id of its exchange, because turn numbers may repeat after a
+        restart. If the process was killed before it recorded this id, the conversation and the turn
+        number identify the turn.
         """
         ended = {
             row["event"]["turn"]: row["event"]["exchange"]
@@ -102,8 +102,8 @@ class Redaction:
     def _cleaned(self, rows: Sequence[Row]) -> list[Row]:
         """Remove forgotten words from events.
 
-        An answer is recorded in pieces, any of which may reveal it. So all pieces of an answer that
-        contains forgotten words are removed.
+        An answer is recorded in pieces, and any piece may reveal the answer. So if an answer
+        contains forgotten words, all of its pieces are removed.
         """
         hit = set(self._found([texts_of(row) for row in rows]))
         answers = _answers(rows)
@@ -120,7 +120,7 @@ class Redaction:
 
     def _found(self, texts: Sequence[list[str]], begin: int = 0) -> Iterator[int]:
         """Yield the positions of texts that contain forgotten words. Bisects, because few texts
-        do.
+        contain any.
         """
         if not texts or not self.patterns.found_in_text(text for some in texts for text in some):
             return
@@ -132,7 +132,7 @@ class Redaction:
         yield from self._found(texts[middle:], begin + middle)
 
     def _clean(self, value: Any) -> Any:
-        """Return the value without forgotten words. Names of fields don't change."""
+        """Return the value without forgotten words. The names of its fields don't change."""
         if isinstance(value, str):
             return self._cut(value)
         if isinstance(value, list):
@@ -155,7 +155,7 @@ def without_hidden(transcript: Transcript, conversation: str, rows: Sequence[Row
     """Return the rows of a recording without currently hidden items.
 
     Raises:
-        StoreError: the hidden items can't be determined.
+        StoreError: the transcript can't be read, so the hidden items are unknown.
     """
     for user in transcript.hiding():
         for hidden in transcript.hidden(user):

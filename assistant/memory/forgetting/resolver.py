@@ -32,8 +32,8 @@ class ForgetRequest:
     `ids`.
 
     `that` selects what was just said, or what the last answer was based on. `last` selects the last
-    exchange. `ids` select memories, and `sources` adds the exchanges that derived ones are based
-    on. `about` is a topic, and `period` a stretch of time.
+    exchange. `ids` select memories, and `sources` adds the exchanges that the derived memories
+    among them are based on. `about` is a topic, and `period` a stretch of time.
     """
 
     that: bool = False
@@ -50,10 +50,10 @@ class ForgetRequest:
 class ForgetPreview:
     """The effects that a plan would have. Nothing is changed yet.
 
-    `deleted` are the memories that would be deleted, newest first. `changed` are memories that
-    would remain, without deleted parts. `exchanges` would be deleted, newest first; those whose
-    text is no longer available are missing. `staying` are ids of exchanges that would remain
-    although a deleted memory was based on them.
+    `deleted` are the memories that would be deleted, newest first. `changed` are the new versions
+    of memories that would remain but lose some of their contents. `exchanges` are the exchanges
+    that would be deleted, newest first, except those whose text is no longer available. `staying`
+    are ids of exchanges that would remain although a deleted memory was based on them.
     """
 
     plan: ForgetPlan
@@ -145,9 +145,8 @@ class Resolver:
         return selection.memories_about(topic, outlines, similar, self._lexicon)
 
     def told(self, live: Sequence[AnsweredTurn]) -> list[Memory]:
-        """Return what the user said in the last turn, or, if it was a question, what they had said
-        that its answer was based on or should have been. The likeliest is first. Empty if there is
-        nothing.
+        """Return the user's statement in the last turn. If that turn was a question, return the
+        statements that its answer was based on or should have been based on, likeliest first.
 
         Args:
             live: as for `resolve`.
@@ -205,7 +204,7 @@ class Resolver:
     def _around(self, live: Sequence[AnsweredTurn]) -> Everything:
         try:
             return self._memories.around(live)
-        except StoreError:  # not loaded; memories based on an exchange are deleted with it anyway
+        except StoreError:  # not loaded; a purge deletes memories with their exchange anyway
             return {}
 
     def _similar(self, topic: str) -> Recalled:

@@ -1,6 +1,7 @@
 """Deletes conversations older than a configured age from the transcript, a few exchanges at a time.
 
-The memories derived from them remain without a source. Even a rebuild doesn't delete them.
+The memories derived from these conversations remain, but without a source. Even a rebuild doesn't
+delete them.
 """
 
 import asyncio
@@ -14,8 +15,8 @@ from assistant.memory.transcript.database import AT_ONCE, Transcript
 logger = logging.getLogger(__name__)
 
 FIRST_S = 10.0
-"""Seconds from the start to the first deletion. Nobody waits for it, and by then a clock that was
-wrong at boot has been corrected.
+"""Seconds from the start to the first deletion. By then, a clock that was wrong when the machine
+booted has been corrected.
 """
 AGAIN_S = 86_400.0
 NOT_YET_S = 60.0
@@ -35,8 +36,8 @@ async def expire_daily(
 
     Args:
         running: id of the current conversation, which is not deleted, whatever its age.
-        stored: whether all memories are in the store. As long as some are not, nothing is deleted,
-            because they could only be derived again from the transcript.
+        stored: returns whether all memories are in the store. As long as some are missing, nothing
+            is deleted, because they can only be derived from the transcript.
     """
     pause = FIRST_S
     while True:
@@ -54,7 +55,7 @@ async def expire_daily(
 
 
 async def expire(transcript: Transcript, user: str, before: datetime, running: str) -> int:
-    """Delete conversations from before a time; return the number of exchanges deleted.
+    """Delete conversations that ended before a time; return the number of exchanges deleted.
 
     Raises:
         StoreError: the transcript failed. Call the function again later.

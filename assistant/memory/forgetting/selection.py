@@ -1,6 +1,6 @@
 """Selects the exchanges and memories that a request to forget refers to.
 
-All functions are pure. What "that" refers to is found in `last_turn`.
+All functions are pure. The module `last_turn` finds out what "that" refers to.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -30,9 +30,10 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 LIKE = 0.6
 """Minimum cosine at which a memory without a topic's words still counts as being about the topic.
 
-Vectors of two words are similar to many others. The value was chosen with 25 topics and the 1,467
-sentences of our evaluation set, encoded by MiniLM as questions are. A threshold of 0.45 added
-twenty memories, and 0.5 added seven. Up to 0.55 some were wrong. 0.6 added one, a correct one.
+The vector of a topic of one or two words is similar to many others. The value was chosen with 25
+topics, encoded by MiniLM like questions, and the 1,467 sentences of the evaluation set. A threshold
+of 0.45 added twenty memories to those that contain the words, 0.5 added seven, and 0.6 added one.
+Some of those added by thresholds up to 0.55 were wrong; the one added by 0.6 was right.
 """
 
 
@@ -43,7 +44,7 @@ class ForgetPlan:
     `exchanges` are ids in the transcript, newest first. `memories` are ids of memories based only
     on these exchanges, and of requested memories that are deleted without their exchanges. `items`
     are the things to forget as the user would count them, newest first and without repetitions.
-    `count` is their number. If `everything` is set, `items` contains only the newest.
+    `count` is their number. If `everything` is set, `items` contains only the newest of them.
     `by_words_alone` means that memories were found only by the topic's words, because similar ones
     could not be searched for. If several things could be meant, `alternatives` has a plan for each,
     and the plan itself covers all of them.
@@ -107,12 +108,12 @@ def about(
 ) -> ForgetPlan | None:
     """Return the plan for everything about a topic; None if nothing matches.
 
-    A text is about the topic if it contains all of its words, in any inflection, or is very
-    similar. Also returns None if the topic has no content words ("him").
+    A text is about the topic if it contains all of the topic's words, in any inflection, or if its
+    meaning is very similar. Also returns None if the topic has no content words ("him").
 
     Args:
         exchanges: all exchanges of the transcript.
-        recalled: the results of a search for the topic without a deadline.
+        recalled: the results of a search for the topic that had no deadline.
     """
     wanted = stems(topic, lexicon)
     if not wanted:
@@ -190,7 +191,7 @@ def named(
 
 
 def counted(exchanges: Collection[str], memories: Iterable[Memory]) -> int:
-    """Return the number of the exchanges, plus the number of memories not based on any of them."""
+    """Return the number of exchanges, plus the number of memories not based on any of them."""
     known = set(exchanges)
     return len(known) + sum(known.isdisjoint(memory.sources) for memory in memories)
 
@@ -239,12 +240,12 @@ def planned(
 def _corrected(
     added: Iterable[Memory], selected: Collection[str], going: set[str]
 ) -> list[ToldItem]:
-    """Return what the user would count of the memories that are deleted only because they were
-    corrected, or are corrections.
+    """Return the items that the user would count among the memories that are deleted only because
+    they were corrected or are corrections.
 
     Args:
         selected: the exchanges that the request itself selected.
-        going: all exchanges to delete. What was derived from the words of one isn't counted again.
+        going: all exchanges to delete. Memories derived from one of them aren't counted again.
     """
     return [
         thing_of(memory)
@@ -258,10 +259,10 @@ def _corrected(
 def _with_corrections(
     exchanges: set[str], chosen: set[str], everything: Everything
 ) -> tuple[set[str], set[str]]:
-    """Return the exchanges and memories that are deleted with those selected.
+    """Return the selected exchanges and memories, and all others that are deleted with them.
 
-    What the user corrected goes together with the correction, whichever of them was selected.
-    Otherwise the wrong statement would count again, or the right one would remain.
+    A corrected statement and its correction are deleted together, whichever of them was selected.
+    Otherwise the wrong statement would count as true again, or the right one would remain.
     """
     while True:
         going = {key for key in chosen if _goes(everything[key], exchanges)} | {
@@ -278,8 +279,8 @@ def _with_corrections(
 
 
 def _versions(ids: Collection[str], everything: Everything) -> set[str]:
-    """Return the ids of what the user has corrected in these memories or by them, and of these
-    memories themselves as far as they are among them."""
+    """Return the ids of all memories that are linked to these by corrections of the user. These
+    memories are included if they were corrected or are corrections."""
     pairs = [
         {memory.id, newer.id}
         for memory in everything.values()
@@ -295,7 +296,7 @@ def _versions(ids: Collection[str], everything: Everything) -> set[str]:
 def _goes(memory: Memory, exchanges: Collection[str]) -> bool:
     """Whether a requested memory is deleted.
 
-    A verbatim memory remains if it was also said in an exchange that remains. Other kinds are
-    always deleted.
+    A verbatim memory remains if its words were also said in an exchange that remains. Other kinds
+    are always deleted.
     """
     return memory.kind is not MemoryKind.EXCHANGE or not set(memory.sources) - set(exchanges)

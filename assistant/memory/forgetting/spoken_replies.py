@@ -38,7 +38,7 @@ def question(plan: ForgetPlan, *, english: bool = True) -> str:
 
 
 def doubt(plan: ForgetPlan, what: str, *, english: bool = True) -> str:
-    """Return the question whether the user means this plan at all. It comes last, to be answered.
+    """Return a reply that ends with the question whether the user means this plan at all.
 
     Args:
         what: a phrase for what the user asked to forget; may be empty.
@@ -55,7 +55,7 @@ def doubt(plan: ForgetPlan, what: str, *, english: bool = True) -> str:
 
 
 def either(names: Sequence[str]) -> str:
-    """Return the question which of these the user means."""
+    """Return a question that asks which of these the user means."""
     return f"Which of these do you mean: {'; '.join(names[:-1])}; or {names[-1]}?"
 
 
@@ -69,7 +69,7 @@ def told_about(topic: str, *, english: bool = True) -> str:
 
 
 def said_then(when: str) -> str:
-    """Return a phrase for what was said in a period, in the words in which the user named it.
+    """Return a phrase for what was said in a period. `when` is the user's name for the period.
 
     >>> said_then("the last ten minutes")
     'what was said in the last ten minutes'
@@ -95,7 +95,8 @@ def forgotten(plan: ForgetPlan, *, undoable: bool, english: bool = True) -> str:
 
 
 def brought_back(result: UndoResult | None, *, english: bool = True) -> str:
-    """Return the reply after an undo, which lists the restored items."""
+    """Return the reply after an undo. It lists the restored items, or gives their number if there
+    are many."""
     if result is None:
         return NOTHING_TO_UNDO
     ids = {each.id for each in result.exchanges}
@@ -108,11 +109,11 @@ def brought_back(result: UndoResult | None, *, english: bool = True) -> str:
 
 
 def known(topic: str | None, found: Sequence[Memory], *, english: bool = True) -> str:
-    """Return the answer to e.g. "what do you know about my dog": the number of things, and the
-    newest.
+    """Return the answer to e.g. "what do you know about my dog". It gives the number of known
+    things and lists the newest.
 
     Args:
-        topic: None means the user.
+        topic: None stands for the user.
         found: the memories about the topic, newest first.
     """
     what = "you" if topic is None else spoken_topic(topic, english=english)
@@ -137,7 +138,8 @@ _TIME_WORDS = frozenset(
         "the these those this last yesterday today tonight since from between before on in"
     )
 )
-"""Words with which a period may begin, so that no name loses its capital."""
+"""Words that may begin a phrase for a period. Only these are put into lower case, so that names
+keep their capitals."""
 
 
 def _contents(plan: ForgetPlan, *, english: bool) -> str:

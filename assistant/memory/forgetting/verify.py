@@ -1,9 +1,9 @@
 """Searches a home for deleted words while these words are still in RAM.
 
 The search covers every file of the home, every version of the table of memories, and every row of
-the transcript. The table's text is encoded on disk, so the table's files are searched for vectors,
-and its text is searched through LanceDB. If the transcript is unencrypted, its pages are searched
-directly, including free pages and the log. If it is encrypted, only its rows are searched.
+the transcript. The table's text is encoded on disk, so a search of the table's files can only find
+vectors; the text is searched through LanceDB. If the transcript is unencrypted, its pages are
+searched directly, including free pages and the log. If it is encrypted, only its rows are searched.
 """
 
 import subprocess
@@ -69,7 +69,7 @@ def patterns_of(
     words: list[str] = []
     kept: list[str] = []
     blobs: list[bytes] = []
-    # The exchanges to delete are mostly hidden already, so they must be added.
+    # `exchange_ids` leaves out hidden exchanges, and most exchanges to delete are hidden already.
     for _, exchange in transcript.exchanges(user, transcript.exchange_ids(user) | gone):
         (words if exchange.id in gone else kept).extend(
             (exchange.user_text, exchange.assistant_text)
@@ -100,7 +100,7 @@ def _deleted(
 ) -> Iterator[tuple[list[str], list[bytes]]]:
     """Yield the texts and vectors of memories to delete.
 
-    A vector is left out if a remaining memory has the same text, and so the same vector.
+    A vector is left out if a remaining memory has the same text and therefore the same vector.
     """
     asked, encoders, staying = list(ids), tuple(table.encoders()), {text.strip() for text in kept}
     for at in range(0, len(asked), IDS_AT_ONCE):
@@ -318,8 +318,8 @@ def _read(path: Path) -> Iterator[bytes]:
 def _read_elsewhere(path: Path) -> Iterator[bytes]:
     """Read a file in a separate process.
 
-    If this process closed an SQLite file, it would lose all its locks on the file, even those of an
-    open connection.
+    If this process opened and closed an SQLite file itself, it would lose all its locks on the
+    file, even those of an open connection.
     """
     reader = subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", COPY, str(path)],

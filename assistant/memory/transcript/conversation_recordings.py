@@ -1,5 +1,5 @@
-"""Recorded conversations. A recording is a file of JSON lines: a header, and then events with their
-times.
+"""Recorded conversations. A recording is a file of JSON lines: a header, followed by events with
+their times.
 
     {"recording": 1, "id": …, "began": …, "conversation": …, "key": …}
     {"at": "2026-11-22T…", "event": {"type": "TurnHeard", …}}
@@ -78,8 +78,8 @@ class Recordings:
         self._key = key
         self._elsewhere: set[Path] = set()
         self.settle: Callable[[], None] = lambda: None
-        """Waits until all events so far are in the file. Set by the object that writes a
-        recording."""
+        """A function that waits until all events so far are in the file. The object that writes a
+        recording sets it."""
 
     # -- writing --------------------------------------------------------------------------------
 
@@ -87,7 +87,7 @@ class Recordings:
         """Create a recording, readable by its owner only; return its path.
 
         Args:
-            path: where to create it; default: a file in the home, named by the time.
+            path: where to create it; default: a file in the home, named after the current time.
 
         Raises:
             StoreError: the file exists already, or can't be written.
@@ -114,12 +114,12 @@ class Recordings:
             header = _header(file.readline(), path)
             seal = LineCipher(header.id, self._key if header.key else None)
             file.seek(0, os.SEEK_END)
-            # Written in one call: a killed process leaves whole lines, or cuts off only the last.
+            # In one call, so that a killed process leaves only complete lines before the last one.
             file.write("".join(f"{seal.close(row)}\n" for row in rows).encode("utf-8", "replace"))
 
     def end(self, path: Path) -> None:
-        """Note that a recording has ended. If its file is outside the home, it is no longer
-        searched or purged: it now belongs to the user."""
+        """Note that a recording has ended. If its file is outside the home, the file is no longer
+        searched or purged, because it now belongs to the user."""
         self._elsewhere.discard(path)
 
     def delete_turns(self, path: Path, turns: Collection[int]) -> None:
@@ -168,7 +168,8 @@ class Recordings:
     # -- as a `DataLocation` --------------------------------------------------------------------
 
     def words(self, user: str, exchanges: Collection[str]) -> tuple[list[str], list[str]]:
-        """Return nothing: all words of idle work are in the transcript or the memories too."""
+        """Return nothing, because words of exchanges and of idle work are also in the transcript or
+        the memories."""
         del user, exchanges
         return [], []
 
@@ -264,15 +265,15 @@ class Recordings:
 
     def _readable(self, path: Path) -> Recording | None:
         """Return the recording; None if the file is not a recording or is encrypted with another
-        key. Such a file is searched like any other file of the home."""
+        key. Only the raw bytes of such a file are searched, like those of all files of the home."""
         try:
             return self.read(path)
         except (StoreLocked, NotARecording):
             return None
 
     def _write_anew(self, path: Path, recording: Recording, key: MasterKey | None) -> None:
-        """Replace the contents of a file. They are first written to a new file with a unique name,
-        because a folder outside the home may contain other files of the user."""
+        """Replace the contents of a file. They are first written to another file. That file has a
+        unique name, because a folder outside the home may contain other files of the user."""
         seal = LineCipher(recording.header.id, key if recording.header.key else None)
         fresh = path.with_name(f"{path.stem[:40]}-{secrets.token_hex(4)}.new")
         with _explained(path), replacing(path, fresh) as file:

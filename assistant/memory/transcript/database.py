@@ -1,8 +1,8 @@
 """The transcript: what the user said, and what they heard of the answers, in SQLite.
 
 An exchange is stored when `store` returns. With WAL and `synchronous=NORMAL`, the operating system
-then has the data, so a kill of the process loses nothing. A power cut may lose the last exchanges,
-but never the file. (`FULL` syncs at each commit, which on slow disks exceeds the 5 ms budget.)
+then has the data, so killing the process loses nothing. A power cut may lose the last exchanges,
+but never the file. (`FULL` syncs at each commit, which exceeds the 5 ms budget on slow disks.)
 
 Calls block for about a millisecond; on an event loop use `asyncio.to_thread`. Thread-safe.
 """
@@ -42,8 +42,8 @@ from assistant.memory.transcript.sqlite_errors import explained
 from assistant.paths import Home
 
 AT_ONCE = 100
-"""Number of rows per transaction of work that can wait. Such a transaction takes a few
-milliseconds, by which it may delay the storing of an exchange."""
+"""Number of rows per transaction of work that can wait. Such a transaction may delay the storing of
+an exchange by a few milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,8 @@ class FreePages:
 class Transcript:
     """One file with the transcripts of any number of users. Every query names the user.
 
-    Every method may raise StoreError if the file can't be read or written. Nothing has changed
-    then, unless stated otherwise.
+    Every method may raise StoreError if the file can't be read or written. In that case nothing has
+    changed, unless stated otherwise.
     """
 
     def __init__(self, db: sqlite3.Connection, path: Path, key: MasterKey | None = None) -> None:
@@ -127,7 +127,7 @@ class Transcript:
     def resume(
         self, user: str, within: timedelta, now: datetime | None = None
     ) -> Conversation | None:
-        """Return the user's last conversation if it ended less than `within` ago. An end up to
+        """Return the user's last conversation if it ended at most `within` ago. An end up to
         `within` in the future counts too, since the clock may have been set back."""
         with self.reading() as db:
             row = db.execute(
@@ -243,7 +243,7 @@ class Transcript:
     # -- forgetting -----------------------------------------------------------------------------
 
     def hide(self, hidden: HiddenItems) -> None:
-        """Record what the user wants to forget. From now on nothing is derived from it."""
+        """Record what the user wants to forget. From then on, nothing is derived from it."""
         row = (
             hidden.id,
             hidden.user,
@@ -283,21 +283,21 @@ class Transcript:
         return [row[0] for row in found]
 
     def note_expired(self, user: str, tellings: Iterable[tuple[str, str]], at: datetime) -> None:
-        """Record expired memories, each as an exchange's id and the id of a memory derived from
-        it."""
+        """Record that memories expired. Each is given as the id of an exchange and the id of a
+        memory derived from it."""
         with self.writing() as db:
             suppress(db, user, tellings, microseconds(at))
 
     def expired(self, user: str, now: datetime) -> set[str]:
-        """Return the ids of memories expired by `now`. Later records are ignored: a clock was
-        wrong."""
+        """Return the ids of memories that expired by `now`. Records with a later time are ignored,
+        because the clock was wrong when they were made."""
         query = "SELECT memory FROM expired WHERE user = ? AND at <= ?"
         with self.reading() as db:
             return {row[0] for row in db.execute(query, (user, microseconds(now)))}
 
     def delete_exchanges(self, user: str, exchange_ids: Collection[str]) -> int:
         """Delete exchanges of the user, and the summaries that cover one of them; return how many
-        exchanges existed. Their words are removed from the file and its log.
+        of the exchanges existed. Their words are removed from the file and its log.
 
         Raises:
             StoreError: nothing was deleted; or everything was deleted, but another program keeps
@@ -314,9 +314,9 @@ class Transcript:
         return gone
 
     def expire(self, user: str, before: datetime, limit: int, but: str = "") -> int:
-        """Delete up to `limit` exchanges of conversations that ended before a moment, except those
-        of the conversation `but`; return how many. Raises StoreError if the file can't be changed
-        or its log can't be emptied."""
+        """Delete up to `limit` exchanges of conversations that ended before the time `before`,
+        except those of the conversation `but`; return how many were deleted. Raises StoreError if
+        the file can't be changed or its log can't be emptied."""
         with self.writing() as db:
             found = db.execute(
                 "SELECT id FROM exchange WHERE user = ?1 AND conversation != ?2 AND conversation IN"
@@ -338,9 +338,10 @@ class Transcript:
         StoreError if another program keeps the log from being emptied; in that case, call this
         again later.
 
-        `secure_delete` overwrites deleted rows, but not the copies that remain when rows move
-        between pages. `connect_sqlite` makes sure that no temporary file is used. Storing waits
-        meanwhile, for about 60 ms with ten thousand exchanges.
+        This is needed because `secure_delete` overwrites deleted rows, but not the copies that
+        remain when rows move between pages. `connect_sqlite` makes sure that no temporary file is
+        used. Meanwhile, storing an exchange has to wait, for about 60 ms with ten thousand
+        exchanges.
         """
         with self.reading() as db:
             db.execute("VACUUM")

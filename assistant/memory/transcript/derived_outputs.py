@@ -1,7 +1,7 @@
 """Stores the outputs that models derive from exchanges while nobody is speaking, such as
 descriptions, questions and facts. Outputs never change the exchanges, and can be derived again.
 
-Each output lists every exchange whose words the model saw. When the first of these exchanges is
+Each output lists every exchange whose words the model saw. As soon as any of these exchanges is
 deleted, the output is deleted in the same transaction. A new output is then derived from the
 remaining exchanges.
 """
@@ -46,7 +46,7 @@ class DerivedOutputs:
         self, kind: str, version: int, model: str, output: DerivedOutput, now: datetime
     ) -> bool:
         """Store an output in place of any earlier output of the same kind and subject. Return
-        whether it was stored. An output is not stored if one of its sources was deleted or hidden.
+        whether it was stored. It is not stored if one of its sources was deleted or is hidden.
 
         Raises:
             ValueError: the output has no source.
@@ -86,8 +86,8 @@ class DerivedOutputs:
     def lacking(
         self, kind: str, version: int, exchanges: Sequence[str]
     ) -> list[tuple[str, Exchange]]:
-        """Return those of the given exchanges that lack an output of this version, as pairs of the
-        conversation's id and the exchange. Keep their order, and leave out hidden exchanges."""
+        """Return those of the given exchanges that lack an output of this version, in the given
+        order, each with the id of its conversation. Hidden exchanges are left out."""
         with self._transcript.reading() as db:
             hidden = rows.hidden_exchanges(db, self._user)
             made = rows.derived_subjects(db, self._user, kind, version, exchanges)

@@ -1,8 +1,8 @@
 """Stores the facts derived from exchanges, and converts them to memories.
 
 The facts of one exchange are a `DerivedOutput` of kind `EXTRACTED`. Its content is a list of facts.
-Facts that expired, or that the user deleted or edited, are replaced by None. So the memories can be
-created again without a model, and the user's corrections last.
+Facts that expired, or that the user deleted or edited, are replaced by None. So when the memories
+are created again, no model is needed, and what the user deleted or edited doesn't come back.
 """
 
 import json
@@ -83,7 +83,7 @@ def suppress(
     same: Callable[[str, str], bool] = operator.eq,
 ) -> None:
     """Delete the texts of facts and summaries that the user deleted or changed, and prevent them
-    from being derived again. The same facts in other source exchanges are deleted too.
+    from being derived again. If a fact has several source exchanges, it is deleted in all of them.
 
     Args:
         memories: may include memories of other kinds, which are ignored.
@@ -134,7 +134,7 @@ def _is_one(
 
 def delete_derived(transcript: Transcript, user: str, exchanges: Collection[str]) -> None:
     """Delete the facts derived from these exchanges, so that they are derived again. This is needed
-    when another fact into which they had been merged was deleted.
+    if they had been merged into another fact that was deleted.
 
     Raises:
         StoreError: the file could not be written.
@@ -149,7 +149,8 @@ def delete_derived(transcript: Transcript, user: str, exchanges: Collection[str]
 def told_elsewhere(
     gone: Iterable[Memory], chosen: Iterable[Memory], exchanges: Collection[str]
 ) -> set[str]:
-    """Return the ids of further exchanges that state facts which are deleted with `exchanges`.
+    """Return the ids of further exchanges in which the user stated facts that are deleted together
+    with `exchanges`.
 
     Args:
         gone: all memories that are deleted.
@@ -162,8 +163,8 @@ def told_elsewhere(
 
 
 def tellings(memories: Iterable[tuple[str, Collection[str]]]) -> list[tuple[str, str]]:
-    """Return pairs of ids to record that facts and summaries expired. Each pair is an exchange and
-    a fact or summary derived from it. Other memories are ignored.
+    """Return the pairs of ids that record the expiry of facts and summaries. Each pair is the id of
+    an exchange and the id of a fact or summary derived from it. Other memories are ignored.
 
     Args:
         memories: the id of each memory, with the ids of its source exchanges.

@@ -18,7 +18,7 @@ from assistant.memory.transcript.rows import places
 State = Literal["waiting", "running", "dead"]
 
 BACKOFF = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 180))
-"""Pauses after a job's first, second and further failures. After one more failure, the job is
+"""Pauses after a job's first, second, third and fourth failure. After one more failure, the job is
 marked as failed for good."""
 CRASHED_ERROR = "Crashed"
 """Stored in place of an exception's name if the process died during the job."""
@@ -114,7 +114,7 @@ class JobQueue:
     def add(self, kind: str, version: int, subjects: Sequence[str], now: datetime) -> int:
         """Queue those subjects that are not queued yet and were not forgotten. Return their number.
 
-        Add long lists in pieces: storing an exchange may have to wait for this transaction.
+        Add long lists in pieces, because storing an exchange may have to wait for this transaction.
         """
         at = microseconds(now)
         with self._transcript.writing() as db:
@@ -217,8 +217,8 @@ class JobQueue:
             ).rowcount
 
     def paused(self) -> datetime | None:
-        """The time at which the user paused idle work; None if it is not paused. A pause survives
-        restarts."""
+        """Return the time at which the user paused idle work; None if it is not paused. A pause
+        survives restarts."""
         query = "SELECT at FROM idle_pause WHERE user = ?"
         with self._transcript.reading() as db:
             row = db.execute(query, (self._user,)).fetchone()
@@ -252,7 +252,7 @@ def _fail(
     Args:
         key: the job's user, kind and subject.
         due: the times at which to retry after the first, second, … failure, in microseconds since
-            1970. One more failure is final.
+            1970. The failure after these is final.
     """
     row = db.execute(f"SELECT attempts FROM job WHERE {_ONE}", key).fetchone()
     if row is None:  # forgotten meanwhile
@@ -269,10 +269,10 @@ def _fail(
 
 def _next(db: sqlite3.Connection, user: str, kind: str, limit: int, now: datetime) -> list[str]:
     """Return up to `limit` subjects that were never tried, in the order in which they were queued.
-    If there are none, return the failed subject with the earliest retry time, if it has passed.
+    If there are none, return the failed subject with the earliest retry time that has passed.
 
-    A retry time further ahead than the longest pause means that the clock has been set back. Such a
-    subject is retried at once.
+    A retry time further ahead than the longest pause means that the clock has been set back. A
+    subject with such a time is retried at once.
     """
     waiting = (
         f"SELECT subject FROM job WHERE user = ?1 AND kind = ?2 AND state = 'waiting' AND {_SHOWN}"

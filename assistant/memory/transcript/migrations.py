@@ -39,7 +39,7 @@ FIRST = (
     "CREATE INDEX summary_by_conversation ON summary (user, conversation, created)",
 )
 INJECTED_MEMORIES = ("ALTER TABLE exchange ADD COLUMN memories TEXT NOT NULL DEFAULT '[]'",)
-"""Adds a column for the log of recalls, whose form `recall_log` describes."""
+"""Adds a column for the log of recalls. The module `recall_log` describes its format."""
 EXPIRED = (
     """CREATE TABLE expired (
         exchange TEXT NOT NULL REFERENCES exchange (id) ON DELETE CASCADE,
@@ -118,7 +118,7 @@ MIGRATIONS: Sequence[Sequence[str]] = (
     DERIVED,
 )
 """The SQL statements of each migration. The first migration leads from version 0 of the schema to
-version 1, the second from 1 to 2, and so on. SQLite's `user_version` holds the version."""
+version 1, the second from 1 to 2, and so on. SQLite's `user_version` is the version of a file."""
 
 
 def migrate(db: sqlite3.Connection, path: Path) -> None:

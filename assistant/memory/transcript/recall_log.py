@@ -1,8 +1,9 @@
 """The log of recalls: which memories were in the prompt of an exchange, and which nearly were.
 
-It is the column `memories` of the table `exchange`, as JSON: `[id, score]` for each memory in the
-prompt, best first, then `[id, score, reason]` for each that was recalled and left out. Files of
-earlier versions have only the former. The log contains no words of the user.
+The log is a JSON list in the column `memories` of the table `exchange`. It has `[id, score]` for
+each memory in the prompt, best first, then `[id, score, reason]` for each memory that was recalled
+but left out. Earlier versions of the program stored only the memories in the prompt. The log
+contains no words of the user.
 """
 
 import json
@@ -20,15 +21,15 @@ if TYPE_CHECKING:
 DIGITS = 4
 """Number of decimal places of the scores in the log."""
 REWRITTEN_AT_ONCE = 100
-"""Number of logs changed in one transaction, by which it may delay the storing of an exchange."""
+"""Number of logs changed in one transaction. More would delay the storing of an exchange longer."""
 
 _ID = re.compile(r'\["([^"]*)"')
 
 
 @dataclass(frozen=True, slots=True)
 class LoggedMemory:
-    """A memory in the log. `left_out` is the reason why it was not in the prompt, or None if it
-    was."""
+    """A memory in the log. `left_out` is the reason why it was not in the prompt, or None if it was
+    in the prompt."""
 
     id: str
     score: float
@@ -44,14 +45,15 @@ def logged_memories(
 
 
 def to_json(memories: Sequence[MemoryUsed], near_misses: Sequence[tuple[str, float, str]]) -> str:
-    """Return what `logged_memories` returns as the content of the column."""
+    """Return the log of one turn as JSON. The arguments are those of `logged_memories`."""
     return _as_json(logged_memories(memories, near_misses))
 
 
 def read(
     transcript: "Transcript", user: str, exchanges: Collection[str]
 ) -> dict[str, tuple[LoggedMemory, ...]]:
-    """Return the logs of these exchanges of the user, as far as they are stored, by exchange.
+    """Return the logs of these exchanges of the user, by exchange id. Exchanges that are not stored
+    are left out.
 
     Raises:
         StoreError: the transcript can't be read.
@@ -66,10 +68,13 @@ def read(
 
 
 def remove(transcript: "Transcript", user: str, gone: Callable[[str], bool]) -> bool:
-    """Remove the memories whose ids are `gone` from the logs of all exchanges of the user; return
-    whether there were any. Copies of the old logs remain in the file until it is rewritten.
+    """Remove memories from the logs of all exchanges of the user; return whether there were any.
+    Copies of the old logs remain in the file until it is rewritten.
 
-    Takes about 50 ms with ten thousand exchanges if there are none.
+    If there is nothing to remove, this takes about 50 ms with ten thousand exchanges.
+
+    Args:
+        gone: returns whether to remove the memory with this id.
 
     Raises:
         StoreError: the transcript can't be changed.
@@ -91,8 +96,8 @@ def remove(transcript: "Transcript", user: str, gone: Callable[[str], bool]) -> 
 
 
 def _ids(content: str) -> list[str]:
-    """Return the ids in a column, much faster than `_entries_of`."""
-    escaped = "\\" in content  # only imported ids
+    """Return the ids in a log. This is much faster than `_entries_of`."""
+    escaped = "\\" in content  # happens only with imported ids
     return [each.id for each in _entries_of(content)] if escaped else _ID.findall(content)
 
 
@@ -106,8 +111,8 @@ def _row(entry: LoggedMemory) -> tuple[object, ...]:
 
 
 def _entries_of(content: str) -> Iterator[LoggedMemory]:
-    """Yield the entries of a column. Entries that no version of this program has written, e.g. in a
-    damaged file, are left out."""
+    """Yield the entries of a log. Entries that no version of this program can have written, e.g. in
+    a damaged file, are left out."""
     try:
         rows: Any = json.loads(content)
     except ValueError:

@@ -1,8 +1,9 @@
 """Records a conversation's events to a file as they happen. Off by default.
 
 Recording runs in the assistant's process, not in the screen's. So the command line can record too,
-and a crash of the screen loses nothing. That process also has the encryption key, and deletes what
-the user forgets. A thread writes the file, so that no event waits for the disk.
+and a crash of the screen loses nothing. The assistant's process also has the encryption key, and
+deletes what the user wants to forget. A thread writes the file, so that no event waits for the
+disk.
 
 A recording contains nothing that is said off the record, and no speech that did not become a turn.
 """
@@ -53,7 +54,7 @@ STATE = (ModelsReady, MemoriesRead, MemoriesCounted, PhaseChanged)
 type."""
 
 Job = Callable[[Path], None]
-"""Changes the recording at the given path; called between writing two lines."""
+"""A function that changes the recording at the given path. It is called between two writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +85,11 @@ class Recorder:
         self._state: dict[type[Event], Event] = {}
         self._off = False
         self._open: set[int] = set()
-        """Turns in progress. There may be two: a turn can begin while the last one is answered."""
+        """Turns in progress. A turn can begin while the last one is still being answered, so there
+        may be two."""
         self._stale: set[int] = set()
-        """Turns whose prompt may contain something that must not be recorded, because it was built
-        before the user forgot something or went on or off the record."""
+        """Turns whose prompt may contain something that must not be recorded. The prompt was built
+        before the user asked to forget something, or went on or off the record."""
         self._partials: list[RecordedEvent] = []
         self._level_at = datetime.min.replace(tzinfo=UTC)
         bus.subscribe(self._hear)
@@ -166,8 +168,8 @@ class Recorder:
             self._stale = set(self._open)
 
     def _go_off(self, event: RecordChanged) -> None:
-        """Delete the turns in progress from the recording. They are off the record now, too, so
-        they must not be recorded."""
+        """Delete the turns in progress from the recording, because they count as off the record as
+        a whole."""
         self._partials.clear()
         turns, writer = frozenset(self._open), self._writer
         if writer is not None and turns:
@@ -240,15 +242,15 @@ class RecordingWriter:
         self._jobs.put(job)
 
     def settle(self) -> None:
-        """Wait until all events put so far are in the file. A purge calls this from another
-        thread."""
+        """Wait until all events that were put so far are in the file. A purge calls this from
+        another thread."""
         if self._thread.is_alive():
             done = threading.Event()
             self._jobs.put(done)
             done.wait(CLOSING_S)
 
     def close(self) -> None:
-        """Write all events put so far, then end the recording. Blocks."""
+        """Write all events that were put so far, then end the recording. Blocks."""
         self._jobs.put(None)
         self._thread.join(CLOSING_S)
         self.recordings.end(self.path)

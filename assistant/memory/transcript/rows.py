@@ -9,8 +9,8 @@ from assistant.context import Conversation, Exchange, Summary
 from assistant.memory.records.stored_values import time_of
 
 LOOKED_UP = 500
-"""Maximum number of ids looked up in one SQL statement. A lookup takes 4 µs, so for more ids it is
-faster to read all rows."""
+"""Maximum number of ids looked up in one SQL statement. Each lookup takes 4 µs, so for more ids it
+is faster to read all rows."""
 EXCHANGE = "id, turn, user_text, started, assistant_text, interrupted, ended"
 """The columns that `exchange_of` reads."""
 
@@ -36,8 +36,8 @@ def parts(ids: Iterable[str]) -> Iterator[tuple[str, ...]]:
 
 
 def stored_conversation(db: sqlite3.Connection, user: str, conversation: str) -> Conversation:
-    """Load a conversation without its hidden exchanges. A summary of a hidden exchange is left out,
-    too."""
+    """Load a conversation without its hidden exchanges. Its summary is left out if it covers a
+    hidden exchange."""
     hidden = hidden_exchanges(db, user)
     found = db.execute(
         f"SELECT {EXCHANGE} FROM exchange"
@@ -80,7 +80,7 @@ def held(db: sqlite3.Connection, user: str, exchanges: Collection[str]) -> set[s
 def suppress(
     db: sqlite3.Connection, user: str, tellings: Iterable[tuple[str, str]], at: int
 ) -> None:
-    """Record that memories expired, or that the user deleted or changed them, so that they are not
+    """Record that memories expired, or that the user deleted or changed them. Such memories are not
     created again. A record is deleted together with its exchange.
 
     Args:

@@ -27,8 +27,8 @@ there is nothing to summarise, or if the user deleted or changed the summary."""
 FEWEST = 3
 """Minimum number of exchanges in a span that is summarised."""
 OVER = timedelta(hours=1)
-"""Pause after which a conversation counts as over, so that its last span is summarised although it
-is incomplete."""
+"""Pause after which a conversation counts as over. Its last span is then summarised even if it is
+incomplete."""
 IMPORTANCE = 0.4
 """Importance of a summary. It is lower than the importance of what the user said."""
 
@@ -88,8 +88,8 @@ def stored_summaries(
 
 
 def suppress(db: sqlite3.Connection, user: str, subjects: Collection[str]) -> bool:
-    """Delete the texts of summaries that the user deleted or changed, and prevent new summaries in
-    their place. Return whether any of these summaries was stored."""
+    """Delete the texts of summaries that the user deleted or changed, and prevent new summaries of
+    the same exchanges. Return whether any of these summaries was stored."""
     found = rows.derived(db, user, SUMMARISED, subjects)
     now = microseconds(datetime.now(UTC))
     for number, subject, _ in found:
@@ -100,7 +100,7 @@ def suppress(db: sqlite3.Connection, user: str, subjects: Collection[str]) -> bo
 
 
 class ConversationSpans:
-    """Finds one user's spans of `turns` turns, and tells which of them need a summary. Thread-safe.
+    """Finds one user's spans of `turns` turns, and which of them need a summary. Thread-safe.
 
     Each call blocks for about a millisecond and may raise StoreError. A call that raises StoreError
     has changed nothing.
@@ -164,7 +164,7 @@ class ConversationSpans:
 
     def suppressed(self, span: Span) -> bool:
         """Whether a summary of one of the span's exchanges expired, or was deleted or changed by
-        the user. Such a span must not be summarised again."""
+        the user. If so, the span must not be summarised again."""
         places = rows.places(span.exchanges)
         query = f"SELECT memory FROM expired WHERE user = ? AND exchange IN ({places})"
         with self._transcript.reading() as db:
@@ -181,7 +181,7 @@ class ConversationSpans:
         return covered == set(span.exchanges)
 
     def drop_overlapping(self, span: Span) -> list[str]:
-        """Delete the summaries of other spans that share exchanges with `span`. Such spans were
+        """Delete the summaries of other spans that share exchanges with `span`, because they were
         formed with another number of turns. Return the subjects of these other spans."""
         with self._transcript.writing() as db:
             resting = rows.derived_from(db, span.exchanges)
