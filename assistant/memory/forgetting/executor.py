@@ -250,13 +250,14 @@ class ForgettingExecutor:
         if not left:
             return None
         items = left[-1]
-        self._hidden.remove(items)  # no purge may begin from here on
+        place = self._hidden.index(items)
+        del self._hidden[place]  # no purge may begin from here on
         self._undoing.add(items.id)
         self._change()
         try:
             found = await asyncio.to_thread(self._bring_back, items)
-        except StoreError:
-            self._hidden.append(items)
+        except Exception:
+            self._hidden.insert(place, items)
             raise
         finally:
             self._undoing.discard(items.id)
@@ -285,9 +286,7 @@ class ForgettingExecutor:
                 continue
 
     async def purge_due(self) -> bool:
-        """Purge all items whose grace period is over; return False if a purge failed and must be
-        retried.
-        """
+        """Purge all items whose grace period is over; return False if that must be retried."""
         try:
             await self.load()
         except StoreError as error:
@@ -385,11 +384,12 @@ class ForgettingExecutor:
         self._changed.set()
 
     def _until_next(self) -> float | None:
-        """Return the seconds until the next purge; None if nothing is hidden. The result is at most
-        `AGAIN_S`, because the clock may be changed meanwhile."""
-        if not self._hidden:
+        """Return the seconds until `run` purges next; None if it has nothing to purge. The result
+        is at most `AGAIN_S`, because the clock may be changed meanwhile."""
+        due = [each.due for each in self._hidden if each.id not in self._awaited]
+        if not due:
             return None
-        next_due = (min(each.due for each in self._hidden) - self._now()).total_seconds()
+        next_due = (min(due) - self._now()).total_seconds()
         return min(max(next_due, SOON_S), AGAIN_S)
 
 

@@ -92,6 +92,25 @@ async def test_undo_reverts_the_last_request_but_items_of_an_earlier_one_stay_hi
     assert await here.recalled(BOTH) == {CAT}
 
 
+async def test_a_failed_undo_leaves_the_requests_in_their_order(
+    here: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dog, cat = await here.tell_all(DOG, CAT)
+    first = await here.forgetting.hide([dog.id], ())
+    second = await here.forgetting.hide([cat.id], ())
+
+    def fails(user: str, key: str) -> None:
+        raise StoreError("The disk is full.")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(here.transcript, "unhide", fails)
+        with pytest.raises(StoreError):
+            await here.forgetting.undo(first.id)
+    assert here.forgetting.hidden == (first, second)
+    undone = await here.forgetting.undo()
+    assert undone is not None and undone.items == second
+
+
 async def test_derived_memories_are_forgotten_too_and_a_rebuild_does_not_restore_them(
     tmp_path: Path,
 ) -> None:
