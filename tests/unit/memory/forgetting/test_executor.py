@@ -108,7 +108,8 @@ async def test_a_failed_undo_leaves_the_requests_in_their_order(
             await here.forgetting.undo(first.id)
     assert here.forgetting.hidden == (first, second)
     undone = await here.forgetting.undo()
-    assert undone is not None and undone.items == second
+    assert undone is not None
+    assert undone.items == second
 
 
 async def test_derived_memories_are_forgotten_too_and_a_rebuild_does_not_restore_them(
