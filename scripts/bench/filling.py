@@ -68,8 +68,8 @@ def said_and_asked() -> tuple[list[str], list[tuple[str, str]]]:
 def made_up(count: int, facts: Sequence[str], others: Sequence[str]) -> Iterator[list[Memory]]:
     """Yields `count` memories in conversations, in order of time, in batches.
 
-    The facts, which are fewer, are spread among them; the others are sentences joined from the
-    halves of two real ones.
+    The facts, which are fewer, are spread among them; each of the others is joined from the
+    first half of one sentence and the second half of another.
     """
     random = Random(SEED)
     start = datetime.now(UTC) - timedelta(minutes=2 * count)
