@@ -28,7 +28,7 @@ ESPEAK_WORDS_PER_MIN = 160
 MARGIN_S = 0.3
 """Seconds of silence, or of noise alone, before and after an utterance."""
 PITCHES = (0.85, 0.92, 1.0, 1.06, 1.13, 1.2)
-"""Number of voices in babble. Their pitch is changed, because there may be only a few voices."""
+"""Factors for the pitch of each voice in babble, since this machine may have only a few voices."""
 
 Wave = NDArray[np.float32]
 
