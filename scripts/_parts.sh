@@ -1,12 +1,12 @@
 # The tests in two parts; sourced by `test` with $venv and $marks set. POSIX sh.
 
-part() { # part NAME MARKS ARGUMENTS...: sets $code to pytest's, and keeps its last line
+part() { # part NAME MARKS ARGUMENTS...: sets $code to pytest's exit code, keeps its last line
     name=$1
     only=$2
     shift 2
     colour=no
     if [ -t 1 ]; then colour=yes; fi
-    # Here a pipe's status is that of its end.
+    # The exit status of a pipeline is that of its last command, so the code goes to a file.
     {
         code=0
         "$venv/bin/python" -m pytest --color=$colour -m "${marks:+($marks) and }$only" "$@" || code=$?
@@ -16,11 +16,11 @@ part() { # part NAME MARKS ARGUMENTS...: sets $code to pytest's, and keeps its l
     printf '%s: %s\n' "$name" "$(tail -n 1 "$told/output")" >>"$told/ends"
 }
 
-in_two_parts() { # what wants the machine to itself, then the rest in four processes; returns a code
+in_two_parts() { # tests that need the machine to themselves, then the others in four processes
     told=$(mktemp -d)
     part "alone" "alone" tests/real
     first=$code
-    if [ "$first" -ne 2 ]; then # Ctrl-C ends both
+    if [ "$first" -ne 2 ]; then # after Ctrl-C, the second part is not run
         part "shared" "not alone" -n 4 --dist loadfile --no-loadscope-reorder
     fi
     cat "$told/ends"

@@ -1,13 +1,13 @@
 # Set-up shared by `run` and `test`; sourced by them with $root set. POSIX sh (macOS's bash 3.2,
-# dash). All it says goes to standard error, so that standard output stays the program's.
+# dash). Its messages go to standard error, so that standard output is left to the program.
 #
-# .venv/.stamp       what the environment was made from, written last; equal means: nothing to do
-# .venv/.installing  an install began; if it is still there at the next start, it was interrupted
-# .venv/.without-*   system packages that were declined or could not be had, not to ask again
+# .venv/.stamp       what the environment was made from, written last; if equal, it is up to date
+# .venv/.installing  exists during an installation; if left behind, that was interrupted
+# .venv/.without-*   system packages that were declined or not available; not asked for again
 
 venv=${root:?}/.venv
 setup_log=$venv/setup.log
-unset PYTHONHOME PYTHONPATH # they would put other libraries before the pinned ones
+unset PYTHONHOME PYTHONPATH # with them, other libraries would take precedence over the pinned ones
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -73,7 +73,7 @@ is_root() { [ "$(id -u)" = 0 ]; }
 
 can_ask() { [ -t 0 ] && [ -t 2 ]; }
 
-packages_command() { # the command that installs the named Debian packages, or their like, here
+packages_command() { # the command that installs these Debian packages, or their equivalents, here
     if command -v apt-get >/dev/null; then
         echo "apt-get install -y $*"
     elif [ "$*" = libportaudio2 ] && command -v dnf >/dev/null; then
@@ -87,32 +87,32 @@ packages_command() { # the command that installs the named Debian packages, or t
     fi
 }
 
-run_logged() { # run_logged COMMAND...: quietly; what it said is shown when it fails
+run_logged() { # run_logged COMMAND...: the output goes to the log only
     mkdir -p "$venv"
     "$@" </dev/null >>"$setup_log" 2>&1
 }
 
-apt_install() { # a fresh image has no package lists, so that the first try may fail
+apt_install() { # a fresh image has no package lists, so the first try may fail
     DEBIAN_FRONTEND=noninteractive
     export DEBIAN_FRONTEND
-    # shellcheck disable=SC2086 # $sudo is a word or nothing
+    # shellcheck disable=SC2086 # $sudo is a single word or empty
     run_logged $sudo apt-get install -y --no-install-recommends "$@" || {
         run_logged $sudo apt-get update
         run_logged $sudo apt-get install -y --no-install-recommends "$@"
     }
 }
 
-install_packages() { # install_packages WHAT PACKAGE...: 1 when declined or impossible
+install_packages() { # install_packages WHAT PACKAGE...: returns 1 if declined or impossible
     what=$1
     shift
     if ! shown=$(packages_command "$@"); then
-        say "$what: not here. Install what your system calls $*."
+        say "$what: not installed. Install your system's equivalent of $*."
         return 1
     fi
     sudo=
     is_root || sudo=sudo
     if ! is_root || ! command -v apt-get >/dev/null; then
-        say "$what: not here. It comes with:  $sudo $shown"
+        say "$what: not installed. To install it:  $sudo $shown"
         can_ask || return 1
         printf 'Run this now? [y/N] ' >&2
         read -r answer || answer=
@@ -123,15 +123,15 @@ install_packages() { # install_packages WHAT PACKAGE...: 1 when declined or impo
     if command -v apt-get >/dev/null; then
         apt_install "$@" && return 0
     else
-        # shellcheck disable=SC2086 # words of a command
+        # shellcheck disable=SC2086 # to be split into the words of a command
         run_logged $sudo $shown && return 0
     fi
-    say "It could not be installed; $setup_log tells why."
+    say "It could not be installed; the reason is in $setup_log."
     return 1
 }
 
 has_portaudio() {
-    [ "$(uname -s)" = Linux ] || return 0 # the wheels for macOS and Windows bring their own
+    [ "$(uname -s)" = Linux ] || return 0 # the wheels for macOS and Windows include it
     for library in /usr/lib/*/libportaudio.so.2 /usr/lib*/libportaudio.so.2 \
         /usr/local/lib*/libportaudio.so.2 /lib/*/libportaudio.so.2; do
         if [ -e "$library" ]; then return 0; fi
@@ -139,10 +139,10 @@ has_portaudio() {
     return 1
 }
 
-want_sound() { # without it the assistant runs too, typed
+want_sound() { # without sound, the assistant runs too, with typed turns
     if has_portaudio || [ -e "$venv/.without-portaudio" ]; then return 0; fi
     if ! install_packages "PortAudio, for microphone and loudspeaker" libportaudio2; then
-        say "Going on without sound; type instead of speaking."
+        say "Continuing without sound; type instead of speaking."
         : >"$venv/.without-portaudio"
     fi
 }
@@ -162,14 +162,14 @@ is_current() { # is_current run|test
     [ "$1" = run ] || [ "$kind" = test ]
 }
 
-lock() { # two first starts at once would install into each other
+lock() { # two first starts at the same time would disturb each other's installation
     while ! (set -C && echo $$ >"$root/.venv.lock") 2>/dev/null; do
         holder=$(cat "$root/.venv.lock" 2>/dev/null) || continue
         if [ -n "$holder" ] && ! kill -0 "$holder" 2>/dev/null; then
             rm -f "$root/.venv.lock" # its owner was killed
             continue
         fi
-        [ -n "${waiting:-}" ] || say "Another start is installing; waiting for it…"
+        [ -n "${waiting:-}" ] || say "Another start is installing the libraries; waiting for it…"
         waiting=yes
         sleep 1
     done
@@ -183,7 +183,7 @@ unlock() {
     trap - EXIT INT TERM HUP
 }
 
-show_progress() { # the last line of the log, until the install ends
+show_progress() { # shows the last line of the log until the installation ends
     while kill -0 $$ 2>/dev/null; do
         printf '\r\033[K  %.70s' "$(tail -n 1 "$setup_log" | tr -d '\r')" >&2
         sleep 0.5
@@ -193,8 +193,8 @@ show_progress() { # the last line of the log, until the install ends
 warn_of_cuda() {
     if [ "$(uname -s)" = Linux ] && ! command -v nvidia-smi >/dev/null &&
         [ -z "${PIP_EXTRA_INDEX_URL:-}${PIP_INDEX_URL:-}${PIP_FIND_LINKS:-}" ]; then
-        say "Torch's usual build for Linux brings gigabytes of GPU libraries;" \
-            "README.md (\"Linux without a GPU\") says how to get the small one."
+        say "Torch's usual build for Linux includes gigabytes of GPU libraries;" \
+            "README.md (\"Linux without a GPU\") says how to get the small build."
     fi
 }
 
@@ -217,27 +217,27 @@ install_libraries() { # install_libraries run|test
     fi
     [ "$code" = 0 ] && return 0
     tail -n 5 "$setup_log" >&2
-    fail "The libraries could not be installed; $setup_log has the whole story." \
-        "Check the connection and free disk space, then start again: it goes on where it can."
+    fail "The libraries could not be installed; the full log is $setup_log." \
+        "Check the connection and the free disk space, then start again; downloads are reused."
 }
 
 make_environment() {
     if [ ! -e "$venv/.installing" ] && [ -x "$venv/bin/python" ] &&
         python_fits "$venv/bin/python" && "$venv/bin/python" -m pip --version >/dev/null 2>&1; then
-        return 0 # whole, only out of date
+        return 0 # complete, only out of date
     fi
     need_python
-    say "Making .venv with $("$python" --version)…"
-    "$python" -m venv --clear "$venv" >&2 || fail "The environment $venv could not be made."
+    say "Creating .venv with $("$python" --version)…"
+    "$python" -m venv --clear "$venv" >&2 || fail "The environment $venv could not be created."
 }
 
 set_up() { # set_up run|test
     is_current "$1" && return 0
     if [ "$(uname -s)-$(uname -m)" = Darwin-x86_64 ]; then
-        fail "Macs with Intel processors can't run it: onnxruntime and torch are no longer made for them."
+        fail "The assistant can't run on Intel Macs: onnxruntime and torch no longer support them."
     fi
     lock
-    if is_current "$1"; then # made by whoever held the lock
+    if is_current "$1"; then # made by the start that held the lock
         unlock
         return 0
     fi

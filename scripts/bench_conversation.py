@@ -47,7 +47,7 @@ def main(arguments: Sequence[str]) -> int:
     )
     add_number(parser, "--remembered", 0, "exchanges remembered from long ago", least=0)
     add_number(parser, "--seed", 1, "seed of the random choice of messages", least=0)
-    parser.add_argument("--idle", action="store_true", help="with endless work between utterances")
+    parser.add_argument("--idle", action="store_true", help="during endless idle work")
     return program.run(work, parser.parse_args(arguments))
 
 

@@ -53,7 +53,7 @@ def measured(folder: Path, profile: str, starts: int, seconds: float) -> program
 
 
 def settle(assistant: Talking) -> None:
-    """Wait until the prompt is read, which takes a quarter of a minute on a busy machine."""
+    """Wait until the prompt has been read, which takes 15 seconds on a busy machine."""
     for _ in range(SETTLES):
         before = assistant.cpu_seconds().workers
         time.sleep(SETTLE_S)

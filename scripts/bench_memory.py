@@ -16,7 +16,7 @@ from pathlib import Path
 
 from models.selection import PROFILE_NAMES
 
-os.environ["LANCEDB_LOG"] = "error"  # each query would warn of a future change
+os.environ["LANCEDB_LOG"] = "error"  # each query would warn about a future change
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from assistant.settings import Settings

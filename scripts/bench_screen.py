@@ -2,11 +2,11 @@
 
 Opens `assistant screen` on a pseudo-terminal, with a recording of a quiet room instead of a
 microphone. It does so several times (the first start warms the disk cache) and times the first
-whole frame and the moment at which the assistant listens. The last one then listens and speaks an
-answer, while processor time and memory are counted separately for the screen, the assistant and its
-workers. In another session, keys are typed during an answer, to see whether every key arrives and
-how long the event loop is blocked at most. Last, a table of N memories is scrolled and searched,
-and its frames are timed.
+whole frame and the moment at which the assistant listens. After the last start, the assistant
+listens and speaks an answer, while processor time and memory are counted separately for the screen,
+the assistant and its workers. In another session, keys are typed during an answer, to see whether
+every key arrives and how long the event loop is blocked at most. Last, a table of N memories is
+scrolled and searched, and its frames are timed.
 """
 
 import sys

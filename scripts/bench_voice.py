@@ -71,10 +71,8 @@ def main(arguments: Sequence[str]) -> int:
         metavar="N",
         help=f"compare with and without N memories ({MEMORIES} if N is left out)",
     )
-    beside.add_argument("--screen", action="store_true", help="compare with and without a screen")
-    beside.add_argument(
-        "--idle", action="store_true", help="compare with and without work between utterances"
-    )
+    beside.add_argument("--screen", action="store_true", help="compare with and without the screen")
+    beside.add_argument("--idle", action="store_true", help="compare with and without idle work")
     add_number(parser, "--seed", 1, "seed of the choice, the order and the intervals", least=0)
     parser.add_argument(
         "--keep", type=Path, metavar="FILE", help="write a row for each clip to this file"

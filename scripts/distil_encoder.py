@@ -5,9 +5,9 @@ counted from 0. A low-rank adapter (LoRA) of these layers is trained to reproduc
 vector of a text and its ranking of utterances (after Sanh et al. 2019). It learns on all texts of
 `data/training`, since a turn may be a question or a statement. Memories are still encoded by all
 layers, so their vectors don't change. The adapter is written to FOLDER in peft's format;
-`models/catalogue.toml` names the adapters in use. Some questions are held out, and measured before
-and after: the mean cosine to the teacher's vector, and how often a question finds its utterance
-among all. The evaluation sets are not read.
+`models/catalogue.toml` names the adapters in use. Some questions are held out. Before and after
+training, they are used to measure the mean cosine to the teacher's vector, and how often a question
+finds its utterance among all. The evaluation sets are not read.
 """
 
 import sys

@@ -2,8 +2,8 @@
 
 Topics are encoded like questions, and searched among the project's own facts and some of its
 distractors (data/evaluation). The program prints every sentence that lacks a topic's words but has
-a cosine of 0.45 or more; the reader has to judge whether it is about the topic. The product deletes
-it if the cosine is at least `LIKE` (assistant/memory/forgetting).
+a cosine of 0.45 or more; you have to judge whether the sentence is about the topic. The product
+deletes it if the cosine is at least `LIKE` (assistant/memory/forgetting).
 """
 
 import sys

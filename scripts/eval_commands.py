@@ -1,16 +1,21 @@
-"""Measures how well what is asked of the assistant itself is understood.
+"""Measures how well the assistant understands what is asked of it: commands and their arguments.
 
-It compares the grammar alone with the grammar and the classifier on one part of
-`data/evaluation/intents.jsonl`: how much of what is carried out without asking is right, of
-everything and of what deletes; how many commands are carried out or asked about, of all and of
-those that a person would be sure of; whether their arguments are the right words; and how long an
-utterance takes. On everyday talk it counts what is carried out or asked about by mistake: on the
-project's 6,354 utterances, and on conversations (`--locomo`) and read speech (`--speech`) if these
-are given. Thresholds are chosen on `dev`; nobody may look at what the other parts contain.
+It compares the grammar alone with the grammar and the classifier together, on one part of
+`data/evaluation/intents.jsonl`. It measures
 
-`--sound` has commands of part `dev` spoken by every voice on this machine, at three speeds and with
-noise, and transcribed by a profile's recogniser: how many are lost because they are misheard, and
-how many because even their text is not understood.
+- the share that is right among what is carried out without asking, and among deletions;
+- the share of commands that are carried out or asked about, among all commands and among those that
+  a person would be sure of;
+- whether the arguments are the right words, and how long an utterance takes;
+- how many utterances of everyday talk are carried out or asked about by mistake: of the project's
+  6,354 utterances, and of conversations (`--locomo`) and read speech (`--speech`) if these are
+  given.
+
+Thresholds are chosen on `dev`; nobody may look at what the other parts contain.
+
+With `--sound`, commands of part `dev` are spoken by every voice on this machine, at three speeds
+and with noise, and transcribed by a profile's recogniser. This shows how many are lost because they
+are misheard, and how many because even their text is not understood.
 
 `--grammar` measures the grammar alone on the utterances that it was written with
 (`data/evaluation/spoken_commands.jsonl`): precision and recall by part and by kind. There, a

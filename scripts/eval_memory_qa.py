@@ -1,4 +1,4 @@
-"""Measures what answers know from an earlier session, in whole typed conversations.
+"""Measures how much answers use of an earlier session, in whole typed conversations.
 
 Runs the `assistant` command itself. In one process, N facts are mentioned in passing, amid small
 talk. Each fact is then asked for, in other words, in three ways:
@@ -13,8 +13,8 @@ begins a new conversation. Each question has its own process and its own copy of
 shared home, earlier questions and answers would be in the history and in the memory.
 
 An answer is right if it contains one of the accepted strings as whole words, with numbers in words
-or digits. `shown` is the share of questions with the fact among the notes in the prompt: the facts
-not shown were lost by recall or its deadline, the other losses are the model's. Intervals are
+or digits. `shown` is the share of questions with the fact among the notes in the prompt: facts that
+are not shown were lost by recall or its deadline; all other losses are the model's. Intervals are
 bootstrap 95 % over the facts.
 """
 

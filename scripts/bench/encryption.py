@@ -1,4 +1,4 @@
-"""Measures the cost of encryption at rest: does everything plain and encrypted, taking turns."""
+"""Measures the cost of encryption at rest: does everything alternately plain and encrypted."""
 
 import tempfile
 import time
@@ -31,13 +31,13 @@ ENCODER = "made-up"
 PASSPHRASE = "correct horse battery staple"
 WARM_UP = 20
 ROUNDS = 2
-"""Number of times that loading is measured; the best counts."""
+"""Number of times that loading is measured; the shortest time counts."""
 QUERIES = 50
 Sides = Mapping[str, MasterKey | None]
 
 
 def storing(folder: Path, sides: Sides, count: int) -> Figures:
-    """The time to store and commit an exchange; the two sides take turns."""
+    """The time to store and commit an exchange, alternately plain and encrypted."""
     opened = {name: Transcript.open(folder / f"{name}.db", key) for name, key in sides.items()}
     times: defaultdict[str, list[float]] = defaultdict(list)
     for turn in range(1, WARM_UP + count + 1):

@@ -1,4 +1,4 @@
-"""Fills a table of memories: facts that questions ask for, among artificially combined sentences.
+"""Fills a table of memories: facts that questions ask for, among artificial sentences.
 
 The vectors of the other sentences are mixtures of real ones, since encoding 100,000 texts takes an
 hour. The vectors of the facts and of all questions are real.
@@ -28,9 +28,9 @@ FACTS = "evaluation/paraphrase_facts.jsonl"
 USER = "me"
 BATCH = 5_000
 TURNS = 20
-"""Exchanges in each conversation."""
+"""Number of exchanges in each conversation."""
 SEEDS = 1_000
-"""At most this many texts are really encoded; the vectors of all others lie between theirs."""
+"""At most this many texts are encoded; the vectors of all others are mixtures of theirs."""
 SEED = 7
 
 Vectors = NDArray[np.float32]
@@ -60,7 +60,7 @@ class Filled:
 
 
 def said_and_asked() -> tuple[list[str], list[tuple[str, str]]]:
-    """The other sentences; and the facts, each with its question."""
+    """The other sentences, and the facts, each with its question."""
     distractors, facts = (read_rows(located(name)) for name in (DISTRACTORS, FACTS))
     return [row["said"] for row in distractors], [(row["said"], row["question"]) for row in facts]
 
@@ -68,8 +68,8 @@ def said_and_asked() -> tuple[list[str], list[tuple[str, str]]]:
 def made_up(count: int, facts: Sequence[str], others: Sequence[str]) -> Iterator[list[Memory]]:
     """Yields `count` memories in conversations, in order of time, in batches.
 
-    The facts, which are fewer, are spread among them; the others are sentences joined from two
-    halves.
+    The facts, which are fewer, are spread among them; each of the others is joined from the
+    first half of one sentence and the second half of another.
     """
     random = Random(SEED)
     start = datetime.now(UTC) - timedelta(minutes=2 * count)

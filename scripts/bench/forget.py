@@ -27,7 +27,7 @@ from scripts.common.program import Figures
 
 ENCODER = "made-up"
 TURNS = 50
-"""Exchanges in each conversation."""
+"""Number of exchanges in each conversation."""
 
 Result = TypeVar("Result")
 
@@ -87,7 +87,7 @@ def filled(home: Home, rows: int, dimensions: int, key: MasterKey | None) -> Ful
 
 
 def forgetting(full: Full, count: int) -> Figures:
-    """Forget `count` memories: half as many exchanges, but at least one."""
+    """Forget `count` memories by forgetting half as many exchanges, but at least one."""
     watch = Stopwatch()
     going = [full.told.pop(len(full.told) // 2) for _ in range(max(1, count // 2))]
     ids = [f"{key}-{speaker}" for key in going for speaker in ("user", "assistant")]

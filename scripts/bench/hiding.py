@@ -1,5 +1,5 @@
-"""Measures what forgetting costs the running conversation: how long until what is forgotten is out
-of recall and window and noted on the disk, and how long this blocks the voice's thread."""
+"""Measures what forgetting costs the running conversation: the time until a forgotten exchange is
+out of recall and window and its hiding is on disk, and how long this blocks the voice's thread."""
 
 import asyncio
 import sys
@@ -35,7 +35,7 @@ from scripts.common.statistics import summary
 TICK_S = 0.001
 LEISURE_S = 10.0
 TURNS = 50
-"""Turns of the running conversation, each with twelve memories in its prompt."""
+"""Number of turns in the running conversation, each with twelve memories in its prompt."""
 
 QUANTILES = (50, 99)
 
@@ -60,7 +60,7 @@ class MadeUpEncoder:
 
 @dataclass
 class Running:
-    """The running conversation, without a language model that reads it."""
+    """The running conversation, without a language model."""
 
     talk: Conversation
 
@@ -108,7 +108,7 @@ class Watch:
         began = time.perf_counter()
         yield
         self.lasted.append(1e3 * (time.perf_counter() - began))
-        await asyncio.sleep(2 * TICK_S)  # includes the gap in which the call ended
+        await asyncio.sleep(2 * TICK_S)  # includes the gap during which the call ended
         ticking.cancel()
         with suppress(asyncio.CancelledError):
             await ticking

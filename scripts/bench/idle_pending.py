@@ -16,7 +16,7 @@ from assistant.settings import Settings
 from scripts.bench.filling import said_and_asked
 
 AGO = timedelta(days=60)
-"""Age of the conversations: too old for them to be continued."""
+"""Age of the conversations, which are too old to be continued."""
 TURNS = 20
 
 

@@ -30,11 +30,11 @@ from scripts.common.statistics import summary
 
 LOOK_S = 0.002
 RISES = 0.2
-"""Share of a core used between two checks that counts as work; less is a timer or a heartbeat."""
+"""Share of a core that must be used between two checks to count as work; timers use less."""
 CALM_S = 0.15
 """Once the processor time has not risen for this long, the work has stopped."""
 LONGEST_WORK_S = 1.5
-"""Somebody speaks at most this long after the beginning of a batch."""
+"""Somebody begins to speak at most this long after the beginning of a batch."""
 PATIENCE_S = 120.0
 ALLOWED_MS = 50.0
 
@@ -63,8 +63,8 @@ class Yield:
 
 
 class Watch(threading.Thread):
-    """Checks the processor time of the processes until it no longer rises, using next to none
-    itself. Linux only."""
+    """Checks the processor time of the processes until it no longer rises. The checks themselves
+    use hardly any. Linux only."""
 
     def __init__(self, worker: int) -> None:
         super().__init__(daemon=True)
@@ -101,7 +101,7 @@ def others_cpu_seconds() -> float:
 
 @dataclass
 class Working:
-    """Idle work that keeps running by itself."""
+    """Idle work that always has something to do."""
 
     scheduler: Scheduler
     quiet: ActivityMonitor

@@ -25,7 +25,7 @@ class NotMeasured(AssistantError):
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
-    """Shows the defaults, except those that mean that something is off or left out."""
+    """Shows the defaults, except those that stand for "off" or "left out"."""
 
     def _get_help_string(self, action: argparse.Action) -> str:
         told = action.help or ""
@@ -88,8 +88,8 @@ def fill(plan: type[Plan], options: Options) -> Plan:
 def run(work: Callable[[Options], Mapping[str, Any]], options: Options) -> int:
     """Do the work and, if `--json` is given, print its figures as the last line.
 
-    Returns the exit code. The machine is described beforehand, so that its load doesn't include
-    the work.
+    Returns the exit code. The machine is described before the work begins, so that its load
+    doesn't include the work.
     """
     where = machine()
     try:

@@ -46,8 +46,8 @@ def read_text(path: Path) -> str:
 
 
 class Keep:
-    """Writes each row to a file at once, if a file is wanted, so that an interrupted run keeps its
-    rows."""
+    """Writes each row to a file at once, if a file is wanted, so that the rows of an interrupted
+    run are kept."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path

@@ -38,7 +38,7 @@ def interval(
 
     Items are drawn whole: measurements of two systems on one recording belong in one item, so that
     what makes the recording slow for both does not widen the interval of their ratio. Returns None
-    if there are fewer than two items, or no resample has a value.
+    if there are fewer than two items, or if `statistic` has no value for any resample.
     """
     if len(items) < 2:
         return None

@@ -24,12 +24,12 @@ class Utterance:
     """An utterance and its label.
 
     Attributes:
-        kind: the command that it is; None if it is none.
+        kind: the kind of command; None if the utterance is not a command.
         words: the command's argument, as it stands in `said`.
-        sure: whether a thoughtful person would take it for this command without asking.
+        sure: whether a thoughtful person would understand the command without asking.
         part: the part of the evaluation set; "" for training.
-        tag: what sort of utterance it is, if it is no command; "" if this is not known.
-        worded: whether `words` is known, so that None means that there is no argument.
+        tag: the sort of utterance, if it is not a command; "" if unknown.
+        worded: whether `words` was labelled; if so, None means that there is no argument.
     """
 
     said: str
@@ -45,7 +45,7 @@ def read_utterances(path: Path, part: str | None = None) -> list[Utterance]:
     """The utterances of a file, or those of one part.
 
     Raises:
-        InputUnusable: the file can't be read, a line is wrong, or nothing is in the part.
+        InputUnusable: the file can't be read, a line is malformed, or the part is empty.
     """
     found = []
     for number, row in enumerate(read_rows(path, "said", "kind"), 1):
@@ -68,7 +68,7 @@ def _utterance(row: Mapping[str, Any]) -> Utterance:
     if about is not None and (not isinstance(about, str) or about not in said):
         raise ValueError("the argument's words are not in `said`")
     kind = CommandKind(label) if label is not None and label not in ANSWERS else None
-    # Of the utterances written for the grammar, spans of time are labelled by their minutes only.
+    # In the utterances written for the grammar, spans of time are labelled by their minutes only.
     worded = kind not in PERIODS
     kind = CommandKind.FORGET_PERIOD if kind in PERIODS else kind
     return Utterance(

@@ -39,8 +39,8 @@ async def language_model(name: str, threads: int = THREADS) -> AsyncIterator[Lla
 
 
 class Answers:
-    """Answers by model, prompt and question, stored in a file if one is given. Whole lines are
-    appended one at a time, so that the process may be killed at any time."""
+    """Answers by model, prompt and question, stored in a file if one is given. Lines are
+    appended one by one, so the process may be killed at any time."""
 
     def __init__(self, file: Path | None) -> None:
         self._file = file

@@ -16,7 +16,7 @@ AFTERWARDS = timedelta(days=10)
 
 
 def read_times(path: Path, distractors: Path) -> list[Pool]:
-    """One pool for each day on which something is asked, with everything said until then. A
+    """One pool for each day on which a question is asked, with everything said until then. A
     question's category says whether its words name a time."""
     rows, rest = read_rows(path), [_turn(row, _day(row)) for row in read_rows(distractors)]
     said = [_turn(row, _noon(row["on"])) for row in rows if "said" in row] + rest

@@ -31,8 +31,7 @@ class Judged(NamedTuple):
 
     @property
     def right_argument(self) -> bool:
-        """Whether name and span of time are right; names are compared without case and
-        punctuation."""
+        """Whether name and span of time are right. Case and punctuation of names don't matter."""
         if self.wanted is None or self.got is None:
             return self.wanted is self.got
         named = normalised(self.wanted.words or "") == normalised(self.got.words or "")
@@ -57,8 +56,9 @@ def wanted(row: dict[str, Any]) -> Command | None:
 
 
 def quality(judged: Sequence[Judged], kind: str | None = None) -> dict[str, float | int | None]:
-    """Precision and recall of one kind or of all kinds, None if nothing was or could be found.
-    `arguments` is the share of rightly recognised commands with the right name or span of time."""
+    """Precision and recall of one kind or of all kinds. Precision is None if nothing was found,
+    recall if there was nothing to find. `arguments` is the share of the correctly recognised
+    commands whose name or span of time is right."""
     got = [each for each in judged if each.got and kind in (None, kind_of(each.got))]
     meant = [each for each in judged if each.wanted and kind in (None, kind_of(each.wanted))]
     right = [each for each in got if each.right]

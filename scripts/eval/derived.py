@@ -48,7 +48,7 @@ def chosen(
 
 
 async def made(cache: Cache, model: str, wanted: Sequence[Call]) -> int:
-    """Asks the model for answers that are not cached, and returns their number.
+    """Ask the model for the answers that are not cached, and return their number.
 
     Raises:
         ModelError: the model is missing, or it failed.
@@ -57,7 +57,7 @@ async def made(cache: Cache, model: str, wanted: Sequence[Call]) -> int:
     if not missing:
         return 0
     form = prompt()
-    # One thread: several would wait for each other, and count the waiting as processor time.
+    # One thread: several would wait for each other, and the waiting would count as processor time.
     async with language_model(model, threads=1) as llm:
         spent = cpu_seconds(llm)
         for done, call in enumerate(missing, 1):

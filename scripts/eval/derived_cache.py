@@ -23,7 +23,7 @@ NAMES = {"user": "User", "assistant": "Assistant"}
 
 
 class Call(NamedTuple):
-    """One turn and the lines shown before it, as the idle job asks about the turn."""
+    """A turn, and the lines before it that the idle job shows the model."""
 
     pool: str
     turn: str
@@ -75,9 +75,11 @@ class Cache:
         self._answers.keep(self._key(model, call), of | row)
 
     def of(self, model: str, pool: Pool, cost: Cost) -> list[Made | None]:
-        """What was derived from each row of the pool. It is None for a turn that the model has not
-        been asked about, and for one without information after the last answered turn. It is empty
-        for one without information before that turn, and for a useless answer."""
+        """What was derived from each row of the pool.
+
+        The value is empty for a useless answer, and for a turn without information that comes
+        before the last answered turn. It is None for later turns without information, and for
+        turns about which the model has not been asked."""
         found: list[Made | None] = []
         rows = self._answers.rows
         asked = [(call, call and rows.get(self._key(model, call))) for call in calls(pool)]

@@ -22,8 +22,8 @@ Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 
 
 class Encoders(NamedTuple):
-    """Encodes documents in full precision, queries in full or lower. `stand_in` is a faster
-    encoder's."""
+    """Encodes documents in full precision, queries in full or lower. `stand_in` is the encoding of
+    a faster encoder."""
 
     documents: Encode
     queries: Encode
@@ -35,8 +35,8 @@ class Encoders(NamedTuple):
 
 
 class KeptVectors:
-    """Encodes each document only once; stores the vectors in a file between runs if a folder is
-    given."""
+    """Encodes each document only once. If a folder is given, the vectors are stored there between
+    runs."""
 
     def __init__(self, encoder: OnnxEncoder, folder: Path | None) -> None:
         self._encoder = encoder

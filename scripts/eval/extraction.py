@@ -49,7 +49,7 @@ async def extracted(
 
 
 def wrong(rows: Sequence[Row], predicted: Mapping[str, Sequence[Predicted]]) -> list[str]:
-    """Lines for facts that no label makes right or allows, for wrong types, and for missed
+    """Lines for facts that match no label and are not allowed, for wrong types, and for missed
     facts."""
     lines = []
     for row in rows:

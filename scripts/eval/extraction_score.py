@@ -17,7 +17,7 @@ from scripts.eval.extraction_words import fold, holds, is_dated, written_out
 
 TYPES = ("fact", "preference", "event", "profile")
 FRAMING = frozenset({"user", "name", "call"})
-"""Stems that a fact may contain though nobody said them.
+"""Stems that a fact may contain although nobody said them.
 
 The only verb is "is called": "lives", "likes" or "works" may be the invented part of a fact.
 """
@@ -78,7 +78,7 @@ class Row:
 
 @dataclass(slots=True)
 class Tally:
-    """Counts labels and predictions. If counted by type, each counts under its own type."""
+    """Counts labels and predictions. In a count by type, each one counts under its own type."""
 
     labels: int = 0
     found: int = 0
@@ -91,7 +91,7 @@ class Tally:
     mistyped: int = 0
     """Right except for the type."""
     undated: int = 0
-    """Labels missed only because of the date, which is wrong or still "tomorrow"."""
+    """Labels missed only because the date is wrong or was left as "tomorrow"."""
     unsupported: int = 0
     """Predictions that match no label and contain a word that nobody said."""
     from_assistant: int = 0

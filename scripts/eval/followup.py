@@ -94,8 +94,8 @@ class Bench:
 
 
 def read(pool: Pool, path: Path) -> list[Asked]:
-    """The follow-ups, and every question of the pool twice: after the exchange that precedes a
-    randomly drawn follow-up (with a fixed seed), and without an earlier exchange."""
+    """The follow-ups, and every question of the pool twice: without an earlier exchange, and after
+    the exchange that precedes a follow-up drawn at random (with a fixed seed)."""
     rows = {turn.id: row for row, turn in enumerate(pool.turns)}
     lines = read_rows(path)
     before = [Earlier(line["said"], line["answered"]) for line in lines]

@@ -1,4 +1,4 @@
-"""Types whole conversations, and measures what the answers know from an earlier one."""
+"""Types whole conversations, and measures how much the answers use of an earlier one."""
 
 import random
 import re
@@ -24,7 +24,7 @@ SETTINGS = {
     "llm.timeout_s": "300",  # a time-out's apology would count as a wrong answer
 }
 TELLING = {"context.max_turns": "4", "llm.max_answer_tokens": "24"}
-"""Settings for the first session, whose answers don't matter: short answers and prompts."""
+"""Settings for the first session: short answers and prompts, since its answers don't matter."""
 EARLIER = "I told you earlier: {said}. {question}"
 
 
@@ -33,7 +33,7 @@ class Fact:
     id: str
     kind: str
     said: tuple[str, ...]
-    """What is said, in this order; the last statement is the one that holds."""
+    """What is said, in this order; the last statement is the one that is true now."""
     question: str
     answers: tuple[str, ...]
 
@@ -184,8 +184,8 @@ def share(rows: Rows, way: str) -> float:
 
 
 def figures(rows: Rows) -> dict[str, Any]:
-    """The share of right answers for each way of asking, and the memory's share as a fraction of
-    the share when the fact is told in the question."""
+    """The share of right answers for each way of asking, and the share with the memory divided by
+    the share with the fact in the question."""
     ways = [way for way in WAYS if way in rows[0]]
 
     def of(way: str) -> Callable[[Rows], float | None]:

@@ -45,9 +45,9 @@ SNRS_DB = (20, 10)
 PINK, BABBLE = "pink noise", "babble"
 NOISE_S = 60
 BABBLERS = 12
-"""Number of other utterances of which babble is made."""
+"""Number of other utterances from which babble is made."""
 WORST = 10
-"""Number of mishearings that are shown."""
+"""Number of recognition errors that are shown."""
 LONGEST_S = 29.0
 """Maximum seconds of an utterance. The recogniser takes 30 s."""
 
@@ -74,7 +74,7 @@ class Condition:
 
 
 class Heard(NamedTuple):
-    """A spoken command, what the recogniser heard, and what either text was taken for."""
+    """A spoken command, what the recogniser heard, and what each of the two texts was taken for."""
 
     condition: str
     heard: str
@@ -96,17 +96,17 @@ class Heard(NamedTuple):
 
     @property
     def errors(self) -> tuple[int, int]:
-        """The number of word errors, and that of the words that were said."""
+        """The number of word errors, and the number of words that were said."""
         reference = normalised(self.command.said)
         return edit_distance(reference, normalised(self.heard)), len(reference)
 
 
 def spoken(profile: str, count: int) -> dict[str, Any]:
-    """All figures: for everything together, for each condition, and by kind of command.
+    """All figures: overall, for each condition, and for each kind of command.
 
     Args:
         profile: the profile whose recogniser listens.
-        count: number of commands of part `dev`. Babble is made of utterances that are no commands.
+        count: number of commands of part `dev`. Babble is made of utterances that are not commands.
 
     Raises:
         InputUnusable: there are too few commands, or no voice.
@@ -145,8 +145,8 @@ def _by(heard: Sequence[Heard], key: Callable[[Heard], str]) -> dict[str, Any]:
 
 
 def drawn(utterances: Sequence[Utterance], count: int) -> list[Utterance]:
-    """Commands of all kinds in turn, always the same. Left out are those in lower case or without
-    a full stop, because many of these are mishearings already, or lack their beginning.
+    """Commands of all kinds in turn, always the same. Those in lower case or without a full
+    stop are left out, because many of them contain recognition errors, or lack their beginning.
 
     Raises:
         InputUnusable: there are fewer than `count`.
@@ -187,7 +187,8 @@ def _heard(
 
 
 def conditions_of(voice: Voice) -> list[Condition]:
-    """Without noise, and if the voice speaks at its own pace, with each noise at each level."""
+    """The condition without noise, and if the voice speaks at its own pace, also each noise at each
+    level."""
     noisily = [Condition(voice, noise, snr) for noise in (PINK, BABBLE) for snr in SNRS_DB]
     return [Condition(voice), *(noisily if voice.speed == 1.0 else ())]
 
@@ -205,11 +206,11 @@ def _noises(
 def figures(heard: Sequence[Heard]) -> dict[str, Any]:
     """What is recognised and lost.
 
-    `from_text` and `from_sound` are the shares of commands that are carried out or asked about if
-    the recogniser hears every word, and as it heard them. `lost_hearing` and `lost_understanding`
-    are the shares of those that are lost although their text is understood, and of those whose
-    text isn't understood either. `arguments` is the share of right arguments among recognised
-    commands that may have one. `wer` is in percent.
+    `from_text` and `from_sound` are the shares of commands that are carried out or asked about: as
+    if the recogniser heard every word, and as it really heard them. `lost_hearing` is the share of
+    commands that are lost although their text is understood, `lost_understanding` the share of
+    those whose text isn't understood either. `arguments` is the share of right arguments among
+    recognised commands that may have one. `wer` is in per cent.
     """
     errors, words = (sum(counts) for counts in zip(*(each.errors for each in heard), strict=True))
     lost = [each for each in heard if not each.from_sound.right]
@@ -233,7 +234,8 @@ def figures(heard: Sequence[Heard]) -> dict[str, Any]:
 
 
 def worst(heard: Sequence[Heard]) -> list[Heard]:
-    """The mishearings with the largest share of wrong words, of commands that would be understood.
+    """The recognition errors with the most wrong words, relative to the length of the command. Only
+    commands whose text would be understood are included.
     Each command occurs once."""
 
     def wrong(each: Heard) -> float:

@@ -40,7 +40,7 @@ from scripts.eval.recall_methods import indexed
 from scripts.eval.summary_score import Asked, covered
 
 ROOMS = (120, 200, 400)
-"""Tokens of notes: as many as a slow, a medium and a fast model reads in its time."""
+"""Tokens of notes: as many as a slow, a medium and a fast model can read in the time allowed."""
 TOKEN = 4.0
 """The approximate number of characters of English in one token."""
 FOUND = 12

@@ -139,7 +139,7 @@ async def on_model(encode: Encode, model: str) -> dict[str, Any]:
 
 
 def on_talk(encode: Encode) -> dict[str, Any]:
-    """The decisions on each utterance, given the most similar earlier utterances."""
+    """The decision on each utterance, compared with the most similar earlier utterances."""
     talk = sorted((row for name in TALK for row in rows(name)), key=lambda row: int(row["day"]))
     memories = [told(row["said"], row["day"], row["id"]) for row in talk]
     vectors = encode([memory.text for memory in memories])

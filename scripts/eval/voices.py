@@ -28,18 +28,18 @@ ESPEAK_WORDS_PER_MIN = 160
 MARGIN_S = 0.3
 """Seconds of silence, or of noise alone, before and after an utterance."""
 PITCHES = (0.85, 0.92, 1.0, 1.06, 1.13, 1.2)
-"""Babble consists of as many voices. They are raised and lowered, because there may be few."""
+"""Factors for the pitch of each voice in babble, since this machine may have only a few voices."""
 
 Wave = NDArray[np.float32]
 
 
 class VoiceFailed(AssistantError):
-    """A program that speaks has failed."""
+    """A speech synthesis program has failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    """A voice at one speed. 1.0 is its own pace. `say` makes 16 kHz sound."""
+    """A voice at one speed, where 1.0 is its own pace. `say` returns sound at 16 kHz."""
 
     name: str
     speed: float
@@ -101,7 +101,8 @@ def pink_noise(count: int, rng: np.random.Generator) -> Wave:
 
 
 def babble(spoken: Sequence[Samples], count: int, rng: np.random.Generator) -> Wave:
-    """People who speak at once, without pauses and equally loud. `spoken` is what they say."""
+    """Voices that speak at the same time, without pauses and equally loud. `spoken` is what they
+    say."""
     people = np.zeros(count, np.float32)
     for pitch in PITCHES:
         parts: list[Samples] = []

@@ -31,7 +31,7 @@ AT_ONCE = 32
 RECENT = 20
 """Steps over which the printed loss is averaged."""
 OTHERS = 3000
-"""Number of learnt utterances among which held-out ones are searched."""
+"""Number of training utterances among which the held-out ones have to be found."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,10 @@ from scripts.train.training_data import Told
 MATRICES = ["q", "k", "v", "o", "query", "key", "value", "dense"]
 BATCH = 128
 DRAWN = 50
-"""Number of batches whose texts are sorted by length together, since padding takes as long as
-words."""
+"""Number of batches whose texts are sorted by length together, since padding takes as long to
+encode as words do."""
 LONGEST = 64
-"""Tokens after which a text is cut, as questions are in the product."""
+"""Number of tokens after which a text is cut off, as questions are in the product."""
 TEMPERATURE = 0.05
 NEAR = 10.0
 """Weight of the distance to the teacher's vector, relative to that of the ranking."""

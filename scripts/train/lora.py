@@ -58,7 +58,7 @@ def rate_at(step: int, steps: int) -> float:
 
 
 def repository(published: Model) -> str:
-    """The name of its base model that an adapter states."""
+    """The name that an adapter gives for its base model."""
     return published.hub.repo if published.hub else published.name
 
 

@@ -213,7 +213,7 @@ def test_the_next_start_installs_again_after_new_pins_or_a_move(
     assert installed.builds == before + 2
     for done in (repinned, moved):
         assert done.returncode == 7, done.stderr
-        assert "Making .venv" not in done.stderr
+        assert "Creating .venv" not in done.stderr
     assert json.loads(moved.stdout)["prefix"] == str(installed.root / ".venv")
 
 
@@ -229,7 +229,7 @@ def test_the_next_start_recovers_from_a_killed_install(prepared: Miniature) -> N
     done = prepared.run("x")
 
     assert done.returncode == 7, done.stderr
-    assert "Making .venv" in done.stderr
+    assert "Creating .venv" in done.stderr
     assert not (prepared.root / ".venv.lock").exists()
 
 

@@ -76,7 +76,7 @@ class AuditReport:
         if self.strange:
             yield "The list of what was forgotten contains an invalid entry."
         if self.unfinished:
-            yield "Something that was to be forgotten is not completely removed yet."
+            yield "Something that you asked to be forgotten is not completely removed yet."
         for searched in self.receipt.searched:
             for place in searched.found:
                 yield f"A text was found in {place}."

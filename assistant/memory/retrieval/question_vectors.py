@@ -241,8 +241,8 @@ class DeadlineMisses:
             self._reported = True
             self._emit(
                 Notice(
-                    "Memories are found only by their words: this machine is too busy to do more in"
-                    " time.",
+                    "This machine is too busy to search by meaning in time, so memories are found"
+                    " only by their words.",
                     Severity.WARNING,
                     "Close busy programs, or choose a lighter profile.",
                 )

@@ -155,7 +155,7 @@ def _read_in_child(place: StoreLocation, how: str) -> Iterator[Row]:
                 yield json.loads(line)
         if started.wait() < 0 and started.returncode not in CRASHES:
             raise StoreError(
-                f"Recovering the damaged memory store {place.uri} was interrupted.",
+                f"The recovery of the damaged memory store {place.uri} was interrupted.",
                 mend="Start the assistant again to continue.",
             )
     finally:

@@ -45,11 +45,11 @@ from scripts.bench.memory.remembering import (
 from scripts.bench.memory.rivals import LanceHybrid, Rival, mem0
 
 WARM = 10
-"""Questions that only warm up the memory and are not measured."""
+"""Number of questions that only warm up the memory and are not measured."""
 COMPARED = 60
 """At most this many questions are also put to the rivals."""
 EXHAUSTIVE = 200
-"""Questions for which all memories are ranked; with 100,000 memories, each takes a second."""
+"""Number of questions for which all memories are ranked; among 100,000, each takes a second."""
 
 
 Result = TypeVar("Result")
@@ -71,7 +71,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to measure, with the settings and models that result from it on this machine."""
+    """What to measure, and the settings and models that this selects on this machine."""
 
     wanted: Wanted
     settings: Settings
@@ -116,7 +116,7 @@ def filling(rows: int, encoder: str, wanted: Wanted, folder: Path) -> Filled:
 
 
 def measuring(filled: Filled, encoder: str, wanted: Wanted, folder: Path) -> dict[str, Any]:
-    logging.disable(logging.WARNING)  # each miss logs one; misses are counted instead
+    logging.disable(logging.WARNING)  # each miss logs a warning; misses are counted instead
     threadpool_limits(limits=1, user_api="blas")  # as the assistant does
     return asyncio.run(measure(filled, Plan.of(wanted, encoder), folder))
 

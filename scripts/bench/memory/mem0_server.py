@@ -1,4 +1,4 @@
-"""Serves mem0, on a local Qdrant folder, by lines of JSON; runs in a separate environment.
+"""Serves mem0, on a local Qdrant folder, via lines of JSON; runs in a separate environment.
 
     PYTHON scripts/bench/memory/mem0_server.py FOLDER DIMENSIONS
 
@@ -107,7 +107,7 @@ def opened(folder: Path, dimensions: int) -> Iterator[Server]:
         "MEM0_DIR": str(folder / "mem0"),
         "OPENAI_API_KEY": "none",  # the OpenAI client requires a key, but is never called
     }
-    from mem0 import Memory  # imported here: it reads the environment on import
+    from mem0 import Memory  # imported here because it reads the environment on import
 
     store = {
         "path": str(folder / "qdrant"),

@@ -33,11 +33,11 @@ TYPED_S = 0.030
 AHEAD_S = 0.1
 """Time between the last partial transcript and the end of the turn."""
 LEISURE_S = 5.0
-"""A deadline that cuts nothing short, for timing the whole work."""
+"""A deadline that cuts nothing short, for timing complete recalls."""
 BETWEEN_S = 0.06
 """Pause between two questions, so that work left running by one is not counted in the next."""
 FULL = 0.85
-"""Share of the window that is filled; if it were fuller, it would move at the next turn."""
+"""Share of the window that is filled. A fuller window would move at the next turn."""
 STORED = 100
 BEST = 10
 
@@ -109,7 +109,7 @@ async def contexts(
     memories as the prompt may contain."""
     short_term = _full_window(llm, settings)
     recollection = TurnRecall(memory, short_term.shown)
-    short_term.prompt(asked[0])  # in a conversation, each turn is counted when it is said
+    short_term.prompt(asked[0])  # in a conversation, a turn's tokens are counted when it is said
     whole, built, worked, tokens, notes = [], [], [], [], []
     for question in asked:
         began = time.perf_counter()

@@ -3,8 +3,8 @@
 LanceDB runs in this process, as it would in an application: its hybrid query (full text and
 vectors, fused by its own reciprocal rank reranker), with both indexes built, and without the filter
 by user that our queries have. mem0 runs in a separate environment (requirements.txt beside this
-file), with its local Qdrant. Its times are taken in its own process, so that sending requests to it
-doesn't count.
+file), with its local Qdrant. Its times are measured in its own process, so that they don't include
+sending requests to it.
 """
 
 import json
@@ -29,7 +29,7 @@ from scripts.common.statistics import percentile
 
 SERVER = Path(__file__).with_name("mem0_server.py")
 ADDED = 100
-"""Rows added to mem0 one by one, as an application would; the rest is added in batches."""
+"""Rows added to mem0 one by one, as an application would; the others are added in batches."""
 GRAPH_FROM = 5_000
 """With at least this many rows, LanceDB's vector index is faster than its exact search."""
 

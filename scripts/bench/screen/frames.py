@@ -33,7 +33,7 @@ from ui.session.session import Ended, Heard
 SIZE = (120, 40)
 TICK_S = 0.001
 KEY_S = 0.04
-"""Time between two keys, as from a key held down or a fast typist."""
+"""Time between two keys, as if a key is held down or somebody types fast."""
 ROUNDS = 40
 WAIT_S = 60.0
 USER = "me"
@@ -42,7 +42,7 @@ SEARCHES = ("where did my sister move", "what does the dog like", "coffee or tea
 
 
 class Counting(HeadlessDriver):
-    """A terminal that accepts all output at once."""
+    """A terminal that accepts all output at once, and counts it."""
 
     painted = 0
 
@@ -55,7 +55,7 @@ class Counting(HeadlessDriver):
 
 
 class AtDoor:
-    """A session with memories in another process, and without a voice."""
+    """A session without a voice, whose memories are in another process."""
 
     live = True
 
@@ -89,7 +89,7 @@ class AtDoor:
 
 
 class Frames:
-    """Milliseconds that the event loop's rounds take in which something is painted."""
+    """Milliseconds of each round of the event loop in which something is painted."""
 
     def __init__(self) -> None:
         self.taken: list[float] = []

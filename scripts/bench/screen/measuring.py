@@ -17,15 +17,15 @@ from scripts.common.program import Figures
 ROOM_S = 600
 STORY = "Tell me a very long story about a boat on the sea."
 READ = " 0 memories"
-"""Shown once the memories have been read, which is the last step of a start."""
+"""The words that are shown once the memories have been read, which is the last step of a start."""
 SPEAKING = "▶ speaking"
 TYPING = "Type a turn"
 ANSWER_TOKENS = 400
 SPOKEN_S = 8.0
-"""Measured part of a spoken answer; the smallest models write hardly longer answers."""
+"""Seconds of a spoken answer that are measured; the smallest models write hardly longer ones."""
 KEYS = 200
 KEY_S = 0.03
-"""Time between two keys, shorter than anybody needs for typing."""
+"""Time between two keys, shorter than anybody can type."""
 WATCHED = ("-m", "scripts.bench.screen.watched")
 
 
@@ -115,5 +115,5 @@ def typing(folder: Path, flags: Sequence[str]) -> Figures:
 
 
 def matching(sent: str, arrived: str) -> int:
-    """How many characters arrived, in the order in which they were sent."""
+    """Return the number of characters that arrived in the order in which they were sent."""
     return LCSseq.similarity(sent, arrived)

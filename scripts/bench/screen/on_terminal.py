@@ -35,7 +35,7 @@ from scripts.common.assistant_process import (
 SIZE = (120, 40)
 """Columns and lines."""
 FIRST_FRAME = ("2 Memory", "Conversation", "Latency", "Help")
-"""Words in the tabs, in panes and in the last line; once all are painted, the frame is complete."""
+"""Words in the tabs, the panes and the last line; once all are painted, the frame is complete."""
 LISTENING = "● listening"
 QUIT = "\x11"
 

@@ -21,9 +21,9 @@ from scripts.common.rows import Keep
 
 ARMS = ("without", "idle")
 EXCHANGES = 300
-"""Exchanges without facts, more than one session can process."""
+"""Number of exchanges without facts: more than one session can process."""
 PAUSE_S = 4.0
-"""Silence before each clip, in which idle work begins again."""
+"""Silence before each clip, during which idle work begins again."""
 
 
 class NothingPending(NotMeasured):

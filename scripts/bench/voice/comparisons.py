@@ -29,7 +29,7 @@ from scripts.common.program import Figures
 from scripts.common.rows import Keep
 
 TEMPERATURE = 0.0
-"""With 0, the same words get the same answer, so that different first sentences add no noise."""
+"""At 0, the same words get the same answer, so the length of first sentences adds no noise."""
 BETWEEN_S = 0.3
 
 
@@ -97,7 +97,8 @@ async def against_idle(clips: Sequence[Clip], profile: str, seed: int, keep: Kee
 
 @asynccontextmanager
 async def _ours(settings: Settings) -> AsyncIterator[tuple[Ours, Home, AsyncExitStack]]:
-    """The loaded assistant, its home, and a stack; what is pushed on the stack ends before it."""
+    """The loaded assistant, its home, and a stack; what is pushed on the stack ends before the
+    assistant does."""
     async with AsyncExitStack() as stack:
         home = Home(Path(stack.enter_context(tempfile.TemporaryDirectory())) / "home").create()
         ours = Ours(home, settings)

@@ -19,7 +19,7 @@ from scripts.common.word_errors import TAGS
 
 FRAME_S = 0.01
 BELOW_PEAK_DB = 32.0
-"""Speech is at most this far below the loud frames: weak final consonants are at about -30 dB."""
+"""Speech is at most this far below the peak; weak final consonants are at about -30 dB."""
 ABOVE_FLOOR_DB = 10.0
 """Speech is at least this far above the recording's own noise."""
 LEAST_CONTRAST_DB = 12.0

@@ -17,7 +17,7 @@ from models.interfaces import Samples
 from scripts.bench.voice.labels import Clip
 
 LEAD_IN_S = 1.0
-"""Room noise before a clip, in which the voice detectors settle."""
+"""Room noise before a clip, during which the voice detectors settle."""
 GIVE_UP_S = 8.0
 """A clip not answered this long after the end of speech counts as unanswered."""
 LATEST_BEGIN_S = 30.0
@@ -29,7 +29,7 @@ CUT_OFF_S = 1.5
 AUDIBLE = 164
 """Amplitude of a sample that can be heard: 46 dB below full scale."""
 PAUSE_S = 0.3
-"""Silence after which sound counts as a new onset."""
+"""Silence after which a sound counts as a new stretch."""
 POLL_S = 0.02
 
 
@@ -62,7 +62,7 @@ class Turn:
 
 @dataclass(slots=True)
 class Notes:
-    """What a system did with a clip, on the clock of `time.monotonic`."""
+    """What a system did with a clip, and when, on the clock of `time.monotonic`."""
 
     turns: list[Turn] = field(default_factory=list)
     stages: dict[str, float] = field(default_factory=dict)

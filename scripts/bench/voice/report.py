@@ -19,7 +19,7 @@ STAGES = (
     "clause_spoken",
     "first_audio",
 )
-"""Stages in order of time. `voice_stopped` is for ours the detected end of speech; for stock, the
+"""Stages in order of time. For ours, `voice_stopped` is the detected end of speech; for stock, the
 moment at which its detector reports the end, after 0.2 s of silence. `clause_written` is when the
 voice is asked for the first clause, `clause_spoken` when it has synthesised the clause."""
 WITHIN_S = (1.0, 1.5, 2.0, 3.0)
@@ -98,8 +98,8 @@ def of_system(pairs: Sequence[Pair], name: str, seed: int) -> dict[str, Any]:
 
 
 def _decisions(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """When unfinished phrases were judged to be over. `cut_offs` alone would not distinguish a wait
-    that is just longer than its limit from one that is long enough for the speaker to continue."""
+    """The times at which unfinished phrases were judged to be over. `cut_offs` alone can't tell a
+    wait that is just longer than its limit from one that leaves the speaker time to continue."""
     moments = [min(decided for decided, _ in each.turns) for each in outcomes if each.turns]
     within = {f"{limit:g}_s": sum(m <= limit * 1000 for m in moments) for limit in WITHIN_S}
     return {"p50": rounded(percentile(moments, 50)), "within": within}

@@ -35,7 +35,7 @@ TOGETHER = 3
 PAUSE_S = 1.5
 """Silence before each clip except the first."""
 ALLOWED = 1.10
-"""The upper bound of the ratio's interval should not exceed this."""
+"""The upper end of the ratio's interval should not exceed this."""
 
 Run = Callable[[Path, Sequence[str], int], None]
 """Runs the command; takes the home, the flags and the number of turns."""

@@ -63,7 +63,8 @@ async def test_a_repeatedly_failing_index_is_rebuilt_once(
         assert "My dog is called Max." in await recalled(memory, "Where is Max?")
     assert sum(isinstance(event, MemoriesRead) for event in home.events) == 2
     assert [e.text for e in home.events if isinstance(e, Notice)] == [
-        "Memories are found only by their words: this machine is too busy to do more in time."
+        "This machine is too busy to search by meaning in time, so memories are found only by"
+        " their words."
     ]
 
 

@@ -166,7 +166,7 @@ def test_an_audit_checks_the_tombstones(home: Home) -> None:
     ):
         with table.forgotten.during("ada", {X}, []):
             [found] = audit(table, transcript).found
-            assert found.startswith("Something that was to be forgotten is not completely")
+            assert found.startswith("Something that you asked to be forgotten is not completely")
         assert audit(table, transcript, [word]).found == ()
         assert audit(table, transcript).unknown == ()
         schema = tombstone_table._schema()
