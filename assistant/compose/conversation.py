@@ -9,10 +9,9 @@ from assistant.context import Conversation, ShortTermMemory
 from assistant.errors import StoreError
 from assistant.events import Event, EventBus, Notice, Severity, WishTaken
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory import ForgettingExecutor, MemoryService, UserStatements
+from assistant.memory import AnsweredTurns, ForgettingExecutor, MemoryService, UserStatements
 from assistant.settings import Settings
 from assistant.skills import (
-    AnsweredTurns,
     Correcting,
     Explaining,
     Forgetting,
@@ -97,11 +96,10 @@ async def build_skills(
         forgets = Forgetting(forgetting, resolver, turns, english=english)
         bus.subscribe(forgets.watch)
         return [*skills, forgets, NothingKept(transcript=True)], forgetting
-    statements = UserStatements(memory.session_user, forgetting, resolver, lexicon)
+    statements = UserStatements(memory.session_user, forgetting, resolver, lexicon, turns)
     lifting = Lifting(statements, forgetting, lexicon)
 
     def follow(event: Event) -> None:
-        statements.watch(event)
         if isinstance(event, WishTaken):
             remark(partial(lifting.noted, event))
 
@@ -109,7 +107,7 @@ async def build_skills(
         return dialogue.off_record
 
     bus.subscribe(follow)
-    forgets = Forgetting(forgetting, resolver, turns, lambda: statements.newest, english=english)
+    forgets = Forgetting(forgetting, resolver, turns, english=english)
     bus.subscribe(forgets.watch)
     skills += [  # add new skills here; no two may handle the same kind of command
         forgets,

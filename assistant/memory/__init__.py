@@ -10,14 +10,15 @@ from assistant.facade import exports
 if TYPE_CHECKING:
     from assistant.memory.curation.corrections import Correction, stands_alone
     from assistant.memory.forgetting import spoken_replies
-    from assistant.memory.forgetting.answer_origins import AnsweredTurn, ToldItem
+    from assistant.memory.forgetting.answer_origins import AnsweredTurn, Things, ToldItem, thing_of
+    from assistant.memory.forgetting.answered_turns import AnsweredTurns
     from assistant.memory.forgetting.executor import ForgettingExecutor
     from assistant.memory.forgetting.resolver import ForgetRequest, NothingMeant, Resolver
     from assistant.memory.forgetting.selection import ForgetPlan
     from assistant.memory.home_copy import HomeStores
     from assistant.memory.records.hidden import HiddenItems
     from assistant.memory.records.ids import ADDED_BY_USER, short
-    from assistant.memory.records.memory import MemoryKind, MemoryState
+    from assistant.memory.records.memory import Memory, MemoryKind, MemoryState
     from assistant.memory.replay import read_recording
     from assistant.memory.retrieval.encoding import QueryEncoder
     from assistant.memory.retrieval.results import RecalledForTurn
@@ -41,6 +42,7 @@ __all__ = [
     "ADDED_BY_USER",
     "AT_ONCE",
     "AnsweredTurn",
+    "AnsweredTurns",
     "Batch",
     "Correction",
     "Count",
@@ -51,6 +53,7 @@ __all__ = [
     "HiddenItems",
     "HomeStores",
     "JobQueue",
+    "Memory",
     "MemoryKind",
     "MemoryService",
     "MemoryState",
@@ -62,6 +65,7 @@ __all__ = [
     "Recordings",
     "Resolver",
     "StoredStatement",
+    "Things",
     "ToldItem",
     "Transcript",
     "UserMemory",
@@ -74,4 +78,5 @@ __all__ = [
     "spoken_replies",
     "stands_alone",
     "store_location",
+    "thing_of",
 ]

@@ -9,14 +9,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from assistant.events import (
-    Event,
-    ForgettingBegan,
-    MemoryUsed,
-    RecordChanged,
-    Remarked,
-    TurnEnded,
-)
+from assistant.events import MemoryUsed
+from assistant.language.dialogue_acts import is_question
 from assistant.language.sentences import as_sentence
 from assistant.language.speakers import ASSISTANT, USER
 from assistant.language.stemming import TextAnalyzer
@@ -32,7 +26,9 @@ from assistant.memory.curation.corrections import (
 )
 from assistant.memory.curation.materialize import TOLD, memories_of_words
 from assistant.memory.curation.reconcile import superseded
-from assistant.memory.forgetting.answer_origins import AnsweredTurn
+from assistant.memory.forgetting import spoken_replies
+from assistant.memory.forgetting.answer_origins import AnsweredTurn, Things
+from assistant.memory.forgetting.answered_turns import AnsweredTurns
 from assistant.memory.forgetting.executor import ForgettingExecutor
 from assistant.memory.forgetting.resolver import Resolver
 from assistant.memory.records.ids import ADDED_BY_USER
@@ -42,9 +38,6 @@ from assistant.memory.user_memory import UserMemory
 
 NEAR = 20
 """Number of similar memories that are checked for contradictions with a correction."""
-ABOUT_THAT = frozenset({"", "remember", "correct", "forget_that", "repeat"})
-"""Commands of `Remarked` after which "that" still means what was just stored. "" is the command of
-answers to questions."""
 _NOW = datetime.min.replace(tzinfo=UTC)
 """The time given to two statements that are compared regardless of their times."""
 
@@ -67,8 +60,10 @@ class UserStatements:
     """One user's own statements, in a running session. Use it only on the event loop; the stores
     are written on threads.
 
-    Every method but `watch` may raise StoreError. In that case nothing was changed, unless stated
-    otherwise.
+    Every method may raise StoreError. In that case nothing was changed, unless stated otherwise.
+
+    Args:
+        turns: is told what was stored.
     """
 
     def __init__(
@@ -77,20 +72,13 @@ class UserStatements:
         forgetting: ForgettingExecutor,
         resolver: Resolver,
         lexicon: TextAnalyzer,
+        turns: AnsweredTurns,
     ) -> None:
         self._memory = memory
         self._forgetting = forgetting
         self._resolver = resolver
         self._lexicon = lexicon
-        self.newest: tuple[str, ...] = ()
-        """Ids of the memories that the last command stored, to which the user's "that" refers;
-        empty if anything else has happened since."""
-
-    def watch(self, event: Event) -> None:
-        """Receive an event from the event bus."""
-        other = isinstance(event, Remarked) and event.command not in ABOUT_THAT
-        if other or isinstance(event, TurnEnded | ForgettingBegan | RecordChanged):
-            self.newest = ()
+        self._turns = turns
 
     # -- remembering ----------------------------------------------------------------------------
 
@@ -115,6 +103,11 @@ class UserStatements:
         found = await asyncio.to_thread(self._memory.index.outlines, (), memories)
         return next((found[key].text for key in memories if key in found), "")
 
+    async def named(self) -> list[list[Memory]]:
+        """Return the user's statements that the assistant has just named. Those that say the same
+        are in one list."""
+        return await asyncio.to_thread(self._named, self._turns.named)
+
     async def said_in(self, exchange: str) -> list[Memory]:
         """Return the memory of the user's words in an exchange, in a list. The list is empty if
         there is no such memory."""
@@ -130,13 +123,13 @@ class UserStatements:
     # -- correcting -----------------------------------------------------------------------------
 
     async def meant(self, turns: Sequence[AnsweredTurn]) -> list[list[Memory]]:
-        """Return what a correction may refer to: what was just stored, what the user said last, or
-        what the last answer was based on. Memories that say the same are in one list.
+        """Return what a correction may refer to: what the assistant has just named, what the user
+        said last, or what the last answer was based on. Memories that say the same are in one list.
 
         Args:
             turns: the exchanges of the running conversation, oldest first.
         """
-        return await asyncio.to_thread(self._meant, turns, self.newest)
+        return await asyncio.to_thread(self._meant, turns, self._turns.named)
 
     async def corrections(self, words: str, turns: Sequence[AnsweredTurn]) -> list[Correction]:
         """Return the corrections that `words` may mean, as far as rules can tell. If there are
@@ -178,7 +171,6 @@ class UserStatements:
             StoreError: undoing is incomplete. The new memories may be hidden in this session only,
                 or the others may not be restored until the new ones are purged.
         """
-        self.newest = ()
         wanted = stored.new or stored.memories
         found = await asyncio.to_thread(self._memory.index.outlines, (), wanted)
         if not found.keys() >= set(wanted):
@@ -207,7 +199,7 @@ class UserStatements:
         self, store: Callable[..., StoredStatement], *arguments: object
     ) -> StoredStatement:
         stored = await asyncio.to_thread(store, *arguments)
-        self.newest = stored.memories
+        self._turns.spoke_of([stored.memories])
         return stored
 
     def _remember(self, words: str, for_good: bool) -> StoredStatement:
@@ -285,11 +277,17 @@ class UserStatements:
         if before:  # all at once, so that never only a part is restored
             self._memory.change(list(before), lambda now: _as_before(now, before[now.id]))
 
-    def _meant(self, turns: Sequence[AnsweredTurn], newest: Collection[str]) -> list[list[Memory]]:
-        if newest:
-            found = self._memory.index.outlines((), newest)
-            return _groups([found[key] for key in newest if key in found], self._lexicon)
-        return _groups(self._resolver.told(turns), self._lexicon)
+    def _meant(self, turns: Sequence[AnsweredTurn], named: Things) -> list[list[Memory]]:
+        found = self._named(named) if named else [self._resolver.told(turns)]
+        return _groups([memory for each in found for memory in each], self._lexicon)
+
+    def _named(self, things: Things) -> list[list[Memory]]:
+        """Return the user's statements among the first few of these things that still count."""
+        found = [
+            [each.memory for each in thing if each.memory is not None and _counts(each.memory)]
+            for thing in self._resolver.named(things[: spoken_replies.NAMED])
+        ]
+        return [each for each in found if each]
 
     def _contradicted(self, statement: str) -> list[list[Memory]]:
         like = {each.id for each in self._memory.find(statement, NEAR).memories}
@@ -315,6 +313,16 @@ class UserStatements:
 
     def _rows(self, ids: Collection[str]) -> list[Memory]:
         return self._memory.table.get(self._memory.user_id, list(ids)) if ids else []
+
+
+def _counts(memory: Memory) -> bool:
+    """Whether a memory is a statement of the user that was not corrected."""
+    return (
+        memory.speaker == USER
+        and memory.kind is not MemoryKind.SUMMARY
+        and memory.superseded_by is None
+        and not is_question(memory.text)
+    )
 
 
 def _has_any(words: set[str], some: Sequence[set[str]]) -> bool:

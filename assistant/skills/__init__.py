@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from assistant.facade import exports
 
 if TYPE_CHECKING:
-    from assistant.skills.answered_turns import AnsweredTurns
     from assistant.skills.correcting import Correcting
     from assistant.skills.explaining import NOTHING_SAID, Explaining
     from assistant.skills.forgetting import Forgetting
@@ -19,7 +18,6 @@ else:
 
 __all__ = [
     "NOTHING_SAID",
-    "AnsweredTurns",
     "Choice",
     "Correcting",
     "Explaining",

@@ -13,13 +13,13 @@ from assistant.intents import Command, CommandKind
 from assistant.language.second_person import spoken_phrase
 from assistant.language.sentences import as_sentence
 from assistant.memory import (
+    AnsweredTurns,
     Correction,
     StoredStatement,
     UserStatements,
     spoken_replies,
     stands_alone,
 )
-from assistant.skills.answered_turns import AnsweredTurns
 from assistant.skills.remembering import OFF_RECORD, that
 from assistant.skills.skill import UNDO_IT, Choice, Reply, last_done, said
 from assistant.skills.spoken_errors import spoken
@@ -193,7 +193,10 @@ class Correcting:
     async def _take_back(self, stored: StoredStatement, old: str) -> Reply:
         if not await self._statements.take_back(stored):
             return Reply(spoken_replies.NOTHING_TO_UNDO)
-        return Reply(f"All right: {self._phrase(old)}, as before." if old else TAKEN_BACK)
+        if not old:
+            return Reply(TAKEN_BACK)
+        self._turns.spoke_of([[each.id for each in stored.before]])
+        return Reply(f"All right: {self._phrase(old)}, as before.")
 
     def _choice(self, found: Sequence[Correction]) -> Reply:
         """Return a reply that asks which of several things is wrong."""

@@ -11,9 +11,18 @@ from assistant.events import Event, Remarked, TurnEnded
 from assistant.intents import Command, CommandKind
 from assistant.language.second_person import spoken_topic
 from assistant.language.speakers import USER
-from assistant.memory import AnsweredTurn, Resolver, spoken_replies
+from assistant.memory import (
+    AnsweredTurn,
+    AnsweredTurns,
+    Memory,
+    MemoryKind,
+    Resolver,
+    Things,
+    ToldItem,
+    spoken_replies,
+    thing_of,
+)
 from assistant.skills import spoken_sources
-from assistant.skills.answered_turns import AnsweredTurns
 from assistant.skills.skill import Reply
 
 NOTHING_SAID = "I haven't said anything yet."
@@ -38,13 +47,16 @@ ASKED = {
     CommandKind.LIFT: "drop a wish or a name",
 }
 """Kind of command → what the user asked for. All kinds that are not listed forget something."""
+READING = frozenset({CommandKind.KNOW, CommandKind.WHEN_TOLD})
+"""Commands that read out what is remembered. "Why" then says when that was told."""
 BY_THE_WAY = frozenset(
     {
         *(CommandKind.STOP, CommandKind.SLEEP, CommandKind.WAKE, CommandKind.REPEAT),
         *(CommandKind.WHY, CommandKind.WHEN_TOLD),
     }
 )
-"""Commands after which "why" still refers to what was said before them."""
+"""Commands after which "why" still refers to what was said before them, unless a memory was read
+out."""
 
 
 class Explaining:
@@ -73,38 +85,40 @@ class Explaining:
         self._obeyed: CommandKind | None = None
         """The kind of the last command that was replied to since the last answer; None if there was
         none."""
-        self._topic: str | None = None
-        """The topic of the last KNOW command."""
 
     def watch(self, event: Event) -> None:
         """Receive an event from the event bus."""
         if isinstance(event, TurnEnded):
-            self._obeyed = self._topic = None
+            self._obeyed = None
         elif isinstance(event, Remarked) and event.command:
             kind = CommandKind(event.command)
             if kind not in BY_THE_WAY:
                 self._obeyed = kind
-            if self._obeyed is not CommandKind.KNOW:
-                self._topic = None
 
     async def carry_out(self, command: Command) -> Reply | None:
         # Reading takes longer than the voice may wait, so it runs in a thread, on a copy of data
         # that the loop may change.
         turns = [turn for turn in self._turns.all() if not turn.exchange.open]
-        if command.kind is CommandKind.KNOW:
-            text = await asyncio.to_thread(self._known, command.words)
-            self._topic = command.words
-        elif command.kind is CommandKind.WHEN_TOLD:
-            text = await asyncio.to_thread(self._when, command.words, turns)
+        named = self._turns.named
+        if command.kind is CommandKind.WHY:
+            text, told = await asyncio.to_thread(self._why, self._obeyed, named, turns)
+        elif command.kind is CommandKind.KNOW:
+            text, told = await asyncio.to_thread(self._known, command.words)
         else:
-            text = await asyncio.to_thread(self._why, self._obeyed, self._topic, turns)
+            text, told = await asyncio.to_thread(self._when, command.words, named, turns)
+        if told:
+            self._turns.spoke_of(spoken_sources.things(told, english=self._english))
+        if told and command.kind in READING:
+            self._obeyed = command.kind
         return Reply(text) if text is not None else None
 
     async def ask(self, command: Command) -> Reply | None:
         """Ask only if there is something to tell. Otherwise the language model answers."""
         turns = [turn for turn in self._turns.all() if not turn.exchange.open]
         try:
-            text = await asyncio.to_thread(self._question, command, self._obeyed, turns)
+            text = await asyncio.to_thread(
+                self._question, command, self._obeyed, self._turns.named, turns
+            )
         except StoreError:
             return None
         return Reply(text, if_yes=partial(self._agreed, command)) if text else None
@@ -115,65 +129,100 @@ class Explaining:
     # -- inside; these block --------------------------------------------------------------------
 
     def _question(
-        self, command: Command, obeyed: CommandKind | None, turns: Sequence[AnsweredTurn]
+        self,
+        command: Command,
+        obeyed: CommandKind | None,
+        named: Things,
+        turns: Sequence[AnsweredTurn],
     ) -> str:
         """Return a question that asks whether the command is meant; empty if there is nothing to
         tell."""
         explaining, topic = self._resolver.explaining, command.words
         what = spoken_topic(topic, english=self._english) if topic is not None else "you"
         if command.kind is CommandKind.KNOW:
-            known = self._known(topic) if topic is not None else self._resolver.newest()
+            known, _ = self._known(topic)
             return f"Do you want to know what I remember about {what}?" if known else ""
         if command.kind is CommandKind.WHEN_TOLD and topic is not None:
             told = explaining.told_about(topic, turns)
             return f"Do you want to know when you told me about {what}?" if told else ""
         last = explaining.last(turns)
         if command.kind is CommandKind.WHEN_TOLD:
-            by_user = last is not None and any(each.speaker == USER for each in last.sources)
-            return SHALL_SAY_WHEN if by_user else ""
+            sources = last.sources if last is not None else ()
+            by_user = any(each.speaker == USER for each in sources)
+            return SHALL_SAY_WHEN if by_user or self._resolver.named(named, turns) else ""
         return SHALL_SAY_WHY if last is not None or obeyed is not None else ""
 
-    def _known(self, topic: str | None) -> str | None:
-        """Return a reply that tells what is known about a topic, or the newest memories if the
-        topic is None. Return None if nothing is known, so that the language model answers."""
-        if topic is None:
-            return spoken_replies.known(None, self._resolver.newest(), english=self._english)
+    def _known(self, topic: str | None) -> "_Said":
+        """Tell what is known about a topic, or the newest memories if the topic is None. If nothing
+        is known, the text is None, so that the language model answers."""
+        found: Sequence[Memory]
         try:
-            facts = self._resolver.about(topic)
+            found = self._resolver.newest() if topic is None else self._resolver.about(topic)
         except StoreError:
-            return None
-        return spoken_replies.known(topic, facts, english=self._english) if facts else None
+            if topic is None:
+                raise
+            found = ()
+        if topic is not None and not found:
+            return None, ()
+        told = map(thing_of, spoken_replies.stated(found))
+        return spoken_replies.known(topic, found, english=self._english), tuple(told)
 
     def _why(
-        self, obeyed: CommandKind | None, topic: str | None, turns: Sequence[AnsweredTurn]
-    ) -> str:
+        self, obeyed: CommandKind | None, named: Things, turns: Sequence[AnsweredTurn]
+    ) -> "_Said":
         explaining, now = self._resolver.explaining, self._now()
-        if obeyed is CommandKind.KNOW:
-            told = explaining.told_about(topic, turns)
-            return spoken_sources.told(told, now, english=self._english) if told else LOOKED_UP
+        if obeyed in READING:
+            told = self._told(named, turns)
+            return (
+                (spoken_sources.told(told, now, english=self._english), told)
+                if told
+                else (LOOKED_UP, ())
+            )
         if obeyed is not None:
             what = ASKED.get(obeyed, "forget something")
-            return f"I said that because you asked me to {what}."
+            return f"I said that because you asked me to {what}.", ()
         found = explaining.last(turns)
         if found is None:
-            return NOTHING_SAID
+            return NOTHING_SAID, ()
         if found.sources:
-            return spoken_sources.told(found.sources, now, english=self._english)
+            return spoken_sources.told(found.sources, now, english=self._english), found.sources
         if found.told:
-            return IN_REPLY
+            return IN_REPLY, ()
         at_hand = any(each.left_out is None for each in found.recalled)
-        return BESIDE_NOTES if at_hand else FROM_MODEL
+        return BESIDE_NOTES if at_hand else FROM_MODEL, ()
 
-    def _when(self, topic: str | None, turns: Sequence[AnsweredTurn]) -> str:
+    def _when(self, topic: str | None, named: Things, turns: Sequence[AnsweredTurn]) -> "_Said":
         explaining, now = self._resolver.explaining, self._now()
         if topic is not None:
             told = explaining.told_about(topic, turns)
             what = spoken_topic(topic, english=self._english)
             if not told:
-                return f"I don't remember you telling me about {what}."
-            return spoken_sources.told_then(told, now, english=self._english)
-        found = explaining.last(turns)
-        if found is None:
-            return NOTHING_SAID
-        told = [each for each in found.sources if each.speaker == USER][:1]
-        return spoken_sources.told_then(told, now, english=self._english) if told else NOT_TOLD
+                return f"I don't remember you telling me about {what}.", ()
+            return self._told_then(told, now)
+        told = self._told(named, turns)
+        if len(told) > 1:
+            return spoken_sources.told(told, now, english=self._english), told
+        if not told:
+            found = explaining.last(turns)
+            if found is None:
+                return NOTHING_SAID, ()
+            told = [each for each in found.sources if each.speaker == USER][:1]
+        return self._told_then(told, now) if told else (NOT_TOLD, ())
+
+    def _told_then(self, told: Sequence[ToldItem], now: datetime) -> "_Said":
+        """Say when something was told. Only the last and the first time are named."""
+        text = spoken_sources.told_then(told, now, english=self._english)
+        return text, (told[0], told[-1])
+
+    def _told(self, named: Things, turns: Sequence[AnsweredTurn]) -> list[ToldItem]:
+        """Return the first few of these things, as the user has told them."""
+        found = self._resolver.named(named, turns)[: spoken_replies.NAMED]
+        return [next((each for each in thing if _verbatim(each)), thing[0]) for thing in found]
+
+
+def _verbatim(told: ToldItem) -> bool:
+    return told.memory is None or told.memory.kind is MemoryKind.EXCHANGE
+
+
+_Said = tuple[str | None, Sequence[ToldItem]]
+"""What a reply says, and what of it the user has told."""

@@ -1,7 +1,7 @@
 """The skill that forgets on request, and brings back what was forgotten."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from functools import partial
 
@@ -11,6 +11,7 @@ from assistant.intents import DELETING, Command, CommandKind, period
 from assistant.language.calendar import Period
 from assistant.language.word_lists import words_of
 from assistant.memory import (
+    AnsweredTurns,
     ForgetPlan,
     ForgetRequest,
     ForgettingExecutor,
@@ -19,7 +20,6 @@ from assistant.memory import (
     Resolver,
     spoken_replies,
 )
-from assistant.skills.answered_turns import AnsweredTurns
 from assistant.skills.skill import BRING_BACK, Choice, Reply, last_done
 from assistant.skills.spoken_errors import notice, spoken
 
@@ -33,8 +33,6 @@ class Forgetting:
     forgotten, and always if a day, a person or everything would be.
 
     Args:
-        newest: returns the ids of the memories that the user has just asked to be stored. "Forget
-            that" then refers to these memories.
         english: whether the language is English, so that replies may rephrase what was said.
     """
 
@@ -45,12 +43,10 @@ class Forgetting:
         executor: ForgettingExecutor,
         resolver: Resolver,
         turns: AnsweredTurns,
-        newest: Callable[[], Collection[str]] = tuple,
         *,
         english: bool = True,
     ) -> None:
         self._executor = executor
-        self._newest = newest
         self._resolver = resolver
         self._turns = turns
         self._english = english
@@ -102,8 +98,9 @@ class Forgetting:
     # -- inside ---------------------------------------------------------------------------------
 
     def _request(self, command: Command) -> ForgetRequest | None:
-        newest = tuple(self._newest()) if command.kind is CommandKind.FORGET_THAT else ()
-        return ForgetRequest(ids=newest) if newest else request_of(command, self._executor.now())
+        if command.kind is CommandKind.FORGET_THAT:
+            return ForgetRequest(that=True, named=self._turns.named)
+        return request_of(command, self._executor.now())
 
     async def _resolved(self, request: ForgetRequest) -> ForgetPlan:
         """Resolve the request in a thread, because this takes longer than the voice may wait."""
@@ -143,6 +140,11 @@ class Forgetting:
 
     async def _undo(self) -> Reply:
         undone = await self._executor.undo()
+        if undone is not None:
+            back = {each.id for each in undone.exchanges}
+            others = [each for each in undone.memories if back.isdisjoint(each.sources)]
+            ids = [each.id for each in undone.exchanges] + [each.id for each in others]
+            self._turns.spoke_of([key] for key in ids)
         return Reply(spoken_replies.brought_back(undone, english=self._english))
 
     def _asking(self, plan: ForgetPlan, wish: str, question: str) -> Reply:
@@ -167,11 +169,9 @@ class Forgetting:
 
 
 def request_of(command: Command, now: datetime) -> ForgetRequest | None:
-    """Convert a command such as "forget that" to a request. Return None if the period that it names
-    can't be read."""
+    """Convert a command to forget, other than "forget that", to a request. Return None if the
+    period that it names can't be read."""
     match command.kind:
-        case CommandKind.FORGET_THAT:
-            return ForgetRequest(that=True)
         case CommandKind.FORGET_CONVERSATION:
             return ForgetRequest(conversation=True)
         case CommandKind.FORGET_ALL:

@@ -1,7 +1,8 @@
 """The skill that remembers what the user asks to be remembered."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from assistant.errors import SettingsError
@@ -9,9 +10,14 @@ from assistant.intents import Command, CommandKind
 from assistant.language.dialogue_acts import is_courtesy, is_question
 from assistant.language.second_person import spoken_phrase
 from assistant.language.sentences import as_sentence
-from assistant.memory import StoredStatement, UserStatements, spoken_replies, stands_alone
-from assistant.skills.answered_turns import AnsweredTurns
-from assistant.skills.skill import UNDO_IT, Reply, last_done
+from assistant.memory import (
+    AnsweredTurns,
+    StoredStatement,
+    UserStatements,
+    spoken_replies,
+    stands_alone,
+)
+from assistant.skills.skill import UNDO_IT, Choice, Reply, last_done
 from assistant.skills.spoken_errors import spoken
 
 BACK = 3
@@ -25,6 +31,14 @@ _SUBJECT_VERB = re.compile(
     r"(?:is|was|isn't|wasn't|will|would|sounds|makes|helps)\b", re.IGNORECASE
 )
 """Matches a verb whose subject is "that"."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    """Something that the user has said, and the memories that contain it."""
+
+    memories: tuple[str, ...]
+    text: str
 
 
 class Remembering:
@@ -56,16 +70,26 @@ class Remembering:
         if command.words is not None:
             return await self._remember(command.words, for_good=command.for_good)
         found = await self._that()
-        if found is None:
+        keep = partial(self._keep, for_good=command.for_good)
+        if not found:
             ask = partial(self._answered, for_good=command.for_good)
             return Reply(WHAT, if_said=ask)
-        return await self._keep(*found, for_good=command.for_good)
+        if len(found) == 1:
+            return await keep(found)
+        names = [spoken_phrase(each.text, english=self._english) for each in found]
+        choices = [
+            Choice(name, partial(keep, [each])) for name, each in zip(names, found, strict=True)
+        ]
+        every = Choice("", partial(keep, found))
+        return Reply(spoken_replies.either(names), if_no=NOT_KEPT, choices=(*choices, every))
 
     async def ask(self, command: Command) -> Reply | None:
         if self._off_record():
             return None
         found = await self._that() if command.words is None else None
-        text = _sentence(command.words) if command.words is not None else found and found[1]
+        if found and len(found) > 1:
+            return await self.carry_out(command)
+        text = _sentence(command.words) if command.words is not None else found and found[0].text
         if not text:
             return None
         question = f"Shall I remember {that(text, english=self._english)}?"
@@ -76,20 +100,21 @@ class Remembering:
     async def _again(self, command: Command) -> Reply:
         return await self.carry_out(command) or Reply(WHAT)
 
-    async def _that(self) -> tuple[tuple[str, ...], str] | None:
-        """Return the ids and the text of the memories that "that" refers to: what was just stored,
-        or the user's last statement. Return None if there is neither."""
-        if self._statements.newest:
-            text = await self._statements.text_of(self._statements.newest)
-            if text:
-                return self._statements.newest, text
+    async def _that(self) -> list[_Statement]:
+        """Return the statements that "that" may refer to: those that the assistant has just named,
+        or the user's last one. The list is empty if there are none."""
+        if self._turns.named:
+            return [
+                _Statement(tuple(each.id for each in same), same[0].text)
+                for same in await self._statements.named()
+            ]
         over = [turn.exchange for turn in self._turns.all() if not turn.exchange.open]
         for exchange in over[: -BACK - 1 : -1]:
             said = exchange.user_text
             if said.strip() and not (is_question(said) or is_courtesy(said)):
                 found = await self._statements.said_in(exchange.id)
-                return (tuple(each.id for each in found), said) if found else None
-        return None
+                return [_Statement(tuple(each.id for each in found), said)] if found else []
+        return []
 
     async def _answered(self, words: str, *, for_good: bool) -> Reply | None:
         """Process the answer to "What should I remember?". Return None if it is not a statement."""
@@ -105,16 +130,18 @@ class Remembering:
             stored = await self._statements.remember(text, for_good=for_good)
         except SettingsError as error:
             return Reply(spoken(error))
-        return self._done(stored, text, for_good=for_good)
+        return self._done(stored, [text], for_good=for_good)
 
-    async def _keep(self, memories: tuple[str, ...], text: str, *, for_good: bool) -> Reply:
+    async def _keep(self, statements: Sequence[_Statement], *, for_good: bool) -> Reply:
+        memories = [key for each in statements for key in each.memories]
         stored = await self._statements.keep(memories, for_good=for_good)
-        return self._done(stored, text, for_good=for_good)
+        return self._done(stored, [each.text for each in statements], for_good=for_good)
 
-    def _done(self, stored: StoredStatement, text: str, *, for_good: bool) -> Reply:
+    def _done(self, stored: StoredStatement, texts: Sequence[str], *, for_good: bool) -> Reply:
         will = "I'll always keep in mind" if for_good else "I'll remember"
+        what = ", and ".join(that(each, english=self._english) for each in texts)
         return Reply(
-            f"{will} {that(text, english=self._english)}.",
+            f"{will} {what}.",
             undo=partial(self._take_back, stored),
             undo_question=partial(self._shall_undo, stored),
         )

@@ -1,16 +1,27 @@
 """Makes spoken sentences about what was said, and when. They are made from stored data, never by
 the language model."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from assistant.language.second_person import spoken_phrase
 from assistant.language.speakers import USER
-from assistant.memory import ADDED_BY_USER, MemoryKind, ToldItem
+from assistant.memory import ADDED_BY_USER, MemoryKind, Things, ToldItem, spoken_replies
 from assistant.skills.spoken_times import briefly, precisely
 
-NAMED = 3
-"""Maximum number of sources that a reply names."""
+NAMED = spoken_replies.NAMED
+
+
+def things(items: Iterable[ToldItem], *, english: bool = True) -> Things:
+    """Return the ids of the first things that a reply names, as they are counted there: those with
+    the same phrase are one."""
+    named: dict[str, list[str]] = {}
+    for each in items:
+        phrase = spoken_phrase(each.text, each.speaker, english=english)
+        if phrase not in named and len(named) == NAMED:
+            break
+        named.setdefault(phrase, []).append(each.id)
+    return tuple(map(tuple, named.values()))
 
 
 def told(sources: Sequence[ToldItem], now: datetime, *, english: bool = True) -> str:

@@ -18,6 +18,7 @@ from assistant.context.conversation import Conversation, Exchange
 from assistant.events import Event, Latency, MemoryUsed, Notice, TurnEnded
 from assistant.intents.command import Command, CommandKind, Intent
 from assistant.language.stemming import TextAnalyzer
+from assistant.memory.forgetting.answered_turns import AnsweredTurns
 from assistant.memory.forgetting.executor import ForgettingExecutor
 from assistant.memory.forgetting.memory_access import MemoryAccess
 from assistant.memory.forgetting.resolver import Resolver
@@ -26,7 +27,6 @@ from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.user_memory import UserMemory
-from assistant.skills.answered_turns import AnsweredTurns
 from assistant.skills.forgetting import Forgetting
 from assistant.skills.registry import SkillRegistry
 from scripts.common.program import Figures

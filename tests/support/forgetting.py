@@ -9,10 +9,11 @@ from functools import partial
 from pathlib import Path
 
 from assistant.context.conversation import Conversation, Exchange
-from assistant.events import Event, Latency, MemoryUsed, TurnEnded
+from assistant.events import Event, Latency, MemoryUsed, Remarked, TurnEnded
 from assistant.intents.command import Command, Intent
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.admin import MemoryAdmin
+from assistant.memory.forgetting.answered_turns import AnsweredTurns
 from assistant.memory.forgetting.executor import ForgettingExecutor
 from assistant.memory.forgetting.memory_access import MemoryAccess
 from assistant.memory.forgetting.purge import purge_due_at_start
@@ -24,7 +25,6 @@ from assistant.memory.transcript.database import Transcript
 from assistant.memory.turn_recall import Archive
 from assistant.memory.user_memory import UserMemory
 from assistant.memory.user_statements import UserStatements
-from assistant.skills.answered_turns import AnsweredTurns
 from assistant.skills.correcting import Correcting
 from assistant.skills.explaining import Explaining
 from assistant.skills.forgetting import Forgetting
@@ -88,7 +88,7 @@ class Bench:
         Archive(self.transcript, self.memory, self.events.append).store(self.window.talk, exchange)
         ended = TurnEnded(turn, said, answer, False, Latency(), tuple(used))
         self.turns.watch(ended)
-        self.statements.watch(ended)
+        self.explaining.watch(ended)
         return exchange
 
     async def ask(self, question: str, answer: str) -> Exchange:
@@ -106,7 +106,10 @@ class Bench:
     async def obey(self, command: Command, *, sure: bool = True) -> str | None:
         """Carry out a command, or ask whether it is meant; returns what the assistant says."""
         reply = await self.skills.carry_out(Intent(command, sure))
-        return reply.text if reply is not None else None
+        if reply is None:
+            return None
+        self.explaining.watch(Remarked(reply.text, command.kind))
+        return reply.text
 
     async def answer(self, text: str) -> str | None:
         """Answer the question that waits; None if these words are no answer to it."""
@@ -203,7 +206,7 @@ async def bench(
 
     def emit(event: Event) -> None:
         events.append(event)
-        for each in (statements, turns, forgets, skills):
+        for each in (turns, forgets, skills):
             each.watch(event)
 
     memories = MemoryAccess("ada", memory)
@@ -221,10 +224,10 @@ async def bench(
     turns = AnsweredTurns(lambda: window.talk, memory.forget_questions)
     explaining = Explaining(resolver, turns, lambda: clock[0])
     lexicon = TextAnalyzer("en")
-    statements = UserStatements(memory, forgetting, resolver, lexicon)
+    statements = UserStatements(memory, forgetting, resolver, lexicon, turns)
     off_record = [False]
     lifting = Lifting(statements, forgetting, lexicon)
-    forgets = Forgetting(forgetting, resolver, turns, lambda: statements.newest)
+    forgets = Forgetting(forgetting, resolver, turns)
     learns = learning_skills(statements, turns, llm, off_record)
     every: list[Skill] = [forgets, explaining, lifting, *learns]
     skills = SkillRegistry(every, events.append)

@@ -12,12 +12,12 @@ from assistant.context.short_term import ShortTermMemory
 from assistant.events import Event, EventBus, TurnEnded
 from assistant.intents.intent_recogniser import IntentRecogniser
 from assistant.language.stemming import TextAnalyzer
+from assistant.memory.forgetting.answered_turns import AnsweredTurns
 from assistant.memory.forgetting.executor import ForgettingExecutor
 from assistant.memory.forgetting.memory_access import MemoryAccess
 from assistant.memory.forgetting.resolver import Resolver
 from assistant.memory.transcript.database import Transcript
 from assistant.settings import Settings
-from assistant.skills.answered_turns import AnsweredTurns
 from assistant.skills.explaining import Explaining
 from assistant.skills.forgetting import Forgetting
 from assistant.skills.nothing_kept import NothingKept

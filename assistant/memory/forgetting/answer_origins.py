@@ -31,6 +31,9 @@ there are more, as for a summary, only those with the largest number of relevant
 
 Everything = Mapping[str, Memory]
 """All of the user's memories by id."""
+Things = tuple[tuple[str, ...], ...]
+"""Things that the assistant has named. Each is the ids of the memories that contain it, or of the
+exchanges in which it was said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +47,19 @@ class AnsweredTurn:
 @dataclass(frozen=True, slots=True)
 class ToldItem:
     """Something that the user or the assistant said. `memory` is the memory that it was
-    taken from; None if it was taken from an exchange."""
+    taken from; None if it was taken from an exchange. `exchange` is then the exchange's id, unless
+    nobody needs it."""
 
     text: str
     speaker: str
     when: datetime
     memory: Memory | None = field(default=None, compare=False)
+    exchange: str = field(default="", compare=False)
+
+    @property
+    def id(self) -> str:
+        """The id of the memory or, if there is none, of the exchange."""
+        return self.memory.id if self.memory is not None else self.exchange
 
 
 class AnswerTracer:
@@ -162,12 +172,28 @@ class AnswerTracer:
         exchange = self._turns[place].exchange
         if not self.follow(place):
             self.exchanges.add(exchange.id)
-            self.things.append(ToldItem(exchange.assistant_text, ASSISTANT, exchange.started))
+            said = exchange.assistant_text
+            self.things.append(ToldItem(said, ASSISTANT, exchange.started, None, exchange.id))
 
     def take_exchange(self, exchange: Exchange) -> None:
         """Collect an exchange, and other exchanges in which the user said the same."""
         self.exchanges |= {exchange.id, *repetitions_of(exchange.id, self._everything)}
-        self.things.append(ToldItem(exchange.user_text, USER, exchange.started))
+        self.things.append(said_in(exchange))
+
+    def take_named(self, things: Iterable[ToldItem]) -> None:
+        """Collect things that the assistant has named. They all say the same, so only the first
+        one counts as a thing."""
+        said = {turn.exchange.id: turn.exchange for turn in self._turns}
+        for at, each in enumerate(things):
+            counted = len(self.things)
+            if each.memory is not None:
+                words = stems(each.memory.text, self._lexicon)
+                self._words |= words
+                self._take_memory(each.memory, words)
+            elif each.exchange in said:
+                self.take_exchange(said[each.exchange])
+            if at:
+                del self.things[counted:]
 
     def _take_memory(self, memory: Memory, words: Collection[str]) -> None:
         self.memories.add(memory.id)
@@ -242,6 +268,27 @@ def echoes(
 
 def thing_of(memory: Memory) -> ToldItem:
     return ToldItem(memory.text, memory.speaker, memory.told, memory)
+
+
+def said_in(exchange: Exchange) -> ToldItem:
+    """Return what the user said in an exchange."""
+    return ToldItem(exchange.user_text, USER, exchange.started, exchange=exchange.id)
+
+
+def existing(
+    things: Things, turns: Iterable[AnsweredTurn], everything: Everything
+) -> list[list[ToldItem]]:
+    """Return those of these things that still exist. Those that say the same are in one list."""
+    said = {turn.exchange.id: turn.exchange for turn in turns}
+
+    def item(key: str) -> ToldItem | None:
+        memory = everything.get(key) or everything.get(telling(key, USER))
+        if memory is not None:
+            return thing_of(memory)
+        return said_in(said[key]) if key in said else None
+
+    found = ([each for key in ids if (each := item(key)) is not None] for ids in things)
+    return [each for each in found if each]
 
 
 def sources_of(

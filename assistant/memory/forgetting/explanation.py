@@ -18,6 +18,7 @@ from assistant.memory.forgetting.answer_origins import (
     AnswerTracer,
     Everything,
     ToldItem,
+    said_in,
     sources_of,
 )
 from assistant.memory.forgetting.attribution import stems
@@ -127,7 +128,7 @@ class AnswerExplainer:
         remembered = {source for each in everything.values() for source in each.sources}
         wanted = stems(topic or "", self._lexicon)
         told += [
-            ToldItem(each.user_text, USER, each.started)
+            said_in(each)
             for each in (turn.exchange for turn in turns)
             if each.id not in remembered
             and not is_question(each.user_text)

@@ -1,9 +1,10 @@
 """Finds what "that" refers to, in "forget that" and in "that's wrong".
 
-After a statement by the user, "that" is the statement. After a question, it is the sources of the
-answer (`attribution`), because the answer showed that the assistant still knows them. If the answer
-came from elsewhere, e.g. because it was wrong, "that" is what the user asked about, provided that
-it is remembered. "Forget that" also forgets the question.
+If a reply to a command has named memories since the last turn, "that" is what it has named.
+Otherwise, after a statement by the user, "that" is the statement. After a question, it is the
+sources of the answer (`attribution`), because the answer showed that the assistant still knows
+them. If the answer came from elsewhere, e.g. because it was wrong, "that" is what the user asked
+about, provided that it is remembered. "Forget that" also forgets the question.
 
 All functions are pure.
 """
@@ -14,7 +15,13 @@ from assistant.language.dialogue_acts import is_courtesy, is_question
 from assistant.language.normalisation import content_words
 from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.forgetting.answer_origins import AnsweredTurn, AnswerTracer, Everything
+from assistant.memory.forgetting.answer_origins import (
+    AnsweredTurn,
+    AnswerTracer,
+    Everything,
+    Things,
+    existing,
+)
 from assistant.memory.forgetting.selection import ForgetPlan, planned
 from assistant.memory.records.memory import Memory, MemoryKind
 
@@ -43,6 +50,26 @@ def that(
         return _of_question(turns, place, everything, lexicon)
     trace.take_exchange(turns[place].exchange)
     return _traced(trace, turns, place, everything)
+
+
+def named(
+    things: Things, last: Sequence[AnsweredTurn], everything: Everything, lexicon: TextAnalyzer
+) -> ForgetPlan | None:
+    """Return the plan for "forget that" after a reply that has named these things; None if none of
+    them exists any more. If it has named a few, each is an alternative.
+
+    Args:
+        last: as for `that`.
+    """
+    left = existing(things, last, everything)
+    plans = []
+    for some in [[each] for each in left] if len(left) <= MOST_ASKED else [left]:
+        trace = AnswerTracer(last, everything, lexicon)
+        for thing in some:
+            trace.take_named(thing)
+        plans.append(_traced(trace, last, len(last), everything))
+    found = [plan for plan in plans if plan is not None]
+    return found[0] if len(found) == 1 else _either(found)
 
 
 def _of_question(

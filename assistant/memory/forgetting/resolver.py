@@ -12,7 +12,13 @@ from assistant.errors import ModelError, SettingsError, StoreError
 from assistant.language.calendar import Period
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.forgetting import last_turn, selection, spoken_replies
-from assistant.memory.forgetting.answer_origins import AnsweredTurn, Everything
+from assistant.memory.forgetting.answer_origins import (
+    AnsweredTurn,
+    Everything,
+    Things,
+    ToldItem,
+    existing,
+)
 from assistant.memory.forgetting.attribution import stems
 from assistant.memory.forgetting.cascade import cascade
 from assistant.memory.forgetting.explanation import AnswerExplainer
@@ -29,9 +35,10 @@ from assistant.memory.transcript.database import Transcript
 @dataclass(frozen=True, slots=True)
 class ForgetRequest:
     """A request to forget. Exactly one field is set, except that `sources` is used together with
-    `ids`.
+    `ids`, and `named` with `that`.
 
-    `that` selects what was just said, or what the last answer was based on. `last` selects the last
+    `that` selects what was just said, or what the last answer was based on; or, if there are any,
+    the things that the assistant has `named` since. `last` selects the last
     exchange. `ids` select memories, and `sources` adds the exchanges that the derived memories
     among them are based on. `about` is a topic, and `period` a stretch of time.
     """
@@ -44,6 +51,7 @@ class ForgetRequest:
     period: Period | None = None
     ids: tuple[str, ...] = ()
     sources: bool = False
+    named: Things = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +115,7 @@ class Resolver:
             NothingMeant: nothing matches the request.
             SettingsError: the request is malformed.
         """
-        if request.that or request.conversation:
+        if (request.that and not request.named) or request.conversation:
             return self._plan(request, self._around(live), live)
         return self._plan(request, self._memories.outlines(), live)
 
@@ -154,6 +162,18 @@ class Resolver:
         closed = [turn for turn in live if not turn.exchange.open]
         return last_turn.told(closed, self._around(closed), self._lexicon)
 
+    def named(self, things: Things, live: Sequence[AnsweredTurn] = ()) -> list[list[ToldItem]]:
+        """Return those of the things named by the assistant that still exist. Those that say the
+        same are in one list.
+
+        Args:
+            live: as for `resolve`.
+        """
+        ids = {key for each in things for key in each}
+        closed = [turn for turn in live if not turn.exchange.open]
+        outlines = self._memories.outlines(ids, ids) if ids else {}
+        return existing(things, closed, outlines)
+
     def newest(self) -> list[Memory]:
         """Return all memories, newest first."""
         outlines = self._memories.outlines()
@@ -171,7 +191,9 @@ class Resolver:
         live = [turn for turn in live if not turn.exchange.open]
         exchanges = [turn.exchange for turn in live]
         nothing = spoken_replies.NOTHING
-        if request.that:
+        if request.named:
+            plan = last_turn.named(request.named, live, visible, self._lexicon)
+        elif request.that:
             plan = last_turn.that(live, visible, self._lexicon)
         elif request.conversation:
             plan = selection.all_of(exchanges, visible)

@@ -3,7 +3,7 @@
 Afterwards, a reply describes only results: the items that were hidden, or that an undo restored.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from assistant.language.calendar import MONTHS, WEEKDAYS
 from assistant.language.dialogue_acts import is_question
@@ -117,14 +117,18 @@ def known(topic: str | None, found: Sequence[Memory], *, english: bool = True) -
         found: the memories about the topic, newest first.
     """
     what = "you" if topic is None else spoken_topic(topic, english=english)
-    current = [each for each in found if each.superseded_by is None]
-    stated = [each for each in current if each.speaker != ASSISTANT and not is_question(each.text)]
-    things = _phrases([thing_of(each) for each in stated], english=english)
+    things = _phrases([thing_of(each) for each in stated(found)], english=english)
     if not things:
         return f"I don't remember anything about {what}."
     named = _ended("; ".join(things[:NAMED]))
     newest = ". The most recent" if len(things) > NAMED else ""
     return f"I remember {counted(len(things))} about {what}{newest}: {named}"
+
+
+def stated(found: Iterable[Memory]) -> list[Memory]:
+    """Return those memories of which "what do you know" tells."""
+    current = [each for each in found if each.superseded_by is None]
+    return [each for each in current if each.speaker != ASSISTANT and not is_question(each.text)]
 
 
 def counted(count: int) -> str:

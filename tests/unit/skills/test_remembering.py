@@ -4,12 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from assistant.events import RecordChanged, Remarked
+from assistant.events import RecordChanged
 from assistant.intents.command import Command, CommandKind
 from assistant.memory.records.ids import ADDED_BY_USER
 from assistant.memory.records.lifetimes import Lifetimes
 from assistant.memory.records.memory import Memory, MemoryKind
-from assistant.memory.user_statements import ABOUT_THAT
 from tests.support.forgetting import Bench, bench, kept
 from tests.support.memories import stored
 from tests.support.remains import found
@@ -169,30 +168,46 @@ async def test_right_after_it_forget_that_means_what_was_remembered(tmp_path: Pa
     assert kept(tmp_path)[1] == {"My dog is called Max."}
 
 
-@pytest.mark.parametrize("other", ["know", "off_record", "undo"])
-async def test_after_another_command_that_no_longer_means_what_was_remembered(
-    here: Bench, other: str
-) -> None:
+async def test_after_another_reply_that_is_what_this_one_has_named(here: Bench) -> None:
     await here.tell_all("My dog is called Max.")
     await here.obey(remember(LOCKER))
-    here.statements.watch(Remarked("All right.", other))
+    await here.obey(Command(CommandKind.KNOW, "my dog"))
     said = await here.obey(FORGET_THAT)
     assert said == "Forgotten: your dog is called Max. Say undo to keep it."
+    await here.obey(UNDO)
+    await here.obey(remember("my bike is red"))
+    await here.obey(UNDO)
+    assert await here.obey(FORGET_THAT) == "There is nothing to forget.", "it is gone already"
+    assert here.current() == {"My dog is called Max.", TIDY}
 
 
 async def test_once_the_record_has_changed_that_no_longer_means_what_was_remembered(
     here: Bench,
 ) -> None:
     await here.obey(remember(LOCKER))
-    here.statements.watch(RecordChanged(True))
-    assert here.statements.newest == ()
+    here.turns.watch(RecordChanged(True))
+    assert here.turns.named == ()
 
 
-@pytest.mark.parametrize("same", sorted(ABOUT_THAT - {""}))
-async def test_while_that_is_spoken_of_it_means_what_was_remembered(here: Bench, same: str) -> None:
+@pytest.mark.parametrize(
+    "other",
+    [
+        Command(CommandKind.KNOW, "Rome"),
+        Command(CommandKind.LIFT, "the weather"),
+        Command(CommandKind.REMEMBER),
+        Command(CommandKind.CORRECT),
+        Command(CommandKind.WHY),
+        Command(CommandKind.WHEN_TOLD),
+        Command(CommandKind.WHEN_TOLD, "my locker"),
+        Command(CommandKind.WAKE),
+    ],
+)
+async def test_while_nothing_else_is_named_that_is_what_was_remembered(
+    here: Bench, other: Command
+) -> None:
+    await here.tell_all("My dog is called Max.")
     await here.obey(remember(LOCKER))
-    here.statements.watch(Remarked("I'll remember it.", CommandKind(same)))
-    here.statements.watch(Remarked("What should it be?"))
+    await here.obey(other)
     said = await here.obey(FORGET_THAT)
     assert said == "Forgotten: your locker code is 4471. Say undo to keep it."
 

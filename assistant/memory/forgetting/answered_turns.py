@@ -1,8 +1,8 @@
-"""Remembers which memories were in the prompts of recent turns, so that skills can find out what an
-answer was based on."""
+"""Remembers what the assistant spoke about last: the memories in the prompts of recent turns, and
+those that it has named aloud since."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from assistant.context import Conversation
@@ -14,14 +14,15 @@ from assistant.events import (
     RecordChanged,
     TurnEnded,
 )
-from assistant.memory import AnsweredTurn
+from assistant.memory.forgetting.answer_origins import AnsweredTurn, Things
 
 TURNS = 50
 """Number of turns whose recalled memories are stored."""
 
 
 class AnsweredTurns:
-    """The turns of the running conversation. Use it only on the event loop.
+    """The turns of the running conversation, and what the assistant has named since the last one.
+    Use it only on the event loop.
 
     The text of the memories in the prompts is not stored. So when a memory is purged, only its id
     must be removed here.
@@ -41,18 +42,32 @@ class AnsweredTurns:
         self._used: deque[tuple[int, tuple[MemoryUsed, ...]]] = deque(maxlen=TURNS)
         self._going: dict[str, frozenset[str]] = {}
         """The ids of memories that are to be purged, by the id of the deletion."""
+        self.named: Things = ()
+        """The things that the last reply to a command has named: what was read out, stored,
+        corrected or brought back. The user's "that" refers to them until another turn has passed,
+        even if none of them exists any more."""
 
     def watch(self, event: Event) -> None:
         """Receive an event from the event bus."""
         if isinstance(event, TurnEnded):
             used = tuple(replace(each, text="", words=()) for each in event.memories)
             self._used.append((event.turn, used))
+            self.named = ()
         elif isinstance(event, ForgettingBegan):
             self._going[event.id] = frozenset(event.memories)
         elif isinstance(event, ForgettingDone):
             self._purged(self._going.pop(event.id, None))
         elif isinstance(event, RecordChanged):
+            self.named = ()
             self._purged(None)
+
+    def spoke_of(self, things: Iterable[Iterable[str]]) -> None:
+        """Note the things that a reply names. A reply that names nothing changes nothing.
+
+        Args:
+            things: the ids of the memories or exchanges that contain each thing.
+        """
+        self.named = tuple(tuple(ids) for ids in things) or self.named
 
     def _purged(self, ids: frozenset[str] | None) -> None:
         """Drop these memories. If `ids` is None, it isn't known which were purged, so drop all."""
@@ -62,6 +77,10 @@ class AnsweredTurns:
         ]
         self._used.clear()
         self._used.extend(turns)
+        self.named = tuple(
+            tuple(each for each in ids_of if ids is None or each not in ids)
+            for ids_of in self.named
+        )
         self._forget_questions()
 
     def all(self) -> list[AnsweredTurn]:
