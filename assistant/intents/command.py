@@ -10,7 +10,7 @@ class CommandKind(StrEnum):
     STOP = "stop"
     """Stop talking. The command itself is not answered."""
     REPEAT = "repeat"
-    """Repeat the last answer."""
+    """Repeat what the assistant said last."""
     SLEEP = "sleep"
     """Ignore all speech except the command to wake up."""
     WAKE = "wake"
@@ -69,13 +69,15 @@ class Command:
     (FORGET_ABOUT, KNOW, WHEN_TOLD, LIFT), the period (FORGET_PERIOD), or the statement (REMEMBER,
     CORRECT). It is None if the utterance only points back ("remember that"), or if KNOW is about
     the user. `minutes` is set for FORGET_SPAN. `for_good` is set for REMEMBER if the user said
-    never to forget the statement. Every prompt then contains it.
+    never to forget the statement. Every prompt then contains it. `names_wish` is set for LIFT if
+    the user calls it a wish or a rule ("cancel my wish about …").
     """
 
     kind: CommandKind
     words: str | None = None
     minutes: int | None = None
     for_good: bool = False
+    names_wish: bool = False
 
 
 @dataclass(frozen=True, slots=True)

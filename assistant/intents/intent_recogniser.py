@@ -17,7 +17,7 @@ from assistant.intents.answers import chosen
 from assistant.intents.command import DELETING, PERIODS, Command, CommandKind, Intent
 from assistant.intents.grammar import language
 from assistant.intents.periods import period
-from assistant.intents.recogniser import ENGLISH, lasting, recognise
+from assistant.intents.recogniser import ENGLISH, in_full, recognise
 from models.interfaces import ClassifiedText, IntentClassifier
 
 logger = logging.getLogger(__name__)
@@ -196,4 +196,4 @@ def _likeliest(found: ClassifiedText, text: str) -> Intent | None:
     words = found.words if kind in TAKE_WORDS and found.words and found.words in text else None
     if words is None and kind in NEED_WORDS:
         return None
-    return Intent(lasting(Command(kind, words), text), sure=probability >= threshold.sure)
+    return Intent(in_full(Command(kind, words), text), sure=probability >= threshold.sure)

@@ -30,17 +30,21 @@ def recognise(text: str, names: tuple[str, ...] = ()) -> Command | None:
     """
     said = CommandText(text, language(ENGLISH), names)
     command = _recognised(said, said.words) or _of_two_sentences(said)
-    return lasting(command, text) if command is not None else None
+    return in_full(command, text) if command is not None else None
 
 
-def lasting(command: Command, text: str) -> Command:
-    """Return the command, with `for_good` set if `text` says never to forget what is remembered."""
+def in_full(command: Command, text: str) -> Command:
+    """Return the command with what `text` says besides its argument: `for_good` and `names_wish`
+    are set."""
+    lists = language(ENGLISH).subjects
+    if command.kind is CommandKind.LIFT:
+        words = bare(normalised(text)).split()
+        return replace(command, names_wish=not lists["wishes"].isdisjoint(words))
     if command.kind is not CommandKind.REMEMBER:
         return command
     before = text.partition(command.words)[0] if command.words else text
     said = f" {bare(normalised(before))} "
-    always = language(ENGLISH).subjects["for_good"]
-    return replace(command, for_good=any(f" {each} forget " in said for each in always))
+    return replace(command, for_good=any(f" {each} forget " in said for each in lists["for_good"]))
 
 
 def _recognised(said: CommandText, words: tuple[Word, ...]) -> Command | None:

@@ -10,7 +10,7 @@ from assistant.facade import exports
 if TYPE_CHECKING:
     from assistant.memory.curation.corrections import Correction, stands_alone
     from assistant.memory.forgetting import spoken_replies
-    from assistant.memory.forgetting.answer_origins import AnsweredTurn, Things, ToldItem, thing_of
+    from assistant.memory.forgetting.answer_origins import AnsweredTurn, Things, ToldItem
     from assistant.memory.forgetting.answered_turns import AnsweredTurns
     from assistant.memory.forgetting.executor import ForgettingExecutor
     from assistant.memory.forgetting.resolver import ForgetRequest, NothingMeant, Resolver
@@ -78,5 +78,4 @@ __all__ = [
     "spoken_replies",
     "stands_alone",
     "store_location",
-    "thing_of",
 ]

@@ -2,7 +2,7 @@
 something."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import partial
 
@@ -20,7 +20,6 @@ from assistant.memory import (
     Things,
     ToldItem,
     spoken_replies,
-    thing_of,
 )
 from assistant.skills import spoken_sources
 from assistant.skills.skill import Reply
@@ -101,14 +100,13 @@ class Explaining:
         turns = [turn for turn in self._turns.all() if not turn.exchange.open]
         named = self._turns.named
         if command.kind is CommandKind.WHY:
-            text, told = await asyncio.to_thread(self._why, self._obeyed, named, turns)
+            text, things = await asyncio.to_thread(self._why, self._obeyed, named, turns)
         elif command.kind is CommandKind.KNOW:
-            text, told = await asyncio.to_thread(self._known, command.words)
+            text, things = await asyncio.to_thread(self._known, command.words)
         else:
-            text, told = await asyncio.to_thread(self._when, command.words, named, turns)
-        if told:
-            self._turns.spoke_of(spoken_sources.things(told, english=self._english))
-        if told and command.kind in READING:
+            text, things = await asyncio.to_thread(self._when, command.words, named, turns)
+        self._turns.spoke_of(things)
+        if things and command.kind in READING:
             self._obeyed = command.kind
         return Reply(text) if text is not None else None
 
@@ -140,8 +138,8 @@ class Explaining:
         explaining, topic = self._resolver.explaining, command.words
         what = spoken_topic(topic, english=self._english) if topic is not None else "you"
         if command.kind is CommandKind.KNOW:
-            known, _ = self._known(topic)
-            return f"Do you want to know what I remember about {what}?" if known else ""
+            _, things = self._known(topic)
+            return f"Do you want to know what I remember about {what}?" if things else ""
         if command.kind is CommandKind.WHEN_TOLD and topic is not None:
             told = explaining.told_about(topic, turns)
             return f"Do you want to know when you told me about {what}?" if told else ""
@@ -164,8 +162,8 @@ class Explaining:
             found = ()
         if topic is not None and not found:
             return None, ()
-        told = map(thing_of, spoken_replies.stated(found))
-        return spoken_replies.known(topic, found, english=self._english), tuple(told)
+        things = self._things(spoken_replies.stated(found))
+        return spoken_replies.known(topic, found, english=self._english), things
 
     def _why(
         self, obeyed: CommandKind | None, named: Things, turns: Sequence[AnsweredTurn]
@@ -173,11 +171,7 @@ class Explaining:
         explaining, now = self._resolver.explaining, self._now()
         if obeyed in READING:
             told = self._told(named, turns)
-            return (
-                (spoken_sources.told(told, now, english=self._english), told)
-                if told
-                else (LOOKED_UP, ())
-            )
+            return self._each(told, now) if told else (LOOKED_UP, ())
         if obeyed is not None:
             what = ASKED.get(obeyed, "forget something")
             return f"I said that because you asked me to {what}.", ()
@@ -185,7 +179,7 @@ class Explaining:
         if found is None:
             return NOTHING_SAID, ()
         if found.sources:
-            return spoken_sources.told(found.sources, now, english=self._english), found.sources
+            return self._each(found.sources, now)
         if found.told:
             return IN_REPLY, ()
         at_hand = any(each.left_out is None for each in found.recalled)
@@ -199,9 +193,9 @@ class Explaining:
             if not told:
                 return f"I don't remember you telling me about {what}.", ()
             return self._told_then(told, now)
-        told = self._told(named, turns)
+        told = [each for each in self._told(named, turns) if each.speaker == USER]
         if len(told) > 1:
-            return spoken_sources.told(told, now, english=self._english), told
+            return self._each(told, now)
         if not told:
             found = explaining.last(turns)
             if found is None:
@@ -209,10 +203,17 @@ class Explaining:
             told = [each for each in found.sources if each.speaker == USER][:1]
         return self._told_then(told, now) if told else (NOT_TOLD, ())
 
+    def _each(self, told: Sequence[ToldItem], now: datetime) -> "_Said":
+        """Say when each of these was told."""
+        return spoken_sources.told(told, now, english=self._english), self._things(told)
+
     def _told_then(self, told: Sequence[ToldItem], now: datetime) -> "_Said":
-        """Say when something was told. Only the last and the first time are named."""
+        """Say when something was last told, and when first."""
         text = spoken_sources.told_then(told, now, english=self._english)
-        return text, (told[0], told[-1])
+        return text, self._things((told[0], told[-1]))
+
+    def _things(self, told: Iterable[ToldItem]) -> Things:
+        return spoken_sources.things(told, english=self._english)
 
     def _told(self, named: Things, turns: Sequence[AnsweredTurn]) -> list[ToldItem]:
         """Return the first few of these things, as the user has told them."""
@@ -224,5 +225,5 @@ def _verbatim(told: ToldItem) -> bool:
     return told.memory is None or told.memory.kind is MemoryKind.EXCHANGE
 
 
-_Said = tuple[str | None, Sequence[ToldItem]]
-"""What a reply says, and what of it the user has told."""
+_Said = tuple[str | None, Things]
+"""The text of a reply, and the things that it names."""

@@ -47,8 +47,8 @@ class Lifting:
 
     async def carry_out(self, command: Command) -> Reply | None:
         found = self._meant(command.words)
-        if not found:
-            return Reply(NO_SUCH)
+        if not found:  # perhaps it was never meant to last, and the model must hear it
+            return Reply(NO_SUCH) if command.names_wish else None
         if len(found) > 1:
             choices = tuple(Choice(spoken(each), partial(self._lift, each)) for each in found)
             names = [each.name for each in choices]

@@ -101,8 +101,8 @@ class Dialogue:
         self._phase = Phase.STARTING
         self._stale = False
         """Whether the model's cache no longer matches the start of the prompt."""
-        self.last_answer = ""
-        """The part of the last answer that the user heard."""
+        self.last_said = ""
+        """The last remark, or what the user heard of the last answer if that came later."""
         self._reads_per_s: float | None = None
 
     # -- whether the assistant is addressed ------------------------------------------------------
@@ -137,7 +137,7 @@ class Dialogue:
     def hide(self, items: HiddenItems) -> None:
         """Remove `items` from the running conversation at once, and from the model's cache when the
         model is free."""
-        self.last_answer = ""
+        self.last_said = ""
         self._memory.hide(items.exchanges)
         self.refresh()
 
@@ -152,6 +152,7 @@ class Dialogue:
     def purged(self, items: HiddenItems, *, clean: bool) -> None:
         """Remove items that were deleted from disk from the model's cache, too."""
         del clean
+        self.last_said = ""  # it may say what was forgotten
         self._memory.purged(items.exchanges)
         self.cache.clear_background()
         self.refresh()
@@ -163,7 +164,7 @@ class Dialogue:
             self._memory.go_off_record()
         else:
             self._memory.go_on_record()
-            self.last_answer = ""
+            self.last_said = ""
             self.refresh()
         self.emit(RecordChanged(off))
 
@@ -341,7 +342,7 @@ class Dialogue:
         finally:
             self._idle.set()
         self.emit(ended)
-        self.last_answer = ended.assistant
+        self.last_said = ended.assistant
         if self._current is None:
             self._stale = False  # the cache is warmed below
             self._rest()

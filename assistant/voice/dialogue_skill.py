@@ -50,7 +50,7 @@ class DialogueSkill:
         asleep, off_record = self._dialogue.asleep, self._dialogue.off_record
         questions: dict[CommandKind, tuple[bool, str]] = {
             CommandKind.STOP: (True, SHALL_STOP),
-            CommandKind.REPEAT: (bool(self._dialogue.last_answer), SHALL_REPEAT),
+            CommandKind.REPEAT: (bool(self._dialogue.last_said), SHALL_REPEAT),
             CommandKind.SLEEP: (not asleep, SHALL_SLEEP),
             CommandKind.OFF_RECORD: (not off_record, SHALL_GO_OFF),
             CommandKind.ON_RECORD: (off_record, SHALL_GO_ON),
@@ -62,7 +62,7 @@ class DialogueSkill:
         return Reply("")
 
     async def _repeat(self) -> Reply:
-        return Reply(self._dialogue.last_answer or NOTHING_SAID)
+        return Reply(self._dialogue.last_said or NOTHING_SAID)
 
     async def _sleep(self) -> Reply:
         self._dialogue.sleep()

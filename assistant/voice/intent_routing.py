@@ -17,6 +17,9 @@ from assistant.voice.dialogue_skill import DialogueSkill
 from assistant.voice.frames import AnswerRequestFrame
 from assistant.voice.speculation import SpeculativeAnswer
 
+UNREPEATED = frozenset({CommandKind.REPEAT, CommandKind.WAKE})
+"""Commands to which the reply ("Yes?") is not what "say that again" refers to."""
+
 
 class RouteIntents(FrameProcessor):
     """Carries out commands, and passes on other speech that is addressed to the assistant.
@@ -171,6 +174,8 @@ class RouteIntents(FrameProcessor):
         self._dialogue.ignore("command")
 
     async def _remark(self, text: str, command: str = "") -> None:
+        if command not in UNREPEATED:
+            self._dialogue.last_said = text
         self._dialogue.emit(Remarked(text, command))
         remark = SpeculativeAnswer("", remark=True, text=text)
         remark.confirm()

@@ -2,9 +2,11 @@
 
 import asyncio
 from contextlib import AbstractAsyncContextManager
+from datetime import UTC, datetime
 from pathlib import Path
 
 from assistant.events import ForgettingBegan, ForgettingUndone, RecordChanged, Remarked, TurnEnded
+from assistant.memory.records.hidden import HiddenItems
 from tests.support.fakes import ScriptedLlm, ScriptedStt, ToneTts, silence
 from tests.support.session import Session, session
 
@@ -128,6 +130,25 @@ async def test_the_last_answer_is_repeated_on_command(tmp_path: Path) -> None:
     async with talking(tmp_path, ScriptedLlm("It is a beagle.")) as talk:
         assert await say(talk, "Repeat that.") == ["I haven't said anything yet."]
         assert await say(talk, "What is it?", "Repeat that.") == ["It is a beagle."]
+
+
+async def test_a_remark_is_repeated_too_but_not_yes(tmp_path: Path) -> None:
+    async with talking(tmp_path, ScriptedLlm("It is a beagle.")) as talk:
+        gone = "Forgotten: your dog is called Max. Say undo to keep it."
+        again = "Sorry, what did you say?"
+        assert await say(talk, DOG, "What is it?", "Forget everything about my dog.") == [gone]
+        assert await say(talk, again, "Hey assistant.", again) == [gone, "Yes?", gone]
+        [night, *repeated] = await say(talk, "Go to sleep.", "Wake up.", again)
+        assert repeated == ["Yes?", night]
+        assert await say(talk, "What is it?", again) == ["It is a beagle."]
+
+
+async def test_what_is_purged_is_not_repeated(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        [gone] = await say(talk, DOG, "Forget that.")
+        assert talk.dialogue.last_said == gone
+        talk.dialogue.purged(HiddenItems.of("me", (), (), datetime.now(UTC)), clean=True)
+        assert await say(talk, "Repeat that.") == ["I haven't said anything yet."]
 
 
 async def test_an_exchange_is_not_stored_if_recording_resumes_during_its_answer(

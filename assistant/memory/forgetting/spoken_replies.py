@@ -3,7 +3,7 @@
 Afterwards, a reply describes only results: the items that were hidden, or that an undo restored.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from assistant.language.calendar import MONTHS, WEEKDAYS
 from assistant.language.dialogue_acts import is_question
@@ -117,7 +117,9 @@ def known(topic: str | None, found: Sequence[Memory], *, english: bool = True) -
         found: the memories about the topic, newest first.
     """
     what = "you" if topic is None else spoken_topic(topic, english=english)
-    things = _phrases([thing_of(each) for each in stated(found)], english=english)
+    current = [each for each in found if each.superseded_by is None]
+    stated = [each for each in current if each.speaker != ASSISTANT and not is_question(each.text)]
+    things = _phrases([thing_of(each) for each in stated], english=english)
     if not things:
         return f"I don't remember anything about {what}."
     named = _ended("; ".join(things[:NAMED]))
@@ -125,10 +127,11 @@ def known(topic: str | None, found: Sequence[Memory], *, english: bool = True) -
     return f"I remember {counted(len(things))} about {what}{newest}: {named}"
 
 
-def stated(found: Iterable[Memory]) -> list[Memory]:
-    """Return those memories of which "what do you know" tells."""
-    current = [each for each in found if each.superseded_by is None]
-    return [each for each in current if each.speaker != ASSISTANT and not is_question(each.text)]
+def stated(found: Iterable[Memory]) -> Iterator[ToldItem]:
+    """Yield the things that `known` counts."""
+    for each in found:
+        if each.superseded_by is None and each.speaker != ASSISTANT and not is_question(each.text):
+            yield thing_of(each)
 
 
 def counted(count: int) -> str:

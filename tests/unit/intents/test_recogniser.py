@@ -73,6 +73,10 @@ NAMES = ("hey Ada", "Ada")
         ("How do you know that?", Command(CommandKind.WHY)),
         ("When did I tell you about the leak?", Command(CommandKind.WHEN_TOLD, "the leak")),
         ("Don't call me Annie any more.", Command(CommandKind.LIFT, "Annie")),
+        (
+            "Cancel my wish about the weather.",
+            Command(CommandKind.LIFT, "the weather", names_wish=True),
+        ),
     ],
 )
 def test_a_command_is_recognised_in_free_wording(text: str, command: Command) -> None:

@@ -14,8 +14,8 @@ SHORT_NOTE = "The user wants the assistant to always answer in one sentence."
 UNDO = Command(CommandKind.UNDO)
 
 
-def lift(words: str | None) -> Command:
-    return Command(CommandKind.LIFT, words)
+def lift(words: str | None, *, names_wish: bool = False) -> Command:
+    return Command(CommandKind.LIFT, words, names_wish=names_wish)
 
 
 def profile(here: Bench) -> list[str]:
@@ -90,6 +90,14 @@ async def test_an_older_name_that_counts_again_is_named(here: Bench) -> None:
     assert said == "All right, I'll no longer call you Ann. I'll call you Annie again."
 
 
+async def test_what_was_never_a_lasting_wish_is_left_to_the_language_model(here: Bench) -> None:
+    assert await here.obey(lift("the short answers")) is None
+    assert await here.obey(lift(None)) is None
+    await here.tell_all("Never mention the weather.")
+    assert await here.obey(lift("the short answers")) is None
+    assert len(profile(here)) == 1
+
+
 async def test_of_several_wishes_that_fit_one_is_chosen(here: Bench) -> None:
     await here.tell_all("Always answer in French.", "Always answer in one sentence.")
     said = await here.obey(lift("how you answer"))
@@ -100,9 +108,10 @@ async def test_of_several_wishes_that_fit_one_is_chosen(here: Bench) -> None:
 
 
 async def test_a_wish_that_is_not_named_is_only_lifted_after_a_yes(here: Bench) -> None:
-    assert await here.obey(lift(None)) == "I don't know of any such wish."
+    unknown = "I don't know of any such wish."
+    assert await here.obey(lift(None, names_wish=True)) == unknown
     await here.tell_all(SHORT)
-    assert await here.obey(lift("the weather")) == "I don't know of any such wish."
+    assert await here.obey(lift("the weather", names_wish=True)) == unknown
     question = "Shall I drop your wish: always answer in one sentence?"
     assert await here.obey(lift(None)) == question
     assert await here.answer("No.") == "All right, I'll carry on as before."
