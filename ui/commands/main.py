@@ -5,8 +5,6 @@ torch.
 """
 
 import argparse
-import atexit
-import gc
 import logging
 import os
 import sys
@@ -23,6 +21,7 @@ from assistant.errors import AssistantError, SettingsError
 from assistant.paths import Home, default_home
 from assistant.settings import load
 from ui.process import console
+from ui.process.imports import imports_for_good
 from ui.process.logs import ensure_standard_streams, logs_in
 
 logger = logging.getLogger(__name__)
@@ -175,17 +174,9 @@ def _parser(command: str | None) -> Parser:
 
 
 def _module(name: str) -> ModuleType:
-    """Import a module. What it imports stays for good, so the garbage collector doesn't search it:
-    that would take a fifth of the import's time, and half of the time that the process needs to
-    end."""
     if name not in sys.modules:
-        gc.disable()
-        try:
+        with imports_for_good():
             import_module(name)
-        finally:
-            gc.enable()
-        gc.freeze()
-        atexit.register(gc.freeze)
     return sys.modules[name]
 
 
