@@ -48,6 +48,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             raise pytest.UsageError(
                 f"{item.nodeid}: only tests in tests/real may be marked `alone`."
             )
+    if "torch" in sys.modules:
+        raise pytest.UsageError(
+            "A test module imports torch, for which all processes wait: import it within a test."
+        )
     if hasattr(config, "workerinput"):
         took: dict[str, float] = json.loads(DURATIONS.read_text())["files"]
         items.sort(key=lambda item: -took.get(file_of(item.nodeid), math.inf))
