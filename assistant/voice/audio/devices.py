@@ -35,8 +35,7 @@ OnState = Callable[[str, bool], None]
 
 BLOCK_S = BLOCK / MIC_RATE
 OUTPUT_LATENCY_S = 0.06
-"""Requested latency, in seconds. A lower one causes gaps with sound servers that wake every 50
-ms."""
+"""Requested latency, in seconds. A lower one causes gaps if a sound server wakes every 50 ms."""
 STALL_S = 1.0
 """Maximum number of seconds that `play` waits for a stalled device."""
 LOST_AFTER_S = 1.5
