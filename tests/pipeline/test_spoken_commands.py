@@ -133,11 +133,12 @@ async def test_the_last_answer_is_repeated_on_command(tmp_path: Path) -> None:
 
 
 async def test_a_remark_is_repeated_too_but_not_yes(tmp_path: Path) -> None:
-    async with talking(tmp_path, ScriptedLlm("It is a beagle.")) as talk:
+    llm = ScriptedLlm("Nice.", "I can't see it.", "It is a beagle.")
+    async with talking(tmp_path, llm) as talk:
         gone = "Forgotten: your dog is called Max. Say undo to keep it."
         again = "Sorry, what did you say?"
         assert await say(talk, DOG, "What is it?", "Forget everything about my dog.") == [gone]
-        assert await say(talk, again, "Hey assistant.", again) == [gone, "Yes?", gone]
+        assert await say(talk, again, again) == [gone, gone]
         [night, *repeated] = await say(talk, "Go to sleep.", "Wake up.", again)
         assert repeated == ["Yes?", night]
         assert await say(talk, "What is it?", again) == ["It is a beagle."]

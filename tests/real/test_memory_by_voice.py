@@ -80,17 +80,38 @@ def test_the_last_statement_is_kept_and_forget_that_means_what_was_just_stored(
     assert "4471" in recalled(said.of("turn")[1])
 
 
-def test_after_another_command_or_a_restart_that_no_longer_means_what_was_stored(
+def test_that_is_what_was_read_out_and_after_a_restart_no_longer_what_was_stored(
     tmp_path: Path,
 ) -> None:
     said = talk(
         tmp_path,
         "My dog is called Max.",
         LOCKER,
-        "What do you know about my locker?",
+        "What do you know about my dog?",
+        "Say that again.",
         "Forget that.",
+        "Undo that.",
+        "What do you know about my locker?",
+        "When did I tell you that?",
+        "Forget that.",
+        "Forget that.",
+        "Undo that.",
+        ASK_LOCKER,
     )
-    assert remarks(said)[2] == "Forgotten: your dog is called Max. Say undo to keep it."
+    known = "I remember one thing about your dog: your dog is called Max."
+    locker = "Forgotten: your locker code is 4471. Say undo to keep it."
+    assert remarks(said)[1:5] == [
+        known,
+        known,
+        "Forgotten: your dog is called Max. Say undo to keep it.",
+        "Brought back: your dog is called Max.",
+    ]
+    assert remarks(said)[7:] == [
+        locker,
+        "There is nothing to forget.",
+        "Brought back: your locker code is 4471.",
+    ]
+    assert "4471" in recalled(said.of("turn")[1])
     last = talk(tmp_path, ASK_LOCKER, "Forget that.", ASSISTANT_FORGET__GRACE_S="0")
     assert remarks(last)[0].startswith("Forgotten: your locker code is 4471")
     talk(tmp_path)
