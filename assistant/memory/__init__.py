@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from assistant.memory.home_copy import HomeStores
     from assistant.memory.records.hidden import HiddenItems
     from assistant.memory.records.ids import ADDED_BY_USER, short
-    from assistant.memory.records.memory import Memory, MemoryKind, MemoryState
+    from assistant.memory.records.memory import MemoryKind, MemoryState
     from assistant.memory.replay import read_recording
     from assistant.memory.retrieval.encoding import QueryEncoder
     from assistant.memory.retrieval.results import RecalledForTurn
@@ -53,7 +53,6 @@ __all__ = [
     "HiddenItems",
     "HomeStores",
     "JobQueue",
-    "Memory",
     "MemoryKind",
     "MemoryService",
     "MemoryState",

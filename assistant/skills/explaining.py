@@ -14,7 +14,6 @@ from assistant.language.speakers import USER
 from assistant.memory import (
     AnsweredTurn,
     AnsweredTurns,
-    Memory,
     MemoryKind,
     Resolver,
     Things,
@@ -153,15 +152,15 @@ class Explaining:
     def _known(self, topic: str | None) -> "_Said":
         """Tell what is known about a topic, or the newest memories if the topic is None. If nothing
         is known, the text is None, so that the language model answers."""
-        found: Sequence[Memory]
-        try:
-            found = self._resolver.newest() if topic is None else self._resolver.about(topic)
-        except StoreError:
-            if topic is None:
-                raise
-            found = ()
-        if topic is not None and not found:
-            return None, ()
+        if topic is None:
+            found = self._resolver.newest()
+        else:
+            try:
+                found = self._resolver.about(topic)
+            except StoreError:
+                return None, ()
+            if not found:
+                return None, ()
         things = self._things(spoken_replies.stated(found))
         return spoken_replies.known(topic, found, english=self._english), things
 

@@ -3,8 +3,9 @@
 If a reply to a command has named memories since the last turn, "that" is what it has named.
 Otherwise, after a statement by the user, "that" is the statement. After a question, it is the
 sources of the answer (`attribution`), because the answer showed that the assistant still knows
-them. If the answer came from elsewhere, e.g. because it was wrong, "that" is what the user asked
-about, provided that it is remembered. "Forget that" also forgets the question.
+them. If the answer wasn't based on any memory or earlier turn (e.g. the model made it up, or said
+that it didn't know), "that" is the statement by the user that the question asked about, if there is
+one. "Forget that" also forgets the question.
 
 All functions are pure.
 """
