@@ -9,7 +9,7 @@ from assistant.errors import SettingsError, StoreError
 from assistant.events import Event, ForgettingDone, ForgettingUndone
 from assistant.intents import DELETING, Command, CommandKind, period
 from assistant.language.calendar import Period
-from assistant.language.word_lists import words_of
+from assistant.language.word_lists import listed, words_of
 from assistant.memory import (
     ForgetPlan,
     ForgetRequest,
@@ -213,7 +213,7 @@ def names_person(topic: str) -> bool:
     begins = True
     for word in words:
         plain = word.lower()
-        named = plain not in NO_NAMES and (word[:1].isupper() or begins)
+        named = plain not in NO_NAMES and (word[:1].isupper() or (begins and word[:1].isalpha()))
         if named or plain in people:
             return True
         begins = plain in BEFORE_NAMES
@@ -221,12 +221,14 @@ def names_person(topic: str) -> bool:
 
 
 NO_NAMES = frozenset(
-    "i i'm i've my our the a an your his her their its it this that these those all any every each "
-    "some no me you him them us we he she they what where when how why who which whose whether if "
-    "not one two three".split()
+    listed(
+        "i i'm i've my our the a an your his her their its it this that these those all any every "
+        "each some no me you him them us we he she they what where when how why who which whose "
+        "whether if not one two three"
+    )
 )
 """Words that are no names, whether or not they are capitalised."""
-BEFORE_NAMES = frozenset({"and", "or", "with"})
+BEFORE_NAMES = frozenset({"and", "or", "with", "about", "where", "when", "why", "what"})
 """Words after which a name may follow."""
 
 
