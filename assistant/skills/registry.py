@@ -55,7 +55,7 @@ class SkillRegistry:
         self._asked_at = float("-inf")
         self._undos: deque[_Undoable] = deque(maxlen=UNDOS)
         self._offer: Reply | None = None
-        """The last reply that asked whether to undo something. "Undo" then means yes."""
+        """The last question whether to undo something. "Undo" as an answer to it means yes."""
         self._turns = 0
         self._steps = 0
         """Number of commands, answers and turns so far. If it has changed while a reply was made,
@@ -227,7 +227,7 @@ class _Undoable:
     act: Act
     question: Callable[[], Awaitable[str]] | None
     turn: int
-    """Number of turns that had begun before it was done."""
+    """Number of turns that had begun when it was done."""
 
 
 def _again(asked: Reply) -> Reply:

@@ -20,7 +20,7 @@ LONGEST = 64
 TALK = "talk"
 """Tag of ordinary talk among the labelled utterances."""
 HELD_OUT = 15
-"""One in so many utterances of ordinary talk is not learnt, but kept for choosing thresholds."""
+"""One utterance of ordinary talk in this many is not learnt, but kept for choosing thresholds."""
 DRAWN = 20
 """Number of batches whose utterances are sorted by length together, since padding takes as long as
 words."""

@@ -24,9 +24,10 @@ PRECISION = 0.995
 """Least share of rightly recognised commands among those that are carried out without asking."""
 ASKED_WRONGLY = 1 / 1000
 """Highest share of ordinary talk that leads to a question or a command. One in 500 would be
-acceptable. It is half of that, since the talk here is not what the user says."""
+acceptable. The limit is half of that, because users talk differently from the texts used here."""
 SLACK = 0.01
-"""How much higher than the lowest right threshold one is set, for utterances unlike these."""
+"""How far each threshold is set above the lowest right one, to allow for utterances unlike
+these."""
 
 
 @dataclass(frozen=True, slots=True)

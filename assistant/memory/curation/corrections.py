@@ -106,8 +106,8 @@ def possible(
     else the corrected memories say.
 
     Args:
-        meant: groups of memories that the user may refer to, likeliest first. The memories in a
-            group all say the same.
+        meant: groups of memories that the user may refer to, likeliest first. All memories in a
+            group say the same thing.
         contradicted: groups of other memories that can't be true together with `words`.
     """
     if not stands_alone(words):
@@ -154,8 +154,8 @@ def correction_of(
 
 
 def withdraws(corrected: str, old: str, part: str, lexicon: TextAnalyzer) -> bool:
-    """Return whether the correction of an old text also makes `part` wrong, a text that was derived
-    from part of the old text or says the same as part of it."""
+    """Return whether the correction of an old text also makes `part` wrong. `part` was derived from
+    part of the old text, or says the same thing as part of it."""
     stems, lost = lexicon.content_and_numbers, _lost(old, corrected)
     words = stems(part) - stems(USER)
     every = [*lost, *_texts(old)]
