@@ -133,6 +133,10 @@ class CommandLanguage:
     no: re.Pattern[str]
     delete: re.Pattern[str]
     """Further words that answer yes if the question is whether to forget something."""
+    discard: re.Pattern[str]
+    """Words that answer yes to such a question, unless there is a pause inside: "don't keep it"."""
+    dismiss: re.Pattern[str]
+    """Words that answer yes to such a question only if it is about one thing: "let it go"."""
     keep: re.Pattern[str]
     """Further words that answer no to such a question."""
     drop: re.Pattern[str]
@@ -194,6 +198,8 @@ def _compiled(found: Mapping[str, Any]) -> CommandLanguage:
         yes=re.compile(notation.any_of(answers["yes"])),
         no=re.compile(notation.any_of(answers["no"])),
         delete=re.compile(notation.any_of(answers["delete"])),
+        discard=re.compile(notation.any_of(answers["discard"])),
+        dismiss=re.compile(notation.any_of(answers["dismiss"])),
         keep=re.compile(notation.any_of(answers["keep"])),
         drop=re.compile(notation.any_of(answers["drop"])),
         nothing=re.compile(notation.any_of(answers["nothing"])),

@@ -128,9 +128,8 @@ class Transcript:
     def resume(
         self, user: str, within: timedelta, now: datetime | None = None
     ) -> Conversation | None:
-        """Return the user's last conversation if it ended at most `within` ago. If the stored end
-        is in the future by at most `within`, the conversation is returned too, since the clock may
-        have been set back."""
+        """Return the user's last conversation if it ended at most `within` ago, or will end within
+        that time, since the clock may have been set back."""
         with self.reading() as db:
             row = db.execute(
                 "SELECT conversation, ended FROM exchange WHERE user = ?"
