@@ -117,20 +117,16 @@ def known(topic: str | None, found: Sequence[Memory], *, english: bool = True) -
         found: the memories about the topic, newest first.
     """
     what = "you" if topic is None else spoken_topic(topic, english=english)
-    current = [each for each in found if each.superseded_by is None]
-    said = {(each.text, each.speaker): each for each in reversed(current)}
-    stated = [
-        each
-        for each in reversed(said.values())
-        if each.speaker != ASSISTANT and not is_question(each.text)
-    ]
-    if not stated:
+    told: dict[tuple[str, str], ToldItem] = {}
+    for each in stated(found):
+        told.setdefault((each.text, each.speaker), each)
+    if not told:
         return f"I don't remember anything about {what}."
     # Phrasing takes most of the time, and there may be many thousands of memories.
     things: list[str] = []
-    count = len(stated)
-    for each in stated:
-        phrase, *_ = _phrases([thing_of(each)], english=english)
+    count = len(told)
+    for each in told.values():
+        phrase, *_ = _phrases([each], english=english)
         if phrase in things:
             count -= 1
         elif len(things) == NAMED:
