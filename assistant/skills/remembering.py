@@ -9,14 +9,23 @@ from assistant.intents import Command, CommandKind
 from assistant.language.dialogue_acts import is_courtesy, is_question
 from assistant.language.second_person import spoken_phrase
 from assistant.language.sentences import as_sentence
-from assistant.memory import StoredStatement, UserStatements, spoken_replies, stands_alone
+from assistant.memory import (
+    StoredStatement,
+    UserStatements,
+    says_unknown,
+    spoken_replies,
+    stands_alone,
+)
 from assistant.skills.answered_turns import AnsweredTurns
 from assistant.skills.skill import UNDO_IT, Reply, last_done
 from assistant.skills.spoken_errors import spoken
 
 BACK = 3
 """Number of turns back in which "that" is looked for."""
+UNKNOWN_WORDS = 6
+"""Maximum number of words of an answer that only says "I don't know"."""
 WHAT = "What should I remember?"
+NOTHING = "All right."
 OFF_RECORD = "We're off the record, so I'm not keeping anything. Say “back on the record” first."
 NOT_KEPT = "All right, I won't keep that."
 AS_BEFORE = "All right, I'll treat it like anything else you've told me."
@@ -93,6 +102,8 @@ class Remembering:
 
     async def _answered(self, words: str, *, for_good: bool) -> Reply | None:
         """Process the answer to "What should I remember?". Return None if it is not a statement."""
+        if says_unknown(words):
+            return Reply(NOTHING) if len(words.split()) <= UNKNOWN_WORDS else None
         first, rest = _introduced(words)
         states = bool(rest) if first == "to" else stands_alone(rest if first else words)
         return await self._remember(words, for_good=for_good) if states else None
