@@ -23,7 +23,7 @@ from assistant.memory import (
     stands_alone,
 )
 from assistant.skills.answered_turns import AnsweredTurns
-from assistant.skills.remembering import OFF_RECORD, UNKNOWN_WORDS, that
+from assistant.skills.remembering import OFF_RECORD, that
 from assistant.skills.skill import UNDO_IT, Choice, Reply, last_done, said
 from assistant.skills.spoken_errors import spoken
 from models.interfaces import LanguageModel
@@ -152,7 +152,7 @@ class Correcting:
         """Process the answer to "What should it be?". A whole statement that corrects nothing is
         remembered as a new one."""
         if says_unknown(words):
-            return Reply(KEPT) if len(words.split()) <= UNKNOWN_WORDS else None
+            return Reply(KEPT) if says_unknown(words, only=True) else None
         reply = await self._correct(as_correction(words), asked=True)
         if reply is not None or not is_worth_keeping(words):
             return reply

@@ -22,8 +22,6 @@ from assistant.skills.spoken_errors import spoken
 
 BACK = 3
 """Number of turns back in which "that" is looked for."""
-UNKNOWN_WORDS = 6
-"""Maximum number of words of an answer that only says "I don't know"."""
 WHAT = "What should I remember?"
 NOTHING = "All right."
 OFF_RECORD = "We're off the record, so I'm not keeping anything. Say “back on the record” first."
@@ -103,7 +101,7 @@ class Remembering:
     async def _answered(self, words: str, *, for_good: bool) -> Reply | None:
         """Process the answer to "What should I remember?". Return None if it is not a statement."""
         if says_unknown(words):
-            return Reply(NOTHING) if len(words.split()) <= UNKNOWN_WORDS else None
+            return Reply(NOTHING) if says_unknown(words, only=True) else None
         first, rest = _introduced(words)
         states = bool(rest) if first == "to" else stands_alone(rest if first else words)
         return await self._remember(words, for_good=for_good) if states else None

@@ -17,6 +17,7 @@ from assistant.memory.curation.conflicts import Claim, read
 from assistant.memory.curation.correction_values import (
     IDLE,
     MOST_NAMED,
+    PROPER,
     TOKEN,
     Corrected,
     bare,
@@ -64,6 +65,8 @@ _BEING = _OWN_VERB | frozenset(
 _HELPING = frozenset(listed("does doesn't do don't did didn't can can't will won't"))
 _OPEN_VERB = re.compile(r"\w+(?:s|ed)")
 _NAMING = frozenset(listed("called named"))
+_DAYTIME = frozenset(listed("morn afternoon evening night"))
+"""Stems of words that a new day doesn't replace: "Monday morning"."""
 _NOT = re.compile(r"\bnot\b|n't\b", re.IGNORECASE)
 
 
@@ -137,10 +140,13 @@ def lost_words(old: str, new: str, lexicon: TextAnalyzer) -> set[str]:
     lost = lexicon.content_and_numbers(old) - lexicon.content_and_numbers(new)
     was, now = differing(old, new)
     one, two = lexicon.content_and_numbers(was), lexicon.content_and_numbers(now)
-    if _short(was, now)[0] and (_same_kind(was, now) or len(one) <= max(1, len(two))):
+    short = bool(_short(was, now)[0]) and len(one) <= max(1, len(two))
+    if short or (_same_kind(was, now) and _DAYTIME.isdisjoint(one - two)):
         lost -= one
     conflict = _conflict(old, new, lexicon)
-    return lost - ({*conflict.value} if conflict is not None else set())
+    if conflict is not None and (len(conflict.value) == 1 or conflict.slot[0] in PROPER):
+        lost -= {*conflict.value}
+    return lost
 
 
 def differing(old: str, new: str) -> tuple[str, str]:
@@ -238,7 +244,9 @@ def _same_relation(old: str, new: str, shared: int) -> int | None:
     after = set(one[verb + 1 : first])
     if one[0] in _OWN_VERB | {"i", "we"}:
         return 2 if after & (IDLE - {"a", "an", "to"} | _NAMING) else 1
-    return 2 if after or one[verb] not in _BEING | _HELPING else None
+    if after or one[verb] not in _BEING | _HELPING:
+        return 2
+    return 1 if len(one) == len(two) == first + 1 else None  # "my car is red", "… is blue"
 
 
 def _affirmed(words: list[str]) -> list[str]:

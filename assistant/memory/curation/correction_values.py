@@ -34,11 +34,17 @@ _UNKNOWN = re.compile(
     r"\W*(?:(?:to be honest|well|oh|hm+|um+|uh|er|sorry|honestly|actually|no|just)\b[\s,.!…-]*)*"
     r"(?:(?:i|we) (?:\w+ly )?(?:don't|do not|didn't|can't|cannot|can not|couldn't) "
     r"(?:(?:really|even|quite) )?(?:(?:know|remember|recall)\b|(?:say|tell|think|care|mind)\W*$)"
-    r"|(?:(?:i|we) (?:don't|do not) have|(?:i|we)(?:'ve| have)?(?: got)?)?"
-    r"\s*(?:absolutely )?(?:no|not an?|an?|any|(?:not )?the (?:slightest|faintest)) (?:idea|clue)\b"
-    r"|(?:i(?:'ve| have)? )?forg(?:et|ot|otten)\b"
+    r"|(?:i|we) (?:don't|do not) have (?:an?|any|the (?:slightest|faintest)) (?:idea|clue)\b"
+    r"|(?:(?:i|we)(?:'ve| have)?(?: got)? )?(?:absolutely )?"
+    r"(?:no|not an?|not the (?:slightest|faintest)) (?:idea|clue)\b"
+    r"|(?:i(?:'ve| have)? )?forg(?:et|ot|otten)(?:\W*$| (?:it|what|which|who|when|where|how)\b)"
     r"|(?:(?:i'm|i am|we're|we are) )?(?:really )?(?:not (?:\w+ )?|un)(?:sure|certain)\b"
-    r"|don't (?:know|remember)|can't remember|dunno|who knows|whatever|beats me|search me)",
+    r"|(?:don't|can't) (?:know|remember)\b|(?:dunno|who knows|whatever|beats me|search me)\W*$)",
+    re.IGNORECASE,
+)
+_NO_MORE = re.compile(
+    r"(?:\W+(?:it|that|yet|either|really|now|right now|any ?more|exactly|for sure|about (?:it|that)"
+    r"|at the moment|what it (?:is|was|should be)|what to (?:say|remember)|sorry|to be honest))*\W*",
     re.IGNORECASE,
 )
 _JUDGES = re.compile(
@@ -53,6 +59,7 @@ _SUBJECT = re.compile(
     r"(?:(?:called|named|actually|really|now|in fact)\s+)*",
     re.IGNORECASE,
 )
+_PERSON = re.compile(r"(?:he|she|they|we|i)(?:'| is| are| am)", re.IGNORECASE)
 _CALLED = re.compile(r"\b(?:called|named|name(?:'s| is))\s", re.IGNORECASE)
 _CLOSING = re.compile(r"[\s,.!;]+(?:instead|actually|now|please|sorry)?[\s.!]*$", re.IGNORECASE)
 _NOT_FIRST = re.compile(
@@ -71,7 +78,7 @@ _NAMES = re.compile(
     r"|[A-Z][\w'.-]*)(?= |$)){0,4}"
 )
 """Matches a name as it is written: "Anna", "Rio de Janeiro"."""
-_PROPER = frozenset({"name", "home"})
+PROPER = frozenset({"name", "home"})
 """Slots whose values are names of people or places."""
 
 
@@ -102,9 +109,16 @@ def bare(words: str) -> str:
     return _LEADING.sub("", words.replace("’", "'").strip()).strip()
 
 
-def says_unknown(words: str) -> bool:
-    """Whether the user only says that they don't know: "I don't remember my locker code"."""
-    return _UNKNOWN.match(words.replace("’", "'")) is not None
+def says_unknown(words: str, *, only: bool = False) -> bool:
+    """Whether the user only says that they don't know or remember something: "I don't remember my
+    locker code".
+
+    Args:
+        only: whether nothing else may be named, as in "I really don't know".
+    """
+    plain = words.replace("’", "'")
+    found = _UNKNOWN.match(plain)
+    return found is not None and (not only or _NO_MORE.fullmatch(plain, found.end()) is not None)
 
 
 def as_correction(answer: str) -> str:
@@ -137,7 +151,7 @@ def may_be_value(old: str, words: str, lexicon: TextAnalyzer) -> bool:
     if not new or says_unknown(words) or _JUDGES.search(new):
         return False
     claims = list(read(old, lexicon))
-    if len(claims) != 1 or claims[0].slot[0] not in _PROPER:
+    if len(claims) != 1 or claims[0].slot[0] not in PROPER:
         return True
     return kind_of(new) is None and _name_fits(new, words) is not None
 
@@ -240,29 +254,26 @@ def _in_claim(claim: Claim, span: tuple[int, int], old: str, new: str, words: st
     if any(pattern.search(old, *span) for pattern in _typed()):
         return None  # "the 13th" can't replace "12 March" as it is
     value = _without_repeated(old[: span[0]], new)
-    if claim.slot[0] in _PROPER:
+    proper = claim.slot[0] in PROPER
+    if proper or is_name(old[slice(*span)]):
         fits = _name_fits(new, words)
-        return _Place(*span, value, fits) if fits is not None else None
-    if len(new.split()) > LONGEST_VALUE or _JUDGES.search(new):
-        return None
-    alike = is_name(old[slice(*span)]) and is_name(new)
-    return _Place(*span, value, alike and _is_inside(new, words))
+        return _Place(*span, value, fits) if fits or (proper and fits is False) else None
+    few = len(new.split()) <= LONGEST_VALUE and not _JUDGES.search(new)
+    return _Place(*span, value, certain=False) if few else None
 
 
 def _name_fits(new: str, words: str) -> bool | None:
     """Whether a new value is certainly a name; None if it can't be one. A single word in lower case
-    may be one, because not everybody types capital letters."""
-    called, first = _CALLED.search(words) is not None, new.partition(" ")[0].lower()
+    may be one, because not everybody types capital letters. After "she's", it is none."""
+    called = _CALLED.search(words) is not None
     if is_name(new):
         return called or _is_inside(new, words)
-    if first in IDLE and len(new.split()) > 2:
+    names = [each for each in new.lower().split() if each not in IDLE]
+    if len(names) > MOST_NAMED or new.partition(" ")[0].lower() in ("a", "an", "the"):
         return None
-    if first in ("a", "an", "the"):
-        return None
-    few = len(new.split()) - (first in IDLE)
-    if called and few <= MOST_NAMED:
+    if called:
         return True
-    return False if few == 1 else None
+    return False if len(names) == 1 and not _PERSON.match(bare(words)) else None
 
 
 def _is_inside(new: str, words: str) -> bool:

@@ -50,6 +50,8 @@ def correct(words: str) -> Command:
         (CODE, "I don't remember my locker code"),
         (CODE, "I don't know"),
         ("I have a dog.", "I have to get the door"),
+        (ANNA, "she's pregnant"),
+        (ANNA, "she's called a genius"),
     ],
 )
 async def test_a_remark_changes_nothing_and_goes_to_the_model(
@@ -108,6 +110,8 @@ async def test_what_may_be_a_value_is_asked_about(
         ("My dog is a beagle.", "my dog is a poodle", "My dog is a poodle."),
         (TULIPS, "my niece loves roses", ROSES),
         ("My sister lives in Leeds.", "my sister lives in York", "My sister lives in York."),
+        ("I'm vegan.", "I'm not vegan", "I'm not vegan."),
+        (CODE, "it's forty-four seventy-two", "My locker code is forty-four seventy-two."),
     ],
 )
 async def test_a_value_of_the_same_kind_and_the_same_relation_are_certain(
@@ -133,6 +137,19 @@ async def test_a_value_of_the_same_kind_and_the_same_relation_are_certain(
             "Shall I note instead that you like roses?",
         ),
         ("I'm vegan.", "I'm tired", "Shall I note instead that you're tired?"),
+        ("My car is red.", "my car is blue", "Shall I note instead that your car is blue?"),
+        (
+            "I work as a nurse in Berlin.",
+            "I work as a doctor",
+            "You told me that you work as a nurse in Berlin. "
+            "Shall I note instead that you work as a doctor?",
+        ),
+        (
+            "My appointment is on Monday morning.",
+            "my appointment is on Tuesday",
+            "You told me that your appointment is on Monday morning. "
+            "Shall I note instead that your appointment is on Tuesday?",
+        ),
         (
             WITH_ANNA,
             "I live in Lisbon",
@@ -200,12 +217,28 @@ async def test_what_only_concerns_the_moment_is_no_answer(here: Bench, words: st
 
 
 @pytest.mark.parametrize(
-    "words", ["I have no idea.", "I don't remember.", "To be honest, I don't know.", "I forgot."]
+    "words",
+    [
+        "I have no idea.",
+        "I don't remember it right now.",
+        "To be honest, I don't know.",
+        "I forgot.",
+    ],
 )
 async def test_who_does_not_know_what_to_remember_stores_nothing(here: Bench, words: str) -> None:
     await here.obey(REMEMBER_THAT)
     assert await here.give(words) == "All right."
     assert here.current() == set()
+
+
+async def test_what_somebody_cannot_do_is_not_dropped_without_a_word(here: Bench) -> None:
+    await here.obey(REMEMBER_THAT)
+    assert await here.give("I don't know any French.") is None, "an ordinary turn, which is stored"
+
+
+async def test_an_idea_can_be_remembered(here: Bench) -> None:
+    await here.obey(REMEMBER_THAT)
+    assert str(await here.give("I have an idea for the garden.")).startswith("I'll remember")
 
 
 async def test_a_name_alone_answers_what_is_right(here: Bench) -> None:
