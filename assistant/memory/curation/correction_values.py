@@ -44,7 +44,8 @@ _UNKNOWN = re.compile(
 )
 _NO_MORE = re.compile(
     r"(?:\W+(?:it|that|yet|either|really|now|right now|any ?more|exactly|for sure"
-    r"|about (?:it|that)|at the moment|what it (?:is|was|should be)|what to (?:say|remember)|sorry|to be honest))*\W*",
+    r"|about (?:it|that)|at the moment|what it (?:is|was|should be)|what to (?:say|remember)|sorry"
+    r"|to be honest))*\W*",
     re.IGNORECASE,
 )
 _JUDGES = re.compile(
