@@ -146,8 +146,7 @@ class MemoryUsed:
     `said` is a time in UTC. `superseded_by` is the id of the newer memory that replaces this one.
     `parts` are the named terms whose sum is the score. `words` are the words that the memory shares
     with the turn. If `near` is False, the memory is too dissimilar to the turn to be worth its
-    tokens. If `corrects` is True, the memory supersedes something that the prompt still shows as
-    part of the conversation.
+    tokens. `corrects`: the memory supersedes something that the prompt's conversation still shows.
     """
 
     id: str
@@ -191,10 +190,9 @@ class Recalled(Event):
     prompt.
 
     `missed`: the embedding of the question was not ready by the deadline. The search then used the
-    question's words and, if there was one, the embedding of the words heard shortly before. If even
-    this search took too long, nothing was recalled. `stand_in`: only the fast encoder was ready in
-    time, not the stronger one. `brief`: memories were ranked only by words and meaning, for lack of
-    time.
+    question's words and, if there was one, the embedding of the words heard shortly before. If this
+    took too long too, nothing was recalled. `stand_in`: only the fast encoder was ready in time,
+    not the stronger one. `brief`: memories were ranked only by words and meaning, for lack of time.
     """
 
     turn: int

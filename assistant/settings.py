@@ -31,8 +31,7 @@ TAKEN = {
     "list": "a list",
     "tuple": "a list",
 }
-"""The kind of value that a setting takes, by pydantic's error type without `_type` or
-`_parsing`."""
+"""The kind of value of a setting, by pydantic's error type without `_type` or `_parsing`."""
 
 Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]
@@ -117,8 +116,7 @@ class Turn(Section):
     start_s: Positive = 0.16
     """Seconds of speech that begin a turn."""
     hint_s: Positive = 0.032
-    """Seconds of silence after which transcription and the turn detector start, to find out whether
-    your turn has ended."""
+    """Seconds of silence after which it is transcribed and judged whether your turn has ended."""
     stop_s: Positive = 0.35
     """Seconds of silence that end a turn that sounds finished and whose words are complete; the
     answer is prepared meanwhile."""
@@ -134,8 +132,7 @@ class Turn(Section):
     follow_up_s: NonNegative = 8
     """Seconds after an answer during which no wake phrase is needed."""
     duck: Fraction = 0.25
-    """Volume of the assistant's voice, as a fraction of full volume, while it is not yet clear
-    whether you are interrupting."""
+    """Fraction of the full volume of the voice while it isn't clear whether you interrupt it."""
 
 
 class Context(Section):
@@ -143,8 +140,7 @@ class Context(Section):
     """Tokens above which the older part of the conversation is summarized; lower if the model's
     window is smaller."""
     max_unsummarized_messages: Count = 20
-    """Number of messages above which the older part of the conversation is summarized, however few
-    tokens they have."""
+    """Number of messages above which older ones are summarized, however few tokens they have."""
     target_context_tokens: Count = 6000
     """Maximum number of tokens that the conversation has once it has been summarized."""
     keep_last_messages: Count = 4
@@ -229,8 +225,7 @@ class Forget(Section):
 
 class Idle(Section):
     enabled: bool = True
-    """Work on the memory, and measure the language model's speed, while nobody speaks. This work
-    stops at the first sound of a voice."""
+    """Work on the memory, and measure the language model, until the first sound of a voice."""
     every_s: Positive = 30
     """Seconds of quiet before idle work starts, and between two jobs."""
     batch: Annotated[int, Field(gt=0, le=1_000)] = 10

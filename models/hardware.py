@@ -55,9 +55,9 @@ class Hardware:
 
     @property
     def threads(self) -> int:
-        """Number of threads for generation. One core is left free for audio, unless there are only
-        two cores. Then both are used: nothing else has work until the first clause is written,
-        which takes 100 ms with two threads and 170 ms with one."""
+        """Number of threads for generation. One core is left free for audio, but machines with only
+        two cores use both: nothing else has work until the first clause is written, which takes 100
+        ms with two threads and 170 ms with one."""
         return self.cores if self.cores <= 2 else self.cores - 1
 
     @property

@@ -21,7 +21,7 @@ from scripts.common.program import add_number
 RESTING = 0.01
 """Share of a core that a worker may use while it has nothing to do."""
 SETTLES = 20
-"""At most this many waits until the workers have nothing to do."""
+"""Maximum number of waits for the workers to have nothing to do."""
 
 
 def measured(folder: Path, profile: str, starts: int, seconds: float) -> program.Figures:

@@ -27,6 +27,7 @@ part, `e`, nothing was changed. `--talk` prints what the grammar mistakes for co
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,8 @@ def work(options: program.Options) -> program.Figures:
         return _talk()
     if options.grammar:
         return _by_hand()
+    if options.thresholds:
+        return _thresholds(options.locomo)
     if options.sound:
         return _spoken(options.profile, options.commands)
     if options.mistakes and options.part != "dev":
@@ -94,6 +97,16 @@ def _spoken(profile: str, count: int) -> program.Figures:
     return found
 
 
+def _thresholds(locomo: Path | None) -> program.Figures:
+    from scripts.eval.intent_thresholds import choose
+
+    chosen = choose(locomo)
+    print(f"{'kind':<20} {'asked':>6} {'sure':>6}")
+    for kind, each in chosen.items():
+        print(f"{kind:<20} {each.asked:>6.2f} {each.sure:>6.2f}")
+    return {kind.value: asdict(each) for kind, each in chosen.items()}
+
+
 def _talk() -> program.Figures:
     found = commands.on_talk()
     for line in found["taken"]:
@@ -133,6 +146,9 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument(
         "--talk", action="store_true", help="print talk that the grammar mistakes for commands"
+    )
+    parser.add_argument(
+        "--thresholds", action="store_true", help="choose the thresholds of the classifier"
     )
     parser.add_argument(
         "--sound", action="store_true", help="use commands that are spoken, and then transcribed"

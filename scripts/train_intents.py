@@ -8,10 +8,9 @@ that marks the words of its argument. They are written to FOLDER in peft's forma
 kinds; `models/catalogue.toml` names the adapters in use. The published model must have been pulled.
 Uses a graphics processor if there is one.
 
-Then the temperature and, for each kind, the probabilities are chosen from which a command is
-carried out or asked about: on the part `dev` of `data/evaluation/intents.jsonl`, and on talk that
-was held out. They are printed, for a person to enter them in
-`assistant/intents/intent_recogniser.py`. The other parts of that file are not read.
+Then the temperature of the probabilities is chosen on the part `dev` of
+`data/evaluation/intents.jsonl`, and the calibration is printed. The other parts of that file are
+not read. `scripts/eval_commands.py --thresholds` chooses the thresholds.
 """
 
 import sys
@@ -34,9 +33,6 @@ def work(options: program.Options) -> program.Figures:
     for row in figures["calibration"]:
         limits = f"{row['from']:.2f} to {row['to']:.2f}"
         print(f"{limits:<38} {row['utterances']:>10} {row['mean']:>6.3f} {row['right']:>8.3f}")
-    print("\ncarried out from, asked about from")
-    for kind, chosen in figures["thresholds"].items():
-        print(f"{kind:<20} {chosen['sure']:>6.2f} {chosen['asked']:>6.2f}")
     return figures
 
 

@@ -5,7 +5,7 @@ import math
 import os
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ import pytest
 from assistant.paths import Home
 from assistant.settings import ENVIRONMENT_PREFIX
 from tests.support import keyrings
+from ui.process.imports import imports_for_good
 
 MODELS_CACHE = "ASSISTANT_MODELS_CACHE"
 ROOT = Path(__file__).resolve().parents[1]
@@ -32,6 +33,13 @@ def pytest_configure(config: pytest.Config) -> None:
         os.sched_setaffinity(0, cores[number % len(cores) :: worker["workercount"]])
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Import the tests, and with them all of the assistant, as its own processes import it."""
+    with imports_for_good():
+        return (yield)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Sort the files, which go one by one to the next free process: long files come first, so that
     no process is still busy with one at the end."""
@@ -40,6 +48,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             raise pytest.UsageError(
                 f"{item.nodeid}: only tests in tests/real may be marked `alone`."
             )
+    if "torch" in sys.modules:
+        raise pytest.UsageError(
+            "A test module imports torch, for which all processes wait: import it within a test."
+        )
     if hasattr(config, "workerinput"):
         took: dict[str, float] = json.loads(DURATIONS.read_text())["files"]
         items.sort(key=lambda item: -took.get(file_of(item.nodeid), math.inf))

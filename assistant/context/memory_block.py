@@ -308,8 +308,8 @@ def _lines(
 
 
 def _label(memory: MemoryUsed, day: str) -> str:
-    """Return the words before a memory: whether it is a correction, the speaker, unless it is the
-    user, and the date."""
+    """Return the words before a memory: `CORRECTED` if it corrects something, the speaker unless
+    that is the user, and the date."""
     name = sanitised(memory.speaker[:LONGEST_NAME])
     who = {USER: "", ASSISTANT: "you"}.get(memory.speaker, name)
     label = ", ".join(filter(None, (CORRECTED if memory.corrects else "", who, day)))

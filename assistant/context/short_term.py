@@ -182,8 +182,8 @@ class ShortTermMemory:
         """Remove exchanges from history, summary and prompt at once, but not from the store. Return
         the ids that were found.
 
-        A summary in progress is stopped. The caller must then read `read_ahead()` into the model's
-        cache, to remove the words from the cache.
+        A summary in progress is stopped. The caller must then have the model read the messages that
+        `read_ahead()` returns. They replace the removed words in the model's cache.
         """
         gone = self.conversation.hide(ids)
         wanted = frozenset(ids)
@@ -203,10 +203,11 @@ class ShortTermMemory:
         return gone
 
     def unhide(self, ids: Collection[str], exchanges: Sequence[Exchange]) -> list[Exchange]:
-        """Undo `hide`. Return the exchanges that the store does not contain yet.
+        """Undo `hide`. Return the restored exchanges that are not in the store yet.
 
         Args:
-            exchanges: the exchanges of this conversation that the store contains.
+            exchanges: those of the exchanges `ids` that are in the store and belong to this
+                conversation.
         """
         unsaved = [self._hidden.pop(key) for key in ids if key in self._hidden]
         self._unsaved += unsaved

@@ -12,7 +12,7 @@ from assistant.errors import ModelFailed
 from models.interfaces import Generation, Lane, LanguageModel, Message
 
 MOST_PIECES = 4
-"""Maximum number of chunks of an answer per allowed token. It stops a server that ignores
+"""Maximum number of chunks of an answer per allowed token, in case a server ignores
 `max_tokens`."""
 
 

@@ -44,7 +44,8 @@ SHORTENED = "That was too long to read in full; I used its beginning and its end
 
 Importance = Callable[[Sequence[Exchange]], Mapping[str, float]]
 """Returns the importance of each exchange, in [0, 1], by its id. The result omits unknown
-exchanges. It must be fast, because it runs on the event loop (once in dozens of turns)."""
+exchanges. It must be fast, because it runs on the event loop, though only once in dozens of
+turns."""
 
 
 def no_importance(_: Sequence[Exchange]) -> Mapping[str, float]:

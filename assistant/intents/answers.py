@@ -1,7 +1,7 @@
 """Understands the user's answers to questions that the assistant has asked about a command."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from assistant.intents.command_text import CommandText, Word, normalised
 from assistant.intents.grammar import CommandLanguage, bare, language, line
@@ -19,8 +19,8 @@ _PLACES = {"first": 0, "second": 1, "third": 2}
 
 
 def sounds_like_undo(text: str) -> bool:
-    """Return whether `text` is a typical mishearing of "undo". Use this only in the turn after
-    the assistant has offered to undo something, when the user is most likely to say "undo"."""
+    """Return whether `text` is a typical mishearing of "undo". Use this only right after the
+    assistant has said "say undo", because the text may also be ordinary talk: "I knew that"."""
     return bare(normalised(text)).removesuffix(" please") in language(ENGLISH).undo
 
 
@@ -29,7 +29,7 @@ def yes_or_no(
     names: tuple[str, ...] = (),
     *,
     explained: bool = False,
-    deletes: bool = False,
+    deletes: int = 0,
     for_words: bool = False,
 ) -> bool | None:
     """Return whether `text` answers yes or no to a question that the assistant has just asked.
@@ -41,8 +41,9 @@ def yes_or_no(
         explained: whether a no may be followed by any explanation: "No, I still need it for court".
             Use this only for text that is not a command ("No, my sister is called Anna"). A yes may
             never be followed by anything that doesn't confirm it.
-        deletes: whether the question asks if something should be forgotten. Only then is "delete
-            it" a yes and "keep it" a no.
+        deletes: the number of things that a yes would forget. Only if there are any is "delete it"
+            a yes and "keep it" a no. "Drop it" may also mean "never mind", so it is a yes only for
+            a single thing.
         for_words: whether the question asks for words. "Nothing" is then a no.
     """
     spoken = language(ENGLISH)
@@ -57,10 +58,15 @@ def yes_or_no(
     meant: set[bool] = set()
     shapes = list(_shapes(spoken, deletes=deletes, for_words=for_words))
     while rest:
-        found = [(match.end(), means) for shape, means in shapes if (match := shape.match(rest))]
+        done = len(words) - rest.count(" ")
+        unbroken = line(_until_pause(words[done:]))
+        found = [
+            (match.end(), means)
+            for shape, means in shapes
+            if (match := shape.match(unbroken if shape is spoken.discard else rest))
+        ]
         end, means = max(found, key=lambda each: each[0], default=(0, None))
         if means is None:
-            done = len(words) - rest.count(" ")
             explains = explained and meant == {False} and not said.is_question
             paused = any(word.pause for word in words[:done])
             return False if explains and (paused or spoken.why_not.match(rest)) else None
@@ -69,8 +75,15 @@ def yes_or_no(
     return meant.pop() if len(meant) == 1 else None
 
 
+def _until_pause(words: Sequence[Word]) -> Iterator[str]:
+    for word in words:
+        yield word.plain
+        if word.pause:
+            return
+
+
 def _shapes(
-    spoken: CommandLanguage, *, deletes: bool, for_words: bool
+    spoken: CommandLanguage, *, deletes: int, for_words: bool
 ) -> Iterator[tuple[re.Pattern[str], frozenset[bool] | None]]:
     """Yield expressions for parts of an answer, each with what it means: yes, no or neither. None
     instead of a meaning stands for the answer to another question."""
@@ -78,6 +91,8 @@ def _shapes(
     yield spoken.yes, yes
     yield spoken.no, no
     yield spoken.delete, yes if deletes else None
+    yield spoken.discard, yes if deletes else None
+    yield spoken.dismiss, (yes if deletes == 1 else neither) if deletes else None
     yield spoken.keep, no if deletes else None
     yield spoken.drop, neither if deletes else no
     yield spoken.beside, neither
@@ -90,24 +105,29 @@ def chosen(
     options: tuple[str, ...],
     names: tuple[str, ...] = (),
     *,
-    deletes: bool = False,
+    deletes: int = 0,
 ) -> int | None:
     """Return the index of the option that `text` chooses, `ALL` for all of them, or None.
 
     An option is chosen by its place ("the second one"), or by words that only it contains ("I mean
     the French one"). Any other content word shows that something else is meant. "The other one" is
-    the second of two, or the one that is left: "Not the code, the other one".
+    the second of two, or the one that is left: "Not the code, the other one". After a mere "no", it
+    chooses nothing; nor does anything after a "no" if there is only one option.
 
     Args:
-        deletes: whether the question asks what to forget. Only then is "forget the code" a choice.
+        deletes: as for `yes_or_no`. Only if it isn't 0 is "forget the code" a choice.
     """
-    meant = _meant(text, options, names, deletes=deletes)
+    meant = _meant(text, options, names, deletes=bool(deletes))
     if meant is None:
         return None
     picks, refusals = meant
+    denied = _denied(text, names)
+    if denied and len(options) == 1:
+        return None
     if OTHER in picks:
-        left = set(range(len(options))) - refusals
-        picks = picks - {OTHER} | ({1} if len(options) == 2 and not refusals else left)
+        left = set(range(len(options))) - refusals if refusals else set[int]()
+        second = {1} if len(options) == 2 and not refusals and not denied else set[int]()
+        picks = picks - {OTHER} | left | second
     clear = len(picks) == 1 and not picks & refusals and not (refusals and ALL in picks)
     return picks.pop() if clear else None
 
@@ -118,6 +138,13 @@ def refused(text: str, options: tuple[str, ...], names: tuple[str, ...] = ()) ->
     picks, refusals = _meant(text, options, names, deletes=False) or (set(), set())
     found = refusals.pop() if not picks and len(refusals) == 1 else ALL
     return found if found >= 0 else None
+
+
+def _denied(text: str, names: tuple[str, ...]) -> bool:
+    """Return whether the answer has a word that by itself means no."""
+    spoken = language(ENGLISH)
+    words = CommandText(text, spoken, names).unaddressed()
+    return any(spoken.no.fullmatch(f"{word.plain} ") for word in words)
 
 
 def _meant(

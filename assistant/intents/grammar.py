@@ -20,8 +20,8 @@ from data import located
 LONGEST_NAME = 10
 """Maximum number of words that name one thing. Durations have fewer."""
 LONGEST_OBJECT = 24
-"""Maximum number of words that describe what to forget, or are a statement: "everything that I told
-you about ..."."""
+"""Maximum number of words of a statement, or of a description of what to forget: "everything that I
+told you about ..."."""
 OBJECTS = frozenset({"object", "memory", "statement"})
 """Slots that may have up to `LONGEST_OBJECT` words."""
 _TOKEN = re.compile(r"<\w+>|\{\w+\}|[\[\]()|?*]|[\w']+")
@@ -114,12 +114,12 @@ class CommandLanguage:
     frames: tuple[Pattern, ...]
     """Ways to ask that something be forgotten, with a slot for it."""
     objects: tuple[tuple[str, Pattern], ...]
-    """Descriptions of what to forget, each after the kind of its command."""
+    """Descriptions of what to forget, each with the kind of its command."""
     pointed: tuple[tuple[str, Pattern], ...]
     """Descriptions of what to forget that only point at it ("that"). They don't fit into every
     frame."""
     commands: tuple[tuple[str, Pattern], ...]
-    """All other commands, each after its kind, in the order in which they are tried."""
+    """All other commands, each with its kind, in the order in which they are tried."""
     undo: frozenset[str]
     """Other words that mean "undo" right after the assistant has offered to undo."""
     comment_before: re.Pattern[str]
@@ -133,12 +133,16 @@ class CommandLanguage:
     no: re.Pattern[str]
     delete: re.Pattern[str]
     """Further words that answer yes if the question is whether to forget something."""
+    discard: re.Pattern[str]
+    """Words that answer yes to such a question, unless there is a pause inside: "don't keep it"."""
+    dismiss: re.Pattern[str]
+    """Words that answer yes to such a question only if it is about one thing: "let it go"."""
     keep: re.Pattern[str]
     """Further words that answer no to such a question."""
     drop: re.Pattern[str]
     """Words that answer no to any other question: "forget it"."""
     nothing: re.Pattern[str]
-    """Words that answer no to a question that asks for words."""
+    """Words that refuse to answer a question that asks for words, e.g. "What should I forget?"."""
     beside: re.Pattern[str]
     tag: re.Pattern[str]
     """What turns an answer into a question that expects no reply: "isn't it?"."""
@@ -194,6 +198,8 @@ def _compiled(found: Mapping[str, Any]) -> CommandLanguage:
         yes=re.compile(notation.any_of(answers["yes"])),
         no=re.compile(notation.any_of(answers["no"])),
         delete=re.compile(notation.any_of(answers["delete"])),
+        discard=re.compile(notation.any_of(answers["discard"])),
+        dismiss=re.compile(notation.any_of(answers["dismiss"])),
         keep=re.compile(notation.any_of(answers["keep"])),
         drop=re.compile(notation.any_of(answers["drop"])),
         nothing=re.compile(notation.any_of(answers["nothing"])),

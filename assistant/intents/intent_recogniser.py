@@ -66,13 +66,14 @@ THRESHOLDS: Mapping[CommandKind, Threshold] = {
 """The thresholds of each kind.
 
 They were chosen on the part `dev` of `data/evaluation/intents.jsonl`, and on 11,000 utterances of
-talk. `sure` is above the probabilities of what is wrongly taken for this kind, and `asked` is as
-low as talk allows.
+talk. `sure` is above the probabilities of utterances that are wrongly taken for this kind. `asked`
+is as low as possible without too many questions about ordinary talk.
 
-Deleting is never done on the classifier's word alone: it mistakes negations and quotations ("I'd
-hate for you to forget that") for the command, and then asking is right. What changes the state but
-can be taken back is done if it is nearly certain. Harmless commands are never asked about: where
-one of them is unlikely, the model's answer costs nothing, while a question would be in the way."""
+Nothing is ever deleted because of the classifier alone, since it mistakes negations and quotations
+("I'd hate for you to forget that") for the command. Instead, the user is asked. A command that
+changes something but can be undone is carried out if it is nearly certain. The user is never asked
+about harmless commands: if one is unlikely, an answer from the model does no harm, while a question
+would be in the way."""
 
 NEED_WORDS = frozenset({CommandKind.FORGET_ABOUT, CommandKind.FORGET_PERIOD})
 """Kinds that mean nothing without words."""

@@ -56,7 +56,7 @@ class Period:
     """A stretch of time, from `since` to `until`.
 
     `days`: whether it was named by days ("yesterday", "last week") rather than by the clock, or
-    lasts at least a day. Much of what was said may then fall into it.
+    lasts at least a day. If so, much of what was said may fall into it.
     """
 
     since: datetime

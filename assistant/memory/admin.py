@@ -177,7 +177,7 @@ class MemoryAdmin:
     def add(self, text: str, kind: MemoryKind = MemoryKind.FACT) -> Memory:
         """Store a text that the user wrote, and return the new memory.
 
-        If an existing memory says the same, that memory is returned instead.
+        If an existing memory says the same thing, that memory is returned instead.
 
         Raises:
             SettingsError: the text is empty or can't be stored.

@@ -67,8 +67,8 @@ def found_row(found: RecalledMemory, entry: MemoryEntry | None = None) -> Row:
 
 
 def recalled_row(recalled: ExplainedMemory) -> Row:
-    """Return a memory that was recalled for an answer as a row. `score` is null if the memory is a
-    note that every prompt contains. `left_out` is null if the memory was in the prompt.
+    """Return, as a row, a memory that was recalled for an answer. `score` is null if the memory is
+    a note that every prompt contains. `left_out` is null if the memory was in the prompt.
     """
     score = round(recalled.score, 4) if recalled.score is not None else None
     more = {"score": score, "left_out": recalled.left_out, "based_on": recalled.based_on}
@@ -76,7 +76,7 @@ def recalled_row(recalled: ExplainedMemory) -> Row:
 
 
 def source_row(told: ToldItem) -> Row:
-    """Return something that an answer was based on as a row. `memory` is null if it was said in
+    """Return, as a row, something that an answer was based on. `memory` is null if that was said in
     the same conversation.
     """
     return {

@@ -358,8 +358,7 @@ class MemoryService:
         return partial(open_store, self._location, _log)
 
     def _stored(self) -> bool:
-        """Return whether all memories are in the store, which means that their sources may be
-        deleted."""
+        """Return whether all memories are in the store. If so, their sources may be deleted."""
         if self.session_user is None:
             return not self._settings.memory.enabled
         return self.session_user.store.settled

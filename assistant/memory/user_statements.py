@@ -125,7 +125,7 @@ class UserStatements:
 
     async def meant(self, turns: Sequence[AnsweredTurn]) -> list[list[Memory]]:
         """Return what a correction may refer to: what was just stored, what the user said last, or
-        what the last answer was based on. Memories that say the same are in one list.
+        what the last answer was based on. Memories that say the same thing are in one list.
 
         Args:
             turns: the exchanges of the running conversation, oldest first.
@@ -351,8 +351,8 @@ def _as_before(now: Memory, before: Memory) -> Memory:
 
 
 def _groups(memories: Sequence[Memory], lexicon: TextAnalyzer) -> list[list[Memory]]:
-    """Group memories that come from the same exchange or say the same. In each group, what the user
-    asked to be remembered is first."""
+    """Group memories that come from the same exchange or say the same thing. In each group, what
+    the user asked to be remembered is first."""
     groups: list[list[Memory]] = []
     for memory in memories:
         same = [group for group in groups if any(_same(memory, each, lexicon) for each in group)]

@@ -9,7 +9,7 @@ from assistant.errors import SettingsError, StoreError
 from assistant.events import Event, ForgettingDone, ForgettingUndone
 from assistant.intents import DELETING, Command, CommandKind, period
 from assistant.language.calendar import Period
-from assistant.language.word_lists import words_of
+from assistant.language.word_lists import listed, words_of
 from assistant.memory import (
     ForgetPlan,
     ForgetRequest,
@@ -121,7 +121,8 @@ class Forgetting:
         known = {each.id for each in self._executor.hidden}
         self._named = {key: what for key, what in self._named.items() if key in known}
         self._named[items.id] = wish or self._contents(plan)
-        return Reply(text, undo=self._undo, undo_question=partial(self._shall_undo, items))
+        ask = partial(self._shall_undo, items)
+        return Reply(text, undo=self._undo, undo_question=ask, offers_undo=True)
 
     def _contents(self, plan: ForgetPlan) -> str:
         listed = spoken_replies.listed(plan, english=self._english)
@@ -146,7 +147,12 @@ class Forgetting:
         return Reply(spoken_replies.brought_back(undone, english=self._english))
 
     def _asking(self, plan: ForgetPlan, wish: str, question: str) -> Reply:
-        return Reply(question, if_yes=self._do(plan, wish), if_no=spoken_replies.KEPT, deletes=True)
+        return Reply(
+            question,
+            if_yes=self._do(plan, wish),
+            if_no=spoken_replies.KEPT,
+            deletes=2 if plan.everything else plan.count,
+        )
 
     def _choice(self, plan: ForgetPlan) -> Reply:
         """Return a reply that asks which of several things is meant."""
@@ -159,7 +165,7 @@ class Forgetting:
             spoken_replies.either(names),
             if_no=spoken_replies.KEPT,
             choices=(*choices, Choice("", self._do(plan))),
-            deletes=True,
+            deletes=len(names),
         )
 
     def _do(self, plan: ForgetPlan, wish: str = "") -> Callable[[], Awaitable[Reply]]:
@@ -196,17 +202,34 @@ def concerns_much(request: ForgetRequest) -> bool:
 
 
 def names_person(topic: str) -> bool:
-    """Return whether a topic may be a person: it has a name, or a word such as "sister"."""
+    """Return whether a topic may be a person: it has a name, or a word such as "sister".
+
+    A name may be typed or recognised without a capital. So any noun without a word such as "my"
+    before it counts as one, at the beginning and after "with" and the like: "my lunch with anna".
+    It is better to ask once too often.
+    """
     people = words_of("words", "persons") - words_of("words", "animals")
     words = [word.strip(".,!?'’").removesuffix("'s").removesuffix("’s") for word in topic.split()]
-    return any(
-        word.lower() in people or (word[:1].isupper() and word.lower() not in NO_NAMES)
-        for word in words
+    begins = True
+    for word in words:
+        plain = word.lower()
+        named = plain not in NO_NAMES and (word[:1].isupper() or (begins and word[:1].isalpha()))
+        if named or plain in people:
+            return True
+        begins = plain in BEFORE_NAMES
+    return False
+
+
+NO_NAMES = frozenset(
+    listed(
+        "i i'm i've my our the a an your his her their its it this that these those all any every "
+        "each some no me you him them us we he she they what where when how why who which whose "
+        "whether if not one two three"
     )
-
-
-NO_NAMES = frozenset({"i", "i'm", "i've", "my", "our", "the", "a", "an"})
-"""Words that may be capitalised although they are not names."""
+)
+"""Words that are no names, whether or not they are capitalised."""
+BEFORE_NAMES = frozenset({"and", "or", "with", "about", "where", "when", "why", "what"})
+"""Words after which a name may follow."""
 
 
 def wish_of(command: Command, request: ForgetRequest, *, english: bool) -> str:

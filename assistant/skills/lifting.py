@@ -53,7 +53,7 @@ class Lifting:
             choices = tuple(Choice(spoken(each), partial(self._lift, each)) for each in found)
             names = [each.name for each in choices]
             text = f"Which one do you mean: {', '.join(names[:-1])}, or {names[-1]}?"
-            return Reply(text, if_no=KEPT, choices=choices, deletes=True)
+            return Reply(text, if_no=KEPT, choices=choices, deletes=len(found))
         if command.words is None or not self._covers(found[0], command.words):
             return self._asked(found[0])
         return await self._lift(found[0])
@@ -72,8 +72,8 @@ class Lifting:
             return None
         orders = "; ".join(_order(each) for each in notes)
         text = f"Got it, from now on: {orders}. Say undo to drop that."
-        undo, question = partial(self._lift_all, notes), partial(self._shall_drop, notes)
-        return Reply(text, undo=undo, undo_question=question)
+        undo, question = partial(self._take_back, notes), partial(self._shall_drop, notes)
+        return Reply(text, undo=undo, undo_question=question, offers_undo=True, undo_deletes=True)
 
     # -- inside ---------------------------------------------------------------------------------
 
@@ -99,15 +99,21 @@ class Lifting:
         question = f"Shall I drop {_dropped(note)}?"
         if match := _ADDRESS.match(note.text):
             question = f"Shall I stop calling you {match['name']}?"
-        return Reply(question, if_yes=partial(self._lift, note), if_no=KEPT, deletes=True)
+        return Reply(question, if_yes=partial(self._lift, note), if_no=KEPT, deletes=1)
 
-    async def _lift_all(self, notes: Sequence[MemoryUsed]) -> Reply:
-        replies = [await self._lift(each) for each in notes]
-        return replies[0] if len(replies) == 1 else Reply("All right, I've dropped those wishes.")
+    async def _take_back(self, notes: Sequence[MemoryUsed]) -> Reply:
+        """Undo new wishes for good, so that the next "undo" takes back what was done before."""
+        for each in notes:
+            await self._hide(each, for_good=True)
+        one = len(notes) == 1
+        return Reply(self._lifted(notes[0]) if one else "All right, I've dropped those wishes.")
+
+    async def _hide(self, note: MemoryUsed, *, for_good: bool = False) -> HiddenItems:
+        ids = await self._statements.saying(note.text)
+        return await self._executor.hide((), [*ids, note.id], for_good=for_good)
 
     async def _lift(self, note: MemoryUsed) -> Reply:
-        ids = await self._statements.saying(note.text)
-        items = await self._executor.hide((), [*ids, note.id])
+        items = await self._hide(note)
         if not self._executor.gives_time:
             return Reply(self._lifted(note))
         return Reply(

@@ -8,7 +8,16 @@ from functools import partial
 
 from assistant.errors import StoreError
 from assistant.events import Event, ForgettingBegan, RecordChanged
-from assistant.intents import ALL, CommandKind, Intent, chosen, refused, yes_or_no
+from assistant.intents import (
+    ALL,
+    Command,
+    CommandKind,
+    Intent,
+    chosen,
+    refused,
+    sounds_like_undo,
+    yes_or_no,
+)
 from assistant.language.dialogue_acts import is_courtesy, is_question
 from assistant.memory import spoken_replies
 from assistant.skills.skill import UNDO_IT, Reply, Skill, said
@@ -19,6 +28,7 @@ ANSWER_S = 30.0
 UNDOS = 20
 """Number of commands that can be undone one after the other."""
 WHICH = "Which one do you mean?"
+YES_OR_NO = "Is that a yes or a no?"
 NOT_UNDONE = "All right, I'll leave it as it is."
 
 Act = Callable[[], Awaitable[Reply]]
@@ -45,13 +55,14 @@ class SkillRegistry:
         self._asked_at = float("-inf")
         self._undos: deque[_Undoable] = deque(maxlen=UNDOS)
         self._offer: Reply | None = None
-        """The last reply that asked whether to undo something. "Undo" then means yes."""
+        """The last question whether to undo something. "Undo" as an answer to it means yes."""
         self._turns = 0
         self._steps = 0
         """Number of commands, answers and turns so far. If it has changed while a reply was made,
         the conversation has gone on."""
-        self.may_be_undone = False
-        """Whether something was done that can be undone, and no turn has begun since."""
+        self._hint: Reply | None = None
+        """The last reply, if it told the user to say "undo" and nothing has been said since."""
+        self._hinted_at = float("-inf")
 
     @property
     def waits_for_answer(self) -> bool:
@@ -65,16 +76,26 @@ class SkillRegistry:
             self._asked, self._asked_at = reply, time.monotonic()
         if reply.undo is not None:
             self._undos.append(_Undoable(reply.undo, reply.undo_question, self._turns))
-            self.may_be_undone = True
+        self._hint = reply if reply.offers_undo else None
+        self._hinted_at = time.monotonic()
         if reply.notice is not None:
             self._emit(reply.notice)
+
+    def misheard_undo(self, text: str) -> Intent | None:
+        """Return the intent to undo if `text` sounds like "undo" and comes right after the user was
+        told to say "undo". If undoing would delete something for good, the intent isn't sure, since
+        the text may also be ordinary talk. Otherwise return None."""
+        hint = self._hint
+        late = time.monotonic() - self._hinted_at >= ANSWER_S
+        if hint is None or late or not sounds_like_undo(text):
+            return None
+        return Intent(Command(CommandKind.UNDO), sure=not hint.undo_deletes)
 
     def turn_began(self) -> None:
         """Drop the question: the user went on to something else."""
         self._steps += 1
         self._turns += 1
-        self._asked = None
-        self.may_be_undone = False
+        self._asked = self._hint = None
 
     def watch(self, event: Event) -> None:
         """Receive an event from the event bus. When something is forgotten, or the session goes off
@@ -108,8 +129,7 @@ class SkillRegistry:
             return None
         if not yes:
             return partial(self._settle, asked, partial(said, Reply(asked.if_no)))
-        again = replace(asked, text=WHICH) if asked.choices else asked
-        return partial(self._settle, asked, asked.if_yes or partial(said, again))
+        return partial(self._settle, asked, asked.if_yes or partial(said, _again(asked)))
 
     def takes_words(self, text: str) -> bool:
         """Whether a question waits that `text` may answer with the words that it asks for."""
@@ -132,15 +152,18 @@ class SkillRegistry:
         asked, kind = self._asked if self.waits_for_answer else None, intent.command.kind
         if kind is CommandKind.REPEAT and asked is not None:
             return await self._settled(partial(said, asked))
+        if kind is CommandKind.FORGET_THAT and asked is not None:  # "that" is the question
+            declined = intent.sure and not asked.deletes
+            reply = Reply(asked.if_no) if declined else _again(asked)
+            return await self._settled(partial(said, reply))
         if kind is CommandKind.UNDO:
             if intent.sure and asked is not None and asked is self._offer and asked.if_yes:
                 return await self._settled(asked.if_yes)
-            reply = await self._settled(partial(self._undo_or_ask, intent))
-            self._offer = reply
-            return reply
+            self._offer = await self._settled(partial(self._undo_or_ask, intent))
+            return self._offer
         skill = self._skills.get(kind)
         if skill is None:
-            self._asked = None
+            self._asked = self._hint = None
             return None
         do = skill.carry_out if intent.sure else skill.ask
         return await self._settled(partial(do, intent.command))
@@ -167,7 +190,6 @@ class SkillRegistry:
         """Undo something. If that fails, the user can try again."""
         reply = await last.act()
         self._drop(last)
-        self.may_be_undone = False
         return reply
 
     def _drop(self, undone: "_Undoable") -> None:
@@ -183,7 +205,7 @@ class SkillRegistry:
     async def _settled(self, act: "Callable[[], Awaitable[Reply | None]]") -> Reply | None:
         """Drop the question that waits, act, and note the reply. If the conversation has gone on
         meanwhile, a question comes too late and is not asked."""
-        self._asked = None
+        self._asked = self._hint = None
         self._steps += 1
         step = self._steps
         try:
@@ -205,7 +227,14 @@ class _Undoable:
     act: Act
     question: Callable[[], Awaitable[str]] | None
     turn: int
-    """Number of turns that had begun before it was done."""
+    """Number of turns that had begun when it was done."""
+
+
+def _again(asked: Reply) -> Reply:
+    """Return the question again, after an answer that may mean anything."""
+    if asked.if_yes is not None:
+        return replace(asked, text=YES_OR_NO)
+    return replace(asked, text=WHICH) if asked.choices else asked
 
 
 def _without(asked: Reply, place: int) -> Reply:
@@ -214,4 +243,5 @@ def _without(asked: Reply, place: int) -> Reply:
     if len(left) > 1:
         text = spoken_replies.either([each.name for each in left])
         return replace(asked, text=text, choices=left)
-    return replace(asked, text=f"Then this one: {left[0].name}?", choices=left, if_yes=left[0].act)
+    text, deletes = f"Then this one: {left[0].name}?", min(asked.deletes, 1)
+    return replace(asked, text=text, choices=left, if_yes=left[0].act, deletes=deletes)

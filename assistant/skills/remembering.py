@@ -21,7 +21,7 @@ from assistant.skills.skill import UNDO_IT, Reply, last_done
 from assistant.skills.spoken_errors import spoken
 
 BACK = 3
-"""Number of turns back in which "that" is looked for."""
+"""Maximum number of turns to go back to find what "that" refers to."""
 WHAT = "What should I remember?"
 NOTHING = "All right."
 OFF_RECORD = "We're off the record, so I'm not keeping anything. Say “back on the record” first."

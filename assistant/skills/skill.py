@@ -31,11 +31,13 @@ class Reply:
     With `choices` instead, the question names several things, and the user chooses one of them, or
     says no. If `if_said` is set, `text` asks for words ("What should I remember?"). `if_said` is
     called with the next utterance, unless that is a command, a question, or another answer to
-    `text`. If `if_said` returns None, the words were no answer, and the turn is an ordinary one. If
-    `deletes` is True, the question asks whether or what to forget, and "delete it" means yes.
-    `undo` takes back what the command has done. After other turns, `undo_question` is asked first:
-    it names what would be taken back, and is empty if that is no longer possible. `notice` is shown
-    on the screen and not spoken.
+    `text`. If `if_said` returns None, the words were no answer, and the turn is an ordinary one.
+    `deletes` is set if the question asks whether or what to forget: it is the number of things that
+    are forgotten if the user agrees, and "delete it" means yes. `undo` takes back what the command
+    has done. After other turns, `undo_question` is asked first: it names what would be taken back,
+    and is empty if that is no longer possible. `offers_undo` is set if `text` tells the user to say
+    "undo"; `undo_deletes`, if `undo` deletes something for good. `notice` is shown on the screen
+    and not spoken.
     """
 
     text: str
@@ -43,9 +45,11 @@ class Reply:
     if_no: str = "All right."
     choices: tuple[Choice, ...] = ()
     if_said: "Callable[[str], Awaitable[Reply | None]] | None" = None
-    deletes: bool = False
+    deletes: int = 0
     undo: "Callable[[], Awaitable[Reply]] | None" = None
     undo_question: "Callable[[], Awaitable[str]] | None" = None
+    offers_undo: bool = False
+    undo_deletes: bool = False
     notice: Notice | None = None
 
     @property

@@ -20,7 +20,7 @@ def told(sources: Sequence[ToldItem], now: datetime, *, english: bool = True) ->
     Args:
         now: local wall time.
     """
-    each_once: dict[str, ToldItem] = {}  # a fact and its source may say the same
+    each_once: dict[str, ToldItem] = {}  # a fact and its source may say the same thing
     for each in sources:
         each_once.setdefault(spoken_phrase(each.text, each.speaker, english=english), each)
     first, *others = [

@@ -43,8 +43,8 @@ from models.interfaces import Generation, LanguageModel
 logger = logging.getLogger(__name__)
 
 SETTLE_S = 2.0
-"""Seconds that a new turn waits for the previous turn to be stored. Then the previous turn is cut
-off."""
+"""Seconds that a new turn waits for the previous turn to be stored. After that, the previous turn
+is cut off."""
 ECHO_TAIL_S = 0.35
 """Seconds after an answer's end during which its echo may still reach the microphone."""
 LEAST_MEASURED = 16

@@ -9,7 +9,7 @@ from pipecat.frames.frames import Frame, StartFrame
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
 from assistant.events import Event, Remarked
-from assistant.intents import Command, CommandKind, Intent, IntentRecogniser, sounds_like_undo
+from assistant.intents import Command, CommandKind, Intent, IntentRecogniser
 from assistant.skills import Remark, Reply, Skill, SkillRegistry
 from assistant.voice.background_tasks import TaskSet
 from assistant.voice.dialogue import Dialogue
@@ -85,9 +85,8 @@ class RouteIntents(FrameProcessor):
     async def _intent(self, text: str, names: tuple[str, ...]) -> Intent | None:
         if not text:  # the wake phrase by itself
             return Intent(Command(CommandKind.WAKE))
-        if self._skills.may_be_undone and sounds_like_undo(text):
-            return Intent(Command(CommandKind.UNDO))
-        return await self._recogniser.recognise(text, names)
+        undo = self._skills.misheard_undo(text)
+        return undo or await self._recogniser.recognise(text, names)
 
     def _wakes_the_woken(self, intent: Intent, text: str) -> bool:
         return intent.command.kind is CommandKind.WAKE and bool(text) and not self._dialogue.asleep

@@ -56,7 +56,7 @@ class Header:
     def number(self, key: str, default: int = 0) -> int:
         """Return an integer from the section of the model's architecture, e.g. for `block_count`.
 
-        Some models have one value per layer. Then the largest value is returned.
+        If the model has one value per layer, the largest one is returned.
         """
         value = self.values.get(f"{self.architecture}.{key}", default)
         return int(max(value)) if isinstance(value, list) else int(value)

@@ -16,15 +16,16 @@ import re
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import ctranslate2
 import numpy as np
-from faster_whisper import WhisperModel
-from faster_whisper.tokenizer import Tokenizer
-from faster_whisper.transcribe import get_suppressed_tokens
 
 from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing, SettingsError
 from models.interfaces import STT_SAMPLE_RATE, Samples, Transcription
+
+if TYPE_CHECKING:
+    from ctranslate2 import StorageView
+    from faster_whisper import WhisperModel
 
 FULL_FRAMES = 3000
 """Number of frames in the window that Whisper was trained on, which is 30 s long."""
@@ -117,7 +118,9 @@ class FasterWhisper:
             raise ModelFailed(f"The speech recogniser {self.name} failed: {error}.") from error
 
 
-def _open(folder: Path, threads: int) -> WhisperModel:
+def _open(folder: Path, threads: int) -> "WhisperModel":
+    from faster_whisper import WhisperModel  # not imported by a session in which nobody speaks
+
     # Checked here because faster-whisper would fetch a missing tokenizer from the network.
     absent = [name for name in REQUIRED_FILES if not (folder / name).is_file()]
     if absent:
@@ -198,7 +201,10 @@ class _Engine:
     """The loaded model, and values that are computed once from it. Thread-safe, because nothing
     changes."""
 
-    def __init__(self, model: WhisperModel, language: str, name: str) -> None:
+    def __init__(self, model: "WhisperModel", language: str, name: str) -> None:
+        from faster_whisper.tokenizer import Tokenizer
+        from faster_whisper.transcribe import get_suppressed_tokens
+
         if language != AUTO and language not in model.supported_languages:
             raise SettingsError(
                 f"The speech model {name} doesn't understand the language `{language}`.",
@@ -234,9 +240,7 @@ class _Engine:
             return self._decode_with_defaults(audio, language, length, decoded)
         return Transcription(decoded.text, decoded.no_speech, decoded.log_probability)
 
-    def _in_parts(
-        self, audio: Samples, encoded: ctranslate2.StorageView, language: str
-    ) -> _Decoded:
+    def _in_parts(self, audio: Samples, encoded: "StorageView", language: str) -> _Decoded:
         """Decode the audio in parts.
 
         Each part begins after the last word of the previous one, until the audio ends.
@@ -255,7 +259,7 @@ class _Engine:
             encoded = self._encode(audio)
         return _joined(parts)
 
-    def _encode(self, audio: Samples) -> ctranslate2.StorageView:
+    def _encode(self, audio: Samples) -> "StorageView":
         """Encode the audio in the shortest window that is safe for decoding."""
         waveform = audio.astype(np.float32) / 32768.0
         if len(waveform) < SHORTEST_SAMPLES:
@@ -268,14 +272,14 @@ class _Engine:
         padded[:, :frames] = features
         return self._model.encode(padded)
 
-    def _detect(self, encoded: ctranslate2.StorageView) -> str:
+    def _detect(self, encoded: "StorageView") -> str:
         """Return the code of the most probable language, such as `de`."""
         token, _ = self._model.model.detect_language(encoded)[0][0]
         return str(token).strip("<|>")
 
     def _decode(
         self,
-        encoded: ctranslate2.StorageView,
+        encoded: "StorageView",
         language: str,
         length: _Length,
         *,

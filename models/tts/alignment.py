@@ -32,7 +32,7 @@ MOST_WORDS = 3
 MOST_GROUPS = 12
 """Maximum number of groups of phonemes for one word, e.g. for a long number."""
 UNEVEN = 0.8
-"""Cost of each word or group beyond one word per group."""
+"""Cost of each word after the first, and of each group after the first, in one step of `_path`."""
 
 
 def estimated_phonemes(word: str) -> float:

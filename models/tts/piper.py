@@ -9,15 +9,17 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from piper import PiperConfig, PiperVoice
 
 from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
 from models.interfaces import Samples, SpokenPiece, WordTime
 from models.tts.alignment import PhonemeGroup, align_words
-from models.tts.piper_graph import Frames, Waveform, open_network
 from models.tts.trimming import Trimmer
+
+if TYPE_CHECKING:
+    from models.tts.piper_graph import Frames, Waveform
 
 PAUSES_S = {".": 0.22, "!": 0.22, "?": 0.22, ",": 0.12, ";": 0.16, ":": 0.16}
 """Maximum seconds of silence kept after the last sound, by the punctuation mark that ends the
@@ -40,7 +42,7 @@ class _Sentence:
     """One sentence of a text: its phonemes, and the output of the voice's first half."""
 
     phonemes: list[str]
-    frames: Frames
+    frames: "Frames"
 
 
 class Piper:
@@ -110,6 +112,11 @@ class _Voice:
     """A loaded voice."""
 
     def __init__(self, path: Path, description: Path, speed: float) -> None:
+        # A session in which nothing is spoken doesn't wait for these imports.
+        from piper import PiperConfig, PiperVoice
+
+        from models.tts.piper_graph import open_network
+
         config = PiperConfig.from_dict(json.loads(description.read_text(encoding="utf-8")))
         self.rate = int(config.sample_rate)
         self._pace = config.length_scale / speed
@@ -176,7 +183,7 @@ class _Voice:
         if len(samples) or words:
             yield SpokenPiece(samples, [_moved(w, shift, spoken_s, said_s) for w in words])
 
-    def _loud(self, wave: Waveform) -> Samples:
+    def _loud(self, wave: "Waveform") -> Samples:
         samples: Samples = np.clip(wave * (self._gain * 32767), -32767, 32767).astype(np.int16)
         return samples
 

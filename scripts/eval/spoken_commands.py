@@ -145,8 +145,9 @@ def _by(heard: Sequence[Heard], key: Callable[[Heard], str]) -> dict[str, Any]:
 
 
 def drawn(utterances: Sequence[Utterance], count: int) -> list[Utterance]:
-    """Commands of all kinds in turn, always the same. Those in lower case or without a full
-    stop are left out, because many of them contain recognition errors, or lack their beginning.
+    """Commands of all kinds in turn; every call returns the same ones. Those in lower case or
+    without a full stop are left out, because many of them contain recognition errors, or lack their
+    beginning.
 
     Raises:
         InputUnusable: there are fewer than `count`.

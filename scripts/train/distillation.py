@@ -29,7 +29,7 @@ LONGEST = 64
 """Number of tokens after which a text is cut off, as questions are in the product."""
 TEMPERATURE = 0.05
 NEAR = 10.0
-"""Weight of the distance to the teacher's vector, relative to that of the ranking."""
+"""Weight of the distance to the teacher's vector, relative to the weight of the ranking."""
 AMONG = 512
 """Utterances that are ranked in addition to those that answer the batch's questions."""
 TOLD_EVERY = 100

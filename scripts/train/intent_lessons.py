@@ -17,10 +17,6 @@ WORDED = frozenset(
 """Kinds of commands that may have an argument."""
 LONGEST = 64
 """Tokens after which an utterance is cut, as in the product."""
-TALK = "talk"
-"""Tag of ordinary talk among the labelled utterances."""
-HELD_OUT = 15
-"""One in so many utterances of ordinary talk is not learnt, but kept for choosing thresholds."""
 DRAWN = 20
 """Number of batches whose utterances are sorted by length together, since padding takes as long as
 words."""
@@ -55,23 +51,16 @@ class Sample:
     marks: list[int]
 
 
-def read_lessons(limit: int | None) -> tuple[list[Utterance], list[str]]:
-    """The labelled utterances, at most `limit` of them, evenly spaced. Returns what is learnt, and
-    the ordinary talk that is held out."""
+def read_lessons(limit: int | None) -> list[Utterance]:
+    """The labelled utterances, at most `limit` of them, evenly spaced."""
     found = [each for name in (TRAINING, BY_HAND) for each in read_utterances(located(name))]
-    if limit:
-        found = found[:: max(1, len(found) // limit)][:limit]
-    held = {each.said for each in [each for each in found if each.tag == TALK][::HELD_OUT]}
-    return [each for each in found if each.said not in held], sorted(held)
+    return found[:: max(1, len(found) // limit)][:limit] if limit else found
 
 
-def read_talk(limit: int | None) -> tuple[list[str], list[str]]:
+def read_talk(limit: int | None) -> list[str]:
     """Ordinary talk: the utterances and questions with which the encoders were adapted, at most
-    `limit` utterances of each file. Returns what is learnt, and what is held out."""
-    told = [each for name in FILES for each in read_pairs(name, limit)]
-    held = {text for each in told[::HELD_OUT] for text in each.texts}
-    texts = (text for each in told for text in each.texts)
-    return [text for text in texts if text not in held], sorted(held)
+    `limit` utterances of each file."""
+    return [text for name in FILES for each in read_pairs(name, limit) for text in each.texts]
 
 
 def varied(said: Utterance, chance: Random) -> tuple[str, int, int]:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -22,7 +22,7 @@ from models.catalogue import Model
 from models.download.cache import ModelStore
 from models.encoder.intents import KINDS, IntentKinds
 from scripts.common.utterances import EVALUATION, Utterance, read_utterances
-from scripts.train import intent_thresholds
+from scripts.train import calibration
 from scripts.train.intent_lessons import (
     CLASSES,
     IGNORED,
@@ -99,7 +99,7 @@ class Classifier(nn.Module):
         return [each for each in self.parameters() if each.requires_grad]
 
     @torch.no_grad()
-    def outputs(self, tokens: Sequence[Sequence[int]]) -> intent_thresholds.Array:
+    def outputs(self, tokens: Sequence[Sequence[int]]) -> calibration.Array:
         """The strength of each class, in the order of the texts."""
         self.eval()
         order = sorted(range(len(tokens)), key=lambda row: len(tokens[row]))
@@ -163,27 +163,18 @@ def train(
                 optimiser.tell(TOLD_EVERY)
 
 
-def judged(
-    model: Classifier, tokenizer: Any, dev: Sequence[Utterance], talk: Sequence[str]
-) -> dict[str, Any]:
-    """The temperature and the thresholds chosen on `dev` and ordinary talk, and the calibration."""
-
-    def outputs(texts: Sequence[str]) -> intent_thresholds.Array:
-        read = tokenizer(list(texts), truncation=True, max_length=LONGEST)
-        return model.outputs(read["input_ids"])
-
+def judged(model: Classifier, tokenizer: Any, dev: Sequence[Utterance]) -> dict[str, Any]:
+    """The temperature chosen on `dev`, the share of right answers, and the calibration."""
     labels = np.array([CLASSES.index(each.kind.value) if each.kind else 0 for each in dev])
     sure = np.array([each.sure for each in dev])
-    said = outputs([each.said for each in dev])
-    temperature = intent_thresholds.best_temperature(said[sure], labels[sure])
-    found = intent_thresholds.softmax(said, temperature)
-    ordinary = intent_thresholds.softmax(outputs(talk), temperature)
-    chosen = intent_thresholds.thresholds(found, labels, ordinary, CLASSES)
+    read = tokenizer([each.said for each in dev], truncation=True, max_length=LONGEST)
+    said = model.outputs(read["input_ids"])
+    temperature = calibration.best_temperature(said[sure], labels[sure])
+    found = calibration.softmax(said, temperature)
     return {
         "temperature": temperature,
         "right": round(float((found.argmax(axis=1) == labels).mean()), 4),
-        "calibration": intent_thresholds.calibration(found, labels),
-        "thresholds": {kind: asdict(each) for kind, each in chosen.items()},
+        "calibration": calibration.calibration(found, labels),
     }
 
 
@@ -195,8 +186,7 @@ def trained(plan: Plan) -> dict[str, Any]:
         InputUnusable: an utterance is wrongly labelled.
     """
     torch.manual_seed(plan.seed)
-    lessons, spoken = read_lessons(plan.limit)
-    talk, asked = read_talk(plan.limit)
+    lessons, talk = read_lessons(plan.limit), read_talk(plan.limit)
     dev = read_utterances(located(EVALUATION), "dev")
     store = ModelStore(models_cache(), catalogue.read())
     published = store.catalogue.get(plan.encoder)
@@ -206,7 +196,7 @@ def trained(plan: Plan) -> dict[str, Any]:
     tokenizer = AutoTokenizer.from_pretrained(folder)
     train(model, tokenizer, lessons, talk, plan)
     figures: dict[str, Any] = {"encoder": plan.encoder, "learnt": len(lessons), "talk": len(talk)}
-    figures |= judged(model, tokenizer, dev, [*spoken, *asked])
+    figures |= judged(model, tokenizer, dev)
     if plan.out:
         model.save(published, figures["temperature"], plan.out)
     return figures

@@ -34,6 +34,7 @@ class Meanings:
     """Classifies some utterances; all others are no commands."""
 
     known: Mapping[str, ClassifiedText] = {
+        "Forget that.": ClassifiedText({"forget_that": 0.99}),
         BIN_DOG: ClassifiedText({"forget_about": 0.9}, "my dog"),
         "Bin all that stuff on my canary.": ClassifiedText({"forget_about": 0.9}, "my canary"),
         "Nap time for you.": ClassifiedText({"sleep": 0.8}),

@@ -4,6 +4,8 @@ import asyncio
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
+import pytest
+
 from assistant.events import ForgettingBegan, ForgettingUndone, RecordChanged, Remarked, TurnEnded
 from tests.support.fakes import ScriptedLlm, ScriptedStt, ToneTts, silence
 from tests.support.session import Session, session
@@ -68,6 +70,46 @@ async def test_undo_brings_a_forgotten_exchange_back_to_its_place(tmp_path: Path
         assert await say(talk, "Undo that.") == ["There is nothing left to bring back."]
     async with talking(tmp_path) as again:
         assert said(again) == [DOG, CAT]
+
+
+@pytest.mark.parametrize("dismissal", ["Forget it.", "Scratch that.", "Forget that."])
+async def test_forget_it_as_an_answer_never_forgets_something_else(
+    tmp_path: Path, dismissal: str
+) -> None:
+    async with talking(tmp_path) as talk:
+        await say(talk, DOG, CAT)
+        question, unclear = await say(talk, "Forget the last ten minutes.", dismissal)
+        assert question.endswith("Forget them all?")
+        assert unclear == "Is that a yes or a no?"
+        assert said(talk) == [DOG, CAT]
+        assert await say(talk, "No.") == ["All right, I won't forget anything."]
+
+        await say(talk, "Forget that.", "It rains.")
+        assert await say(talk, "Undo that.", dismissal) == [
+            "The last thing I did was forget this: your cat is called Kim."
+            " Shall I bring that back?",
+            "All right, I'll leave it as it is.",
+        ]
+        assert said(talk) == [DOG, "It rains."]
+
+
+@pytest.mark.parametrize("dismissal", ["Let it go.", "Drop it.", "Scrap that.", "Lose it."])
+async def test_what_may_mean_never_mind_is_no_yes_to_forgetting_everything(
+    tmp_path: Path, dismissal: str
+) -> None:
+    async with talking(tmp_path) as talk:
+        await say(talk, DOG, CAT, "Forget everything you know about me.", dismissal)
+        assert said(talk)[:2] == [DOG, CAT]
+        assert talk.of(ForgettingBegan) == []
+
+
+async def test_talk_after_something_was_done_is_not_taken_for_a_misheard_undo(
+    tmp_path: Path,
+) -> None:
+    async with talking(tmp_path) as talk:
+        await say(talk, DOG, "Forget that.", "What do you know about me?", "I knew that.")
+        assert talk.of(ForgettingUndone) == []
+        assert talk.turns[-1].user == "I knew that."
 
 
 async def test_forgetting_several_exchanges_needs_a_yes(tmp_path: Path) -> None:

@@ -147,7 +147,6 @@ def test_after_a_question_forget_that_forgets_what_was_asked_about(tmp_path: Pat
     assert left == []
 
 
-@pytest.mark.alone
 def test_an_exchange_is_forgotten_and_brought_back_by_voice(
     tmp_path: Path, speaker: Callable[[str], Samples]
 ) -> None:

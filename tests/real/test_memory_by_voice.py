@@ -164,7 +164,9 @@ def test_a_wish_is_confirmed_aloud_and_taken_back(tmp_path: Path) -> None:
         dropped = "All right, I'll no longer answer in one sentence."
         assert told.wait_for("remark")["text"] == dropped
         told.say("Undo that.")
-        told.wait_for("remark")
+        assert told.wait_for("remark")["text"] == "There is nothing left to bring back."
+        told.say(SHORT)
+        assert told.wait_for("remark")["text"] == noted, "it can be wished again"
         told.end_input()
         assert told.finish() == 0
     lifted = talk(tmp_path, "Cancel my wish about one sentence.")

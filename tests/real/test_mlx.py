@@ -1,5 +1,9 @@
 """The MLX adapter with real weights. On a CPU, mlx generates only a few tokens per second. So
-prompts are short, and most tests are `long` there, except those of answering and refusing."""
+prompts are short, and most tests are `long` there, except those of answering and refusing.
+
+The engine is imported where it is needed: it imports torch, and every test process would wait for
+that.
+"""
 
 import asyncio
 import json
@@ -16,10 +20,8 @@ import pytest_asyncio
 from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing, ModelTooLarge
 from assistant.paths import models_cache
 from models.interfaces import Generation, Lane, Message
-from models.llm import mlx_engine
 from models.llm.llama import LlamaCpp
 from models.llm.mlx import FILES, MlxModel
-from models.llm.mlx_engine import MlxEngine
 from tests.support.gguf_to_mlx import convert
 from tests.support.language import STORY, collect, tiny_gguf
 
@@ -45,7 +47,7 @@ def folder() -> Path:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def llm(folder: Path) -> AsyncIterator[MlxModel]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mlx_engine, "PREFILL_TOKENS", 8)
+        patch.setattr("models.llm.mlx_engine.PREFILL_TOKENS", 8)
         model = MlxModel(folder, context_tokens=512)
         await model.load()
         yield model
@@ -177,6 +179,8 @@ async def test_a_missing_mlx_lm_is_reported(folder: Path, monkeypatch: pytest.Mo
 
 
 async def test_closing_ends_running_and_waiting_requests(folder: Path) -> None:
+    from models.llm.mlx_engine import MlxEngine
+
     llm = MlxModel(folder, context_tokens=512)
     with pytest.raises(ModelFailed, match="not loaded yet"):
         llm.count("a")

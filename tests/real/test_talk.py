@@ -21,7 +21,6 @@ BRIEF = (*TINY, "--set", "llm.max_answer_tokens=24")
 """Keeps answers as short as the tests allow, since they are played in real time."""
 
 
-@pytest.mark.alone
 def test_a_recording_is_answered_and_the_spoken_answer_equals_the_written_one(
     tmp_path: Path, speaker: Callable[[str], Samples], listener: Listener
 ) -> None:

@@ -28,11 +28,8 @@ def test_a_trained_classifier_tells_a_command_from_talk(
     few = ["--limit", "700", "--talk", "100", "--epochs", "3", "--batch", "16", "--json"]
     assert train_intents.main(["--out", str(out), *few]) == 0
     figures = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert 650 < figures["learnt"] < 700
+    assert figures["learnt"] == 700
     assert figures["right"] > 0.5
-    assert set(figures["thresholds"]) == {*json.loads((out / KINDS).read_text())["kinds"]} - {
-        "none"
-    }
     assert sorted(each.name for each in out.iterdir()) == [
         "adapter_config.json",
         "adapter_model.safetensors",

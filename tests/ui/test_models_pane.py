@@ -98,7 +98,7 @@ async def test_models_are_grouped_by_role_with_size_state_and_use(
     fold(state, ModelsReady({"tts": "small-voice"}), AT)
     async with opened(home, store) as (app, pilot):
         rows = [each.split() for each in shown(app).splitlines() if each.strip()]
-        assert ["small-whisper", "3.0", "MB", "in", "part"] in rows
+        assert ["small-whisper", "3.0", "MB", "partial"] in rows
         assert ["small-voice", "3.0", "MB", "here"] in rows
         assert ["small-encoder", "3.0", "MB", "damaged"] in rows
         assert rows.index(["Hearing", "speech", "to", "text"]) < rows.index(["Speaking", "voice"])

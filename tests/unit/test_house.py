@@ -129,6 +129,30 @@ def test_importing_the_command_line_imports_no_heavy_library() -> None:
     assert done.stderr == ""
 
 
+def test_a_typed_session_imports_no_engine_of_speech_and_no_client_of_a_server() -> None:
+    """They would double the time that a start takes."""
+    code = (
+        "import json, sys, tempfile, models.stt.whisper, models.tts.piper\n"
+        "from assistant.memory.store.table import MemoryTable\n"
+        "with tempfile.TemporaryDirectory() as folder: MemoryTable.open(folder).close()\n"
+        "print(json.dumps(sorted(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    loaded = set(json.loads(done.stdout))
+
+    assert "lancedb.db" in loaded
+    unused = {
+        "ctranslate2",
+        "faster_whisper",
+        "onnx",
+        "piper",
+        "lance_namespace_urllib3_client.api",
+    }
+    assert loaded & unused == set()
+
+
 def test_no_other_distribution_claims_our_packages() -> None:
     ours = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["name"]
     owners = distributions()

@@ -1,4 +1,4 @@
-"""The lessons of the classifier of intents, and the choice of its temperature and thresholds."""
+"""The lessons of the classifier of intents, and the choice of its temperature."""
 
 from random import Random
 from typing import Any
@@ -8,22 +8,13 @@ import pytest
 
 from assistant.intents.command import CommandKind
 from scripts.common.utterances import Utterance
+from scripts.train.calibration import best_temperature, calibration, softmax
 from scripts.train.intent_lessons import (
     CLASSES,
     IGNORED,
     batches,
-    read_lessons,
-    read_talk,
     samples,
     varied,
-)
-from scripts.train.intent_thresholds import (
-    NEVER,
-    PRECISION,
-    best_temperature,
-    calibration,
-    softmax,
-    thresholds,
 )
 
 SAID = 'Well, "forget" Dr. Who\'s box, Ada!'
@@ -87,17 +78,6 @@ def test_each_sample_is_in_one_batch_with_others_of_its_length() -> None:
     assert np.mean(spread) < 8
 
 
-def test_held_out_talk_is_not_learnt() -> None:
-    learnt, held = read_talk(60)
-    lessons, spoken = read_lessons(900)
-
-    assert len(held) > 20
-    assert not set(learnt) & set(held)
-    assert spoken
-    assert len(lessons) == 900 - len(spoken)
-    assert not {each.said for each in lessons} & set(spoken)
-
-
 def outputs(certain: float, count: int = 400) -> tuple[np.ndarray, np.ndarray]:
     """Random outputs for three classes that favour the right one in nine of ten cases."""
     chance = np.random.default_rng(3)
@@ -118,25 +98,3 @@ def test_probabilities_are_calibrated(certain: float) -> None:
     assert abs(probabilities.max(axis=1).mean() - 0.9) < 0.03
     rows = calibration(probabilities, labels)
     assert sum(row["utterances"] for row in rows) == len(labels)
-
-
-def test_thresholds_keep_talk_out_and_what_is_wrong_unsure() -> None:
-    chance = np.random.default_rng(5)
-    labels = np.repeat([1, 2, 0], 200)
-    score = np.concatenate([chance.uniform(0.4, 1, 400), chance.uniform(0, 0.8, 200)])
-    kinds = np.concatenate([np.full(200, 1), np.full(200, 2), chance.integers(1, 3, 200)])
-    probabilities = np.zeros((600, 3))
-    probabilities[np.arange(600), kinds] = score
-    probabilities[:, 0] = 1 - score
-    talk = np.tile([0.9, 0.0, 0.1], (4000, 1))
-    talk[:20] = [0.35, 0.0, 0.65]
-
-    chosen = thresholds(probabilities, labels, talk, ("none", "stop", "wake"))
-
-    assert chosen["stop"].asked < 0.5
-    assert chosen["wake"].asked > 0.65
-    for kind, name in ((1, "stop"), (2, "wake")):
-        sure = chosen[name].sure
-        assert chosen[name].asked <= sure < NEVER
-        done = (kinds == kind) & (score >= sure)
-        assert (labels[done] == kind).mean() >= PRECISION

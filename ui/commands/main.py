@@ -14,12 +14,14 @@ from functools import partial
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NoReturn
 
 from assistant.errors import AssistantError, SettingsError
 from assistant.paths import Home, default_home
 from assistant.settings import load
 from ui.process import console
+from ui.process.imports import imports_for_good
 from ui.process.logs import ensure_standard_streams, logs_in
 
 logger = logging.getLogger(__name__)
@@ -165,10 +167,17 @@ def _parser(command: str | None) -> Parser:
     for name, summary in COMMANDS.items():
         each = commands.add_parser(name, help=summary, description=summary)
         if name == command:
-            module = import_module(f"ui.commands.{name}")
+            module = _module(f"ui.commands.{name}")
             module.add_arguments(each)
             each.set_defaults(module=module, show_help=each.print_help)
     return parser
+
+
+def _module(name: str) -> ModuleType:
+    if name not in sys.modules:
+        with imports_for_good():
+            import_module(name)
+    return sys.modules[name]
 
 
 def _carry_out(args: argparse.Namespace, home: Home) -> int:

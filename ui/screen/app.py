@@ -149,7 +149,7 @@ class AssistantScreen(SafeApp):
 
     @work(exclusive=True, group="opening")
     async def _open(self) -> None:
-        """Start or restart the assistant, and guide the user through the steps that come first.
+        """Start or restart the assistant, and guide the user through the steps before that.
 
         Runs after the first frame is drawn. Runs in a worker, because it may ask questions.
         """

@@ -97,7 +97,8 @@ def drawing_on(out: TextIO) -> type[Driver] | None:
             """End the app when the terminal is closed.
 
             SIGHUP isn't enough, because it only reaches processes that the terminal controls.
-            Without this check, the input thread could go on reading empty input from it for ever.
+            Without this check, the input thread could go on for ever, reading empty input from the
+            closed terminal.
             """
             terminal = select.poll()
             terminal.register(self.fileno, 0)

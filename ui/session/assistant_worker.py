@@ -26,6 +26,7 @@ from assistant.events import Event, EventBus, MicrophoneLevel, Notice, Severity,
 from assistant.ipc import Row, event_to_json
 from assistant.paths import Home
 from ui.process.console import UnexpectedError
+from ui.process.imports import imports_for_good
 from ui.process.logs import logs_in, redirected_output
 from ui.process.scheduling import use_default_scheduling
 from ui.session.assistant_process import StartRequest
@@ -141,7 +142,8 @@ async def _session(
     order: StartRequest, home: Home, bus: EventBus, commands: Commands, imported: threading.Event
 ) -> None:
     # This imports pipecat, which writes to the log while it is imported.
-    from assistant.app import open_assistant
+    with imports_for_good():
+        from assistant.app import open_assistant
 
     imported.set()
     key = MasterKey(bytes.fromhex(order.key)) if order.key is not None else None

@@ -31,8 +31,8 @@ PARTS: Mapping[str, Mapping[str, Any]] = {
 }
 PROMPTS = {ABOUT: "describe", QUESTIONS: "expand"}
 TOKENS = {ABOUT: 80, QUESTIONS: 100}
-"""Maximum number of tokens of each part of the answer, if it uses all characters that are
-allowed."""
+"""Maximum number of tokens of each part of the answer: enough for all characters that the part may
+have."""
 PROMPT_VERSION = 1
 """Version of the prompt files."""
 SHOWN_BEFORE = 2

@@ -8,8 +8,8 @@ A job processes its subjects one by one, each in these steps:
     keep    first change the memories, then record that the subject is done
 
 A job defines its `prompt`, its `schema` and these three methods; `fact_extraction.py` is an
-example. A job may be cancelled at any `await`, and then starts the subject again. So `keep` must be
-idempotent. It must make the record last, because the record marks the subject as done.
+example. A job may be cancelled at any `await`, and later starts with that subject again. So `keep`
+must be idempotent, and must change the memories before it records that the subject is done.
 """
 
 import asyncio

@@ -4,9 +4,10 @@ For example, `I moved to Lisbon` makes an earlier `I live in Porto` untrue.
 
 The rules are patterns for English. They apply only if the newer statement itself says that
 something has changed or was wrong (now, not any more, moved, new, no, …). A wrong decision hides a
-true memory, because superseded memories are no longer put into prompts. Without a decision both
-memories remain, and the newer one comes first by its date. Doubtful cases are therefore left alone:
-wishes, plans, statements about other people, and older texts that say more than one thing.
+true memory, because superseded memories are no longer put into prompts. Without a decision, both
+memories remain. If both are put into a prompt and are seen to be about the same thing, the newer
+one is placed before the older one. Doubtful cases are therefore left alone: wishes, plans,
+statements about other people, and older texts that say more than one thing.
 """
 
 import re

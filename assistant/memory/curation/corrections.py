@@ -60,8 +60,8 @@ def possible(
     whatever else the corrected memories say.
 
     Args:
-        meant: groups of memories that the user may refer to, likeliest first. The memories in a
-            group all say the same.
+        meant: groups of memories that the user may refer to, likeliest first. All memories in a
+            group say the same thing.
         contradicted: groups of other memories that can't be true together with `words`.
     """
     if not stands_alone(words):
@@ -112,8 +112,8 @@ def correction_of(
 
 
 def withdraws(corrected: str, old: str, part: str, lexicon: TextAnalyzer) -> bool:
-    """Return whether the correction of an old text also makes `part` wrong, a text that was derived
-    from part of the old text or says the same as part of it.
+    """Return whether the correction of an old text also makes `part` wrong. `part` was derived from
+    part of the old text, or says the same thing as part of it.
 
     It does if it gives another value to the same thing, or if the part contains the words that the
     correction has replaced.

@@ -134,9 +134,11 @@ class Curator:
                 others = {key: cosine for key, cosine in near if key not in waiting}
                 self._compare(memory, others, index, table)
             self._done([memory.id])
-        # Drop memories that were deleted or never written; keep those still waiting to be written.
+        # Merged memories that are no longer in the table.
         for key in [key for key in self._leaving if key not in rows]:
             self._left(key, index)
+        # Ids that aren't in the table leave the queue, because those memories were deleted or never
+        # written. But a memory in the index without a vector is still waiting to be written.
         self._done(k for k in queued if k not in rows and (k not in index or index.has_vector(k)))
 
     def _done(self, ids: Iterable[str]) -> None:

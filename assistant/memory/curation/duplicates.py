@@ -66,8 +66,8 @@ ENOUGH = 3
 MOST_LEFT_OUT = 0.5
 """Maximum share of the older text's content words that the newer text may leave out."""
 NEAREST = 0.75
-"""Minimum cosine of two memories about which a model is asked. Pairs above `duplicate_cosine` were
-compared by the rules first, without a decision.
+"""Minimum cosine of two memories about which a model is asked. Above `duplicate_cosine`, the model
+is only asked about pairs on which the rules did not decide.
 """
 EDITED = 1.0
 """Confidence of a derived memory that the user has corrected."""
@@ -134,7 +134,7 @@ def comparable(older: Memory, newer: Memory) -> bool:
 
 
 def may_be_same(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> bool:
-    """Whether the newer memory may say the same as the older one.
+    """Whether the newer memory may say the same thing as the older one.
 
     The newer memory must not add a content word. Both must contain the same names, numbers and
     personal words ("I", "my") in the same order, and the same other words that change the meaning,

@@ -1,6 +1,7 @@
-"""Determines the kind of a derived fact, and whether two facts say the same in different words.
+"""Determines the kind of a derived fact, and whether two facts say the same thing in different
+words.
 
-For example, `The user's dog is called Max` says the same as `The user's dog's name is Max`.
+For example, `The user's dog is called Max` says the same thing as `The user's dog's name is Max`.
 
 Facts may be merged more freely than exchanges (`duplicates`), because the exchanges still contain
 the user's own words. Without merging, a fact mentioned every week would be stored every week. The
@@ -99,14 +100,14 @@ def derived(memory: Memory) -> bool:
 
 
 def same_fact(older: Memory, newer: Memory, lexicon: TextAnalyzer) -> bool:
-    """Whether both memories are derived facts and say the same."""
+    """Whether both memories are derived facts and say the same thing."""
     if lexicon.language != "en" or not (derived(older) and derived(newer)):
         return False
     return same_words(older.text, newer.text, lexicon)
 
 
 def same_words(older: str, newer: str, lexicon: TextAnalyzer) -> bool:
-    """Whether the texts of two derived facts say the same."""
+    """Whether the texts of two derived facts say the same thing."""
     before, after = _form(older), _form(newer)
     if before == after:
         return not any(what.search(text) for what in (MOMENT, POINTING) for text in (older, newer))

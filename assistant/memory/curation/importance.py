@@ -13,8 +13,9 @@ The importance of a memory depends only on its history and on the time, not on i
               this after 180 days. A text with a name, a number or a date loses a third as much.
 
 The result is rounded to steps of 0.05, within [0, 1]. It never falls below a value set by hand. The
-importance of the assistant's words never falls below their base, which is low anyway. That of the
-user's words never falls below 0.35, which is above the level at which memories expire by default.
+importance of the assistant's words never falls below their base, which is low anyway. The
+importance of the user's words never falls below 0.35, which is above the level at which memories
+expire by default.
 """
 
 import math

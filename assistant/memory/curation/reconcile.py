@@ -15,7 +15,7 @@ from assistant.memory.records.ids import ADDED_BY_USER
 from assistant.memory.records.memory import Memory, MemoryKind
 
 DUPLICATE_COSINE = 0.92
-"""Minimum cosine at which two memories may say the same."""
+"""Minimum cosine at which two memories may say the same thing."""
 RELATED_COSINE = 0.2
 """Minimum cosine at which one memory may supersede another, because both are about the same
 thing.

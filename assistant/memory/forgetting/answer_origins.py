@@ -165,7 +165,7 @@ class AnswerTracer:
             self.things.append(ToldItem(exchange.assistant_text, ASSISTANT, exchange.started))
 
     def take_exchange(self, exchange: Exchange) -> None:
-        """Collect an exchange, and other exchanges in which the user said the same."""
+        """Collect an exchange, and other exchanges in which the user said the same thing."""
         self.exchanges |= {exchange.id, *repetitions_of(exchange.id, self._everything)}
         self.things.append(ToldItem(exchange.user_text, USER, exchange.started))
 
@@ -196,7 +196,7 @@ class AnswerTracer:
         """Return the ids of exchanges not in `gone` in which the assistant repeated one of
         `things`.
 
-        Exchanges in which the user said the same are not included.
+        Exchanges in which the user said the same thing are not included.
         """
         texts = [thing.text for thing in self.things]
         named = {stem for text in texts for stem in distinct(text, self._lexicon)} & self._words
@@ -266,8 +266,8 @@ def sources_of(
 
 
 def repetitions_of(exchange: str, everything: Everything) -> set[str]:
-    """Return the ids of all exchanges in which the user said the same as in this one, including
-    itself.
+    """Return the ids of all exchanges in which the user said the same thing as in this one,
+    including this one.
 
     Returns an empty set if the user said it only once.
     """

@@ -152,8 +152,8 @@ def attributed_sources(
     them.
 
     Several sources are returned if each contributes something of its own. Sources that say the same
-    are all returned, because forgetting only one of them would change nothing. None are returned if
-    the answer says that it doesn't know, or if its words came from elsewhere.
+    thing are all returned, because forgetting only one of them would change nothing. No source is
+    returned if the answer says that it doesn't know, or if its words came from elsewhere.
 
     Args:
         sources: the likeliest first.
@@ -230,7 +230,7 @@ def _same(one: str, two: str) -> bool:
 def _covering(fits: Sequence[_Fit], weights: Mapping[str, float], *, mine: bool) -> list[_Fit]:
     """Return the best source, then sources that explain enough of the answer's remaining words.
 
-    Sources that say the same as one of these are included.
+    Sources that say the same thing as one of these are included.
     """
     whole = sum(weights.values())
     best = max(fits, key=_order, default=None)

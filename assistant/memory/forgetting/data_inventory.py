@@ -51,8 +51,8 @@ def set_aside(home: Home) -> list[Path]:
 
 
 def files(home: Home, folder: Path | None = None) -> Iterator[tuple[Path, str | None]]:
-    """Yield each file of a home with the name of its owner in `DATA_INVENTORY`; None if it has
-    none.
+    """Yield each file of a home with the name of its owner in `DATA_INVENTORY`; None if it has no
+    owner.
 
     Symbolic links are not followed, and have no owner.
 

@@ -1,6 +1,7 @@
 """Explains what an answer was based on, from the words of the answer and the log of recalls.
 
-"Forget that" uses the same attribution, so both always mean the same memories.
+"Forget that" finds the sources of an answer with the same code (`AnswerTracer`), so it and the
+explanation agree on them.
 """
 
 from collections.abc import Sequence
@@ -82,8 +83,8 @@ class AnswerExplainer:
         """Explain the last answer of the running conversation; None if there is none.
 
         Args:
-            turns: all turns of the running conversation. For stored turns, the log says what was
-                recalled, even before a restart.
+            turns: all turns of the running conversation. What was recalled for stored turns, even
+                before a restart, is read from the log.
         """
         place = _last_answer([turn.exchange for turn in turns])
         return self._explained(turns, place) if place is not None else None
@@ -223,8 +224,9 @@ class AnswerExplainer:
         return Explanation(exchange, tuple(sources), tuple(recalled), told)
 
     def _named(self, thing: ToldItem, answered: Exchange, everything: Everything) -> ToldItem:
-        """Return a thing; if it was derived from words of the user that are known, return it with
-        those words as its text."""
+        """Return `thing`. If it is a derived memory, it gets the text and time of the user's words
+        that it was derived from, as far as they are known. Of several, those most similar to the
+        answer are used."""
         memory = thing.memory
         if memory is None or memory.kind is MemoryKind.EXCHANGE or ADDED_BY_USER in memory.sources:
             return thing
@@ -254,8 +256,9 @@ def _in_prompt(log: Sequence[LoggedMemory]) -> tuple[MemoryUsed, ...]:
 
 
 def _last_answer(exchanges: Sequence[Exchange]) -> int | None:
-    """Return the index of the last answer that isn't a reply to a courtesy. If the last few answers
-    all are, return the index of the last one; None if there are no answers."""
+    """Return the index of the last answer that isn't a reply to a courtesy. Only the last few
+    answers are examined. If all of them reply to courtesies, return the index of the very last one.
+    Return None if there are no answers."""
     answered = [at for at, each in enumerate(exchanges) if each.assistant_text and not each.open]
     recent = reversed(answered[-COURTESIES - 1 :])
     meant = (at for at in recent if not is_courtesy(exchanges[at].user_text))

@@ -2,8 +2,9 @@
 
 After a statement by the user, "that" is the statement. After a question, it is the sources of the
 answer (`attribution`), because the answer showed that the assistant still knows them. If the answer
-came from elsewhere, e.g. because it was wrong, "that" is what the user asked about, provided that
-it is remembered. "Forget that" also forgets the question.
+wasn't based on any memory or earlier turn (e.g. the model made it up, or said that it didn't know),
+"that" is the statement by the user that the question asked about, if there is one. "Forget that"
+also forgets the question.
 
 All functions are pure.
 """

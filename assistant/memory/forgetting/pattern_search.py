@@ -37,7 +37,8 @@ HASH_BITS = 22
 HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 LOOKED_AT = 16
-"""Approximate number of positions in a form that are considered for its identifying bytes."""
+"""Approximate number of positions in a form from which the one with its identifying bytes is
+chosen."""
 
 CLAUSE = re.compile(r"[.!?;:,\n]+")
 

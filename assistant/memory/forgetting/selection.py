@@ -31,9 +31,10 @@ LIKE = 0.6
 """Minimum cosine at which a memory without a topic's words still counts as being about the topic.
 
 The vector of a topic of one or two words is similar to many others. The value was chosen with 25
-topics, encoded by MiniLM like questions, and the 1,467 sentences of the evaluation set. A threshold
-of 0.45 added twenty memories to those that contain the words, 0.5 added seven, and 0.6 added one.
-Some of those added by thresholds up to 0.55 were wrong; the one added by 0.6 was right.
+topics and the 1,467 sentences of the evaluation set. MiniLM encoded the topics as it encodes
+questions. A threshold of 0.45 added twenty memories to those that contain the words, 0.5 added
+seven, and 0.6 added one. Some of those added by thresholds up to 0.55 were wrong; the one added by
+0.6 was right.
 """
 
 
@@ -240,8 +241,8 @@ def planned(
 def _corrected(
     added: Iterable[Memory], selected: Collection[str], going: set[str]
 ) -> list[ToldItem]:
-    """Return the items that the user would count among the memories that are deleted only because
-    they were corrected or are corrections.
+    """Return what the user would count as further items among `added`, i.e. among the memories that
+    are deleted only because they were corrected or are corrections.
 
     Args:
         selected: the exchanges that the request itself selected.

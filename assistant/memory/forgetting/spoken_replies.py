@@ -118,13 +118,28 @@ def known(topic: str | None, found: Sequence[Memory], *, english: bool = True) -
     """
     what = "you" if topic is None else spoken_topic(topic, english=english)
     current = [each for each in found if each.superseded_by is None]
-    stated = [each for each in current if each.speaker != ASSISTANT and not is_question(each.text)]
-    things = _phrases([thing_of(each) for each in stated], english=english)
-    if not things:
+    said = {(each.text, each.speaker): each for each in reversed(current)}
+    stated = [
+        each
+        for each in reversed(said.values())
+        if each.speaker != ASSISTANT and not is_question(each.text)
+    ]
+    if not stated:
         return f"I don't remember anything about {what}."
-    named = _ended("; ".join(things[:NAMED]))
-    newest = ". The most recent" if len(things) > NAMED else ""
-    return f"I remember {counted(len(things))} about {what}{newest}: {named}"
+    # Phrasing takes most of the time, and there may be many thousands of memories.
+    things: list[str] = []
+    count = len(stated)
+    for each in stated:
+        phrase, *_ = _phrases([thing_of(each)], english=english)
+        if phrase in things:
+            count -= 1
+        elif len(things) == NAMED:
+            break
+        else:
+            things.append(phrase)
+    named = _ended("; ".join(things))
+    newest = ". The most recent" if count > NAMED else ""
+    return f"I remember {counted(count)} about {what}{newest}: {named}"
 
 
 def counted(count: int) -> str:

@@ -12,7 +12,7 @@ from assistant.memory.records.memory import Memory
 LONGEST_TEXT = 10_000
 """Maximum number of characters of a memory that the user writes by hand, and of a search text."""
 MOST = 2**31 - 1
-"""Largest count accepted in an imported row. Increasing the count later then can't overflow the
+"""Largest count accepted in an imported row. It is so small that later increases can't overflow the
 64-bit column."""
 FIRST_YEAR, LAST_YEAR = 2, 9998
 """First and last year accepted in the times of an imported row. Times outside this range can't be

@@ -242,7 +242,7 @@ class DocumentExpansion:
     def cosines(
         self, vector: Vector | None, rows: Rows, own: NDArray[np.float32]
     ) -> NDArray[np.float32]:
-        """Return the rows' own cosines plus the shares of their nearest description and nearest
+        """Return each row's own cosine, raised or lowered by its nearest description and nearest
         question. A row without a vector of its own gets the best cosine of its expansion; NaN if it
         has no expansion either."""
         if vector is None or not self._expanded or not self._enabled:

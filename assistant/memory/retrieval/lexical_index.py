@@ -30,7 +30,7 @@ Evidence = NDArray[np.float32]
 """Evidence for each row, in [0, 1); shape (rows,)."""
 
 BULK = 1_000
-"""Minimum number of rows in one `add` for which the rows go straight into the matrix."""
+"""If one `add` has at least this many rows, they go straight into the matrix."""
 
 
 class Evidences(NamedTuple):

@@ -43,7 +43,7 @@ CONSTRAINED = 200
 """Maximum number of candidates found by the time or person that the question names, even if they
 share no words with it. If more match, those nearest in meaning are taken."""
 COMPARED = 2_000
-"""Maximum number of rows with that time or person, newest first, from which `CONSTRAINED` are
+"""Maximum number of rows with the named time or person, newest first, from which `CONSTRAINED` are
 chosen."""
 READ = 1_000
 """Number of a memory's first characters that are searched for the question's words, to show why it
@@ -186,7 +186,7 @@ class _Search:
 
     def in_brief(self, meaning: QueryVectors, near: Rows) -> list[RecalledMemory]:
         """Return the k best results, ranked mainly by words and, if `meaning` has a vector, by
-        meaning. As in the full ranking, a memory that supersedes a result comes before it."""
+        meaning. As in the full ranking, a memory that supersedes a result is ranked above it."""
         rows = np.concatenate([best_by_words(self.own, self.count), near])
         rows = np.unique(np.concatenate([rows, self.parts.columns.successors(rows)]))
         rows, features = self._in_scope(rows)

@@ -1,8 +1,10 @@
 """Opens the memories' table. A missing table is created, an older one is migrated, and a newer or
 damaged one is refused."""
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
+from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 from typing import Any
 
@@ -40,13 +42,27 @@ STORAGE_OPTIONS = {
 """Default options for an object store. LanceDB's own defaults would retry for three minutes."""
 
 
+UNUSED_CLIENT = "lance_namespace_urllib3_client"
+
+
 def version() -> int:
     """Return the schema version that this program writes."""
     return 1 + len(MIGRATIONS)
 
 
+def _lancedb() -> Any:
+    """Import LanceDB without the web client that it would load with it, but only uses for a server
+    of LanceDB's own kind. The client's generated code takes as long as all the rest."""
+    if UNUSED_CLIENT not in sys.modules and (found := find_spec(UNUSED_CLIENT)) is not None:
+        # The package's `__init__` imports the client. LanceDB imports single modules of it.
+        sys.modules[UNUSED_CLIENT] = module_from_spec(found)
+    import lancedb
+
+    return lancedb
+
+
 def connect(uri: str, options: Mapping[str, str], *, or_read: bool) -> tuple[Any, WriterLock]:
-    """Open the database, and lock it for writing. Imports LanceDB, which takes a second.
+    """Open the database, and lock it for writing. Imports LanceDB, which takes half a second.
 
     Args:
         or_read: if another process writes to the object store, open it read-only instead of raising
@@ -61,14 +77,11 @@ def connect(uri: str, options: Mapping[str, str], *, or_read: bool) -> tuple[Any
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         lock = FolderLock(folder)
         try:
-            import lancedb
-
-            return lancedb.connect(folder), lock
+            return _lancedb().connect(folder), lock
         except BaseException:
             lock.release()
             raise
-    import lancedb
-
+    lancedb = _lancedb()
     options = STORAGE_OPTIONS | dict(options)
     db = lancedb.connect(uri, storage_options=options)
     try:

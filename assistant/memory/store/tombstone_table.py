@@ -8,11 +8,11 @@ first. An exchange or memory with a tombstone is never written again (see `Memor
 also forgotten in that machine's transcript (see `forgetting.purge`). If a purge was killed
 half-way, the next writer finishes it.
 
-A folder that only one machine uses has this table too, since one mechanism is simpler than two. It
-makes a start slower by 0.4 ms without tombstones, by 3 to 6 ms with 1,000, and by 15 ms with
-10,000. It is a separate table, because the metadata of the memories' table is rewritten with every
-change. It contains nothing secret, so it is not encrypted. Tombstones are never deleted. Each purge
-drops the table's old versions, which also contain only ids.
+A folder that only one machine uses has this table too, since one mechanism is simpler than two. The
+table makes a start slower by 0.4 ms without tombstones, by 3 to 6 ms with 1,000, and by 15 ms with
+10,000. Tombstones are not stored in the metadata of the memories' table, because that is rewritten
+with every change. They contain nothing secret, so they are not encrypted. They are never deleted.
+Each purge drops the table's old versions, which also contain only ids.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -148,8 +148,8 @@ class TombstoneTable:
         self.write(row for row in other.rows() if row[:2] in left)
 
     def finish(self, user: str, marks: Iterable[str]) -> None:
-        """Record that what these marks stand for has been removed from the store, including its
-        bytes on disk."""
+        """Record that the exchanges and memories with these marks have been removed from the store,
+        including their bytes on disk."""
         from lancedb.expr import col, lit
 
         left = sorted(self.of(user).unfinished.intersection(marks))

@@ -53,7 +53,8 @@ class WriteQueue:
         self._forgotten: TombstoneTable | None = None
         self._retrying = False
         self._damaged = False
-        """Whether damage was found. Opening the store again then sets it aside."""
+        """Whether the store was found to be damaged. If so, it is set aside when it is next
+        opened."""
         self._pause_s = FIRST_RETRY_S
 
     @property

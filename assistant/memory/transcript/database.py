@@ -1,8 +1,9 @@
 """The transcript: what the user said, and what they heard of the answers, in SQLite.
 
 An exchange is stored when `store` returns. With WAL and `synchronous=NORMAL`, the operating system
-then has the data, so killing the process loses nothing. A power cut may lose the last exchanges,
-but never the file. (`FULL` syncs at each commit, which exceeds the 5 ms budget on slow disks.)
+has the data by that time, so killing the process loses nothing. A power cut may lose the last
+exchanges, but never the file. (`FULL` syncs at each commit, which exceeds the 5 ms budget on slow
+disks.)
 
 Calls block for about a millisecond; on an event loop use `asyncio.to_thread`. Thread-safe.
 """
@@ -42,8 +43,8 @@ from assistant.memory.transcript.sqlite_errors import explained
 from assistant.paths import Home
 
 AT_ONCE = 100
-"""Number of rows per transaction of work that can wait. Such a transaction may delay the storing of
-an exchange by a few milliseconds."""
+"""Maximum number of rows in one transaction of work that is not urgent. Such a transaction may
+delay the storing of an exchange by a few milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +128,8 @@ class Transcript:
     def resume(
         self, user: str, within: timedelta, now: datetime | None = None
     ) -> Conversation | None:
-        """Return the user's last conversation if it ended at most `within` ago. An end up to
-        `within` in the future counts too, since the clock may have been set back."""
+        """Return the user's last conversation if it ended at most `within` ago, or will end within
+        that time, since the clock may have been set back."""
         with self.reading() as db:
             row = db.execute(
                 "SELECT conversation, ended FROM exchange WHERE user = ?"

@@ -27,8 +27,8 @@ there is nothing to summarise, or if the user deleted or changed the summary."""
 FEWEST = 3
 """Minimum number of exchanges in a span that is summarised."""
 OVER = timedelta(hours=1)
-"""Pause after which a conversation counts as over. Its last span is then summarised even if it is
-incomplete."""
+"""Pause after which a conversation counts as over, so that its last span is summarised even if it
+is incomplete."""
 IMPORTANCE = 0.4
 """Importance of a summary. It is lower than the importance of what the user said."""
 

@@ -35,8 +35,7 @@ OnState = Callable[[str, bool], None]
 
 BLOCK_S = BLOCK / MIC_RATE
 OUTPUT_LATENCY_S = 0.06
-"""Requested latency, in seconds. A lower one causes gaps with sound servers that wake every 50
-ms."""
+"""Requested latency, in seconds. A lower one causes gaps if a sound server wakes every 50 ms."""
 STALL_S = 1.0
 """Maximum number of seconds that `play` waits for a stalled device."""
 LOST_AFTER_S = 1.5
@@ -294,8 +293,8 @@ class SoundDevices:
     """Opens streams, and reopens all of them when one is lost.
 
     A stream's callbacks stop when a device is unplugged, the default device changes or the computer
-    sleeps. Then all streams are closed, and PortAudio is restarted, because it looks for devices
-    only at its start. Opening the streams is retried until it succeeds.
+    sleeps. If that happens, all streams are closed, and PortAudio is restarted, because it looks
+    for devices only at its start. Opening the streams is retried until it succeeds.
 
     Args:
         on_state: called on the event loop when sound is lost and when it works again.

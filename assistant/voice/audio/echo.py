@@ -38,7 +38,7 @@ LIMIT = 20 * FRAME
 FEW_LAPSES = 2
 """Number of times per second that the reference may be late. Above that, its delay is adjusted."""
 LATEST = 10 * FRAME
-"""Number of samples (100 ms). If the reference is later than that, playback has stopped."""
+"""If the reference is late by more than this number of samples (100 ms), playback has stopped."""
 HANGOVER_S = 0.15
 """Seconds for which an echo goes on after the device's last sample, because of the room and
 buffers."""

@@ -28,9 +28,9 @@ class AudioWindow:
 class Utterance:
     """Speech that becomes a turn, unless it is discarded.
 
-    A long utterance is cut into segments, so that its beginning is transcribed only once. A new
-    revision begins whenever the user goes on after a pause. Then the newest segment's words, the
-    results of both checks for the turn's end, and the answer are discarded.
+    A long utterance is cut into segments, so that its beginning is transcribed only once. Whenever
+    the user goes on after a pause, a new revision begins: the newest segment's words, the results
+    of both checks for the turn's end, and the answer are discarded.
     """
 
     windows: list[AudioWindow]
@@ -53,7 +53,7 @@ class Utterance:
     over_at: float | None = None
     """The `time.monotonic()` at which the turn was found to be over; None before."""
     replaced: bool = False
-    """Whether the user typed a line during the utterance. Then the line becomes the turn, and the
+    """Whether the user typed a line during the utterance. If so, the line becomes the turn, and the
     utterance gets no answer."""
     own_voice: float = 0.0
     """Estimate of how much of the newest segment is the assistant's own voice, in [0, 1]."""

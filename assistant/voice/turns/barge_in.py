@@ -37,7 +37,7 @@ SOUNDS_ALIKE = 0.65
 """Minimum similarity, by letters, of an echo of several words and what was spoken just now. Short
 echoes are often misheard as other words ("of course" as "of commerce"). A comparison of words
 recognises half of them, and this comparison of letters three quarters. When people interrupt with
-two words, one utterance in 20 is this similar by chance. Of longer utterances, hardly any is."""
+two words, one utterance in 20 is this similar by chance. Hardly any longer utterance is."""
 JUST_SPOKEN_WORDS = 5
 """An utterance may be an echo of this many words that were played before it began. They take one to
 two seconds: the beginning of an utterance is noticed late, and an echo comes later still."""

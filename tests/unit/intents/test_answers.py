@@ -42,7 +42,7 @@ TWO = ("your locker code is 4471", "your locker is on the third floor")
     ],
 )
 def test_an_answer_is_yes_no_or_neither(text: str, agreed: bool | None) -> None:
-    assert yes_or_no(text, NAMES, deletes=True) is agreed
+    assert yes_or_no(text, NAMES, deletes=1) is agreed
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_a_place_that_is_also_a_word_of_another_thing_chooses_nothing(
 
 
 def test_only_where_something_is_forgotten_forget_is_part_of_a_choice() -> None:
-    assert chosen("Forget the French one.", FRENCH, deletes=True) == 0
+    assert chosen("Forget the French one.", FRENCH, deletes=1) == 0
     assert chosen("Forget the French one.", FRENCH) is None
 
 
@@ -226,7 +226,53 @@ def test_one_of_several_things_is_refused(text: str, place: int | None) -> None:
     assert refused(text, FRENCH, NAMES) == place
 
 
-def test_the_other_one_of_what_is_left_is_the_only_one() -> None:
-    assert chosen("The other one.", FRENCH[1:]) == 0
+def test_the_only_thing_that_is_left_is_chosen_by_its_own_words_alone() -> None:
     assert chosen("The locker.", FRENCH[1:]) == 0
     assert chosen("The first one.", FRENCH[1:]) is None
+    assert chosen("The other one.", FRENCH[1:]) is None
+
+
+@pytest.mark.parametrize("no", ["No", "Nope", "Oh, no", "Nah", "Know"])
+def test_a_no_before_it_never_chooses_the_only_thing_or_the_other_one(no: str) -> None:
+    for rest in ("the other one.", "the locker.", "the locker code"):
+        assert chosen(f"{no}, {rest}", FRENCH[1:], deletes=1) is None
+    assert chosen(f"{no}, the other one.", FRENCH, deletes=2) is None
+    assert chosen(f"{no} the other one", FRENCH, deletes=2) is None
+
+
+TO_ONE = ("Drop it.", "Let it go.", "Scrap that.", "Lose it.", "Just bin it.", "Be done with it.")
+
+
+@pytest.mark.parametrize("text", [*TO_ONE, "Scrap the whole thing.", "Forget what I said."])
+def test_what_also_means_never_mind_is_a_yes_only_if_one_thing_would_be_forgotten(
+    text: str,
+) -> None:
+    assert yes_or_no(text, NAMES, deletes=1) is True
+    assert yes_or_no(text, NAMES, deletes=2) is None
+    assert yes_or_no(f"Yes, {text}", NAMES, deletes=2) is True
+    assert yes_or_no(text, NAMES) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "agreed"),
+    [
+        ("Don't keep it.", True),
+        ("Please don't keep any of it.", True),
+        ("No need to keep it.", True),
+        ("You don't have to keep them.", True),
+        ("I'd rather you didn't keep it.", True),
+        ("I'd rather not keep that.", True),
+        ("I don't want to keep those.", True),
+        ("Drop them all.", True),
+        ("Lose it all.", True),
+        ("Keep it.", False),
+        ("Don't lose it.", False),
+        ("I'd rather keep it.", False),
+        ("No, keep it.", False),
+        ("Don't, keep it.", False),
+        ("Don't forget, keep it.", None),
+    ],
+)
+def test_a_wish_not_to_keep_something_is_a_yes(text: str, agreed: bool | None) -> None:
+    assert yes_or_no(text, NAMES, deletes=1) is agreed
+    assert yes_or_no(text, NAMES, deletes=812) is agreed

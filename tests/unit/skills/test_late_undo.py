@@ -107,6 +107,12 @@ async def test_corrections_and_wishes_are_named(here: Bench) -> None:
         "The last thing I did was note this: always answer in one sentence. Shall I undo that?"
     )
     await here.answer("Yes.")
+    assert not here.memory.profile()
+    await later(here)
+    assert await here.obey(UNDO) == "There is nothing left to bring back.", "undo is no toggle"
+
+    await here.tell_all("Always answer in one sentence.")
+    await here.obey(Command(CommandKind.LIFT, "one sentence"))
     await later(here)
     assert await here.obey(UNDO) == (
         "The last thing I did was drop your wish: always answer in one sentence."

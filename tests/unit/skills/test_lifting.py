@@ -145,8 +145,48 @@ async def test_a_new_wish_is_confirmed_aloud_and_can_be_undone(here: Bench) -> N
     assert await here.obey(UNDO) == "All right, I'll no longer answer in one sentence."
     assert profile(here) == []
     assert await here.lifting.noted(taken) is None
-    said = await here.obey(UNDO)
-    assert said == "All right, I've brought that back: always answer in one sentence."
+    assert await here.obey(UNDO) == "There is nothing left to bring back.", "undo is no toggle"
+    assert profile(here) == []
+    await here.tell_all(SHORT)
+    assert profile(here) == [SHORT_NOTE], "it can be wished again"
+
+
+async def confirm(here: Bench) -> None:
+    """Say the remark that confirms the newest wishes."""
+    remark = await here.lifting.noted([e for e in here.events if isinstance(e, WishTaken)][-1])
+    assert remark is not None
+    here.skills.note(remark)
+
+
+@pytest.mark.parametrize("wishes", [SHORT, f"{SHORT} Never mention the weather."])
+async def test_after_a_new_wish_a_second_undo_brings_back_what_was_forgotten_before(
+    tmp_path: Path, wishes: str
+) -> None:
+    async with bench(tmp_path) as here:
+        await here.tell_all("My dog is called Max.")
+        await here.obey(Command(CommandKind.FORGET_THAT))
+        await here.tell_all(wishes)
+        await confirm(here)
+        dropped = await here.obey(UNDO)
+        assert dropped is not None
+        assert profile(here) == []
+        assert await here.obey(UNDO) == "Brought back: your dog is called Max."
+        assert profile(here) == []
+        assert await here.obey(UNDO) == "There is nothing left to bring back."
+        assert await here.purge_later()
+        await asyncio.to_thread(here.memory.rebuild, here.transcript)
+        assert profile(here) == []
+        assert here.kept()[0] == {wishes, "My dog is called Max."}
+
+
+async def test_what_sounds_like_undo_after_a_new_wish_is_asked_about(here: Bench) -> None:
+    await here.tell_all(SHORT)
+    await confirm(here)
+    misheard = here.skills.misheard_undo("I knew that.")
+    assert misheard is not None
+    assert await here.obey(misheard.command, sure=misheard.sure) == "Shall I undo that?"
+    assert await here.answer("No.") == "All right, I'll leave it as it is."
+    assert profile(here) == [SHORT_NOTE]
 
 
 async def test_a_wish_that_is_repeated_is_not_confirmed_again(here: Bench) -> None:

@@ -1,12 +1,16 @@
 """Commands are dispatched to skills, undone newest first, and questions are dropped in time."""
 
 import asyncio
+import time
+from dataclasses import replace
 from datetime import UTC, datetime
+
+import pytest
 
 from assistant.errors import StoreError
 from assistant.events import ForgettingBegan, RecordChanged
 from assistant.intents import Command, CommandKind, Intent
-from assistant.skills.registry import SkillRegistry
+from assistant.skills.registry import ANSWER_S, SkillRegistry
 from assistant.skills.skill import Choice, Reply, said
 
 UNDO = Intent(Command(CommandKind.UNDO))
@@ -121,6 +125,122 @@ async def test_after_other_turns_an_undo_is_asked_about_first() -> None:
     assert await skills.carry_out(UNDO) is None
 
 
+@pytest.mark.parametrize(
+    ("refusal", "reply"),
+    [
+        ("No, the other one.", "All right."),
+        ("Not my bike, the other one.", None),
+        ("The other one.", None),
+        ("No, the bike.", "All right."),
+        ("Not the bike.", None),
+    ],
+)
+async def test_what_is_left_after_a_refusal_is_not_chosen_by_another(
+    refusal: str, reply: str | None
+) -> None:
+    chosen: list[str] = []
+
+    async def act() -> Reply:
+        chosen.append("something")
+        return Reply("Done.")
+
+    names = ("your locker code is 4471", "your bike code is 12")
+    skills = SkillRegistry([])
+    choices = (*(Choice(each, act) for each in names), Choice("", act))
+    skills.note(Reply("Which one?", choices=choices, deletes=2))
+    left = skills.answer("Not the locker code.")
+    assert left is not None
+    assert (await left()).text == f"Then this one: {names[1]}?"
+    done = skills.answer(refusal) or skills.answer(refusal, explained=True)
+    assert (await done() if done is not None else None) == (Reply(reply) if reply else None)
+    assert chosen == []
+
+
+def asking(deletes: int = 0, *, words: bool = False, choices: int = 0) -> Reply:
+    async def act() -> Reply:
+        return Reply("Done.")
+
+    async def take(_: str) -> Reply:
+        return Reply("Done.")
+
+    every = (*(Choice(f"your bike is number {n}", act) for n in range(choices)), Choice("", act))
+    return Reply(
+        "Well?",
+        if_yes=None if words or choices else act,
+        if_said=take if words else None,
+        if_no="No, then.",
+        choices=every if choices else (),
+        deletes=deletes,
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "sure", "reply"),
+    [
+        (asking(), True, "No, then."),
+        (asking(), False, "Is that a yes or a no?"),
+        (asking(words=True), True, "No, then."),
+        (asking(words=True), False, "Well?"),
+        (asking(1), True, "Is that a yes or a no?"),
+        (asking(812), True, "Is that a yes or a no?"),
+        (asking(812), False, "Is that a yes or a no?"),
+        (asking(2, choices=2), True, "Which one do you mean?"),
+    ],
+)
+async def test_forget_that_is_about_the_question_that_waits(
+    asked: Reply, sure: bool, reply: str
+) -> None:
+    notebook = Notebook()
+    notebook.kinds |= {CommandKind.FORGET_THAT}
+    skills = SkillRegistry([notebook])
+    skills.note(asked)
+    said = await skills.carry_out(Intent(Command(CommandKind.FORGET_THAT), sure))
+    assert said is not None
+    assert said.text == reply
+    assert skills.waits_for_answer is (reply != "No, then.")
+    assert notebook.done == []
+    skills.turn_began()
+    await skills.carry_out(Intent(Command(CommandKind.FORGET_THAT)))
+    assert notebook.done == [""], "nothing waits any more"
+
+
+async def test_after_an_unclear_forget_it_yes_still_answers_the_question() -> None:
+    skills = SkillRegistry([Notebook()])
+    skills.note(asking(3))
+    await skills.carry_out(Intent(Command(CommandKind.FORGET_THAT)))
+    yes = skills.answer("Yes.")
+    assert yes is not None
+    assert await yes() == Reply("Done.")
+
+
+BACK = Reply("Forgotten. Say undo to keep it.", undo=lambda: said(Reply("")), offers_undo=True)
+DROP = replace(BACK, text="From now on. Say undo to drop that.", undo_deletes=True)
+TAKEN = replace(BACK, text="Got it: your sister is called Anna.", offers_undo=False)
+
+
+@pytest.mark.parametrize(
+    ("reply", "meant"), [(BACK, UNDO), (DROP, replace(UNDO, sure=False)), (TAKEN, None)]
+)
+@pytest.mark.parametrize("heard", ["I knew that.", "And you?", "on do"])
+async def test_a_misheard_undo_counts_only_right_after_undo_was_offered(
+    reply: Reply, meant: Intent | None, heard: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    skills = SkillRegistry([Notebook()])
+    assert skills.misheard_undo(heard) is None
+    skills.note(reply)
+    assert skills.misheard_undo("It rains.") is None
+    assert skills.misheard_undo(heard) == meant
+    skills.turn_began()
+    assert skills.misheard_undo(heard) is None, "a turn has begun"
+    skills.note(reply)
+    await skills.carry_out(Intent(Command(CommandKind.KNOW)))
+    assert skills.misheard_undo(heard) is None, "another command came in between"
+    skills.note(reply)
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + ANSWER_S + 1)
+    assert skills.misheard_undo(heard) is None, "too long ago"
+
+
 async def test_after_a_refusal_the_things_that_are_left_are_named() -> None:
     chosen: list[str] = []
 
@@ -138,7 +258,7 @@ async def test_after_a_refusal_the_things_that_are_left_are_named() -> None:
     for answer, reply in (
         ("Not the locker.", f"Which of these do you mean: {names[1]}; or {names[2]}?"),
         ("No, not my sister.", f"Then this one: {names[2]}?"),
-        ("The other one.", "Done."),
+        ("My dog.", "Done."),
     ):
         assert chosen == []
         act = skills.answer(answer)

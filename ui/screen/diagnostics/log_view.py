@@ -18,8 +18,8 @@ MOST, SLACK = 3000, 500
 """If there are more than MOST + SLACK lines, the oldest are dropped, so that MOST lines remain."""
 LEVEL = 9
 LAST_WORD = 18
-"""Number of characters at the end of a row in which to look for a space at which to break the line.
-If there is no space, the last word of the row is cut."""
+"""A row is broken at a space among this number of its last characters. If there is no space among
+them, the row's last word is cut."""
 STYLES = {
     "DEBUG": Style(dim=True),
     "INFO": Style(),

@@ -13,8 +13,7 @@ from ui.screen.widgets.pane import Pane
 from ui.session.state import ScreenState, Turn, chosen
 
 HIDDEN_TEXT = (
-    "Something has been forgotten since this turn. The turn's prompt may quote it, so the prompt is"
-    " no longer shown."
+    "This turn's prompt is no longer shown, because it may quote what was forgotten after it."
 )
 NAME = 15
 BAR = 10

@@ -2,7 +2,7 @@
 
     hot   exact, 32 bits: scored exactly in every search
     warm  8 bits, scored in every search: never missed
-    cold  8 bits, scored only if the signs suggest that they may be near
+    cold  8 bits, scored only if among the vectors whose sign bits differ least from the query's
 
 New, important or often used memories get the better tiers. Memories of all tiers can be found. A
 tier affects the order of results only by the rounding of its vectors.
@@ -78,7 +78,7 @@ def _left(seconds: Values, half_in_days: float) -> Values:
 
 def assigned(marks: Marks, tiers: Tiers, now: float) -> Mapping[Tier, Rows]:
     """Return the positions of the memories in each tier, best first. Of memories with equal
-    priorities, the one at the later position comes first."""
+    priorities, the one at the later position counts as better."""
     values = priority(marks, now)
     order = np.lexsort((-np.arange(len(values)), -values))
     warm_from, cold_from = tiers.hot, tiers.hot + tiers.warm

@@ -4,8 +4,10 @@ from datetime import timedelta
 
 import pytest
 
+from assistant.language.second_person import spoken_phrase
 from assistant.language.speakers import USER
 from assistant.language.stemming import TextAnalyzer
+from assistant.memory.forgetting import spoken_replies
 from assistant.memory.forgetting.answer_origins import ToldItem
 from assistant.memory.forgetting.executor import UndoResult
 from assistant.memory.forgetting.selection import ForgetPlan, memories_about
@@ -109,6 +111,28 @@ def test_the_reply_lists_what_is_remembered_about_a_topic() -> None:
         "I remember 6 things about hats. The most recent: you own 2 hats; you own 3 hats;"
         " you own 4 hats."
     )
+
+
+def test_only_what_is_named_is_phrased_however_much_is_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    phrased: list[str] = []
+
+    def spoken(text: str, speaker: str = "user", *, english: bool = True) -> str:
+        phrased.append(text)
+        return spoken_phrase(text, speaker, english=english)
+
+    monkeypatch.setattr(spoken_replies, "spoken_phrase", spoken)
+    hats = [note(f"f{n}", f"I own {n} hats.", ADDED_BY_USER) for n in range(2, 2000)]
+    twice = note("again", "Oh, I own 2 hats.", ADDED_BY_USER)
+    asked = note("asked", "How many hats do I own?", ADDED_BY_USER)
+    same = note("same", "I own 1999 hats.", ADDED_BY_USER)
+    assert known(None, [asked, hats[0], twice, *hats[1:], same]) == (
+        "I remember 1998 things about you. The most recent: you own 2 hats; you own 3 hats;"
+        " you own 4 hats."
+    )
+    assert len(phrased) < 10
+    assert known(None, [hats[0], twice]) == "I remember one thing about you: you own 2 hats."
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,119 @@
+"""Chooses the thresholds of the classifier of intents."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.intents.command import DELETING, PERIODS, CommandKind
+from assistant.intents.intent_recogniser import NEVER, THRESHOLDS, Threshold
+from data import located
+from models.interfaces import IntentClassifier
+from scripts.common.utterances import EVALUATION, KINDS, read_utterances
+from scripts.eval.intents import loaded_classifier, sets_of_talk
+
+Array = NDArray[np.float64]
+"""Probabilities of all kinds of commands, of shape (utterances, kinds)."""
+Numbers = NDArray[np.int64]
+"""The kind of each utterance, as its place among all kinds, and -1 for no command."""
+
+STEPS = np.round(np.arange(0.3, 1.0, 0.01), 2)
+"""Thresholds to choose from."""
+LEAST_SURE = 0.5
+"""The lowest threshold from which anything is carried out without asking."""
+PRECISION = 0.995
+"""Least share of rightly recognised commands among those that are carried out without asking."""
+ASKED_WRONGLY = 1 / 700
+"""Highest share of any set of talk that may be taken for a command. One in 500 would be acceptable.
+It is less because these sets are not what the user says."""
+SLACK = 0.02
+"""How much higher than the lowest right threshold one is set, for utterances unlike these."""
+
+
+def choose(locomo: Path | None) -> dict[CommandKind, Threshold]:
+    """Choose the thresholds on the part `dev` and on everyday talk, with the classifier in use.
+
+    Raises:
+        ModelError: the classifier is missing or damaged.
+        InputUnusable: a file can't be read.
+    """
+    classifier = loaded_classifier()
+    dev = read_utterances(located(EVALUATION), "dev")
+    labels = np.array([KINDS.index(each.kind) if each.kind else -1 for each in dev])
+    talk = [_probabilities(classifier, each) for each in sets_of_talk(locomo, None).values()]
+    found = thresholds(_probabilities(classifier, [each.said for each in dev]), labels, talk)
+    return dict(zip(KINDS, found, strict=True)) | {kind: THRESHOLDS[kind] for kind in PERIODS}
+
+
+def thresholds(
+    probabilities: Array,
+    labels: Numbers,
+    talk: Sequence[Array],
+    kinds: Sequence[CommandKind] = KINDS,
+) -> list[Threshold]:
+    """The thresholds of each kind of command.
+
+    What is carried out would have been right in `PRECISION` of the cases on all sets together.
+    Asked is so often that few commands are missed, but of no set of talk more than `ASKED_WRONGLY`
+    is taken for a command. Deleting is never carried out on the classifier's word alone.
+    """
+    of_kind, best = _likeliest(probabilities)
+    of_talk = [_likeliest(each) for each in talk]
+    missed, wrong = [], []
+    for kind in range(len(kinds)):
+        own = best[(of_kind == kind) & (labels == kind)]
+        missed.append(1 - _reached(own) / max(1, int((labels == kind).sum())))
+        shares = [_reached(high[of == kind]) / len(of) for of, high in of_talk]
+        wrong.append(np.reshape(shares, (len(talk), len(STEPS))))
+    asked = _cheapest(np.array(missed), np.array(wrong))
+    found = []
+    for kind, name in enumerate(kinds):
+        scores = [best[of_kind == kind], *(high[of == kind] for of, high in of_talk)]
+        right = labels[of_kind == kind] == kind
+        none = np.zeros(sum(map(len, scores)) - len(right), bool)
+        sure = _surely(np.concatenate(scores), np.concatenate([right, none]))
+        sure = NEVER if name in DELETING else max(sure, asked[kind])
+        found.append(Threshold(sure, asked[kind], THRESHOLDS[name].doubted))
+    return found
+
+
+def _probabilities(classifier: IntentClassifier, texts: Sequence[str]) -> Array:
+    found = (classifier.classify(text).probabilities for text in texts)
+    return np.array([[each.get(kind, 0.0) for kind in KINDS] for each in found])
+
+
+def _likeliest(probabilities: Array) -> tuple[Numbers, Array]:
+    return probabilities.argmax(axis=1), probabilities.max(axis=1)
+
+
+def _reached(scores: Array) -> Array:
+    """How many scores reach each of the thresholds to choose from."""
+    return np.asarray((scores[:, None] >= STEPS).sum(axis=0), np.float64)
+
+
+def _cheapest(missed: Array, wrong: Array) -> list[float]:
+    """One threshold for each kind, so that the sum of missed shares is lowest.
+
+    A wrong question costs more and more until they are few enough in each set.
+
+    Args:
+        missed: the share of each kind's commands below each threshold, shape (kinds, thresholds).
+        wrong: the share of each set taken for this kind, shape (kinds, sets, thresholds).
+    """
+    kinds = np.arange(len(missed))
+    chosen = np.full(len(missed), len(STEPS) - 1)
+    for price in np.geomspace(0.1, 1e5, 400):
+        chosen = (missed + price * wrong.sum(axis=1)).argmin(axis=1)
+        if wrong[kinds, :, chosen].sum(axis=0).max(initial=0) <= ASKED_WRONGLY:
+            break
+    return [float(STEPS[each]) for each in chosen]
+
+
+def _surely(scores: Array, right: NDArray[np.bool_]) -> float:
+    """The lowest threshold, with some slack, above which nearly all are right."""
+    for step in STEPS[STEPS >= LEAST_SURE]:
+        above = right[scores >= step]
+        if above.size and above.mean() >= PRECISION:
+            return round(min(float(step) + SLACK, float(STEPS[-1])), 2)
+    return NEVER
