@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from assistant.facade import exports
 
 if TYPE_CHECKING:
-    from assistant.memory.curation.corrections import Correction, stands_alone
+    from assistant.memory.curation.correction_statements import is_worth_keeping, stands_alone
+    from assistant.memory.curation.correction_values import as_correction, says_unknown
+    from assistant.memory.curation.corrections import Correction
     from assistant.memory.forgetting import spoken_replies
     from assistant.memory.forgetting.answer_origins import AnsweredTurn, Things, ToldItem
     from assistant.memory.forgetting.answered_turns import AnsweredTurns
@@ -69,10 +71,13 @@ __all__ = [
     "Transcript",
     "UserMemory",
     "UserStatements",
+    "as_correction",
     "is_sealed",
+    "is_worth_keeping",
     "low_priority",
     "open_memory",
     "read_recording",
+    "says_unknown",
     "short",
     "spoken_replies",
     "stands_alone",

@@ -15,15 +15,9 @@ from assistant.language.sentences import as_sentence
 from assistant.language.speakers import ASSISTANT, USER
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.curation.conflicts import supersedes
-from assistant.memory.curation.corrections import (
-    Corrected,
-    Correction,
-    correction_of,
-    is_made_of,
-    possible,
-    stands_alone,
-    withdraws,
-)
+from assistant.memory.curation.correction_statements import stands_alone
+from assistant.memory.curation.correction_values import Corrected, is_made_of, may_be_value
+from assistant.memory.curation.corrections import Correction, correction_of, possible, withdraws
 from assistant.memory.curation.materialize import TOLD, memories_of_words
 from assistant.memory.curation.reconcile import superseded
 from assistant.memory.forgetting import spoken_replies
@@ -140,18 +134,26 @@ class UserStatements:
         other = await asyncio.to_thread(self._contradicted, words) if whole else []
         return possible(words, meant, other, self._lexicon)
 
+    def may_be_value(self, old: str, words: str) -> bool:
+        """Whether a correction may contain a new value for an old text, and not just a remark."""
+        return may_be_value(old, words, self._lexicon)
+
     def rewritten(self, text: str, old: Sequence[Memory], words: str) -> Correction | None:
-        """Return the correction whose text a model wrote; None if the text contains anything that
-        is neither in the old text nor in the correction."""
+        """Return the correction whose text a model wrote, which is never certain; None if the text
+        contains anything that is neither in the old text nor in the correction."""
         if not is_made_of(text, old[0].text, words):
             return None
-        return correction_of(Corrected(as_sentence(text)), [old], self._lexicon)
+        made = Corrected(as_sentence(text), certain=False)
+        return correction_of(made, [old], self._lexicon)
 
     async def correct(
         self, correction: Correction, turns: Sequence[AnsweredTurn] = ()
-    ) -> StoredStatement:
+    ) -> StoredStatement | None:
         """Store a corrected statement. It supersedes the old statements, what was derived from
         them, and those of the assistant's answers in the last turns that repeat them.
+
+        Return None if any of the old statements has been forgotten meanwhile. The new one contains
+        words of them, so it isn't stored.
 
         Args:
             turns: the last turns, whose answers may repeat the old statement.
@@ -159,7 +161,15 @@ class UserStatements:
         Raises:
             SettingsError: the text can't be stored.
         """
-        return await self._stored(self._correct, correction, [t.exchange.id for t in turns])
+        wanted = [each.id for each in correction.old]
+        if not await asyncio.to_thread(self._all_there, wanted):
+            return None
+        exchanges = [turn.exchange.id for turn in turns]
+        stored = await self._stored(self._correct, correction, exchanges)
+        if await asyncio.to_thread(self._all_there, wanted):
+            return stored
+        await self.take_back(stored)  # forgotten while this was stored, e.g. on the screen
+        return None
 
     # -- the way back ---------------------------------------------------------------------------
 
@@ -172,9 +182,7 @@ class UserStatements:
             StoreError: undoing is incomplete. The new memories may be hidden in this session only,
                 or the others may not be restored until the new ones are purged.
         """
-        wanted = stored.new or stored.memories
-        found = await asyncio.to_thread(self._memory.index.outlines, (), wanted)
-        if not found.keys() >= set(wanted):
+        if not await asyncio.to_thread(self._all_there, stored.new or stored.memories):
             return False
         try:
             if stored.new:
@@ -311,6 +319,10 @@ class UserStatements:
         found = self._memory.index.outlines().values()
         ids = [each.id for each in found if each.text.strip().casefold() in texts]
         return {each.id: each for each in self._rows(ids)}
+
+    def _all_there(self, ids: Collection[str]) -> bool:
+        """Whether none of these memories is hidden or gone."""
+        return self._memory.index.outlines((), ids).keys() >= set(ids)
 
     def _rows(self, ids: Collection[str]) -> list[Memory]:
         return self._memory.table.get(self._memory.user_id, list(ids)) if ids else []

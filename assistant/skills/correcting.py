@@ -17,6 +17,9 @@ from assistant.memory import (
     Correction,
     StoredStatement,
     UserStatements,
+    as_correction,
+    is_worth_keeping,
+    says_unknown,
     spoken_replies,
     stands_alone,
 )
@@ -31,7 +34,8 @@ WHAT_IS_RIGHT = "Sorry about that. What should it be?"
 WHAT_SHOULD_IT_BE = "I'm not sure what to change. What should it be?"
 KEPT = "All right, I'll leave it as it is."
 TAKEN_BACK = "All right, I've taken that back."
-MODEL_S = 8.0
+GONE = "That has been forgotten meanwhile, so there is nothing to correct."
+MODEL_S = 2.0
 """Seconds after which the language model's proposal is no longer awaited, and the user is asked."""
 TOKENS = 64
 """Maximum length of a corrected sentence."""
@@ -49,12 +53,13 @@ SCHEMA: Mapping[str, Any] = {
 class Correcting:
     """Corrects what the last answer was based on, or what the user said last.
 
-    What was wrong is superseded and stays in the store. If there is nothing that could be wrong,
-    the language model answers.
+    What was wrong is superseded and stays in the store. It is done at once only if it is certain
+    what changes, and nothing else that was said is lost; if it is likely, the user is asked. If
+    there is nothing that could be wrong, the language model answers.
 
     Args:
-        llm: puts a new value into the old sentence if the rules can't. If it is None, the user is
-            asked.
+        llm: puts a new value into the old sentence if the rules can't. The user is always asked
+            whether its sentence is right. If it is None, the user is asked what is right.
         off_record: returns whether the session is off the record.
         english: whether the language is English. In other languages, the skill does nothing.
     """
@@ -102,8 +107,7 @@ class Correcting:
             return self._choice(found)
         if not found:
             return None
-        text = f"Shall I note instead {that(found[0].corrected.text, english=self._english)}?"
-        return Reply(text, if_yes=partial(self._do, found[0]), if_no=KEPT)
+        return self._shall_note(found[0])
 
     # -- inside ---------------------------------------------------------------------------------
 
@@ -117,28 +121,40 @@ class Correcting:
         """Correct what the words refer to. Return None if they refer to nothing that is stored.
 
         Args:
-            asked: whether the words answer a question. If so, the user isn't asked again.
+            asked: whether the words answer a question. If so, the user isn't asked again what is
+                right.
         """
         turns = self._turns.all()
         found = await self._statements.corrections(words, turns)
         if len(found) > 1:
             return self._choice(found)
         if found:
-            return await self._do(found[0])
+            return await self._do(found[0]) if found[0].certain else self._shall_note(found[0])
         meant = await self._statements.meant(turns)
+        may_be_value = self._statements.may_be_value
+        meant = [each for each in meant if may_be_value(each[0].text, words)]
         if not meant or stands_alone(words):
             return None
         if len(meant) == 1 and (made := await self._proposed(meant[0][0].text, words)) is not None:
             correction = self._statements.rewritten(made, meant[0], words)
             if correction is not None:
-                return await self._do(correction)
+                return self._shall_note(correction)
         return None if asked else Reply(WHAT_SHOULD_IT_BE, if_said=self._answered)
+
+    def _shall_note(self, correction: Correction) -> Reply:
+        """Return a reply that asks whether to make a correction. If something else that the user
+        said would be lost, it is named."""
+        told = f"You told me {self._that(correction.loses)}. " if correction.loses else ""
+        text = f"{told}Shall I note instead {self._that(correction.corrected.text)}?"
+        return Reply(text, if_yes=partial(self._do, correction), if_no=KEPT)
 
     async def _answered(self, words: str) -> Reply | None:
         """Process the answer to "What should it be?". A whole statement that corrects nothing is
         remembered as a new one."""
-        reply = await self._correct(words, asked=True)
-        if reply is not None or not stands_alone(words):
+        if says_unknown(words):
+            return Reply(KEPT) if says_unknown(words, only=True) else None
+        reply = await self._correct(as_correction(words), asked=True)
+        if reply is not None or not is_worth_keeping(words):
             return reply
         if self._off_record():
             return Reply(OFF_RECORD)
@@ -147,7 +163,7 @@ class Correcting:
         except SettingsError as error:
             return Reply(spoken(error))
         return Reply(
-            f"I'll remember {that(words, english=self._english)}.",
+            f"I'll remember {self._that(words)}.",
             undo=partial(self._take_back, stored, ""),
             undo_question=partial(self._shall_undo, stored, "remember"),
         )
@@ -175,6 +191,8 @@ class Correcting:
             stored = await self._statements.correct(correction, self._turns.all()[-REPEATED:])
         except SettingsError as error:
             return Reply(spoken(error))
+        if stored is None:
+            return Reply(GONE)
         new, now, was = (
             self._phrase(correction.corrected.text),
             correction.corrected.now,
@@ -187,7 +205,7 @@ class Correcting:
 
     async def _shall_undo(self, stored: StoredStatement, did: str) -> str:
         text = await self._statements.text_of(stored.memories)
-        what = f"{did} {that(text, english=self._english)}"
+        what = f"{did} {self._that(text)}"
         return last_done(what, UNDO_IT) if text else ""
 
     async def _take_back(self, stored: StoredStatement, old: str) -> Reply:
@@ -207,6 +225,9 @@ class Correcting:
         ]
         text = f"Which is wrong: that {', that '.join(names[:-1])}, or that {names[-1]}?"
         return Reply(text, if_no=KEPT, choices=tuple(choices))
+
+    def _that(self, text: str) -> str:
+        return that(text, english=self._english)
 
     def _phrase(self, text: str) -> str:
         return spoken_phrase(text, english=self._english)

@@ -14,6 +14,7 @@ from assistant.memory import (
     AnsweredTurns,
     StoredStatement,
     UserStatements,
+    says_unknown,
     spoken_replies,
     stands_alone,
 )
@@ -23,6 +24,7 @@ from assistant.skills.spoken_errors import spoken
 BACK = 3
 """Maximum number of turns to go back to find what "that" refers to."""
 WHAT = "What should I remember?"
+NOTHING = "All right."
 OFF_RECORD = "We're off the record, so I'm not keeping anything. Say “back on the record” first."
 NOT_KEPT = "All right, I won't keep that."
 AS_BEFORE = "All right, I'll treat it like anything else you've told me."
@@ -118,6 +120,8 @@ class Remembering:
 
     async def _answered(self, words: str, *, for_good: bool) -> Reply | None:
         """Process the answer to "What should I remember?". Return None if it is not a statement."""
+        if says_unknown(words):
+            return Reply(NOTHING) if says_unknown(words, only=True) else None
         first, rest = _introduced(words)
         states = bool(rest) if first == "to" else stands_alone(rest if first else words)
         return await self._remember(words, for_good=for_good) if states else None

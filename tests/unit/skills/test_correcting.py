@@ -9,10 +9,8 @@ import pytest
 
 from assistant.errors import ModelFailed
 from assistant.intents.command import Command, CommandKind
-from assistant.memory.curation.corrections import (
-    Corrected,
-    Correction,
-)
+from assistant.memory.curation.correction_values import Corrected
+from assistant.memory.curation.corrections import Correction
 from assistant.memory.records.ids import fact_id
 from assistant.memory.records.memory import Memory, MemoryKind
 from tests.support.forgetting import START, Bench, bench
@@ -353,6 +351,10 @@ async def test_the_models_sentence_is_taken_only_if_it_adds_nothing(
             assert said == UNCLEAR
             assert here.current() == {"My niece loves tulips."}
             said = await here.give("My niece loves roses.")
+        else:
+            assert said == "Shall I note instead that your niece loves roses?"
+            assert here.current() == {"My niece loves tulips."}
+            said = await here.answer("Yes.")
         assert said is not None
         assert said.startswith("Got it: your niece loves roses")
         assert here.current() == {"My niece loves roses."}

@@ -3,12 +3,8 @@
 import pytest
 
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory.curation.corrections import (
-    Corrected,
-    stands_alone,
-    with_statement,
-    with_value,
-)
+from assistant.memory.curation.correction_statements import stands_alone, with_statement
+from assistant.memory.curation.correction_values import Corrected, with_value
 
 LEXICON = TextAnalyzer("en")
 HANNAH = "My sister is called Hannah."
