@@ -70,12 +70,13 @@ class RouteIntents(FrameProcessor):
         intent = await self._intent(text, names) if act is None else None
         if answer.interrupts and intent is not None and intent.command.kind is CommandKind.STOP:
             intent = replace(intent, sure=True)  # speech has stopped already: ask nothing
-        if act is None and intent is None:
+        if act is None and (intent is None or _may_be_answer(intent)):
             if self._skills.takes_words(text):
                 words = text
                 self._later(answer, lambda: self._take(frame, words))
                 return
-            act = self._skills.answer(text, names, explained=True)
+            if intent is None:
+                act = self._skills.answer(text, names, explained=True)
         if act is not None:
             agreed = act
             self._later(answer, lambda: self._answer(agreed))
@@ -179,3 +180,10 @@ class RouteIntents(FrameProcessor):
         remark = SpeculativeAnswer("", remark=True, text=text)
         remark.confirm()
         await self.push_frame(AnswerRequestFrame(remark))
+
+
+def _may_be_answer(intent: Intent) -> bool:
+    """Whether what is likely a command may as well be the words that a question asked for: "It's
+    Tuesday."."""
+    stating = (CommandKind.REMEMBER, CommandKind.CORRECT)
+    return not intent.sure and intent.command.kind in stating

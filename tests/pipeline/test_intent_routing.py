@@ -37,11 +37,11 @@ class Meanings:
         "Forget that.": ClassifiedText({"forget_that": 0.99}),
         BIN_DOG: ClassifiedText({"forget_about": 0.9}, "my dog"),
         "Bin all that stuff on my canary.": ClassifiedText({"forget_about": 0.9}, "my canary"),
-        "Nap time for you.": ClassifiedText({"sleep": 0.8}),
+        "Nap time for you.": ClassifiedText({"sleep": 0.9}),
         "Nothing of this stays with you.": ClassifiedText({"off_record": 0.8}),
         "I'd hate for you to forget that.": ClassifiedText({"forget_that": 0.999}),
         "Enough of your chatter.": ClassifiedText({"stop": 0.97}),
-        "Perhaps enough of your chatter.": ClassifiedText({"stop": 0.8}),
+        "Perhaps enough of your chatter.": ClassifiedText({"stop": 0.2}),
     }
 
     def load(self) -> None:
@@ -136,7 +136,7 @@ async def test_sleep_and_off_the_record_are_asked_about(tmp_path: Path) -> None:
         assert talk.of(PhaseChanged)[-1].phase is Phase.ASLEEP
 
 
-async def test_a_harmless_command_is_carried_out_or_answered_but_never_asked_about(
+async def test_a_sure_command_is_carried_out_and_an_unlikely_one_is_an_ordinary_turn(
     tmp_path: Path,
 ) -> None:
     async with talking(tmp_path) as talk:

@@ -190,7 +190,7 @@ async def test_what_there_is_nothing_to_tell_about_is_an_ordinary_turn(
     kind: CommandKind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with likely(kind, tmp_path, monkeypatch) as (_, here):
-        await here.obey(Command(CommandKind.FORGET_THAT))
+        await here.forgetting.hide([turn.exchange.id for turn in here.turns.all()], ())
         parts = (ScriptedStt("-"), ScriptedLlm("I see."), silence(0.2), tmp_path / "new")
         (tmp_path / "new").mkdir()
         async with session(*parts, tts=ToneTts(0.01), skills=here.every_skill) as talk:

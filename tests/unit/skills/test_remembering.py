@@ -195,7 +195,6 @@ async def test_once_the_record_has_changed_that_no_longer_means_what_was_remembe
         Command(CommandKind.KNOW, "Rome"),
         Command(CommandKind.LIFT, "the weather"),
         Command(CommandKind.REMEMBER),
-        Command(CommandKind.CORRECT),
         Command(CommandKind.WHY),
         Command(CommandKind.WHEN_TOLD),
         Command(CommandKind.WHEN_TOLD, "my locker"),
