@@ -112,7 +112,7 @@ def test_that_is_what_was_read_out_and_after_a_restart_no_longer_what_was_stored
         "Brought back: your locker code is 4471.",
     ]
     assert "4471" in recalled(said.of("turn")[1])
-    # If the model's answer has another code, the user is asked whether that or the true one is meant.
+    # The model may name another code: then the user is asked whether that or the true one is meant.
     last = talk(
         tmp_path, ASK_LOCKER, "Forget that.", "Both of them.", ASSISTANT_FORGET__GRACE_S="0"
     )
