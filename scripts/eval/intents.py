@@ -54,7 +54,7 @@ class Understood(NamedTuple):
         """Whether it is carried out without asking. Much is never deleted so."""
         if self.got is None or not self.got.sure:
             return False
-        if self.got.command.kind not in DELETING:
+        if self.got.command.kind not in DELETING - {CommandKind.FORGET_THAT}:
             return True
         request = request_of(self.got.command, datetime.now(UTC))
         return request is not None and not concerns_much(request)
