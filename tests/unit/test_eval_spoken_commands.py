@@ -59,7 +59,7 @@ def test_a_lost_command_is_lost_by_hearing_only_if_its_text_is_understood() -> N
             heard("Stop talking now.", "Stop talking now."),
             heard("Stop talking now.", "Top talking.", got=None),
             heard("Hush.", "Hush.", text=None, got=None),
-            heard("Hush.", "Scratch.", text=None, got=CommandKind.FORGET_THAT),
+            heard("Hush.", "Forget that.", text=None, got=CommandKind.FORGET_THAT),
         ]
     )
     assert (found["from_text"], found["from_sound"]) == (0.5, 0.25)
