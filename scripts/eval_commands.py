@@ -148,7 +148,9 @@ def main(arguments: Sequence[str]) -> int:
         "--talk", action="store_true", help="print talk that the grammar mistakes for commands"
     )
     parser.add_argument(
-        "--thresholds", action="store_true", help="choose the thresholds of the classifier"
+        "--thresholds",
+        action="store_true",
+        help="choose the thresholds of the classifier; those in use were chosen with --locomo",
     )
     parser.add_argument(
         "--sound", action="store_true", help="use commands that are spoken, and then transcribed"

@@ -2,7 +2,8 @@
 
 The grammar is asked first. What it takes for a command is one. For everything else, a classifier
 judges the meaning, and `THRESHOLDS` decides what its probabilities are worth. Before anything is
-deleted, the classifier is asked too: if it disagrees with the grammar, so is the user.
+deleted, corrected or told of what is known, the classifier is asked too: if it contradicts the
+grammar, so is the user.
 """
 
 import asyncio
@@ -77,7 +78,8 @@ question.
 
 Nothing is ever deleted because of the classifier alone, since it mistakes negations and quotations
 ("I'd hate for you to forget that") for the command. Instead, the user is asked. The same happens if
-it contradicts the grammar about what deletes or corrects something."""
+it contradicts the grammar about what deletes or corrects something, or asks what is known ("What do
+you know about volcanoes?")."""
 
 NEED_WORDS = frozenset({CommandKind.FORGET_ABOUT, CommandKind.FORGET_PERIOD})
 """Kinds that mean nothing without words."""

@@ -4,6 +4,7 @@ The time to the first sample matters most. So a sentence is synthesized piece by
 silence that Piper puts before the first word is cut.
 """
 
+import importlib
 import itertools
 import json
 from collections.abc import Iterator
@@ -79,6 +80,10 @@ class Piper:
                     f"The voice {self.name} is incomplete: {file} is missing.",
                     mend=f"assistant models pull {self._path.parent.name}",
                 )
+        # A session in which nothing is spoken doesn't wait for these imports. If one fails, the
+        # installation is damaged, not the voice.
+        importlib.import_module("models.tts.piper_graph")
+        importlib.import_module("piper")
         try:
             self._voice = _Voice(self._path, description, self._speed)
         except Exception as error:  # onnx, onnxruntime, json and piper have their own exceptions
@@ -112,7 +117,6 @@ class _Voice:
     """A loaded voice."""
 
     def __init__(self, path: Path, description: Path, speed: float) -> None:
-        # A session in which nothing is spoken doesn't wait for these imports.
         from piper import PiperConfig, PiperVoice
 
         from models.tts.piper_graph import open_network

@@ -140,9 +140,9 @@ def found_of(understood: Sequence[Understood]) -> dict[str, Any]:
 
 def on_talk(understand: Understand, talk: Sequence[str]) -> dict[str, Any]:
     """How much ordinary talk is taken for a command."""
-    got = [understand(text) for text in talk]
-    done = sum(each is not None and each.sure for each in got)
-    asked = sum(each is not None and not each.sure for each in got)
+    got = [Understood(Utterance(text, None), understand(text)) for text in talk]
+    done = sum(each.done for each in got)
+    asked = sum(each.got is not None for each in got) - done
     return {
         "utterances": len(talk),
         "done": done,

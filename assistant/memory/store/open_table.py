@@ -56,7 +56,11 @@ def _lancedb() -> Any:
     if UNUSED_CLIENT not in sys.modules and (found := find_spec(UNUSED_CLIENT)) is not None:
         # The package's `__init__` imports the client. LanceDB imports single modules of it.
         sys.modules[UNUSED_CLIENT] = module_from_spec(found)
-    import lancedb
+    try:
+        import lancedb
+    except ImportError:  # this version needs the client after all
+        del sys.modules[UNUSED_CLIENT]
+        import lancedb
 
     return lancedb
 
