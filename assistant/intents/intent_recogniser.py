@@ -50,7 +50,7 @@ THRESHOLDS: Mapping[CommandKind, Threshold] = {
     CommandKind.STOP: Threshold(sure=0.97, asked=0.5),
     CommandKind.REPEAT: Threshold(sure=0.92, asked=0.46),
     CommandKind.SLEEP: Threshold(sure=0.92, asked=0.81),
-    CommandKind.WAKE: Threshold(sure=0.77, asked=0.3),
+    CommandKind.WAKE: Threshold(sure=0.9, asked=0.3),
     CommandKind.FORGET_THAT: Threshold(sure=NEVER, asked=0.3, doubted=0.5),
     CommandKind.FORGET_SPAN: Threshold(sure=NEVER, asked=0.44, doubted=0.5),
     CommandKind.FORGET_TODAY: Threshold(sure=NEVER, asked=0.44, doubted=0.5),
@@ -59,22 +59,21 @@ THRESHOLDS: Mapping[CommandKind, Threshold] = {
     CommandKind.FORGET_ABOUT: Threshold(sure=NEVER, asked=0.69, doubted=0.5),
     CommandKind.FORGET_ALL: Threshold(sure=NEVER, asked=0.3, doubted=0.5),
     CommandKind.UNDO: Threshold(sure=0.93, asked=0.3),
-    CommandKind.KNOW: Threshold(sure=0.84, asked=0.69, doubted=0.05),
-    CommandKind.OFF_RECORD: Threshold(sure=0.85, asked=0.34),
-    CommandKind.ON_RECORD: Threshold(sure=0.8, asked=0.3),
-    CommandKind.REMEMBER: Threshold(sure=0.89, asked=0.87),
-    CommandKind.CORRECT: Threshold(sure=0.89, asked=0.75, doubted=0.5),
+    CommandKind.KNOW: Threshold(sure=0.9, asked=0.69, doubted=0.05),
+    CommandKind.OFF_RECORD: Threshold(sure=0.9, asked=0.34),
+    CommandKind.ON_RECORD: Threshold(sure=0.9, asked=0.3),
+    CommandKind.REMEMBER: Threshold(sure=0.9, asked=0.87),
+    CommandKind.CORRECT: Threshold(sure=0.9, asked=0.75, doubted=0.5),
     CommandKind.WHY: Threshold(sure=0.9, asked=0.88),
-    CommandKind.WHEN_TOLD: Threshold(sure=0.8, asked=0.3),
-    CommandKind.LIFT: Threshold(sure=0.8, asked=0.3),
+    CommandKind.WHEN_TOLD: Threshold(sure=0.9, asked=0.3),
+    CommandKind.LIFT: Threshold(sure=0.9, asked=0.3),
 }
 """The thresholds of each kind.
 
 `scripts/eval_commands.py --thresholds` chose `asked` and `sure` on the part `dev` of
 `data/evaluation/intents.jsonl` and on 7,800 utterances of talk: `sure` is above the probabilities
 of utterances that are wrongly taken for this kind, and `asked` is as low as possible without too
-many questions about ordinary talk. A few were then raised where a mistake would be worse than a
-question.
+many questions about ordinary talk.
 
 Nothing is ever deleted because of the classifier alone, since it mistakes negations and quotations
 ("I'd hate for you to forget that") for the command. Instead, the user is asked. The same happens if
