@@ -1,9 +1,9 @@
 """Decides what an utterance asks of the assistant itself, and how sure that is.
 
 The grammar is asked first. What it takes for a command is one. For everything else, a classifier
-judges the meaning, and `THRESHOLDS` decides what its probabilities are worth. Before anything is
-deleted, corrected or told of what is known, the classifier is asked too: if it contradicts the
-grammar, so is the user.
+judges the meaning, and `THRESHOLDS` decides what its probabilities are worth. If a command
+would delete, correct, take back a wish or tell what is known, the classifier is asked too: if it
+contradicts the grammar, the user is asked.
 """
 
 import asyncio
@@ -66,7 +66,7 @@ THRESHOLDS: Mapping[CommandKind, Threshold] = {
     CommandKind.CORRECT: Threshold(sure=0.9, asked=0.75, doubted=0.5),
     CommandKind.WHY: Threshold(sure=0.9, asked=0.88),
     CommandKind.WHEN_TOLD: Threshold(sure=0.9, asked=0.3),
-    CommandKind.LIFT: Threshold(sure=0.9, asked=0.3),
+    CommandKind.LIFT: Threshold(sure=0.9, asked=0.3, doubted=0.3),
 }
 """The thresholds of each kind.
 
@@ -77,8 +77,8 @@ many questions about ordinary talk.
 
 Nothing is ever deleted because of the classifier alone, since it mistakes negations and quotations
 ("I'd hate for you to forget that") for the command. Instead, the user is asked. The same happens if
-it contradicts the grammar about what deletes or corrects something, or asks what is known ("What do
-you know about volcanoes?")."""
+it contradicts the grammar about a command that deletes, corrects, takes back a wish or asks what is
+known ("What do you know about volcanoes?")."""
 
 NEED_WORDS = frozenset({CommandKind.FORGET_ABOUT, CommandKind.FORGET_PERIOD})
 """Kinds that mean nothing without words."""
