@@ -15,7 +15,7 @@ MODULE = "imported_for_good"
 
 @pytest.fixture(autouse=True)
 def nothing_stays_frozen() -> Iterator[None]:
-    """Put back what these tests froze: the other tests' garbage is to be collected."""
+    """Thaw what these tests froze, as a session that ends does: later garbage is collected."""
     before = gc.get_freeze_count()
     yield
     sys.modules.pop(MODULE, None)
