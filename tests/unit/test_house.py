@@ -6,12 +6,17 @@ import json
 import re
 import subprocess
 import sys
+import time
 import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
 import pytest
+
+from tests.support import random_encoder
+from tests.support.model_server import model_server
+from tests.support.patience import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("assistant", "models", "ui", "data")
@@ -129,25 +134,66 @@ def test_importing_the_command_line_imports_no_heavy_library() -> None:
     assert done.stderr == ""
 
 
-def test_a_typed_session_imports_no_engine_of_speech_and_no_client_of_a_server() -> None:
-    """They would double the time that a start takes."""
-    code = (
-        "import json, sys, tempfile, models.stt.whisper, models.tts.piper\n"
-        "from assistant.memory.store.table import MemoryTable\n"
-        "with tempfile.TemporaryDirectory() as folder: MemoryTable.open(folder).close()\n"
-        "print(json.dumps(sorted(sys.modules)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    loaded = set(json.loads(done.stdout))
+def said(process: subprocess.Popen[str], text: str, kind: str) -> str:
+    """Type a line; return the next event of a kind, or "" if the process ends before it."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(f"{text}\n")
+    process.stdin.flush()
+    return next((line for line in process.stdout if f'"event": "{kind}"' in line), "")
 
-    assert "lancedb.db" in loaded
+
+def test_a_typed_session_imports_no_engine_of_speech_and_no_client_of_a_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They would double the time that a start takes."""
+    for model in ("whisper", "voice", "encoder"):
+        (tmp_path / model).mkdir()
+    random_encoder.prepare(tmp_path / "encoder", random_encoder.publish(tmp_path / "encoder"))
+    monkeypatch.setenv("ASSISTANT_MODELS_CACHE", str(tmp_path / "none"))
+    code = (
+        "import json, sys, ui.commands.main as command\n"
+        "code = command.main(sys.argv[1:])\n"
+        "print(json.dumps(sorted(sys.modules)))\n"
+        "sys.exit(code)"
+    )
+    with model_server(lambda _newest: "Hello there.") as url:
+        chosen = {
+            "general.profile": "tiny",
+            "llm.endpoint": url,
+            "stt.model": tmp_path / "whisper",
+            "tts.model": tmp_path / "voice",
+            "memory.encoder": tmp_path / "encoder",
+        }
+        flags = [f"--set={name}={value}" for name, value in chosen.items()]
+        with subprocess.Popen(
+            [sys.executable, "-c", code, "talk", "--text", "--json", *flags],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as process:
+            try:
+                turn = said(process, "My locker is by the door.", "turn")
+                until = time.monotonic() + PATIENCE_S
+                while "loading" in (known := said(process, "What do you know of me?", "remark")):
+                    assert time.monotonic() < until
+                    time.sleep(0.1)
+                rest, _ = process.communicate(timeout=PATIENCE_S)
+            finally:
+                process.kill()
+    loaded = set(json.loads(rest.splitlines()[-1]))
+
+    assert process.returncode == 0
+    assert "Hello there." in turn
+    assert "locker" in known
+    assert {"assistant.app", "lancedb.db", "models.stt.whisper", "models.tts.piper"} <= loaded
     unused = {
         "ctranslate2",
         "faster_whisper",
         "onnx",
         "piper",
+        "torch",
         "lance_namespace_urllib3_client.api",
     }
     assert loaded & unused == set()

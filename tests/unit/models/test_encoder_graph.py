@@ -1,58 +1,33 @@
 """Graphs use the table of words of the published file, with the results that a copy of it gives."""
 
-import json
+import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from safetensors.numpy import save_file
 
+from assistant.errors import ModelCorrupt
 from models.encoder.graph import Graph, build
-from models.encoder.onnx import open_session
+from models.encoder.onnx import FULL, QUANTISED, OnnxEncoder, open_session
 from models.encoder.preparation import reach
-from models.encoder.weights import WEIGHTS, Published, read_published
-
-WIDTH, INNER, VOCABULARY = 8, 16, 5000
-TABLE = "embeddings.word_embeddings.weight"
-TABLE_BYTES = 4 * VOCABULARY * WIDTH
-IDS = np.random.default_rng(5).integers(0, VOCABULARY, (3, 7))
+from models.encoder.weights import WEIGHTS, Published
+from tests.support.random_encoder import (
+    IDS,
+    TABLE,
+    TABLE_BYTES,
+    VOCABULARY,
+    WIDTH,
+    prepare,
+    publish,
+)
 
 
 @pytest.fixture
 def published(tmp_path: Path) -> Published:
-    """A BERT of one layer with random weights."""
-    layer = "encoder.layer.0"
-    dense = {f"{layer}.attention.self.{part}": (WIDTH, WIDTH) for part in ("query", "key", "value")}
-    dense[f"{layer}.attention.output.dense"] = (WIDTH, WIDTH)
-    dense[f"{layer}.intermediate.dense"] = (INNER, WIDTH)
-    dense[f"{layer}.output.dense"] = (WIDTH, INNER)
-    shapes: dict[str, tuple[int, ...]] = {
-        TABLE: (VOCABULARY, WIDTH),
-        "embeddings.position_embeddings.weight": (16, WIDTH),
-    }
-    for name, shape in dense.items():
-        shapes |= {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
-    for norm in ("embeddings", f"{layer}.attention.output", f"{layer}.output"):
-        shapes |= {f"{norm}.LayerNorm.{part}": (WIDTH,) for part in ("weight", "bias")}
-    numbers = np.random.default_rng(7)
-    weights = {name: numbers.normal(size=each).astype(np.float32) for name, each in shapes.items()}
-    save_file(weights, tmp_path / WEIGHTS)
-    config = {
-        "model_type": "bert",
-        "hidden_act": "gelu",
-        "hidden_size": WIDTH,
-        "num_attention_heads": 2,
-        "num_hidden_layers": 1,
-        "layer_norm_eps": 1e-12,
-    }
-    (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    (tmp_path / "modules.json").write_text("[]", encoding="utf-8")
-    (tmp_path / "1_Pooling").mkdir()
-    pooling = json.dumps({"pooling_mode_mean_tokens": True})
-    (tmp_path / "1_Pooling" / "config.json").write_text(pooling, encoding="utf-8")
-    return read_published(tmp_path)
+    return publish(tmp_path)
 
 
 def written(published: Published, file: Path, *, quantised: bool, beside: bool) -> Path:
@@ -92,21 +67,46 @@ def test_a_quantised_graph_rounds_words_to_half_precision(
 def test_a_table_that_an_adapter_changes_is_kept_in_the_graph(
     tmp_path: Path, published: Published
 ) -> None:
-    changed = np.ones((VOCABULARY, WIDTH), np.float32)
-    adapted = replace(published, added={TABLE: changed})
+    plain = written(published, tmp_path / "plain.onnx", quantised=False, beside=True)
+    difference = np.random.default_rng(9).normal(size=(VOCABULARY, WIDTH)).astype(np.float32)
+    adapted = replace(published, added={TABLE: difference})
     file = written(adapted, tmp_path / "adapted.onnx", quantised=False, beside=True)
+    copied = written(adapted, tmp_path / "copied.onnx", quantised=False, beside=False)
+    summed = replace(
+        published, weights={**published.weights, TABLE: published.weights[TABLE] + difference}
+    )
+    expected = written(summed, tmp_path / "summed.onnx", quantised=False, beside=False)
 
     assert file.stat().st_size > TABLE_BYTES
-    assert np.abs(vectors(file)).max() <= 1
+    changed = vectors(file)
+    np.testing.assert_array_equal(changed, vectors(copied))
+    np.testing.assert_array_equal(changed, vectors(expected))
+    assert np.abs(changed - vectors(plain)).max() > 0.01
     (tmp_path / WEIGHTS).unlink()
-    vectors(file)
+    np.testing.assert_array_equal(vectors(file), changed)
 
 
-def test_without_the_published_file_nothing_is_loaded(tmp_path: Path, published: Published) -> None:
-    file = written(published, tmp_path / "shared.onnx", quantised=False, beside=True)
-    (tmp_path / WEIGHTS).unlink()
-    with pytest.raises(Exception, match=WEIGHTS):
-        open_session(str(file), 1)
-    (tmp_path / WEIGHTS).write_bytes(b"short")
-    with pytest.raises(Exception, match=r"shared|size|offset|length|external"):
-        open_session(str(file), 1)
+@pytest.mark.parametrize("quantised", [False, True])
+def test_an_encoder_whose_table_is_cut_off_or_missing_is_damaged(
+    tmp_path: Path, published: Published, quantised: bool
+) -> None:
+    """A download that broke off, or a full disk, leaves the beginning of the file."""
+    prepare(tmp_path, published)
+    whole = OnnxEncoder(tmp_path, quantised=quantised)
+    whole.load()
+    table = published.places[TABLE]
+    cut = tmp_path / "cut"
+    cut.mkdir()  # the whole file is still mapped into memory
+    for file in ("tokenizer.json", "sentence_bert_config.json", FULL, QUANTISED, WEIGHTS):
+        shutil.copy(tmp_path / file, cut)
+
+    def refused(match: str) -> None:
+        with pytest.raises(ModelCorrupt, match=rf"can't be read: .*{match}") as error:
+            OnnxEncoder(cut, quantised=quantised).load()
+        assert error.value.mend == "assistant models pull cut"
+
+    for length in (table.offset + table.length - 1, table.offset + table.length // 2, 5):
+        os.truncate(cut / WEIGHTS, length)
+        refused(r"\bwords\b.*out of bounds")
+    (cut / WEIGHTS).unlink()
+    refused(WEIGHTS)
