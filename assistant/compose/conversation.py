@@ -97,7 +97,7 @@ async def build_skills(
         bus.subscribe(forgets.watch)
         return [*skills, forgets, NothingKept(transcript=True)], forgetting
     statements = UserStatements(memory.session_user, forgetting, resolver, lexicon, turns)
-    lifting = Lifting(statements, forgetting, lexicon)
+    lifting = Lifting(statements, forgetting, lexicon, turns)
 
     def follow(event: Event) -> None:
         if isinstance(event, WishTaken):

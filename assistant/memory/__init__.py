@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from assistant.memory.forgetting.selection import ForgetPlan
     from assistant.memory.home_copy import HomeStores
     from assistant.memory.records.hidden import HiddenItems
-    from assistant.memory.records.ids import ADDED_BY_USER, short
+    from assistant.memory.records.ids import ADDED_BY_USER, origin_of, short
     from assistant.memory.records.memory import MemoryKind, MemoryState
     from assistant.memory.replay import read_recording
     from assistant.memory.retrieval.encoding import QueryEncoder
@@ -76,6 +76,7 @@ __all__ = [
     "is_worth_keeping",
     "low_priority",
     "open_memory",
+    "origin_of",
     "read_recording",
     "says_unknown",
     "short",

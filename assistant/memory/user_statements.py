@@ -88,9 +88,12 @@ class UserStatements:
         """
         return await self._stored(self._remember, validated_text(words), for_good)
 
-    async def keep(self, memories: Collection[str], *, for_good: bool = False) -> StoredStatement:
-        """Keep these memories as if the user had asked for them to be remembered."""
-        return await self._stored(self._keep, memories, for_good)
+    async def keep(self, statements: Things, *, for_good: bool = False) -> StoredStatement:
+        """Keep these statements as if the user had asked for them to be remembered."""
+        memories = [key for ids in statements for key in ids]
+        stored = await asyncio.to_thread(self._keep, memories, for_good)
+        self._turns.spoke_of(statements)
+        return stored
 
     async def text_of(self, memories: Collection[str]) -> str:
         """Return the text of the first of these memories that exists; empty if none does."""
@@ -189,6 +192,7 @@ class UserStatements:
                 await self._forgetting.hide((), stored.new, for_good=True)
         finally:
             await asyncio.to_thread(self._restore, stored)
+        self._turns.spoke_of([stored.memories])
         return True
 
     # -- wishes ---------------------------------------------------------------------------------
@@ -291,10 +295,12 @@ class UserStatements:
         return _groups([memory for each in found for memory in each], self._lexicon)
 
     def _named(self, things: Things) -> list[list[Memory]]:
-        """Return the user's statements among the first few of these things that still count."""
+        """Return the user's statements among these things that still count; none if there are so
+        many that the reply has only given their number."""
+        few = len(things) <= spoken_replies.NAMED
         found = [
             [each.memory for each in thing if each.memory is not None and _counts(each.memory)]
-            for thing in self._resolver.named(things[: spoken_replies.NAMED])
+            for thing in (self._resolver.named(things) if few else ())
         ]
         return [each for each in found if each]
 

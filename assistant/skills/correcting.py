@@ -12,6 +12,7 @@ from assistant.errors import ModelFailed, SettingsError
 from assistant.intents import Command, CommandKind
 from assistant.language.second_person import spoken_phrase
 from assistant.language.sentences import as_sentence
+from assistant.language.speakers import USER
 from assistant.memory import (
     AnsweredTurns,
     Correction,
@@ -213,7 +214,7 @@ class Correcting:
             return Reply(spoken_replies.NOTHING_TO_UNDO)
         if not old:
             return Reply(TAKEN_BACK)
-        self._turns.spoke_of([[each.id for each in stored.before]])
+        self._turns.spoke_of([[each.id for each in stored.before if each.speaker == USER]])
         return Reply(f"All right: {self._phrase(old)}, as before.")
 
     def _choice(self, found: Sequence[Correction]) -> Reply:

@@ -145,8 +145,8 @@ class Explaining:
         last = explaining.last(turns)
         if command.kind is CommandKind.WHEN_TOLD:
             sources = last.sources if last is not None else ()
-            by_user = any(each.speaker == USER for each in sources)
-            return SHALL_SAY_WHEN if by_user or self._resolver.named(named, turns) else ""
+            told = self._told(named, turns) if named else sources
+            return SHALL_SAY_WHEN if any(each.speaker == USER for each in told) else ""
         return SHALL_SAY_WHY if last is not None or obeyed is not None else ""
 
     def _known(self, topic: str | None) -> "_Said":
@@ -195,6 +195,8 @@ class Explaining:
         told = [each for each in self._told(named, turns) if each.speaker == USER]
         if len(told) > 1:
             return self._each(told, now)
+        if not told and named:
+            return spoken_replies.NOTHING_ABOUT, ()
         if not told:
             found = explaining.last(turns)
             if found is None:

@@ -106,7 +106,11 @@ class Forgetting:
         """Resolve the request in a thread, because this takes longer than the voice may wait."""
         return await asyncio.to_thread(self._resolver.resolve, request, self._turns.all())
 
-    async def _forget(self, plan: ForgetPlan, wish: str = "") -> Reply:
+    async def _forget(self, plan: ForgetPlan, wish: str = "", *, chosen: bool = False) -> Reply:
+        """Forget the things in a plan. If the user has chosen them from what was named, "that" is
+        what is left of it. Otherwise it is gone, and nothing older is meant instead."""
+        if not (chosen and self._turns.named):
+            self._turns.spoke_of([()])
         try:
             items = await self._executor.hide(plan.exchanges, plan.memories)
         except StoreError as error:
@@ -160,7 +164,7 @@ class Forgetting:
         """Return a reply that asks which of several things is meant."""
         names = [spoken_replies.listed(each, english=self._english) for each in plan.alternatives]
         choices = [
-            Choice(name, self._do(each))
+            Choice(name, self._do(each, chosen=True))
             for name, each in zip(names, plan.alternatives, strict=True)
         ]
         return Reply(
@@ -170,8 +174,10 @@ class Forgetting:
             deletes=len(names),
         )
 
-    def _do(self, plan: ForgetPlan, wish: str = "") -> Callable[[], Awaitable[Reply]]:
-        return partial(self._forget, plan, wish)
+    def _do(
+        self, plan: ForgetPlan, wish: str = "", *, chosen: bool = False
+    ) -> Callable[[], Awaitable[Reply]]:
+        return partial(self._forget, plan, wish, chosen=chosen)
 
 
 def request_of(command: Command, now: datetime) -> ForgetRequest | None:

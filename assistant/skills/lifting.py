@@ -11,7 +11,13 @@ from assistant.language.second_person import second_person
 from assistant.language.sentences import as_sentence
 from assistant.language.stemming import TextAnalyzer
 from assistant.language.third_person import first_person
-from assistant.memory import ForgettingExecutor, HiddenItems, UserStatements
+from assistant.memory import (
+    AnsweredTurns,
+    ForgettingExecutor,
+    HiddenItems,
+    UserStatements,
+    origin_of,
+)
 from assistant.skills.skill import BRING_BACK, UNDO_IT, Choice, Reply, last_done
 
 NO_SUCH = "I don't know of any such wish."
@@ -34,16 +40,25 @@ instead."""
 
 class Lifting:
     """Takes back wishes and names. They are hidden like anything that is forgotten, and are not
-    derived again. What the user said stays in the transcript."""
+    derived again. What the user said stays in the transcript.
+
+    Args:
+        turns: is told which wishes a reply names.
+    """
 
     kinds = frozenset({CommandKind.LIFT})
 
     def __init__(
-        self, statements: UserStatements, executor: ForgettingExecutor, lexicon: TextAnalyzer
+        self,
+        statements: UserStatements,
+        executor: ForgettingExecutor,
+        lexicon: TextAnalyzer,
+        turns: AnsweredTurns,
     ) -> None:
         self._statements = statements
         self._executor = executor
         self._lexicon = lexicon
+        self._turns = turns
 
     async def carry_out(self, command: Command) -> Reply | None:
         found = self._meant(command.words)
@@ -71,6 +86,7 @@ class Lifting:
         if not notes:
             return None
         orders = "; ".join(_order(each) for each in notes)
+        self._turns.spoke_of([origin_of(each.id), each.id] for each in notes)
         text = f"Got it, from now on: {orders}. Say undo to drop that."
         undo, question = partial(self._take_back, notes), partial(self._shall_drop, notes)
         return Reply(text, undo=undo, undo_question=question, offers_undo=True, undo_deletes=True)
@@ -110,6 +126,7 @@ class Lifting:
 
     async def _hide(self, note: MemoryUsed, *, for_good: bool = False) -> HiddenItems:
         ids = await self._statements.saying(note.text)
+        self._turns.spoke_of([()])
         return await self._executor.hide((), [*ids, note.id], for_good=for_good)
 
     async def _lift(self, note: MemoryUsed) -> Reply:
@@ -135,6 +152,8 @@ class Lifting:
         undone = await self._executor.undo(items)
         if undone is None:
             return Reply("It's too late to bring that wish back. Please say it again.")
+        back = [each.id for each in undone.memories]
+        self._turns.spoke_of([[*map(origin_of, back), *back]])
         return Reply(f"All right, I've brought that back: {_order(note)}.")
 
     def _lifted(self, note: MemoryUsed) -> str:

@@ -137,8 +137,8 @@ class Remembering:
         return self._done(stored, [text], for_good=for_good)
 
     async def _keep(self, statements: Sequence[_Statement], *, for_good: bool) -> Reply:
-        memories = [key for each in statements for key in each.memories]
-        stored = await self._statements.keep(memories, for_good=for_good)
+        things = tuple(each.memories for each in statements)
+        stored = await self._statements.keep(things, for_good=for_good)
         return self._done(stored, [each.text for each in statements], for_good=for_good)
 
     def _done(self, stored: StoredStatement, texts: Sequence[str], *, for_good: bool) -> Reply:

@@ -226,7 +226,7 @@ async def bench(
     lexicon = TextAnalyzer("en")
     statements = UserStatements(memory, forgetting, resolver, lexicon, turns)
     off_record = [False]
-    lifting = Lifting(statements, forgetting, lexicon)
+    lifting = Lifting(statements, forgetting, lexicon, turns)
     forgets = Forgetting(forgetting, resolver, turns)
     learns = learning_skills(statements, turns, llm, off_record)
     every: list[Skill] = [forgets, explaining, lifting, *learns]

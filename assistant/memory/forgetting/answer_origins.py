@@ -18,7 +18,7 @@ from assistant.memory.forgetting.attribution import (
     may_have,
     stems,
 )
-from assistant.memory.records.ids import ADDED_BY_USER, own_exchange, telling
+from assistant.memory.records.ids import ADDED_BY_USER, origin_of, own_exchange, telling
 from assistant.memory.records.memory import Memory, MemoryKind
 from assistant.memory.retrieval.question import follows_up
 
@@ -181,19 +181,22 @@ class AnswerTracer:
         self.things.append(said_in(exchange))
 
     def take_named(self, things: Iterable[ToldItem]) -> None:
-        """Collect things that the assistant has named. They all say the same, so only the first
-        one counts as a thing."""
+        """Collect things that the assistant has named. Of those that come from the same words or
+        say the same, only the first one counts as a thing."""
         said = {turn.exchange.id: turn.exchange for turn in self._turns}
-        for at, each in enumerate(things):
+        known: list[object] = []
+        for each in things:
             counted = len(self.things)
+            words = stems(each.text, self._lexicon)
             if each.memory is not None:
-                words = stems(each.memory.text, self._lexicon)
                 self._words |= words
                 self._take_memory(each.memory, words)
             elif each.exchange in said:
                 self.take_exchange(said[each.exchange])
-            if at:
+            own = [origin_of(each.id), words - {USER} or each.text]
+            if any(one in known for one in own):
                 del self.things[counted:]
+            known += own
 
     def _take_memory(self, memory: Memory, words: Collection[str]) -> None:
         self.memories.add(memory.id)

@@ -44,8 +44,8 @@ class AnsweredTurns:
         """The ids of memories that are to be purged, by the id of the deletion."""
         self.named: Things = ()
         """The things that the last reply to a command has named: what was read out, stored,
-        corrected or brought back. The user's "that" refers to them until another turn has passed,
-        even if none of them exists any more."""
+        corrected, forgotten or brought back. The user's "that" refers to them until another turn
+        has passed, even if none of them exists any more."""
 
     def watch(self, event: Event) -> None:
         """Receive an event from the event bus."""
@@ -58,14 +58,14 @@ class AnsweredTurns:
         elif isinstance(event, ForgettingDone):
             self._purged(self._going.pop(event.id, None))
         elif isinstance(event, RecordChanged):
-            self.named = ()
             self._purged(None)
 
     def spoke_of(self, things: Iterable[Iterable[str]]) -> None:
         """Note the things that a reply names. A reply that names nothing changes nothing.
 
         Args:
-            things: the ids of the memories or exchanges that contain each thing.
+            things: the ids of the memories or exchanges that contain each thing; no ids if it is
+                forgotten.
         """
         self.named = tuple(tuple(ids) for ids in things) or self.named
 

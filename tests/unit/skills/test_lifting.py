@@ -140,6 +140,21 @@ async def test_a_wish_that_shares_only_some_words_is_asked_about(
     assert profile(here) == []
 
 
+async def test_that_is_the_wish_that_was_named(here: Bench) -> None:
+    forget = Command(CommandKind.FORGET_THAT)
+    await here.tell_all("Call me Annie.", "My dog is called Max.")
+    await here.obey(lift("Annie"))
+    assert await here.obey(forget) == "There is nothing to forget."
+    assert await here.obey(UNDO) == "All right, I've brought that back: call me Annie."
+    await here.obey(forget)
+    assert here.current() == {"My dog is called Max."}
+    await here.tell_all(SHORT, "It rains.")
+    [*_, taken] = [each for each in here.events if isinstance(each, WishTaken)]
+    await here.lifting.noted(taken)
+    await here.obey(forget)
+    assert here.current() == {"My dog is called Max.", "It rains."}
+
+
 async def test_a_new_wish_is_confirmed_aloud_and_can_be_undone(here: Bench) -> None:
     await here.tell_all("My dog is called Max.")
     assert [each for each in here.events if isinstance(each, WishTaken)] == []

@@ -162,6 +162,20 @@ async def test_what_was_read_out_is_kept_and_of_several_things_it_asks_which(her
     assert await here.answer("The first one.") == "I'll remember that Anna lives in Graz."
 
 
+async def test_several_things_that_were_kept_are_not_forgotten_unasked(here: Bench) -> None:
+    await tell(here, ANNA, GRAZ, CODE)
+    await here.obey(KNOW)
+    await here.obey(Command(CommandKind.REMEMBER))
+    await here.answer("Both.")
+    assert await here.obey(FORGET) == WHICH
+    await here.answer("No.")
+    await here.obey(UNDO)
+    assert await here.obey(FORGET) == (
+        "That's 2 things: Anna lives in Graz; Anna is pregnant. Forget them all?"
+    )
+    assert here.current() == {ANNA, GRAZ, CODE}
+
+
 async def test_a_command_that_names_nothing_leaves_it(here: Bench) -> None:
     await tell(here, CODE)
     await here.obey(remember(ANNA))
@@ -177,11 +191,40 @@ async def test_once_another_turn_has_passed_that_is_the_turn(here: Bench) -> Non
     await tell(here, CODE)
     assert await here.obey(FORGET) == "Forgotten: your locker code is 4471. Say undo to keep it."
     await here.obey(KNOW)
-    here.turns.watch(RecordChanged(off=True))
-    assert here.turns.named == ()
-    await here.obey(KNOW)
     here.turns.watch(TurnEnded(9, "Hm.", "Yes?", False, Latency()))
     assert here.turns.named == ()
+
+
+async def test_off_the_record_that_is_still_what_was_read_out(here: Bench) -> None:
+    await tell(here, ANNA, CODE)
+    await here.obey(KNOW)
+    here.turns.watch(RecordChanged(off=True))
+    assert await here.obey(FORGET) == GONE
+
+
+@pytest.mark.parametrize("read_first", [False, True])
+async def test_after_forgetting_a_topic_nothing_older_is_forgotten(
+    here: Bench, read_first: bool
+) -> None:
+    await tell(here, ANNA, CODE, "It rains.")
+    if read_first:
+        await here.obey(KNOW)
+    said = await here.obey(Command(CommandKind.FORGET_ABOUT, "my locker code"))
+    assert said == "Forgotten: your locker code is 4471. Say undo to keep it."
+    assert await here.obey(FORGET) == "There is nothing to forget."
+    assert await here.obey(Command(CommandKind.WHEN_TOLD)) == "I don't know anything about that."
+    assert await here.obey(Command(CommandKind.WHEN_TOLD), sure=False) is None
+    assert await here.obey(FORGET) == "There is nothing to forget."
+    await here.obey(UNDO)
+    assert await here.obey(FORGET) == said
+
+
+async def test_after_an_undo_that_is_what_is_no_longer_kept(here: Bench) -> None:
+    await here.obey(remember(CODE))
+    await tell(here, ANNA)
+    await here.obey(KNOW)
+    assert await here.obey(UNDO) == "All right, I won't keep that."
+    assert await here.obey(FORGET) == "There is nothing to forget."
 
 
 async def test_what_was_brought_back_is_forgotten_again(here: Bench) -> None:
@@ -197,6 +240,16 @@ async def test_what_was_brought_back_is_forgotten_again(here: Bench) -> None:
     assert str(await here.obey(FORGET)).startswith("Which of these do you mean: ")
     await here.answer("Both.")
     assert here.current() == set()
+
+
+async def test_none_of_many_things_brought_back_is_picked_to_be_kept(here: Bench) -> None:
+    await tell(here, ANNA, GRAZ, CODE, "It rains.")
+    await here.obey(Command(CommandKind.FORGET_ALL))
+    await here.answer("Yes.")
+    assert await here.obey(UNDO) == "Brought back: 4 things."
+    assert await here.obey(Command(CommandKind.REMEMBER)) == "What should I remember?"
+    assert await here.obey(WRONG) is None
+    assert str(await here.obey(FORGET)).startswith("That's 4 things")
 
 
 async def test_what_a_purge_has_deleted_is_not_named_any_more(here: Bench) -> None:
