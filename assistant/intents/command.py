@@ -70,7 +70,7 @@ class Command:
     CORRECT). It is None if the utterance only points back ("remember that"), or if KNOW is about
     the user. `minutes` is set for FORGET_SPAN. `for_good` is set for REMEMBER if the user said
     never to forget the statement. Every prompt then contains it. `names_wish` is set for LIFT if
-    the user calls it a wish or a rule ("cancel my wish about …").
+    the user calls it "my wish", "my rule" or the like ("cancel my wish about …").
     """
 
     kind: CommandKind

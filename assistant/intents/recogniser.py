@@ -36,14 +36,13 @@ def recognise(text: str, names: tuple[str, ...] = ()) -> Command | None:
 def in_full(command: Command, text: str) -> Command:
     """Return the command with what `text` says besides its argument: `for_good` and `names_wish`
     are set."""
-    lists = language(ENGLISH).subjects
-    if command.kind is CommandKind.LIFT:
-        words = bare(normalised(text)).split()
-        return replace(command, names_wish=not lists["wishes"].isdisjoint(words))
-    if command.kind is not CommandKind.REMEMBER:
+    if command.kind not in (CommandKind.LIFT, CommandKind.REMEMBER):
         return command
+    lists = language(ENGLISH).subjects
     before = text.partition(command.words)[0] if command.words else text
     said = f" {bare(normalised(before))} "
+    if command.kind is CommandKind.LIFT:
+        return replace(command, names_wish=any(f" {each} " in said for each in lists["wishes"]))
     return replace(command, for_good=any(f" {each} forget " in said for each in lists["for_good"]))
 
 

@@ -9,7 +9,7 @@ from assistant.facade import exports
 
 if TYPE_CHECKING:
     from assistant.memory.curation.correction_statements import is_worth_keeping, stands_alone
-    from assistant.memory.curation.correction_values import as_correction, says_unknown
+    from assistant.memory.curation.correction_values import says_unknown
     from assistant.memory.curation.corrections import Correction
     from assistant.memory.forgetting import spoken_replies
     from assistant.memory.forgetting.answer_origins import AnsweredTurn, Things, ToldItem
@@ -71,7 +71,6 @@ __all__ = [
     "Transcript",
     "UserMemory",
     "UserStatements",
-    "as_correction",
     "is_sealed",
     "is_worth_keeping",
     "low_priority",

@@ -18,7 +18,6 @@ from assistant.memory import (
     Correction,
     StoredStatement,
     UserStatements,
-    as_correction,
     is_worth_keeping,
     says_unknown,
     spoken_replies,
@@ -114,9 +113,14 @@ class Correcting:
 
     async def _concerns_stored(self, words: str | None) -> bool:
         """Return whether a correction refers to anything that is stored."""
-        if words is not None and stands_alone(words):
-            return bool(await self._statements.corrections(words, self._turns.all()))
-        return bool(await self._statements.meant(self._turns.all()))
+        turns = self._turns.all()
+        meant = await self._statements.meant(turns)
+        if words is None:
+            return bool(meant)
+        if await self._statements.corrections(words, turns):
+            return True
+        may_be_value = self._statements.may_be_value
+        return not stands_alone(words) and any(may_be_value(each[0].text, words) for each in meant)
 
     async def _correct(self, words: str, *, asked: bool = False) -> Reply | None:
         """Correct what the words refer to. Return None if they refer to nothing that is stored.
@@ -154,7 +158,7 @@ class Correcting:
         remembered as a new one."""
         if says_unknown(words):
             return Reply(KEPT) if says_unknown(words, only=True) else None
-        reply = await self._correct(as_correction(words), asked=True)
+        reply = await self._correct(words, asked=True)
         if reply is not None or not is_worth_keeping(words):
             return reply
         if self._off_record():

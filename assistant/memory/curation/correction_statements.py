@@ -75,6 +75,8 @@ def stands_alone(words: str) -> bool:
     plain = bare(words)
     if not plain or _POINTS.match(plain) or len(plain.split()) < 2 or says_unknown(words):
         return False
+    if is_name(plain.rstrip(" .!")):
+        return False
     if _MINE.match(plain):
         return True
     return _VERB.search(plain) is not None and (len(plain.split()) > 2 or bool(OWN.search(plain)))

@@ -61,6 +61,9 @@ _SUBJECT = re.compile(
     re.IGNORECASE,
 )
 _PERSON = re.compile(r"(?:he|she|they|we|i)(?:'| is| are| am)", re.IGNORECASE)
+_POINTS = re.compile(r"(?:it|that|this|he|she|they|we|i|you)\b", re.IGNORECASE)
+"""Matches the beginning of a sentence, which may be a remark; a value alone has none."""
+_ONE = re.compile(r"\ban? ", re.IGNORECASE)
 _CALLED = re.compile(r"\b(?:called|named|name(?:'s| is))\s", re.IGNORECASE)
 _CLOSING = re.compile(r"[\s,.!;]+(?:instead|actually|now|please|sorry)?[\s.!]*$", re.IGNORECASE)
 _NOT_FIRST = re.compile(
@@ -122,13 +125,6 @@ def says_unknown(words: str, *, only: bool = False) -> bool:
     return found is not None and (not only or _NO_MORE.fullmatch(plain, found.end()) is not None)
 
 
-def as_correction(answer: str) -> str:
-    """Return the answer to "What should it be?" as a correction: "Anna." becomes "it's Anna." """
-    plain = answer.strip(" .!")
-    alone = _NAMES.fullmatch(plain) is not None and value_of(plain) == (plain, "")
-    return f"it's {plain}" if alone else answer
-
-
 def value_of(words: str) -> tuple[str, str]:
     """Return the new value in a correction that isn't a whole statement, and the old value if the
     correction names it.
@@ -147,14 +143,16 @@ def value_of(words: str) -> tuple[str, str]:
 
 def may_be_value(old: str, words: str, lexicon: TextAnalyzer) -> bool:
     """Whether a correction may contain a new value for an old text, although the rules can't tell
-    which words it replaces. A remark ("he's an idiot") is not a new name."""
+    which words it replaces. A remark ("he's an idiot", "it's a disgrace") contains none."""
     new, _ = value_of(words)
-    if not new or says_unknown(words) or _JUDGES.search(new):
+    if not lexicon.content(new) or says_unknown(words) or _JUDGES.search(new):
         return False
-    claims = list(read(old, lexicon))
-    if len(claims) != 1 or claims[0].slot[0] not in PROPER:
-        return True
-    return kind_of(new) is None and _name_fits(new, words) is not None
+    claims, typed = list(read(old, lexicon)), kind_of(new) is not None
+    if len(claims) == 1 and claims[0].slot[0] in PROPER:
+        return not typed and _name_fits(new, words) is not None
+    alike = bool(_ONE.match(new) and _ONE.search(old))
+    short = len(new.split()) <= MOST_NAMED and not _POINTS.match(bare(words))
+    return typed or alike or short or _name_fits(new, words) is not None
 
 
 def with_value(old: str, words: str, lexicon: TextAnalyzer) -> Corrected | None:
@@ -278,9 +276,10 @@ def _name_fits(new: str, words: str) -> bool | None:
 
 
 def _is_inside(new: str, words: str) -> bool:
-    """Whether other words of the correction stand before the new value, so that its capital letter
-    isn't due to the beginning of a sentence."""
-    return not words.strip().startswith(new)
+    """Whether other words of the same sentence stand before the new value, so that its capital
+    letter isn't due to the beginning of the sentence."""
+    before = words.replace("’", "'").partition(new)[0].rstrip()
+    return bool(before) and not before.endswith((".", "!", "?"))
 
 
 def _typed() -> Sequence[re.Pattern[str]]:

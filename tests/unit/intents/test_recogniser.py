@@ -3,7 +3,7 @@
 import pytest
 
 from assistant.intents.command import Command, CommandKind
-from assistant.intents.recogniser import recognise
+from assistant.intents.recogniser import in_full, recognise
 
 NAMES = ("hey Ada", "Ada")
 
@@ -77,6 +77,9 @@ NAMES = ("hey Ada", "Ada")
             "Cancel my wish about the weather.",
             Command(CommandKind.LIFT, "the weather", names_wish=True),
         ),
+        ("Cancel the order of pizza.", Command(CommandKind.LIFT, "pizza")),
+        ("Cancel my order of pizza.", Command(CommandKind.LIFT, "pizza")),
+        ("Cancel the rule about my wishes.", Command(CommandKind.LIFT, "my wishes")),
     ],
 )
 def test_a_command_is_recognised_in_free_wording(text: str, command: Command) -> None:
@@ -151,3 +154,17 @@ def test_what_is_remembered_for_good_and_what_is_right_are_read(
 @pytest.mark.parametrize("text", ["That's wrong, isn't it?", "That's wrong on so many levels."])
 def test_talk_about_wrong_things_corrects_nothing(text: str) -> None:
     assert recognise(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "names_wish"),
+    [
+        ("You can stop reading out the whole instructions.", False),
+        ("You needn't wait for my order.", False),
+        ("You may drop my rule now.", True),
+        ("You needn't follow your instructions any more.", True),
+    ],
+)
+def test_only_the_users_own_rule_is_certainly_a_wish(text: str, names_wish: bool) -> None:
+    lift = Command(CommandKind.LIFT)
+    assert in_full(lift, text) == Command(CommandKind.LIFT, names_wish=names_wish)

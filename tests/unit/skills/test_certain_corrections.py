@@ -46,6 +46,11 @@ def correct(words: str) -> Command:
         (KAREN, "he should have asked me"),
         ("My boss told the team about my diagnosis.", "they should have asked me"),
         ("My boss told the team about my diagnosis.", "my boss never listens"),
+        ("My boss told the team about my diagnosis.", "it's a disgrace"),
+        ("My boss told the team about my diagnosis.", "it's so unfair"),
+        ("My boss told the team about my diagnosis.", "it's not fair"),
+        ("My boss told the team about my diagnosis.", "he's impossible"),
+        ("My boss told the team about my diagnosis.", "they never listen"),
         ("My sister got a new job.", "my sister lives in Leeds"),
         (CODE, "I don't remember my locker code"),
         (CODE, "I don't know"),
@@ -84,6 +89,7 @@ async def test_a_day_never_replaces_a_name(here: Bench) -> None:
         ),
         ("I like tulips.", "it's roses", "that you like roses", "I like roses."),
         (ANNA, "Hannah", "that your sister is called Hannah", "My sister is called Hannah."),
+        (ANNA, "Wrong. Hannah", "that your sister is called Hannah", "My sister is called Hannah."),
     ],
 )
 async def test_what_may_be_a_value_is_asked_about(
@@ -241,10 +247,50 @@ async def test_an_idea_can_be_remembered(here: Bench) -> None:
     assert str(await here.give("I have an idea for the garden.")).startswith("I'll remember")
 
 
-async def test_a_name_alone_answers_what_is_right(here: Bench) -> None:
-    here.tell(ANNA)
+@pytest.mark.parametrize(
+    ("told", "answer", "now"),
+    [
+        (ANNA, "Hannah.", "your sister is called Hannah"),
+        (ANNA, "Later.", "your sister is called Later"),
+        (ANNA, "Paul James Dean.", "your sister is called Paul James Dean"),
+        (PORTO, "Ridiculous.", "you live in Ridiculous"),
+    ],
+)
+async def test_a_name_alone_answers_what_is_right_but_any_first_word_has_a_capital(
+    here: Bench, told: str, answer: str, now: str
+) -> None:
+    here.tell(told)
     await here.obey(WRONG)
-    assert await here.give("Hannah.") == "Got it: your sister is called Hannah, not Anna."
+    assert await here.give(answer) == f"Shall I note instead that {now}?"
+    assert here.current() == {told}
+    assert str(await here.answer("Yes.")).startswith(f"Got it: {now}, not ")
+
+
+@pytest.mark.parametrize(
+    ("told", "words", "now"),
+    [
+        (TULIPS, "roses", "loves roses"),
+        (TULIPS, "red roses", "loves red roses"),
+        (TULIPS, "it's roses", "loves roses"),
+        ("My niece wants a cat.", "it's a dog", "wants a dog"),
+    ],
+)
+async def test_a_value_without_a_name_is_put_in_by_the_model(
+    tmp_path: Path, told: str, words: str, now: str
+) -> None:
+    llm = ScriptedModel([json.dumps({"now": f"My niece {now}."})])
+    async with bench(tmp_path, llm=llm) as here:
+        here.tell(told)
+        assert await here.obey(correct(words)) == f"Shall I note instead that your niece {now}?"
+
+
+async def test_off_the_record_too_the_model_answers_a_remark(here: Bench) -> None:
+    here.tell(KAREN)
+    here.off_record[0] = True
+    for remark in ("he's an idiot", "he should have asked me", "it's Tuesday"):
+        assert await here.obey(correct(remark)) is None
+    for value in ("it's Carol", "carol"):
+        assert str(await here.obey(correct(value))).startswith("We're off the record")
 
 
 async def test_who_goes_on_while_the_model_thinks_is_not_asked_and_nothing_changes(
