@@ -55,7 +55,10 @@ class SkillRegistry:
         self._asked_at = float("-inf")
         self._undos: deque[_Undoable] = deque(maxlen=UNDOS)
         self._offer: Reply | None = None
-        """The last question whether to undo something. "Undo" as an answer to it means yes."""
+        """The last reply to "undo" or "say that again". If it is a question, the same command as an
+        answer to it means yes."""
+        self._offered: CommandKind | None = None
+        """The command to which `_offer` replies."""
         self._turns = 0
         self._steps = 0
         """Number of commands, answers and turns so far. If it has changed while a reply was made,
@@ -75,7 +78,8 @@ class SkillRegistry:
         if reply.asks:
             self._asked, self._asked_at = reply, time.monotonic()
         if reply.undo is not None:
-            self._undos.append(_Undoable(reply.undo, reply.undo_question, self._turns))
+            undo = _Undoable(reply.undo, reply.undo_question, self._turns, reply.undo_deletes)
+            self._undos.append(undo)
         self._hint = reply if reply.offers_undo else None
         self._hinted_at = time.monotonic()
         if reply.notice is not None:
@@ -146,27 +150,55 @@ class SkillRegistry:
             return None
         return await self._settled(partial(asked.if_said, text))
 
-    async def carry_out(self, intent: Intent) -> Reply | None:
+    async def carry_out(
+        self, intent: Intent, text: str = "", names: tuple[str, ...] = ()
+    ) -> Reply | None:
         """Carry out a command, or ask whether it is meant. Return the reply, or None if the
-        language model should answer the turn."""
+        language model should answer the turn.
+
+        If the command is only likely and there is nothing to ask about, `text` may still answer the
+        question that waits.
+        """
         asked, kind = self._asked if self.waits_for_answer else None, intent.command.kind
+        offered = self._offer is asked and self._offered is kind
+        if offered and asked is not None and asked.if_yes and intent.sure:
+            return await self._settled(asked.if_yes)
         if kind is CommandKind.REPEAT and asked is not None:
             return await self._settled(partial(said, asked))
         if kind is CommandKind.FORGET_THAT and asked is not None:  # "that" is the question
+            if not intent.sure and (no := self.answer(text, names, explained=True)) is not None:
+                return await no()
             declined = intent.sure and not asked.deletes
             reply = Reply(asked.if_no) if declined else _again(asked)
             return await self._settled(partial(said, reply))
         if kind is CommandKind.UNDO:
-            if intent.sure and asked is not None and asked is self._offer and asked.if_yes:
-                return await self._settled(asked.if_yes)
-            self._offer = await self._settled(partial(self._undo_or_ask, intent))
-            return self._offer
+            reply = await self._settled(partial(self._undo_or_ask, intent))
+            self._offer, self._offered = reply, kind
+            return reply
         skill = self._skills.get(kind)
         if skill is None:
             self._asked = self._hint = None
             return None
-        do = skill.carry_out if intent.sure else skill.ask
-        return await self._settled(partial(do, intent.command))
+        if intent.sure:
+            return await self._settled(partial(skill.carry_out, intent.command))
+        step = self._steps + 1
+        reply = await self._settled(partial(skill.ask, intent.command))
+        if kind is CommandKind.REPEAT:
+            self._offer, self._offered = reply, kind
+        gone_on = step != self._steps or kind is CommandKind.STOP
+        if reply is None and asked is not None and not gone_on:
+            return await self._answered(asked, text, names)
+        return reply
+
+    async def _answered(self, asked: Reply, text: str, names: tuple[str, ...]) -> Reply | None:
+        """Take what turned out to be no command as an answer to the question that waited."""
+        self._asked = asked
+        if self.takes_words(text):
+            return await self.said(text)
+        if (no := self.answer(text, names, explained=True)) is not None:
+            return await no()
+        self._asked = None
+        return None
 
     async def _undo_or_ask(self, intent: Intent) -> Reply | None:
         """Undo what was done last. If other turns have passed since, or the user may not have meant
@@ -190,7 +222,7 @@ class SkillRegistry:
         """Undo something. If that fails, the user can try again."""
         reply = await last.act()
         self._drop(last)
-        return reply
+        return replace(reply, lasts=not last.deletes)  # else it may name what is deleted
 
     def _drop(self, undone: "_Undoable") -> None:
         if undone in self._undos:
@@ -228,6 +260,8 @@ class _Undoable:
     question: Callable[[], Awaitable[str]] | None
     turn: int
     """Number of turns that had begun when it was done."""
+    deletes: bool
+    """Whether undoing it deletes something for good, and says what."""
 
 
 def _again(asked: Reply) -> Reply:

@@ -37,7 +37,8 @@ class Reply:
     has done. After other turns, `undo_question` is asked first: it names what would be taken back,
     and is empty if that is no longer possible. `offers_undo` is set if `text` tells the user to say
     "undo"; `undo_deletes`, if `undo` deletes something for good. `notice` is shown on the screen
-    and not spoken.
+    and not spoken. `lasts` is set if `text` quotes nothing that is being forgotten, so that it may
+    be repeated after the purge.
     """
 
     text: str
@@ -51,6 +52,7 @@ class Reply:
     offers_undo: bool = False
     undo_deletes: bool = False
     notice: Notice | None = None
+    lasts: bool = False
 
     @property
     def asks(self) -> bool:

@@ -35,6 +35,7 @@ from assistant.memory import HiddenItems
 from assistant.settings import Settings
 from assistant.voice.background_tasks import TaskSet
 from assistant.voice.cache_warming import CacheWarmer
+from assistant.voice.last_said import LastSaid
 from assistant.voice.latency import LatencyLog
 from assistant.voice.speculation import SpeculativeAnswer
 from assistant.voice.turns.addressee import AddresseeDetector
@@ -101,8 +102,7 @@ class Dialogue:
         self._phase = Phase.STARTING
         self._stale = False
         """Whether the model's cache no longer matches the start of the prompt."""
-        self.last_said = ""
-        """The last remark, or what the user heard of the last answer if that came later."""
+        self.last_said = LastSaid()
         self._reads_per_s: float | None = None
 
     # -- whether the assistant is addressed ------------------------------------------------------
@@ -137,7 +137,7 @@ class Dialogue:
     def hide(self, items: HiddenItems) -> None:
         """Remove `items` from the running conversation at once, and from the model's cache when the
         model is free."""
-        self.last_said = ""
+        self.last_said.hide()
         self._memory.hide(items.exchanges)
         self.refresh()
 
@@ -152,7 +152,7 @@ class Dialogue:
     def purged(self, items: HiddenItems, *, clean: bool) -> None:
         """Remove items that were deleted from disk from the model's cache, too."""
         del clean
-        self.last_said = ""  # it may say what was forgotten
+        self.last_said.purged()
         self._memory.purged(items.exchanges)
         self.cache.clear_background()
         self.refresh()
@@ -164,7 +164,7 @@ class Dialogue:
             self._memory.go_off_record()
         else:
             self._memory.go_on_record()
-            self.last_said = ""
+            self.last_said.hide()
             self.refresh()
         self.emit(RecordChanged(off))
 
@@ -233,7 +233,7 @@ class Dialogue:
         """Build the prompt for an answer. The turn begins later, when the answer is confirmed."""
         self._memory.pause()
         await self.cache.cool()
-        answer.turn = self.next_turn
+        answer.turn, answer.hides = self.next_turn, self.last_said.hides
         answer.when_confirmed(partial(self._confirmed, answer))
         prompt = self._memory.prompt(
             answer.user_text, answer.memories, reads_per_s=self._reads_per_s
@@ -342,7 +342,7 @@ class Dialogue:
         finally:
             self._idle.set()
         self.emit(ended)
-        self.last_said = ended.assistant
+        self.last_said.say(ended.assistant, lasts=answer.hides == self.last_said.hides)
         if self._current is None:
             self._stale = False  # the cache is warmed below
             self._rest()

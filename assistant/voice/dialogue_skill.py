@@ -9,7 +9,6 @@ from assistant.voice.dialogue import Dialogue
 OFF = "Off the record. I won't keep anything until you say: back on the record."
 ON = "Back on the record. I haven't kept anything that was said in between."
 ALREADY_ON = "We're already on the record."
-SHALL_STOP = "Shall I be quiet?"
 SHALL_REPEAT = "Do you want me to say that again?"
 SHALL_SLEEP = "Shall I stop listening?"
 SHALL_GO_OFF = "Shall I go off the record?"
@@ -46,11 +45,11 @@ class DialogueSkill:
 
     async def ask(self, command: Command) -> Reply | None:
         """Ask whether the command is meant, unless it would change nothing. Don't ask about waking:
-        a sleeping assistant is woken by any words that are addressed to it."""
+        a sleeping assistant is woken by any words that are addressed to it. Don't ask about
+        stopping: words that interrupt an answer have stopped it already."""
         asleep, off_record = self._dialogue.asleep, self._dialogue.off_record
         questions: dict[CommandKind, tuple[bool, str]] = {
-            CommandKind.STOP: (True, SHALL_STOP),
-            CommandKind.REPEAT: (bool(self._dialogue.last_said), SHALL_REPEAT),
+            CommandKind.REPEAT: (bool(self._dialogue.last_said.text), SHALL_REPEAT),
             CommandKind.SLEEP: (not asleep, SHALL_SLEEP),
             CommandKind.OFF_RECORD: (not off_record, SHALL_GO_OFF),
             CommandKind.ON_RECORD: (off_record, SHALL_GO_ON),
@@ -62,7 +61,7 @@ class DialogueSkill:
         return Reply("")
 
     async def _repeat(self) -> Reply:
-        return Reply(self._dialogue.last_said or NOTHING_SAID)
+        return Reply(self._dialogue.last_said.text or NOTHING_SAID)
 
     async def _sleep(self) -> Reply:
         self._dialogue.sleep()

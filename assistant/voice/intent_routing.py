@@ -4,6 +4,7 @@ other speech is passed on to the language model."""
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from pipecat.frames.frames import Frame, StartFrame
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
@@ -19,6 +20,8 @@ from assistant.voice.speculation import SpeculativeAnswer
 
 UNREPEATED = frozenset({CommandKind.REPEAT, CommandKind.WAKE})
 """Commands to which the reply ("Yes?") is not what "say that again" refers to."""
+TELLING = DialogueSkill.kinds | {CommandKind.KNOW, CommandKind.WHY, CommandKind.WHEN_TOLD}
+"""Commands to which the reply quotes only what is not hidden."""
 
 
 class RouteIntents(FrameProcessor):
@@ -143,7 +146,7 @@ class RouteIntents(FrameProcessor):
                 await say()
             elif reply is not None:
                 self._skills.note(reply)
-                await self._remark(reply.text)
+                await self._remark(reply)
 
         self._waiting.start(say())
 
@@ -151,15 +154,20 @@ class RouteIntents(FrameProcessor):
         """Carry out a command, or ask whether the user means it. If the skill leaves the turn to
         the language model, the answer begins later than usual, because it could not be prepared
         during the pause."""
+        names = self._dialogue.attention.names
+        carry_out = partial(self._skills.carry_out, intent, text, names)
+        hides = self._dialogue.last_said.hides
         if intent.command.kind in DialogueSkill.kinds:  # "stop" must not wait
-            reply = await self._skills.carry_out(intent)
+            reply = await carry_out()
         else:
             async with self._acting:
                 await self._dialogue.settled()
-                reply = await self._skills.carry_out(intent)
+                reply = await carry_out()
         if reply is None:
             await self._pass(frame, text)
         else:
+            if intent.command.kind in TELLING and not reply.asks:
+                reply = replace(reply, lasts=hides == self._dialogue.last_said.hides)
             await self._say(reply, intent.command.kind)
 
     def watch(self, event: Event) -> None:
@@ -170,14 +178,14 @@ class RouteIntents(FrameProcessor):
         if reply.asks and self._dialogue.asleep:
             self._dialogue.wake()  # otherwise the user's answer would be ignored
         if reply.text:
-            await self._remark(reply.text, command)
+            await self._remark(reply, command)
         self._dialogue.ignore("command")
 
-    async def _remark(self, text: str, command: str = "") -> None:
+    async def _remark(self, reply: Reply, command: str = "") -> None:
         if command not in UNREPEATED:
-            self._dialogue.last_said = text
-        self._dialogue.emit(Remarked(text, command))
-        remark = SpeculativeAnswer("", remark=True, text=text)
+            self._dialogue.last_said.say(reply.text, lasts=reply.lasts)
+        self._dialogue.emit(Remarked(reply.text, command))
+        remark = SpeculativeAnswer("", remark=True, text=reply.text)
         remark.confirm()
         await self.push_frame(AnswerRequestFrame(remark))
 

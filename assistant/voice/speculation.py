@@ -37,6 +37,8 @@ class SpeculativeAnswer:
     memories: tuple[MemoryUsed, ...] = ()
     near_misses: tuple[tuple[str, float, str], ...] = ()
     """As in `TurnEnded`."""
+    hides: int = 0
+    """As in `LastSaid`, when the prompt was built."""
     text: str = ""
     """The text of the answer that the language model has written so far."""
     heard: str = ""

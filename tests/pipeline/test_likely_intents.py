@@ -4,13 +4,15 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from assistant.events import Remarked, SpeechIgnored, TurnEnded
+from assistant.events import Remarked, TurnEnded
 from assistant.intents.command import Command, CommandKind, Intent
 from assistant.intents.intent_recogniser import IntentRecogniser
+from assistant.memory import HiddenItems
 from tests.pipeline.test_barge_in import LONG, count_then
 from tests.pipeline.test_spoken_commands import say
 from tests.support.fakes import ScriptedLlm, ScriptedStt, ToneTts, silence, sound
@@ -19,7 +21,6 @@ from tests.support.session import Session, session
 
 HINT = "Perhaps something of that kind."
 """What the recogniser takes for a likely command."""
-OBEYED = SpeechIgnored("command", "")
 CODE = "My locker code is 4471."
 GONE = "Forgotten: "
 SHALL_FORGET = "Shall I forget "
@@ -38,7 +39,6 @@ class Expected:
 
 
 KINDS: Mapping[CommandKind, Expected] = {
-    CommandKind.STOP: Expected("Shall I be quiet?", "", "All right."),
     CommandKind.REPEAT: Expected("Do you want me to say that again?", "It is noon.", "All right."),
     CommandKind.SLEEP: Expected("Shall I stop listening?", "Good night.", "All right."),
     CommandKind.FORGET_THAT: Expected("Shall I forget this: your locker code is 4471?"),
@@ -91,15 +91,15 @@ KINDS: Mapping[CommandKind, Expected] = {
 }
 
 
-def hint_at(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let `HINT` be a likely command, whatever the thresholds are."""
+def hint_at(command: Command, monkeypatch: pytest.MonkeyPatch, hint: str = HINT) -> None:
+    """Let `hint` be a likely command, whatever the thresholds are."""
     recognise = IntentRecogniser.recognise
 
     async def recognised(
         self: IntentRecogniser, text: str, names: tuple[str, ...] = ()
     ) -> Intent | None:
         known = await recognise(self, text, names)
-        return Intent(command, sure=False) if text == HINT else known
+        return Intent(command, sure=False) if text == hint else known
 
     monkeypatch.setattr(IntentRecogniser, "recognise", recognised)
 
@@ -134,18 +134,7 @@ def state(talk: Session, here: Bench) -> object:
     return here.current(), here.forgetting.hidden, profile, dialogue.off_record, dialogue.asleep
 
 
-async def say_silently(talk: Session, line: str) -> None:
-    """Type a line that is carried out without a word."""
-    reported = len(talk.of(TurnEnded)) + len(talk.of(Remarked))
-    obeyed = talk.of(SpeechIgnored).count(OBEYED)
-    await talk.loop.say(line)
-    while talk.of(SpeechIgnored).count(OBEYED) == obeyed:
-        await asyncio.sleep(0.01)
-    await talk.loop.settled()
-    assert len(talk.of(TurnEnded)) + len(talk.of(Remarked)) == reported
-
-
-@pytest.mark.parametrize("kind", [each for each in CommandKind if each is not CommandKind.WAKE])
+@pytest.mark.parametrize("kind", KINDS)
 async def test_a_likely_command_is_asked_about_and_done_only_after_yes(
     kind: CommandKind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,11 +156,12 @@ async def test_a_likely_command_is_asked_about_and_done_only_after_yes(
             assert state(talk, here) == before
 
         await say(talk, HINT)
-        if kind is CommandKind.STOP:
-            await say_silently(talk, "Yes.")
-        else:
-            [done] = await say(talk, "Yes.")
-            assert done.startswith(expected.yes)
+        [done] = await say(talk, "Yes.")
+        assert done.startswith(expected.yes)
+
+
+def test_every_kind_is_asked_about_but_waking_and_stopping() -> None:
+    assert set(CommandKind) - set(KINDS) == {CommandKind.WAKE, CommandKind.STOP}
 
 
 async def test_words_that_are_likely_to_wake_wake_without_a_question(
@@ -198,19 +188,18 @@ async def test_what_there_is_nothing_to_tell_about_is_an_ordinary_turn(
             assert talk.turns[-1].assistant == "I see."
 
 
-@pytest.mark.parametrize(("pause_s", "asked"), [(1.8, []), (14.0, ["Shall I be quiet?"])])
-async def test_while_the_assistant_speaks_a_likely_stop_only_stops_it(
-    pause_s: float, asked: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("pause_s", "turns"), [(1.8, 1), (14.0, 2)])
+async def test_a_likely_stop_stops_what_is_playing_and_is_an_ordinary_turn_in_silence(
+    pause_s: float, turns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hint_at(Command(CommandKind.STOP), monkeypatch)
     llm = ScriptedLlm(LONG)
     sounds = sound(1.0, pause_s, 0.7, 0.5)
     async with session(count_then(HINT), llm, sounds, tmp_path) as talk:
         await talk.to_the_end()
-        [turn] = talk.turns
-        assert turn.interrupted is (asked == [])
-        assert [each.text for each in talk.of(Remarked)] == asked
-        assert len(llm.requests) == 1
+        assert [turn.interrupted for turn in talk.turns[:1]] == [turns == 1]
+        assert talk.of(Remarked) == []
+        assert len(talk.turns) == len(llm.requests) == turns
 
 
 async def test_a_typed_line_that_is_likely_to_mean_stop_stops_an_answer_too(
@@ -227,4 +216,44 @@ async def test_a_typed_line_that_is_likely_to_mean_stop_stops_an_answer_too(
         [turn] = talk.turns
         assert turn.interrupted
         assert talk.of(Remarked) == []
-        assert await say(talk, HINT) == ["Shall I be quiet?"], "it is silent now"
+        assert await say(talk, HINT) == []
+        assert len(talk.turns) == 2, "it is silent now, so this is an ordinary turn"
+
+
+async def test_say_that_again_is_a_yes_to_whether_to_say_it_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with likely(CommandKind.REPEAT, tmp_path, monkeypatch) as (talk, _):
+        shall = "Do you want me to say that again?"
+        assert await say(talk, HINT, "Say that again.") == [shall, "It is noon."]
+
+
+@asynccontextmanager
+async def new(folder: Path) -> AsyncIterator[Session]:
+    """A session with a memory in which nothing has been said."""
+    parts = (ScriptedStt("-"), ScriptedLlm("I see."), silence(0.2), folder)
+    (folder / "memory").mkdir()
+    async with (
+        bench(folder / "memory") as here,
+        session(*parts, tts=ToneTts(0.01), skills=here.every_skill) as talk,
+    ):
+        yield talk
+
+
+async def test_words_that_turn_out_to_be_no_command_answer_the_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = "I don't want to be called Annie at work."
+    hint_at(Command(CommandKind.LIFT, "Annie"), monkeypatch, words)
+    async with new(tmp_path) as talk:
+        asked, done = await say(talk, "Make a note of that.", words)
+        assert asked == "What should I remember?"
+        assert done == "I'll remember that you don't want to be called Annie at work."
+
+
+async def test_that_something_was_undone_is_said_again_after_it_is_purged(tmp_path: Path) -> None:
+    async with new(tmp_path) as talk:
+        *_, undone = await say(talk, "Remember that my bike is red.", "Undo.")
+        talk.dialogue.purged(HiddenItems.of("me", (), (), datetime.now(UTC)), clean=True)
+        assert await say(talk, "What did you say?") == [undone]
+        assert undone == "All right, I won't keep that."

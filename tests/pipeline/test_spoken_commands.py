@@ -189,9 +189,42 @@ async def test_a_remark_is_repeated_too_but_not_yes(tmp_path: Path) -> None:
 async def test_what_is_purged_is_not_repeated(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         [gone] = await say(talk, DOG, "Forget that.")
-        assert talk.dialogue.last_said == gone
+        assert talk.dialogue.last_said.text == gone
         talk.dialogue.purged(HiddenItems.of("me", (), (), datetime.now(UTC)), clean=True)
         assert await say(talk, "Repeat that.") == ["I haven't said anything yet."]
+
+
+@pytest.mark.parametrize(
+    ("lines", "lasting"),
+    [
+        ((DOG, "Forget that.", "What is it?"), "It is a beagle."),
+        ((DOG, "Forget that.", "Off the record."), "Off the record. I won't keep anything"),
+        ((DOG, "Forget that.", "Forget that."), ""),
+    ],
+)
+async def test_what_was_said_since_is_repeated_after_a_purge_unless_it_may_quote_what_is_gone(
+    lines: tuple[str, ...], lasting: str, tmp_path: Path
+) -> None:
+    async with talking(tmp_path, ScriptedLlm("Nice.", *["It is a beagle."] * 3)) as talk:
+        await say(talk, *lines)
+        talk.dialogue.purged(HiddenItems.of("me", (), (), datetime.now(UTC)), clean=True)
+        [again] = await say(talk, "Repeat that.")
+        assert again.startswith(lasting or "I haven't said anything yet.")
+
+
+async def test_an_answer_that_was_begun_before_something_was_hidden_is_not_repeated_after_a_purge(
+    tmp_path: Path,
+) -> None:
+    async with talking(tmp_path, ScriptedLlm("It is a beagle.", token_s=0.05)) as talk:
+        items = HiddenItems.of("me", (), (), datetime.now(UTC))
+        await talk.loop.say("What is it?")
+        while not talk.dialogue.answering:
+            await asyncio.sleep(0.01)
+        talk.dialogue.hide(items)
+        await talk.loop.settled()
+        assert talk.dialogue.last_said.text == "It is a beagle."
+        talk.dialogue.purged(items, clean=True)
+        assert talk.dialogue.last_said.text == ""
 
 
 async def test_an_exchange_is_not_stored_if_recording_resumes_during_its_answer(

@@ -48,6 +48,20 @@ class Notebook:
         return Reply("Dropped.")
 
 
+class Nothing:
+    """Finds nothing to ask about."""
+
+    kinds = frozenset({CommandKind.FORGET_THAT, CommandKind.LIFT, CommandKind.STOP})
+
+    async def carry_out(self, command: Command) -> Reply | None:
+        del command
+        return None
+
+    async def ask(self, command: Command) -> Reply | None:
+        del command
+        return None
+
+
 def remember(words: str) -> Intent:
     return Intent(Command(CommandKind.REMEMBER, words))
 
@@ -110,7 +124,9 @@ async def test_after_other_turns_an_undo_is_asked_about_first() -> None:
     await skills.carry_out(remember("X"))
     skills.turn_began()
     await skills.carry_out(forget("A"))
-    assert await skills.carry_out(UNDO) == Reply("Brought back."), "it was done just now"
+    assert await skills.carry_out(UNDO) == Reply("Brought back.", lasts=True), (
+        "it was done just now"
+    )
     for _ in range(2):
         asked = await skills.carry_out(UNDO)
         assert asked is not None
@@ -120,7 +136,9 @@ async def test_after_other_turns_an_undo_is_asked_about_first() -> None:
         assert no is not None
         await no()
     await skills.carry_out(UNDO)
-    assert await skills.carry_out(UNDO) == Reply("Dropped."), "undo is a yes to this question"
+    assert await skills.carry_out(UNDO) == Reply("Dropped.", lasts=True), (
+        "undo is a yes to this question"
+    )
     assert notebook.taken_back == ["forget A", "remember X"]
     assert await skills.carry_out(UNDO) is None
 
@@ -202,6 +220,44 @@ async def test_forget_that_is_about_the_question_that_waits(
     skills.turn_began()
     await skills.carry_out(Intent(Command(CommandKind.FORGET_THAT)))
     assert notebook.done == [""], "nothing waits any more"
+
+
+LIFT = Command(CommandKind.LIFT, "Annie")
+
+
+@pytest.mark.parametrize("kind", [CommandKind.FORGET_THAT, CommandKind.LIFT])
+async def test_an_explained_no_counts_if_it_is_only_likely_to_be_a_command(
+    kind: CommandKind,
+) -> None:
+    skills = SkillRegistry([Nothing()])
+    skills.note(asking(3))
+    no = "No, I wanted you to keep those."
+    assert await skills.carry_out(Intent(Command(kind), sure=False), no) == Reply("No, then.")
+    assert not skills.waits_for_answer
+
+
+@pytest.mark.parametrize(
+    ("asked", "text", "reply"),
+    [
+        (asking(words=True), "I don't want to be called Annie at work.", Reply("Done.")),
+        (asking(words=True), "Do I want to be called Annie?", None),
+        (asking(1), "I don't want to be called Annie at work.", None),
+    ],
+)
+async def test_words_that_are_no_command_after_all_may_answer_the_question(
+    asked: Reply, text: str, reply: Reply | None
+) -> None:
+    skills = SkillRegistry([Nothing()])
+    skills.note(asked)
+    assert await skills.carry_out(Intent(LIFT, sure=False), text) == reply
+    assert not skills.waits_for_answer
+
+
+async def test_a_likely_stop_never_answers_a_question() -> None:
+    skills = SkillRegistry([Nothing()])
+    skills.note(asking(words=True))
+    stop = Intent(Command(CommandKind.STOP), sure=False)
+    assert await skills.carry_out(stop, "Enough, you two.") is None
 
 
 async def test_after_an_unclear_forget_it_yes_still_answers_the_question() -> None:

@@ -1,0 +1,27 @@
+"""What the assistant said last, so that it can say it again."""
+
+
+class LastSaid:
+    """The last remark, or what the user heard of the last answer if that came later.
+
+    It is dropped when something is hidden. What is said afterwards may still quote what is hidden
+    ("Forgotten: …"), so it is dropped when that is purged, unless it was made from what is left.
+    """
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.hides = 0
+        """Number of times that something was hidden so far."""
+        self._lasts = False
+
+    def say(self, text: str, *, lasts: bool) -> None:
+        """Note a text. `lasts` tells whether it surely quotes nothing that is hidden."""
+        self.text, self._lasts = text, lasts
+
+    def hide(self) -> None:
+        self.hides += 1
+        self.text = ""
+
+    def purged(self) -> None:
+        if not self._lasts:
+            self.text = ""
