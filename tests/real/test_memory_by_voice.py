@@ -18,6 +18,7 @@ LOCKER = "Remember that my locker code is 4471."
 ASK_LOCKER = "What is my locker code?"
 HANNAH = "My sister is called Hannah."
 ASK_SISTER = "What is my sister called?"
+KNOW_SISTER = "What do you know about my sister?"
 SHORT = "Always answer in one sentence."
 
 
@@ -56,7 +57,7 @@ def test_what_is_remembered_survives_a_restart_and_leaves_no_byte_when_undone_or
     )
     assert any(text.startswith("Forgotten") for text in remarks(last))
     talk(tmp_path)
-    assert files_with(tmp_path, b"4471", b"yellow") == []
+    assert files_with(tmp_path, b" 4471", b"yellow") == []
 
 
 def test_the_last_statement_is_kept_and_forget_that_means_what_was_just_stored(
@@ -119,7 +120,7 @@ def test_that_is_what_was_read_out_and_after_a_restart_no_longer_what_was_stored
     assert remarks(last)[-1].startswith("Forgotten: ")
     assert "your locker code is 4471" in remarks(last)[-1]
     talk(tmp_path)
-    assert files_with(tmp_path, b"4471") == []
+    assert files_with(tmp_path, b" 4471") == []
 
 
 def test_within_a_conversation_the_model_is_told_what_was_corrected(tmp_path: Path) -> None:
@@ -150,9 +151,10 @@ def test_a_correction_and_its_correction_hold_after_a_restart_and_are_undone(
 ) -> None:
     talk(tmp_path, HANNAH)
     corrected = talk(
-        tmp_path, ASK_SISTER, "That's wrong, it's Anna.", "That's wrong, it's Johanna."
+        tmp_path, KNOW_SISTER, "That's wrong, it's Anna.", "That's wrong, it's Johanna."
     )
     assert remarks(corrected) == [
+        "I remember one thing about your sister: your sister is called Hannah.",
         "Got it: your sister is called Anna, not Hannah.",
         "Got it: your sister is called Johanna, not Anna.",
     ]
@@ -160,9 +162,10 @@ def test_a_correction_and_its_correction_hold_after_a_restart_and_are_undone(
     assert "Johanna" in recalled(asked.of("turn")[0])
     assert "called Anna" not in recalled(asked.of("turn")[0])
     undone = talk(
-        tmp_path, ASK_SISTER, "That's wrong, it's Joan.", "Undo that.", "That's wrong.", "It's Jo."
+        tmp_path, KNOW_SISTER, "That's wrong, it's Joan.", "Undo that.", "That's wrong.", "It's Jo."
     )
     assert remarks(undone) == [
+        "I remember one thing about your sister: your sister is called Johanna.",
         "Got it: your sister is called Joan, not Johanna.",
         "All right: your sister is called Johanna, as before.",
         "Sorry about that. What should it be?",
@@ -204,4 +207,4 @@ def test_a_wish_is_confirmed_aloud_and_taken_back(tmp_path: Path) -> None:
 def test_off_the_record_nothing_is_remembered(tmp_path: Path) -> None:
     said = talk(tmp_path, "Off the record.", LOCKER, "Back on the record.")
     assert "4471" not in " ".join(remarks(said))
-    assert files_with(tmp_path, b"4471") == []
+    assert files_with(tmp_path, b" 4471") == []

