@@ -145,8 +145,8 @@ class Explaining:
         last = explaining.last(turns)
         if command.kind is CommandKind.WHEN_TOLD:
             sources = last.sources if last is not None else ()
-            told = self._told(named, turns) if named else sources
-            return SHALL_SAY_WHEN if any(each.speaker == USER for each in told) else ""
+            given = self._told(named, turns) if named else sources
+            return SHALL_SAY_WHEN if any(each.speaker == USER for each in given) else ""
         return SHALL_SAY_WHY if last is not None or obeyed is not None else ""
 
     def _known(self, topic: str | None) -> "_Said":

@@ -169,8 +169,8 @@ class SkillRegistry:
             if not intent.sure and (no := self.answer(text, names, explained=True)) is not None:
                 return await no()
             declined = intent.sure and not asked.deletes
-            reply = Reply(asked.if_no) if declined else _again(asked)
-            return await self._settled(partial(said, reply))
+            again = Reply(asked.if_no) if declined else _again(asked)
+            return await self._settled(partial(said, again))
         if kind is CommandKind.UNDO:
             reply = await self._settled(partial(self._undo_or_ask, intent))
             self._offer, self._offered = reply, kind
