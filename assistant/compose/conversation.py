@@ -91,10 +91,10 @@ async def build_skills(
     english = lexicon.language == "en"
     explaining = Explaining(resolver, turns, english=english)
     bus.subscribe(explaining.watch)
+    forgets = Forgetting(forgetting, resolver, turns, english=english)
+    bus.subscribe(forgets.watch)
     skills: list[Skill] = [explaining]
     if memory.session_user is None:
-        forgets = Forgetting(forgetting, resolver, turns, english=english)
-        bus.subscribe(forgets.watch)
         return [*skills, forgets, NothingKept(transcript=True)], forgetting
     statements = UserStatements(memory.session_user, forgetting, resolver, lexicon, turns)
     lifting = Lifting(statements, forgetting, lexicon, turns)
@@ -107,8 +107,6 @@ async def build_skills(
         return dialogue.off_record
 
     bus.subscribe(follow)
-    forgets = Forgetting(forgetting, resolver, turns, english=english)
-    bus.subscribe(forgets.watch)
     skills += [  # add new skills here; no two may handle the same kind of command
         forgets,
         Remembering(statements, turns, off_record, english=english),

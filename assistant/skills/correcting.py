@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -23,8 +23,8 @@ from assistant.memory import (
     spoken_replies,
     stands_alone,
 )
-from assistant.skills.remembering import OFF_RECORD, that
-from assistant.skills.skill import UNDO_IT, Choice, Reply, last_done, said
+from assistant.skills.remembering import OFF_RECORD, shall_undo, that
+from assistant.skills.skill import Choice, Reply, said
 from assistant.skills.spoken_errors import spoken
 from models.interfaces import LanguageModel
 
@@ -170,7 +170,7 @@ class Correcting:
         return Reply(
             f"I'll remember {self._that(words)}.",
             undo=partial(self._take_back, stored, ""),
-            undo_question=partial(self._shall_undo, stored, "remember"),
+            undo_question=self._shall_undo(stored, "remember"),
         )
 
     async def _proposed(self, old: str, words: str) -> str | None:
@@ -205,13 +205,11 @@ class Correcting:
         )
         instead = f", not {was}" if was and new.endswith(now) else ""
         undo = partial(self._take_back, stored, correction.old[0].text)
-        question = partial(self._shall_undo, stored, "note")
+        question = self._shall_undo(stored, "note")
         return Reply(f"Got it: {new}{instead}.", undo=undo, undo_question=question)
 
-    async def _shall_undo(self, stored: StoredStatement, did: str) -> str:
-        text = await self._statements.text_of(stored.memories)
-        what = f"{did} {self._that(text)}"
-        return last_done(what, UNDO_IT) if text else ""
+    def _shall_undo(self, stored: StoredStatement, did: str) -> Callable[[], Awaitable[str]]:
+        return partial(shall_undo, self._statements, stored, did, english=self._english)
 
     async def _take_back(self, stored: StoredStatement, old: str) -> Reply:
         if not await self._statements.take_back(stored):

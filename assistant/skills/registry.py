@@ -106,7 +106,7 @@ class SkillRegistry:
         or on the record, the waiting question is dropped. It may quote what is forgotten, or ask
         for words that must not be stored."""
         if isinstance(event, ForgettingBegan | RecordChanged):
-            self._asked = None
+            self._asked = self._offer = None
 
     def answer(
         self, text: str, names: tuple[str, ...] = (), *, explained: bool = False

@@ -147,13 +147,10 @@ class Remembering:
         return Reply(
             f"{will} {what}.",
             undo=partial(self._take_back, stored),
-            undo_question=partial(self._shall_undo, stored),
+            undo_question=partial(
+                shall_undo, self._statements, stored, "remember", english=self._english
+            ),
         )
-
-    async def _shall_undo(self, stored: StoredStatement) -> str:
-        text = await self._statements.text_of(stored.memories)
-        what = f"remember {that(text, english=self._english)}"
-        return last_done(what, UNDO_IT) if text else ""
 
     async def _take_back(self, stored: StoredStatement) -> Reply:
         if not await self._statements.take_back(stored):
@@ -180,3 +177,15 @@ def _introduced(words: str) -> tuple[str, str]:
     first = first.lower()
     introduces = first == "to" or (first == "that" and not _SUBJECT_VERB.match(rest))
     return (first, rest) if introduces and rest else ("", "")
+
+
+async def shall_undo(
+    statements: UserStatements, stored: StoredStatement, did: str, *, english: bool
+) -> str:
+    """Return the question whether to undo what was stored; empty if nothing of it is left.
+
+    Args:
+        did: what the assistant did with the statement: "remember", "note".
+    """
+    text = await statements.text_of(stored.memories)
+    return last_done(f"{did} {that(text, english=english)}", UNDO_IT) if text else ""
