@@ -21,9 +21,9 @@ from assistant.compose.engines import build_intent_recogniser, open_benchmark
 from assistant.compose.idle import JobResources, start_idle_jobs
 from assistant.compose.session_memory import open_session_memory, start_session_memory
 from assistant.encryption import Vault
+from assistant.event_bus import EventBus
 from assistant.events import (
     Event,
-    EventBus,
     Phase,
     PhaseChanged,
     SessionEnded,

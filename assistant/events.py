@@ -5,13 +5,11 @@ Events are immutable and contain plain values, so that they can be reduced to a 
 replayed. Times are milliseconds since the end of the user's speech unless a name says otherwise.
 """
 
-import logging
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-
-logger = logging.getLogger(__name__)
+from typing import Any
 
 
 class Phase(StrEnum):
@@ -345,6 +343,25 @@ class RecordChanged(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class StateEntry:
+    """An entry of the user's state: a timer, a list, an item of it, and so on. `parent` is the id
+    of the entry that it belongs to, or empty. `assistant.skills` defines the keys of `content`."""
+
+    id: str
+    parent: str
+    content: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StateChanged(Event):
+    """The user's state has changed. `entries` are all entries of this kind, in the order in which
+    they were added."""
+
+    kind: str
+    entries: tuple[StateEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RecordingChanged(Event):
     """A recording of the conversation's events to `path` has started. If `path` is None, recording
     has stopped."""
@@ -362,39 +379,3 @@ class MicrophoneLevel(Event):
 @dataclass(frozen=True, slots=True)
 class SessionEnded(Event):
     turns: int
-
-
-Listener = Callable[[Event], None]
-
-
-@dataclass(slots=True)
-class EventBus:
-    """Passes each event to all listeners, in order, on the thread of the caller.
-
-    All calls of `emit` must come from the assistant's event loop. A listener must be quick and must
-    not raise. A listener that raises is removed, and the other listeners receive a `Notice` about
-    it.
-    """
-
-    listeners: list[Listener] = field(default_factory=list)
-
-    def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Add a listener. Return a function that removes it."""
-        self.listeners.append(listener)
-
-        def unsubscribe() -> None:
-            if listener in self.listeners:
-                self.listeners.remove(listener)
-
-        return unsubscribe
-
-    def emit(self, event: Event) -> None:
-        for listener in tuple(self.listeners):
-            try:
-                listener(event)
-            except Exception as error:
-                logger.exception("A listener failed")
-                self.listeners.remove(listener)
-                self.emit(
-                    Notice(f"A view failed and was closed: {error}.", severity=Severity.ERROR)
-                )

@@ -215,12 +215,14 @@ class ClassifiedText:
         probabilities: the probability of each kind of command, by the names in
             `assistant.intents.CommandKind`. Their sum is at most 1. The rest is the probability
             that the utterance is not a command.
-        words: the command's argument, exactly as it stands in the utterance; None if there is
-            none.
+        words, when, name: the command's arguments, exactly as they stand in the utterance; None if
+            there is none. They mean what they mean in `assistant.intents.Command`.
     """
 
     probabilities: Mapping[str, float]
     words: str | None = None
+    when: str | None = None
+    name: str | None = None
 
 
 class IntentClassifier(Protocol):

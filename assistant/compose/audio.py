@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from assistant.compose.plan import SessionPlan
 from assistant.errors import AudioError
-from assistant.events import EventBus, Notice, Severity, SoundReady
+from assistant.event_bus import EventBus
+from assistant.events import Notice, Severity, SoundReady
 from assistant.settings import Settings
 from assistant.voice import (
     AudioIO,

@@ -7,7 +7,8 @@ from functools import partial
 
 from assistant.context import Conversation, ShortTermMemory
 from assistant.errors import StoreError
-from assistant.events import Event, EventBus, Notice, Severity, WishTaken
+from assistant.event_bus import EventBus
+from assistant.events import Event, Notice, Severity, WishTaken
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory import AnsweredTurns, ForgettingExecutor, MemoryService, UserStatements
 from assistant.settings import Settings

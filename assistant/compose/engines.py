@@ -8,7 +8,8 @@ from pathlib import Path
 from threadpoolctl import threadpool_limits
 
 from assistant.errors import ModelError, SettingsError
-from assistant.events import EventBus, Loading, ModelsReady, Notice, Severity
+from assistant.event_bus import EventBus
+from assistant.events import Loading, ModelsReady, Notice, Severity
 from assistant.intents import IntentRecogniser
 from assistant.memory import QueryEncoder
 from assistant.paths import Home, models_cache

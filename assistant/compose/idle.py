@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from assistant.compose.engines import build_background_model, open_benchmark
 from assistant.compose.memory import log_notice, open_home_memory
 from assistant.encryption import Vault
-from assistant.events import Event, EventBus, Notice, Phase, Severity
+from assistant.event_bus import EventBus
+from assistant.events import Event, Notice, Phase, Severity
 from assistant.idle import (
     ABOUT,
     QUESTIONS,

@@ -12,7 +12,8 @@ from assistant.compose.conversation import load_forgetting
 from assistant.compose.memory import open_home_memory
 from assistant.encryption import MasterKey
 from assistant.errors import StoreBusy, StoreError
-from assistant.events import Event, EventBus, Notice, ProfileChanged, Severity
+from assistant.event_bus import EventBus
+from assistant.events import Event, Notice, ProfileChanged, Severity
 from assistant.ipc import Request, RequestServer, Row
 from assistant.memory import ForgettingExecutor, MemoryService
 from assistant.paths import Home

@@ -1,5 +1,6 @@
 """A recognised command."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -44,6 +45,53 @@ class CommandKind(StrEnum):
     LIFT = "lift"
     """Take back a lasting wish, or a name by which the user wanted to be called."""
 
+    TIMER_SET = "timer_set"
+    TIMER_LEFT = "timer_left"
+    """Say how long a timer still runs."""
+    TIMER_ADD = "timer_add"
+    TIMER_TAKE = "timer_take"
+    TIMER_PAUSE = "timer_pause"
+    TIMER_RESUME = "timer_resume"
+    TIMER_CANCEL = "timer_cancel"
+    ALARM_SET = "alarm_set"
+    ALARM_LIST = "alarm_list"
+    ALARM_CANCEL = "alarm_cancel"
+    REMINDER_SET = "reminder_set"
+    REMINDER_LIST = "reminder_list"
+    REMINDER_CANCEL = "reminder_cancel"
+    SNOOZE = "snooze"
+    """Let what rings ring again a little later."""
+    LIST_ADD = "list_add"
+    LIST_READ = "list_read"
+    LIST_TICK = "list_tick"
+    """Check an item off: it is done or bought."""
+    LIST_REMOVE = "list_remove"
+    LIST_CLEAR = "list_clear"
+    NOTE_ADD = "note_add"
+    NOTE_READ = "note_read"
+    NOTE_REMOVE = "note_remove"
+    TIME = "time"
+    DATE = "date"
+    CALCULATE = "calculate"
+    """A sum, a percentage, a conversion of units, or the days between two dates."""
+    LOUDER = "louder"
+    QUIETER = "quieter"
+    SLOWER = "slower"
+    FASTER = "faster"
+    ABILITIES = "abilities"
+    """Say what the assistant can do."""
+    WHICH_MODEL = "which_model"
+    FORM_OPEN = "form_open"
+    TASK_OPEN = "task_open"
+    """Begin to plan something over several turns."""
+    FORM_STATUS = "form_status"
+    """Say where the form or the task stands, and what is missing."""
+    FORM_READ = "form_read"
+    FORM_CANCEL = "form_cancel"
+    FORM_DONE = "form_done"
+    ACT = "act"
+    """Something that the assistant can't do: switch the lights, send a message, play music."""
+
 
 DELETING = frozenset(
     {
@@ -61,6 +109,44 @@ PERIODS = frozenset({CommandKind.FORGET_SPAN, CommandKind.FORGET_TODAY})
 """Kinds that the grammar distinguishes from `FORGET_PERIOD`, but the classifier does not."""
 
 
+_KINDS = tuple(CommandKind)
+BY_MEANING = frozenset(_KINDS[_KINDS.index(CommandKind.TIMER_SET) :])
+"""Kinds without patterns in the grammar: only the classifier recognises them."""
+ARGUMENTS: Mapping[CommandKind, frozenset[str]] = {
+    kind: frozenset(slots.split())
+    for slots, kinds in {
+        "words": (
+            *(CommandKind.FORGET_ABOUT, CommandKind.FORGET_PERIOD, CommandKind.KNOW),
+            *(CommandKind.REMEMBER, CommandKind.CORRECT, CommandKind.WHEN_TOLD, CommandKind.LIFT),
+            *(CommandKind.NOTE_ADD, CommandKind.NOTE_READ, CommandKind.NOTE_REMOVE),
+            CommandKind.CALCULATE,
+        ),
+        "words when": (CommandKind.REMINDER_SET, CommandKind.REMINDER_CANCEL),
+        "words name": (
+            *(CommandKind.LIST_ADD, CommandKind.LIST_READ, CommandKind.LIST_TICK),
+            CommandKind.LIST_REMOVE,
+        ),
+        "when": (
+            *(CommandKind.ALARM_LIST, CommandKind.REMINDER_LIST, CommandKind.SNOOZE),
+            *(CommandKind.DATE, CommandKind.LOUDER, CommandKind.QUIETER),
+            *(CommandKind.SLOWER, CommandKind.FASTER),
+        ),
+        "when name": (
+            *(CommandKind.TIMER_SET, CommandKind.TIMER_ADD, CommandKind.TIMER_TAKE),
+            *(CommandKind.ALARM_SET, CommandKind.ALARM_CANCEL),
+        ),
+        "name": (
+            *(CommandKind.TIMER_LEFT, CommandKind.TIMER_PAUSE, CommandKind.TIMER_RESUME),
+            *(CommandKind.TIMER_CANCEL, CommandKind.LIST_CLEAR, CommandKind.TIME),
+            *(CommandKind.FORM_OPEN, CommandKind.TASK_OPEN),
+        ),
+    }.items()
+    for kind in kinds
+}
+"""The arguments that a kind of command may have, by their names in `Command`. Other kinds have
+none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
     """A recognised command.
@@ -71,6 +157,10 @@ class Command:
     the user. `minutes` is set for FORGET_SPAN. `for_good` is set for REMEMBER if the user said
     never to forget the statement. Every prompt then contains it. `names_wish` is set for LIFT if
     the user calls it "my wish", "my rule" or the like ("cancel my wish about …").
+
+    The arguments of all other kinds stand in the utterance, too: `words` is what it is about (what
+    to be reminded of, the items of a list, the text of a note, what to calculate), `when` the time,
+    the duration or the amount, and `name` the name of a timer, a list, a place, a form or a task.
     """
 
     kind: CommandKind
@@ -78,6 +168,8 @@ class Command:
     minutes: int | None = None
     for_good: bool = False
     names_wish: bool = False
+    when: str | None = None
+    name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

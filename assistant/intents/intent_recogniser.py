@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from assistant.intents.answers import chosen
-from assistant.intents.command import PERIODS, Command, CommandKind, Intent
+from assistant.intents.command import ARGUMENTS, BY_MEANING, PERIODS, Command, CommandKind, Intent
 from assistant.intents.grammar import language
 from assistant.intents.periods import period
 from assistant.intents.recogniser import ENGLISH, in_full, recognise
@@ -47,6 +47,7 @@ class Threshold:
 
 
 THRESHOLDS: Mapping[CommandKind, Threshold] = {
+    **dict.fromkeys(BY_MEANING, Threshold(sure=0.9, asked=0.6)),
     CommandKind.STOP: Threshold(sure=0.97, asked=0.5),
     CommandKind.REPEAT: Threshold(sure=0.92, asked=0.46),
     CommandKind.SLEEP: Threshold(sure=0.92, asked=0.81),
@@ -82,13 +83,6 @@ known ("What do you know about volcanoes?")."""
 
 NEED_WORDS = frozenset({CommandKind.FORGET_ABOUT, CommandKind.FORGET_PERIOD})
 """Kinds that mean nothing without words."""
-TAKE_WORDS = NEED_WORDS | {
-    CommandKind.KNOW,
-    CommandKind.REMEMBER,
-    CommandKind.CORRECT,
-    CommandKind.WHEN_TOLD,
-    CommandKind.LIFT,
-}
 
 
 class IntentRecogniser:
@@ -199,7 +193,11 @@ def _likeliest(found: ClassifiedText, text: str) -> Intent | None:
     threshold, probability = THRESHOLDS[kind], known[kind]
     if probability < min(threshold.sure, threshold.asked):
         return None
-    words = found.words if kind in TAKE_WORDS and found.words and found.words in text else None
-    if words is None and kind in NEED_WORDS:
+    arguments = {
+        slot: said
+        for slot in ARGUMENTS.get(kind, ())
+        if (said := getattr(found, slot)) and said in text
+    }
+    if kind in NEED_WORDS and "words" not in arguments:
         return None
-    return Intent(in_full(Command(kind, words), text), sure=probability >= threshold.sure)
+    return Intent(in_full(Command(kind, **arguments), text), sure=probability >= threshold.sure)

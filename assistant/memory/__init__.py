@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from assistant.memory.forgetting.resolver import ForgetRequest, NothingMeant, Resolver
     from assistant.memory.forgetting.selection import ForgetPlan
     from assistant.memory.home_copy import HomeStores
+    from assistant.memory.records.data_location import FindsWords, RemovesWords
     from assistant.memory.records.hidden import HiddenItems
     from assistant.memory.records.ids import ADDED_BY_USER, origin_of, short
     from assistant.memory.records.memory import MemoryKind, MemoryState
+    from assistant.memory.records.stored_values import microseconds, time_of
     from assistant.memory.replay import read_recording
     from assistant.memory.retrieval.encoding import QueryEncoder
     from assistant.memory.retrieval.results import RecalledForTurn
@@ -49,6 +51,7 @@ __all__ = [
     "Correction",
     "Count",
     "FailedJob",
+    "FindsWords",
     "ForgetPlan",
     "ForgetRequest",
     "ForgettingExecutor",
@@ -64,6 +67,7 @@ __all__ = [
     "Recorder",
     "Recording",
     "Recordings",
+    "RemovesWords",
     "Resolver",
     "StoredStatement",
     "Things",
@@ -74,6 +78,7 @@ __all__ = [
     "is_sealed",
     "is_worth_keeping",
     "low_priority",
+    "microseconds",
     "open_memory",
     "origin_of",
     "read_recording",
@@ -82,4 +87,5 @@ __all__ = [
     "spoken_replies",
     "stands_alone",
     "store_location",
+    "time_of",
 ]

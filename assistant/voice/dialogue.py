@@ -16,10 +16,10 @@ from typing import Protocol
 
 from assistant.context import Exchange, ShortTermMemory
 from assistant.errors import AssistantError
+from assistant.event_bus import EventBus
 from assistant.events import (
     AnswerHeard,
     Event,
-    EventBus,
     Notice,
     Phase,
     PhaseChanged,

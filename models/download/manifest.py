@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from models.catalogue import Model, ModelFile
 
 NAME = "manifest.json"
-PREPARATION = 3
+PREPARATION = 4
 """Version of the preparation. Increase it when the preparation makes different files from the same
 model."""
 

@@ -4,8 +4,8 @@ The graph takes token ids, shape (texts, length), of texts of the same length. I
 
 - `intents`, shape (texts, kinds): how strongly a text suggests each kind of command. A softmax
   gives probabilities.
-- `spans`, shape (texts, length, 2): how strongly each token seems to be outside or inside of the
-  command's argument.
+- `spans`, shape (texts, length, 4): how strongly each token seems to be outside of the command's
+  arguments, or inside of the first, the second or the third.
 
 The adapter's folder has, beside peft's files, `intents.json` with the names of the kinds
 (`models/encoder/intents.py`). The weights of the two last layers are in the same file as the
@@ -20,7 +20,7 @@ import onnx
 
 from assistant.errors import ModelCorrupt
 from models.encoder.graph import Graph, token_states
-from models.encoder.intents import read_kinds
+from models.encoder.intents import ARGUMENTS, read_kinds
 from models.encoder.weights import Array, Published, read_tensors
 
 COMMANDS = (
@@ -40,6 +40,14 @@ COMMANDS = (
     "You needn't call me Captain any more.",
     "This stays between us, don't write it down.",
     "Right, you can keep notes again.",
+    "Set a timer for twelve minutes for the rice.",
+    "remind me tomorrow at quarter past nine to call Anna about the boiler",
+    "Can you wake me at 6:30 every weekday?",
+    "add milk, eggs and a loaf of bread to the shopping list",
+    "How long is left on the pasta timer?",
+    "What's 15% of 240?",
+    "turn the lights off in the kitchen please",
+    "Let's fill in the intake form.",
     "Stop.",
     "Sorry, I missed that, say it again?",
     "go to sleep",
@@ -72,7 +80,10 @@ def read_heads(adapter: Path, dimensions: int) -> IntentHeads:
     layers = []
     try:
         tensors = read_tensors(adapter / "adapter_model.safetensors")
-        for name, shape in (("intents", (kinds, 2 * dimensions)), ("spans", (2, dimensions))):
+        for name, shape in (
+            ("intents", (kinds, 2 * dimensions)),
+            ("spans", (1 + len(ARGUMENTS), dimensions)),
+        ):
             weight, bias = (tensors[f"{name}.{part}"] for part in ("weight", "bias"))
             if weight.shape != shape or bias.shape != shape[:1]:
                 raise ValueError(f"{name} has another shape")
@@ -91,7 +102,9 @@ def build_intents(graph: Graph, published: Published, heads: IntentHeads) -> onn
     mean = graph.add("ReduceMean", states, axes=[1], keepdims=0)
     _linear(graph, "intents", graph.add("Concat", first, mean, axis=1), heads.intents)
     _linear(graph, "spans", states, heads.spans)
-    return graph.model(intents=["texts", len(heads.intents[1])], spans=["texts", "length", 2])
+    return graph.model(
+        intents=["texts", len(heads.intents[1])], spans=["texts", "length", len(heads.spans[1])]
+    )
 
 
 def _linear(graph: Graph, name: str, x: str, layer: tuple[Array, Array]) -> None:

@@ -2,8 +2,8 @@
 
 The model must have been prepared by `models.encoder.preparation`. It is the published encoder with
 an adapter and two linear layers: one gives the probability of each kind of command, the other marks
-the words that are the command's argument. The latter was trained on commands that may have an
-argument, so for others the words mean nothing. `scripts/train_intents.py` trains them.
+the words that are the command's arguments. The latter was trained on commands that may have
+arguments, so for others the words mean nothing. `scripts/train_intents.py` trains them.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import onnxruntime
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from tokenizers import Tokenizer
 
@@ -24,6 +23,9 @@ KINDS = "intents.json"
 """Name of the file in the adapter's folder that describes the model's outputs."""
 NO_COMMAND = "none"
 """The kind of an utterance that is no command."""
+ARGUMENTS = ("words", "when", "name")
+"""The arguments that tokens are marked as. A token with the mark 0 belongs to none of them, one
+with the mark 1 to the first, and so on."""
 LONGEST = 64
 """Maximum number of tokens of an utterance. The rest is cut off, as in training."""
 
@@ -130,33 +132,45 @@ class OnnxIntentClassifier:
         scaled = np.exp((intents[0] - intents[0].max()) / self._kinds.temperature)
         found = zip(self._kinds.kinds, (scaled / scaled.sum()).tolist(), strict=True)
         probabilities = {kind: share for kind, share in found if kind != NO_COMMAND}
-        return ClassifiedText(probabilities, marked_words(text, read.offsets, spans[0], cut=cut))
+        marks = spans[0].argmax(axis=1).tolist()
+        return ClassifiedText(
+            probabilities,
+            *(
+                marked_words(text, read.offsets, marks, number, cut=cut)
+                for number in range(1, 1 + len(ARGUMENTS))
+            ),
+        )
 
 
 def marked_words(
     text: str,
     offsets: Sequence[tuple[int, int]],
-    spans: NDArray[np.float32],
+    marks: Sequence[int],
+    mark: int = 1,
     *,
     cut: bool = False,
 ) -> str | None:
-    """Return the part of the text from the first to the last token that is marked, widened to whole
-    words. Return None if no token is marked.
+    """Return the part of the text from the first to the last token with this mark, widened to whole
+    words. If tokens with other marks interrupt it, the longest part counts. Return None if no token
+    has this mark.
 
     Args:
         offsets: the characters of each token, first and past the last. Special tokens have none,
             and don't count.
-        spans: whether each token is outside or inside of the argument, shape (tokens, 2).
+        marks: the number of the argument that each token belongs to, or 0.
         cut: the text goes on after the last token. If that is marked, so is the rest.
     """
-    marked = [
-        edges
-        for edges, (outside, inside) in zip(offsets, spans, strict=True)
-        if inside > outside and edges[1] > edges[0]
-    ]
-    if not marked:
+    parts: list[tuple[int, int]] = []
+    goes_on = False
+    for (first, past), found in zip(offsets, marks, strict=True):
+        if past <= first or found == 0:
+            continue
+        if found == mark:
+            parts.append((parts.pop()[0] if goes_on else first, past))
+        goes_on = found == mark
+    if not parts:
         return None
-    start, end = marked[0][0], marked[-1][1]
+    start, end = max(parts, key=lambda part: part[1] - part[0])
     if cut and end == max(past for _, past in offsets):
         end = len(text)
     while start > 0 and text[start - 1].isalnum() and text[start].isalnum():

@@ -25,11 +25,12 @@ class Utterance:
 
     Attributes:
         kind: the kind of command; None if the utterance is not a command.
-        words: the command's argument, as it stands in `said`.
+        words, when, name: the command's arguments, as they stand in `said`.
         sure: whether a thoughtful person would understand the command without asking.
         part: the part of the evaluation set; "" for training.
         tag: the sort of utterance, if it is not a command; "" if unknown.
-        worded: whether `words` was labelled; if so, None means that there is no argument.
+        worded: whether the arguments were labelled; if so, None means that there is none.
+        value: what the arguments mean, if that was labelled, e.g. seconds or a date.
     """
 
     said: str
@@ -39,6 +40,9 @@ class Utterance:
     part: str = ""
     tag: str = ""
     worded: bool = True
+    when: str | None = None
+    name: str | None = None
+    value: Any = None
 
 
 def read_utterances(path: Path, part: str | None = None) -> list[Utterance]:
@@ -65,8 +69,9 @@ def _utterance(row: Mapping[str, Any]) -> Utterance:
     about = row.get("words", row.get("about"))
     if not isinstance(said, str) or not said.strip():
         raise TypeError("`said` is not text")
-    if about is not None and (not isinstance(about, str) or about not in said):
-        raise ValueError("the argument's words are not in `said`")
+    for each in (about, row.get("when"), row.get("name")):
+        if each is not None and (not isinstance(each, str) or each not in said):
+            raise ValueError("an argument's words are not in `said`")
     kind = CommandKind(label) if label is not None and label not in ANSWERS else None
     # In the utterances written for the grammar, spans of time are labelled by their minutes only.
     worded = kind not in PERIODS
@@ -79,4 +84,7 @@ def _utterance(row: Mapping[str, Any]) -> Utterance:
         part=str(row.get("part", "")),
         tag=str(row.get("tag", "")),
         worded=worded,
+        when=row.get("when"),
+        name=row.get("name"),
+        value=row.get("value"),
     )

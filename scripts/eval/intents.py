@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from assistant.compose.engines import build_intent_classifier
 from assistant.errors import ModelMissing
-from assistant.intents.command import DELETING, PERIODS, Command, CommandKind, Intent
+from assistant.intents.command import ARGUMENTS, DELETING, PERIODS, Command, CommandKind, Intent
 from assistant.intents.command_text import normalised
-from assistant.intents.intent_recogniser import TAKE_WORDS, intent_of, is_classified
+from assistant.intents.intent_recogniser import intent_of, is_classified
 from assistant.intents.recogniser import recognise
 from assistant.settings import Settings
 from assistant.skills.forgetting import concerns_much, request_of
@@ -69,7 +69,9 @@ class Understood(NamedTuple):
             frames = ("Forget {}.", "Forget what I said {}.", "Forget what I said in {}.")
             alike = (recognise(frame.format(self.wanted.words)) for frame in frames)
             return command in alike
-        return normalised(command.words or "") == normalised(self.wanted.words or "")
+        slots = ARGUMENTS.get(command.kind, ())
+        pairs = ((getattr(command, slot), getattr(self.wanted, slot)) for slot in slots)
+        return all(normalised(got or "") == normalised(wanted or "") for got, wanted in pairs)
 
 
 def by_grammar(text: str) -> Intent | None:
@@ -109,7 +111,7 @@ def figures(understood: Sequence[Understood]) -> dict[str, Any]:
     done = [each for each in understood if each.done]
     deleted = [each for each in done if each.kind in DELETING]
     found = [each for each in understood if each.wanted.kind and each.right]
-    worded = [each for each in found if each.kind in TAKE_WORDS and each.wanted.worded]
+    worded = [each for each in found if each.kind in ARGUMENTS and each.wanted.worded]
     others = [each for each in understood if each.wanted.kind is None]
     return {
         "done": len(done),
@@ -205,7 +207,7 @@ def measured(part: str, locomo: Path | None, speech: Path | None) -> dict[str, A
 
 
 def is_mistake(each: Understood) -> bool:
-    return not each.right or (each.kind in TAKE_WORDS and not each.right_argument)
+    return not each.right or (each.kind in ARGUMENTS and not each.right_argument)
 
 
 def mistake(each: Understood) -> str:

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assistant.intents.command import DELETING, CommandKind
-from assistant.intents.intent_recogniser import TAKE_WORDS
+from assistant.intents.command import ARGUMENTS, DELETING, CommandKind
 from assistant.settings import Settings
 from data import located
 from models.interfaces import STT_SAMPLE_RATE, Samples, SpeechToText
@@ -219,7 +218,7 @@ def figures(heard: Sequence[Heard]) -> dict[str, Any]:
     worded = [
         each.from_sound
         for each in heard
-        if each.from_sound.right and each.command.kind in TAKE_WORDS and each.command.worded
+        if each.from_sound.right and each.command.kind in ARGUMENTS and each.command.worded
     ]
     return {
         "spoken": len(heard),

@@ -5,21 +5,21 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from assistant.intents.command import ARGUMENTS
 from data import located
+from models.encoder.intents import ARGUMENTS as SLOTS
 from scripts.common.utterances import BY_HAND, KINDS, TRAINING, Utterance, read_utterances
 from scripts.train.training_data import FILES, read_pairs
 
 CLASSES = ("none", *(kind.value for kind in KINDS))
 """The classes to learn, in the order of the model's outputs."""
-WORDED = frozenset(
-    ("forget_about", "forget_period", "know", "remember", "correct", "when_told", "lift")
-)
-"""Kinds of commands that may have an argument."""
 LONGEST = 64
 """Tokens after which an utterance is cut, as in the product."""
 DRAWN = 20
 """Number of batches whose utterances are sorted by length together, since padding takes as long as
 words."""
+NOWHERE = (-1, -1)
+"""Edges of an argument that is missing."""
 IGNORED = -100
 """Mark of tokens that don't count."""
 
@@ -41,8 +41,8 @@ class Sample:
         tokens: its token ids.
         number: its class.
         sure: whether the label is certain.
-        marks: for each token, whether it belongs to the argument (1) or not (0). They are `IGNORED`
-            if a command of this kind never has one, or if it is not known.
+        marks: for each token, the number of the argument that it belongs to, or 0. They are
+            `IGNORED` if a command of this kind never has one, or if it is not known.
     """
 
     tokens: list[int]
@@ -63,48 +63,74 @@ def read_talk(limit: int | None) -> list[str]:
     return [text for name in FILES for each in read_pairs(name, limit) for text in each.texts]
 
 
-def varied(said: Utterance, chance: Random) -> tuple[str, int, int]:
-    """An utterance as it may be said or written otherwise, and where its argument begins and ends
+def varied(said: Utterance, chance: Random) -> tuple[str, list[tuple[int, int]]]:
+    """An utterance as it may be said or written otherwise, and where each argument begins and ends
     in it, both -1 if there is none."""
-    text, words = said.said, said.words
-    start = text.find(words) if words else -1
-    end = start + len(words) if words else -1
+    text = said.said
+    words = [getattr(said, slot) for slot in SLOTS]
+    edges = [
+        (at, at + len(each)) if each and (at := text.find(each)) >= 0 else (-1, -1)
+        for each in words
+    ]
     if chance.random() < OPENED:
         opening = chance.choice(OPENINGS)
         text = opening + text
-        if words:
-            start, end = start + len(opening), end + len(opening)
+        edges = [_moved(each, len(opening)) for each in edges]
     if chance.random() < ENDED:
         mark = "?" if text.endswith("?") else "."
         text = text.rstrip(".!?") + chance.choice(ENDINGS) + chance.choice(["", ".", mark])
     if chance.random() < UNPUNCTUATED:
-        kept = [at for at, letter in enumerate(text) if letter not in PUNCTUATION]
+        kept = [
+            at
+            for at, letter in enumerate(text)
+            if letter not in PUNCTUATION or _in_number(text, at)
+        ]
         text = "".join(text[at] for at in kept)
-        if words:
-            start, end = (sum(at < edge for at in kept) for edge in (start, end))
-    return text, start, end
+        edges = [
+            (sum(at < start for at in kept), sum(at < end for at in kept)) if end >= 0 else (-1, -1)
+            for start, end in edges
+        ]
+    return text, edges
+
+
+def _moved(edges: tuple[int, int], by: int) -> tuple[int, int]:
+    return (edges[0] + by, edges[1] + by) if edges[0] >= 0 else edges
+
+
+def _in_number(text: str, at: int) -> bool:
+    """Whether a mark stands between two digits: "7:30", "1.5"."""
+    return text[at - 1 : at].isdigit() and text[at + 1 : at + 2].isdigit()
 
 
 def samples(utterances: Sequence[Utterance], tokenizer: Any, chance: Random) -> list[Sample]:
     """All utterances, varied anew."""
     made = [varied(each, chance) for each in utterances]
     read = tokenizer(
-        [text for text, _, _ in made],
+        [text for text, _ in made],
         truncation=True,
         max_length=LONGEST,
         return_offsets_mapping=True,
     )
     found = []
-    for said, (_, start, end), tokens, offsets in zip(
+    for said, (_, edges), tokens, offsets in zip(
         utterances, made, read["input_ids"], read["offset_mapping"], strict=True
     ):
         label = said.kind.value if said.kind else "none"
-        if label in WORDED and said.worded:
-            marks = [int(last > first >= start >= 0 and last <= end) for first, last in offsets]
+        if said.kind in ARGUMENTS and said.worded:
+            marks = [_mark(each, edges) for each in offsets]
         else:
             marks = [IGNORED] * len(tokens)
         found.append(Sample(tokens, CLASSES.index(label), said.sure, marks))
     return found
+
+
+def _mark(token: tuple[int, int], edges: Sequence[tuple[int, int]]) -> int:
+    """The number of the argument that a token belongs to."""
+    first, past = token
+    for number, (start, end) in enumerate(edges, 1):
+        if past > first >= start >= 0 and past <= end:
+            return number
+    return 0
 
 
 def batches(learnt: Sequence[Sample], size: int, chance: Random) -> Iterator[list[Sample]]:

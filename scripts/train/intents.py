@@ -20,7 +20,7 @@ from data import located
 from models import catalogue
 from models.catalogue import Model
 from models.download.cache import ModelStore
-from models.encoder.intents import KINDS, IntentKinds
+from models.encoder.intents import ARGUMENTS, KINDS, IntentKinds
 from scripts.common.utterances import EVALUATION, Utterance, read_utterances
 from scripts.train import calibration
 from scripts.train.intent_lessons import (
@@ -77,13 +77,13 @@ class Classifier(nn.Module):
         self.encoder: Any = get_peft_model(model, config)
         self.dropout = nn.Dropout(HEAD_DROPOUT)
         self.intents = nn.Linear(2 * size, len(CLASSES))
-        self.spans = nn.Linear(size, 2)
+        self.spans = nn.Linear(size, 1 + len(ARGUMENTS))
         self.device, self._half = device, half
         self.to(device)
 
     def forward(self, tokens: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
-        """The strength of each class, shape (texts, classes), and of each token outside and inside
-        of the argument, shape (texts, length, 2)."""
+        """The strength of each class, shape (texts, classes), and of each token outside of the
+        arguments and inside of each, shape (texts, length, 4)."""
         ids = nn.utils.rnn.pad_sequence([torch.tensor(each) for each in tokens], batch_first=True)
         lengths = torch.tensor([len(each) for each in tokens])[:, None]
         keep = (torch.arange(ids.shape[1])[None] < lengths).long().to(self.device)
@@ -137,7 +137,7 @@ def loss_of(model: Classifier, batch: Sequence[Sample]) -> Tensor:
     ).to(model.device)
     if (marks != IGNORED).any():
         marked = functional.cross_entropy(
-            spans.reshape(-1, 2), marks.reshape(-1), ignore_index=IGNORED
+            spans.flatten(0, 1), marks.reshape(-1), ignore_index=IGNORED
         )
         loss = loss + MARKING * marked
     return loss

@@ -11,7 +11,8 @@ from assistant.app import open_assistant
 from assistant.compose import SessionPlan, idle, memory
 from assistant.encryption.home_lock import HomeLock
 from assistant.encryption.vault import Vault
-from assistant.events import Event, EventBus, IdleWork, TurnEnded
+from assistant.event_bus import EventBus
+from assistant.events import Event, IdleWork, TurnEnded
 from assistant.ipc.client import send_request
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.paths import Home

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from assistant.context.conversation import Conversation
-from assistant.events import Event, EventBus, Phase, PhaseChanged
+from assistant.event_bus import EventBus
+from assistant.events import Event, Phase, PhaseChanged
 from assistant.idle.activity import ActivityMonitor
 from assistant.idle.job import Job
 from assistant.idle.load_policy import LoadPolicy, WorkAllowed

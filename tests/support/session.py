@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 from assistant.context.conversation import Conversation
 from assistant.context.short_term import ShortTermMemory
-from assistant.events import Event, EventBus, TurnEnded
+from assistant.event_bus import EventBus
+from assistant.events import Event, TurnEnded
 from assistant.intents.intent_recogniser import IntentRecogniser
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.forgetting.answered_turns import AnsweredTurns

@@ -13,7 +13,8 @@ import pytest
 from assistant.compose import idle
 from assistant.compose.idle import JobResources, start_idle_jobs
 from assistant.errors import ModelFailed, StoreError
-from assistant.events import Event, EventBus, SpeechIgnored, TurnStarted
+from assistant.event_bus import EventBus
+from assistant.events import Event, SpeechIgnored, TurnStarted
 from assistant.idle.jobs import compaction
 from assistant.ipc import RemoteError, Request, Row, run_on_loop, send_request
 from assistant.ipc.server import RequestServer

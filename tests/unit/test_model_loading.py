@@ -7,7 +7,7 @@ import pytest
 
 from assistant.compose.engines import load_models
 from assistant.errors import AssistantError, ModelMissing, ModelUnavailable, SettingsError
-from assistant.events import EventBus
+from assistant.event_bus import EventBus
 from assistant.paths import Home
 from assistant.settings import Settings
 from models.selection import select_models

@@ -11,7 +11,8 @@ from assistant.app import Assistant, open_assistant
 from assistant.compose import SessionPlan
 from assistant.encryption import Vault
 from assistant.errors import AssistantError
-from assistant.events import Event, EventBus, Notice, Severity
+from assistant.event_bus import EventBus
+from assistant.events import Event, Notice, Severity
 from assistant.paths import Home
 from assistant.settings import Settings
 from ui.commands import ReadSettings

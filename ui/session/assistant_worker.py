@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from assistant.encryption import HomeLock, MasterKey, Vault
 from assistant.errors import AssistantError
-from assistant.events import Event, EventBus, MicrophoneLevel, Notice, Severity, UserSensed
+from assistant.event_bus import EventBus
+from assistant.events import Event, MicrophoneLevel, Notice, Severity, UserSensed
 from assistant.ipc import Row, event_to_json
 from assistant.paths import Home
 from ui.process.console import UnexpectedError

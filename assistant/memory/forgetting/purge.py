@@ -62,8 +62,9 @@ def purge(
     rows = in_order(table, user) if table is not None else []
     plan = cascade(transcript, user, {each.id: each for each in rows}, items.memories, going)
     deleted, changed = ([each.id for each in part] for part in (plan.deleted, plan.changed))
-    patterns = patterns_of(transcript, user, going, table, deleted, changed)
-    words = Redaction.of(transcript, user, going, deleted, patterns)
+    every = {*deleted, *items.memories}  # also entries of the state, which are in no table
+    patterns = patterns_of(transcript, user, going, table, every, changed)
+    words = Redaction.of(transcript, user, going, every, patterns)
     _purge_locations(transcript, words)
     marks = table.forgotten.during(user, going, plan.deleted) if table is not None else None
     with marks or nullcontext():

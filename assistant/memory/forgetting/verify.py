@@ -75,7 +75,7 @@ def patterns_of(
             (exchange.user_text, exchange.assistant_text)
         )
     for location in transcript.locations:
-        going, staying = location.words(user, gone)
+        going, staying = location.words(user, gone, deleted)
         words, kept = words + going, kept + staying
     if table is not None:
         contexts: set[str] = set()

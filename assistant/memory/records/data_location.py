@@ -40,8 +40,11 @@ class DataLocation(Protocol):
     StoreError.
     """
 
-    def words(self, user: str, exchanges: Collection[str]) -> tuple[list[str], list[str]]:
-        """Return the stored texts that belong to these exchanges, and the user's other texts.
+    def words(
+        self, user: str, exchanges: Collection[str], memories: Collection[str]
+    ) -> tuple[list[str], list[str]]:
+        """Return the stored texts that belong to these exchanges and memories, and the user's other
+        texts.
 
         After the purge, all stores are searched for the texts in the first list. A match that also
         occurs in the second list doesn't count as a trace.

@@ -167,10 +167,12 @@ class Recordings:
 
     # -- as a `DataLocation` --------------------------------------------------------------------
 
-    def words(self, user: str, exchanges: Collection[str]) -> tuple[list[str], list[str]]:
+    def words(
+        self, user: str, exchanges: Collection[str], memories: Collection[str]
+    ) -> tuple[list[str], list[str]]:
         """Return nothing, because words of exchanges and of idle work are also in the transcript or
         the memories."""
-        del user, exchanges
+        del user, exchanges, memories
         return [], []
 
     def search(self, patterns: FindsWords) -> Iterator[Searched]:

@@ -31,10 +31,11 @@ from assistant.memory.transcript.migrations import migrate
 from assistant.memory.transcript.rows import (
     EXCHANGE,
     LOOKED_UP,
+    delete_exchanges,
     exchange_of,
     held,
     hidden_exchanges,
-    parts,
+    name_conversation,
     places,
     stored_conversation,
     suppress,
@@ -96,6 +97,15 @@ class Transcript:
             db.close()
             raise
         return cls(db, path, key)
+
+    @classmethod
+    def in_ram(cls) -> "Transcript":
+        """Create a transcript that is never written to disk."""
+        path = Path(":memory:")
+        db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        db.execute("PRAGMA foreign_keys = ON")
+        migrate(db, path)
+        return cls(db, path)
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -161,7 +171,7 @@ class Transcript:
             query = "SELECT 1 FROM forgotten WHERE exchange = ?"
             if db.execute(query, (exchange.id,)).fetchone() is not None:
                 return False
-            _name(db, conversation, exchange.started)
+            name_conversation(db, conversation, exchange.started)
             db.execute(
                 "INSERT OR IGNORE INTO exchange VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
@@ -184,7 +194,7 @@ class Transcript:
         """Store a summary, which replaces the conversation's earlier ones."""
         talk = (conversation.user, conversation.id)
         with self.writing() as db:
-            _name(db, conversation, summary.created)
+            name_conversation(db, conversation, summary.created)
             db.execute("DELETE FROM summary WHERE user = ? AND conversation = ?", talk)
             db.execute(
                 "INSERT INTO summary VALUES (?, ?, ?, ?, ?, ?)",
@@ -310,7 +320,7 @@ class Transcript:
                 "INSERT OR IGNORE INTO forgotten VALUES (?, ?, ?)",
                 [(key, user, now) for key in exchange_ids],
             )
-            gone = _delete(db, user, exchange_ids)
+            gone = delete_exchanges(db, user, exchange_ids)
         self.rewrite()
         return gone
 
@@ -325,7 +335,7 @@ class Transcript:
                 " HAVING max(ended) < ?3) ORDER BY started LIMIT ?4",
                 (user, but, microseconds(before), limit),
             ).fetchall()
-            gone = _delete(db, user, [row[0] for row in found])
+            gone = delete_exchanges(db, user, [row[0] for row in found])
         if gone == limit:
             self._empty_log()
         elif gone or self.pages().free:
@@ -371,30 +381,3 @@ class Transcript:
                 " program is reading it.",
                 mend="Close the other program, and forget them again.",
             )
-
-
-# -- inside -------------------------------------------------------------------------------------
-
-
-def _name(db: sqlite3.Connection, conversation: Conversation, started: datetime) -> None:
-    db.execute(
-        "INSERT OR IGNORE INTO conversation VALUES (?, ?, ?)",
-        (conversation.id, conversation.user, microseconds(started)),
-    )
-
-
-def _delete(db: sqlite3.Connection, user: str, exchange_ids: Collection[str]) -> int:
-    """Delete exchanges, the summaries that cover them, and conversations that are now empty; return
-    how many exchanges existed."""
-    gone, ids = 0, frozenset(exchange_ids)
-    for part in parts(ids):
-        query = f"DELETE FROM exchange WHERE user = ? AND id IN ({places(part)})"
-        gone += db.execute(query, (user, *part)).rowcount
-    query = "SELECT id, covers FROM summary WHERE user = ?"
-    for key, covers in db.execute(query, (user,)).fetchall():
-        if not ids.isdisjoint(json.loads(covers)):
-            db.execute("DELETE FROM summary WHERE user = ? AND id = ?", (user, key))
-    empty = "NOT IN (SELECT conversation FROM exchange)"
-    db.execute(f"DELETE FROM summary WHERE user = ? AND conversation {empty}", (user,))
-    db.execute(f"DELETE FROM conversation WHERE user = ? AND id {empty}", (user,))
-    return gone

@@ -108,6 +108,29 @@ DERIVED = (
     "CREATE TRIGGER derived_without_source AFTER DELETE ON derived_source BEGIN"
     " DELETE FROM derived WHERE number = OLD.derived; END",
 )
+STATE = (
+    """CREATE TABLE state (
+        number INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        user TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        parent TEXT NOT NULL,
+        created INTEGER NOT NULL,
+        changed INTEGER NOT NULL,
+        content TEXT NOT NULL
+    ) STRICT""",
+    "CREATE INDEX state_by_kind ON state (user, kind, parent, number)",
+    """CREATE TABLE state_change (
+        number INTEGER PRIMARY KEY,
+        entry TEXT NOT NULL REFERENCES state (id) ON DELETE CASCADE,
+        at INTEGER NOT NULL,
+        exchange TEXT NOT NULL,
+        content TEXT NOT NULL
+    ) STRICT""",
+    "CREATE INDEX state_change_by_entry ON state_change (entry, number)",
+)
+"""Timers, lists, forms and the like. The package `assistant.state` describes them. `state_change`
+has each earlier content of an entry, and the exchange after which it was replaced."""
 
 MIGRATIONS: Sequence[Sequence[str]] = (
     FIRST,
@@ -116,6 +139,7 @@ MIGRATIONS: Sequence[Sequence[str]] = (
     FORGETTING,
     JOBS,
     DERIVED,
+    STATE,
 )
 """The SQL statements of each migration. The first migration leads from version 0 of the schema to
 version 1, the second from 1 to 2, and so on. SQLite's `user_version` is the version of a file."""

@@ -18,9 +18,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from assistant.errors import StoreError
+from assistant.event_bus import EventBus
 from assistant.events import (
     Event,
-    EventBus,
     ForgettingBegan,
     MemoriesCounted,
     MemoriesRead,

@@ -3,10 +3,11 @@
 import json
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import datetime
 from typing import Any
 
 from assistant.context import Conversation, Exchange, Summary
-from assistant.memory.records.stored_values import time_of
+from assistant.memory.records.stored_values import microseconds, time_of
 
 LOOKED_UP = 500
 """Maximum number of ids looked up in one SQL statement. Each lookup takes 4 µs, so for more ids it
@@ -136,3 +137,30 @@ def sources(db: sqlite3.Connection, number: int) -> tuple[str, ...]:
     """Return the ids of the exchanges on which the output with this number is based."""
     rows = db.execute("SELECT exchange FROM derived_source WHERE derived = ?", (number,))
     return tuple(row[0] for row in rows)
+
+
+def name_conversation(
+    db: sqlite3.Connection, conversation: Conversation, started: datetime
+) -> None:
+    """Insert the conversation's row if it is missing."""
+    db.execute(
+        "INSERT OR IGNORE INTO conversation VALUES (?, ?, ?)",
+        (conversation.id, conversation.user, microseconds(started)),
+    )
+
+
+def delete_exchanges(db: sqlite3.Connection, user: str, exchange_ids: Collection[str]) -> int:
+    """Delete exchanges, the summaries that cover them, and conversations that are now empty; return
+    how many exchanges existed."""
+    gone, ids = 0, frozenset(exchange_ids)
+    for part in parts(ids):
+        query = f"DELETE FROM exchange WHERE user = ? AND id IN ({places(part)})"
+        gone += db.execute(query, (user, *part)).rowcount
+    query = "SELECT id, covers FROM summary WHERE user = ?"
+    for key, covers in db.execute(query, (user,)).fetchall():
+        if not ids.isdisjoint(json.loads(covers)):
+            db.execute("DELETE FROM summary WHERE user = ? AND id = ?", (user, key))
+    empty = "NOT IN (SELECT conversation FROM exchange)"
+    db.execute(f"DELETE FROM summary WHERE user = ? AND conversation {empty}", (user,))
+    db.execute(f"DELETE FROM conversation WHERE user = ? AND id {empty}", (user,))
+    return gone

@@ -12,7 +12,8 @@ from typing import Any
 from assistant.compose.engines import load_models
 from assistant.context.conversation import Conversation
 from assistant.context.short_term import ShortTermMemory
-from assistant.events import Event, EventBus, Phase, PhaseChanged, TurnEnded, TurnHeard
+from assistant.event_bus import EventBus
+from assistant.events import Event, Phase, PhaseChanged, TurnEnded, TurnHeard
 from assistant.paths import Home
 from assistant.settings import Settings
 from assistant.voice.audio.echo import NoEcho

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
+from assistant.event_bus import EventBus
 from assistant.events import (
     Event,
-    EventBus,
     Latency,
     MicrophoneLevel,
     Phase,

@@ -38,7 +38,9 @@ class ShoppingList:
         """The user, exchange and text of each item."""
         return [(user, key, text) for user, key, text in json.loads(self.path.read_text("utf-8"))]
 
-    def words(self, user: str, exchanges: Collection[str]) -> tuple[list[str], list[str]]:
+    def words(
+        self, user: str, exchanges: Collection[str], memories: Collection[str]
+    ) -> tuple[list[str], list[str]]:
         mine = [(key in exchanges, text) for owner, key, text in self.read() if owner == user]
         return [text for goes, text in mine if goes], [text for goes, text in mine if not goes]
 

@@ -24,9 +24,8 @@ OFFSETS = [(0, 0), (0, 6), (7, 9), (10, 14), (14, 16), (16, 17), (18, 21), (21, 
 
 
 def marked(*tokens: int, text: str = TEXT, cut: bool = False) -> str | None:
-    inside = np.isin(np.arange(len(OFFSETS)), tokens).astype(np.float32)
-    spans = np.stack([np.full(len(OFFSETS), 0.5), inside], axis=1)
-    return marked_words(text, OFFSETS, spans, cut=cut)
+    marks = [int(token in tokens) for token in range(len(OFFSETS))]
+    return marked_words(text, OFFSETS, marks, cut=cut)
 
 
 @pytest.mark.parametrize(
@@ -46,6 +45,15 @@ def test_words_reach_from_the_first_to_the_last_marked_token(
     tokens: tuple[int, ...], words: str | None
 ) -> None:
     assert marked(*tokens) == words
+
+
+def test_the_longest_part_counts_if_another_argument_interrupts() -> None:
+    text = "remind me to call Anna tomorrow about it"
+    edges = [(0, 6), (7, 9), (10, 12), (13, 17), (18, 22), (23, 31), (32, 37), (38, 40)]
+    marks = [0, 0, 0, 1, 1, 2, 1, 1]
+    assert marked_words(text, edges, marks, 1) == "call Anna"
+    assert marked_words(text, edges, marks, 2) == "tomorrow"
+    assert marked_words(text, edges, marks, 3) is None
 
 
 def test_words_that_reach_to_where_the_text_was_cut_off_go_on_to_its_end() -> None:

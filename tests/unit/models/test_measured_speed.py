@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from assistant.compose.engines import _announce_choice
-from assistant.events import Event, EventBus, Notice
+from assistant.event_bus import EventBus
+from assistant.events import Event, Notice
 from assistant.settings import Settings
 from models.download.cache import ModelStore
 from models.hardware import Hardware

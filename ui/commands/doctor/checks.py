@@ -18,7 +18,7 @@ import psutil
 from assistant.compose import chooses_model, load_models
 from assistant.encryption import encryption_status
 from assistant.errors import AssistantError
-from assistant.events import EventBus
+from assistant.event_bus import EventBus
 from assistant.memory import store_location
 from assistant.paths import Home, models_cache
 from assistant.settings import Settings

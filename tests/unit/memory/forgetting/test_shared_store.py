@@ -14,7 +14,8 @@ import pytest
 
 from assistant.context.conversation import Conversation
 from assistant.errors import StoreError
-from assistant.events import Event, EventBus, ForgettingBegan, ForgettingDone, Notice
+from assistant.event_bus import EventBus
+from assistant.events import Event, ForgettingBegan, ForgettingDone, Notice
 from assistant.language.speakers import USER
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.forgetting import receipts

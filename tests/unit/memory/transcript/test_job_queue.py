@@ -258,6 +258,9 @@ def test_the_queue_holds_no_words_and_is_encrypted_with_the_transcript(tmp_path:
         }
 
 
+STATE_TABLES = ("state_change", "state")
+
+
 def test_an_older_file_is_migrated_to_have_a_queue(tmp_path: Path) -> None:
     path = tmp_path / "transcript.sqlite3"
     with closing(Transcript.open(path)) as transcript:
@@ -265,7 +268,7 @@ def test_an_older_file_is_migrated_to_have_a_queue(tmp_path: Path) -> None:
         with transcript.writing() as db:
             for name in ("job_of_exchange", "job_of_conversation"):
                 db.execute(f"DROP TRIGGER {name}")
-            for table in ("job", "idle_pause", "derived_source", "derived"):
+            for table in ("job", "idle_pause", "derived_source", "derived", *STATE_TABLES):
                 db.execute(f"DROP TABLE {table}")
             db.execute("PRAGMA user_version = 4")
     with closing(Transcript.open(path)) as transcript:

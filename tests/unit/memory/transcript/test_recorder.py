@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from assistant.errors import StoreError
+from assistant.event_bus import EventBus
 from assistant.events import (
     AnswerHeard,
     AnswerText,
     Event,
-    EventBus,
     ForgettingBegan,
     ForgettingDone,
     ForgettingUndone,
@@ -41,6 +41,8 @@ from assistant.events import (
     Severity,
     SoundReady,
     SpeechIgnored,
+    StateChanged,
+    StateEntry,
     TurnEnded,
     TurnHeard,
     TurnStarted,
@@ -66,6 +68,7 @@ EVERY: tuple[Event, ...] = (
     MemoriesRead(3),
     MemoriesCounted(4),
     WishTaken(("e1-0-wish",)),
+    StateChanged("list", (StateEntry("s1", "", {"name": "shopping"}),)),
     ProfileChanged(1),
     MicrophoneLevel(-20.0),
     Notice("Careful.", Severity.WARNING, "assistant doctor"),

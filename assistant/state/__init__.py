@@ -1,0 +1,16 @@
+"""What the user has set up and filled in: timers, alarms, reminders, lists, notes, forms and tasks.
+
+It is kept in the transcript's database, outside of the conversation, so that nothing of it is lost
+when the conversation goes on. It changes only by what skills do.
+"""
+
+from typing import TYPE_CHECKING
+
+from assistant.facade import exports
+
+if TYPE_CHECKING:
+    from assistant.state.store import Change, Entry, EntryKind, StateStore
+else:
+    __getattr__ = exports(__name__)
+
+__all__ = ["Change", "Entry", "EntryKind", "StateStore"]
