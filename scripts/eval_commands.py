@@ -1,7 +1,8 @@
 """Measures how well the assistant understands what is asked of it: commands and their arguments.
 
 It compares the grammar alone with the grammar and the classifier together, on one part of
-`data/evaluation/intents.jsonl`. It measures
+`data/evaluation/intents.jsonl`, or with `--requests` on one part of `data/evaluation/requests.jsonl`.
+It measures
 
 - the share that is right among what is carried out without asking, and among deletions;
 - the share of commands that are carried out or asked about, among all commands and among those that
@@ -35,7 +36,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scripts.common import program
 from scripts.common.rows import InputUnusable
-from scripts.common.utterances import PARTS
+from scripts.common.utterances import EVALUATION, PARTS, REQUESTS
 from scripts.eval import commands
 
 HEADS = ("commands", "precision", "recall", "arguments")
@@ -54,7 +55,8 @@ def work(options: program.Options) -> program.Figures:
         return _spoken(options.profile, options.commands)
     if options.mistakes and options.part != "dev":
         raise InputUnusable("Mistakes are shown of the part dev only.")
-    found = measured(options.part, options.locomo, options.speech)
+    of = REQUESTS if options.requests else EVALUATION
+    found = measured(options.part, options.locomo, options.speech, of)
     for name, figures in found["systems"].items():
         mistakes = figures.pop("mistakes")
         print(f"\n{name}, part {found['part']}")
@@ -130,6 +132,11 @@ def _by_hand() -> program.Figures:
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
     parser.add_argument("--part", choices=PARTS, default="dev", help="utterances to measure")
+    parser.add_argument(
+        "--requests",
+        action="store_true",
+        help="measure requests to skills (`data/evaluation/requests.jsonl`)",
+    )
     parser.add_argument(
         "--locomo", type=Path, metavar="FILE", help="conversations in LoCoMo's format"
     )

@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from assistant.intents.command import PERIODS, CommandKind
+from data import located
 from scripts.common.rows import InputUnusable, read_rows
 
 TRAINING = "training/intents.jsonl"
 EVALUATION = "evaluation/intents.jsonl"
+REQUESTS = "evaluation/requests.jsonl"
+"""The utterances for evaluation: commands about memory and speech, and requests to skills."""
 BY_HAND = "evaluation/spoken_commands.jsonl"
 """The utterances on which the grammar was written."""
 PARTS = ("dev", "test", "final")
@@ -62,6 +65,13 @@ def read_utterances(path: Path, part: str | None = None) -> list[Utterance]:
     if not found:
         raise InputUnusable(f"{path} has no utterances{f' of part {part}' if part else ''}.")
     return found
+
+
+def read_dev() -> list[Utterance]:
+    """The part `dev` of both sets for evaluation, on which everything is chosen."""
+    return [
+        each for name in (EVALUATION, REQUESTS) for each in read_utterances(located(name), "dev")
+    ]
 
 
 def _utterance(row: Mapping[str, Any]) -> Utterance:

@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 
 from assistant.intents.command import DELETING, PERIODS, CommandKind
 from assistant.intents.intent_recogniser import NEVER, THRESHOLDS, Threshold
-from data import located
 from models.interfaces import IntentClassifier
-from scripts.common.utterances import EVALUATION, KINDS, read_utterances
+from scripts.common.utterances import KINDS, read_dev
 from scripts.eval.intents import loaded_classifier, sets_of_talk
 
 Array = NDArray[np.float64]
@@ -40,7 +39,7 @@ def choose(locomo: Path | None) -> dict[CommandKind, Threshold]:
         InputUnusable: a file can't be read.
     """
     classifier = loaded_classifier()
-    dev = read_utterances(located(EVALUATION), "dev")
+    dev = read_dev()
     labels = np.array([KINDS.index(each.kind) if each.kind else -1 for each in dev])
     talk = [_probabilities(classifier, each) for each in sets_of_talk(locomo, None).values()]
     found = thresholds(_probabilities(classifier, [each.said for each in dev]), labels, talk)

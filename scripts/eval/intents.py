@@ -173,14 +173,16 @@ def sets_of_talk(locomo: Path | None, speech: Path | None) -> dict[str, list[str
     return {name: texts for name, texts in found.items() if texts}
 
 
-def measured(part: str, locomo: Path | None, speech: Path | None) -> dict[str, Any]:
-    """All figures on a part of the utterances, and on everyday talk.
+def measured(
+    part: str, locomo: Path | None, speech: Path | None, of: str = EVALUATION
+) -> dict[str, Any]:
+    """All figures on a part of the utterances in the file `of`, and on everyday talk.
 
     Raises:
         ModelError: the classifier is missing or damaged.
         InputUnusable: a file can't be read.
     """
-    utterances = read_utterances(located(EVALUATION), part)
+    utterances = read_utterances(located(of), part)
     talk = sets_of_talk(locomo, speech)
     systems = {GRAMMAR: by_grammar, BOTH: with_classifier(loaded_classifier())}
     recognise("warm")  # loads the language's data

@@ -16,12 +16,11 @@ from torch.nn import functional
 from transformers import AutoModel, AutoTokenizer
 
 from assistant.paths import models_cache
-from data import located
 from models import catalogue
 from models.catalogue import Model
 from models.download.cache import ModelStore
 from models.encoder.intents import ARGUMENTS, KINDS, IntentKinds
-from scripts.common.utterances import EVALUATION, Utterance, read_utterances
+from scripts.common.utterances import Utterance, read_dev
 from scripts.train import calibration
 from scripts.train.intent_lessons import (
     CLASSES,
@@ -187,7 +186,7 @@ def trained(plan: Plan) -> dict[str, Any]:
     """
     torch.manual_seed(plan.seed)
     lessons, talk = read_lessons(plan.limit), read_talk(plan.limit)
-    dev = read_utterances(located(EVALUATION), "dev")
+    dev = read_dev()
     store = ModelStore(models_cache(), catalogue.read())
     published = store.catalogue.get(plan.encoder)
     folder = str(store.location(plan.encoder))

@@ -159,6 +159,7 @@ def test_a_copy_of_a_home_forgets_the_same_exchange_even_from_its_resumed_conver
         "memory",
         "forget",
         exchange,
+        "--now",
     ]
     subprocess.run(command, cwd=ROOT, env={**os.environ, **env}, check=True, capture_output=True)
     with Talk(there, *TINY, env=env) as talk:

@@ -1,5 +1,6 @@
 """A model prepared with an adapter from the training script gives the same vectors as with peft."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -68,7 +69,7 @@ def test_a_trained_adapter_is_prepared_as_peft_applies_it(
     for file in store.catalogue.get(NAME).files:
         target = folder / file.name
         target.parent.mkdir(exist_ok=True)
-        target.symlink_to(store.location(NAME) / file.name)
+        shutil.copy(store.location(NAME) / file.name, target)
     assert main([str(folder), str(out)]) == 0
     encoder = OnnxEncoder(folder)
     encoder.load()

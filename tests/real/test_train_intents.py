@@ -1,6 +1,7 @@
 """What the training script writes is prepared and classifies as it was trained to."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,7 @@ def test_a_trained_classifier_tells_a_command_from_talk(
     for file in store.catalogue.get(NAME).files:
         target = folder / file.name
         target.parent.mkdir(exist_ok=True)
-        target.symlink_to(store.location(NAME) / file.name)
+        shutil.copy(store.location(NAME) / file.name, target)
     assert main([str(folder), "--intents", str(out)]) == 0
     classifier = OnnxIntentClassifier(folder, out)
     classifier.load()
