@@ -1,8 +1,8 @@
 """Measures how well the assistant understands what is asked of it: commands and their arguments.
 
 It compares the grammar alone with the grammar and the classifier together, on one part of
-`data/evaluation/intents.jsonl`, or with `--requests` on one part of `data/evaluation/requests.jsonl`.
-It measures
+`data/evaluation/intents.jsonl` (with `--requests`, of `data/evaluation/requests.jsonl`). It
+measures
 
 - the share that is right among what is carried out without asking, and among deletions;
 - the share of commands that are carried out or asked about, among all commands and among those that

@@ -19,6 +19,8 @@ PARTS = ("dev", "test", "final")
 """The parts of the evaluation set. Thresholds are chosen on the first only."""
 ANSWERS = frozenset({"yes", "no"})
 """Labels of answers to a question of the assistant. By themselves, they ask for nothing."""
+CLAIM = "claim"
+"""Label of a sentence of the assistant that claims or promises an act."""
 KINDS = tuple(kind for kind in CommandKind if kind not in PERIODS)
 
 
@@ -33,6 +35,7 @@ class Utterance:
         part: the part of the evaluation set; "" for training.
         tag: the sort of utterance, if it is not a command; "" if unknown.
         worded: whether the arguments were labelled; if so, None means that there is none.
+        claims: whether it is a sentence of the assistant that claims or promises an act.
         value: what the arguments mean, if that was labelled, e.g. seconds or a date.
     """
 
@@ -46,6 +49,12 @@ class Utterance:
     when: str | None = None
     name: str | None = None
     value: Any = None
+    claims: bool = False
+
+    @property
+    def label(self) -> str | None:
+        """The class to learn; None for talk."""
+        return CLAIM if self.claims else self.kind.value if self.kind else None
 
 
 def read_utterances(path: Path, part: str | None = None) -> list[Utterance]:
@@ -68,9 +77,13 @@ def read_utterances(path: Path, part: str | None = None) -> list[Utterance]:
 
 
 def read_dev() -> list[Utterance]:
-    """The part `dev` of both sets for evaluation, on which everything is chosen."""
+    """The part `dev` of both sets for evaluation, on which everything is chosen. Other acts than
+    commands to the assistant itself are left out of the first set, since they may be requests to
+    skills."""
+    commands = read_utterances(located(EVALUATION), "dev")
     return [
-        each for name in (EVALUATION, REQUESTS) for each in read_utterances(located(name), "dev")
+        *(each for each in commands if each.tag != "act"),
+        *read_utterances(located(REQUESTS), "dev"),
     ]
 
 
@@ -82,7 +95,7 @@ def _utterance(row: Mapping[str, Any]) -> Utterance:
     for each in (about, row.get("when"), row.get("name")):
         if each is not None and (not isinstance(each, str) or each not in said):
             raise ValueError("an argument's words are not in `said`")
-    kind = CommandKind(label) if label is not None and label not in ANSWERS else None
+    kind = CommandKind(label) if label is not None and label not in (*ANSWERS, CLAIM) else None
     # In the utterances written for the grammar, spans of time are labelled by their minutes only.
     worded = kind not in PERIODS
     kind = CommandKind.FORGET_PERIOD if kind in PERIODS else kind
@@ -97,4 +110,5 @@ def _utterance(row: Mapping[str, Any]) -> Utterance:
         when=row.get("when"),
         name=row.get("name"),
         value=row.get("value"),
+        claims=label == CLAIM,
     )

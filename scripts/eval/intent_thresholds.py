@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.intents.command import DELETING, PERIODS, CommandKind
+from assistant.intents.command import BY_MEANING, DELETING, PERIODS, CommandKind
 from assistant.intents.intent_recogniser import NEVER, THRESHOLDS, Threshold
 from models.interfaces import IntentClassifier
 from scripts.common.utterances import KINDS, read_dev
-from scripts.eval.intents import loaded_classifier, sets_of_talk
+from scripts.eval.intents import EVERYDAY, loaded_classifier, sets_of_talk
 
 Array = NDArray[np.float64]
 """Probabilities of all kinds of commands, of shape (utterances, kinds)."""
@@ -22,6 +22,8 @@ STEPS = np.round(np.arange(0.3, 1.0, 0.01), 2)
 LEAST_SURE = 0.9
 """The lowest threshold from which anything is carried out without asking. With some fifty commands
 of a kind, a mistake in two hundred can't be seen."""
+ANSWERING = frozenset({CommandKind.TIME, CommandKind.DATE, CommandKind.CALCULATE})
+"""Kinds that change nothing. A mistaken answer does less harm than a question."""
 PRECISION = 0.995
 """Least share of rightly recognised commands among those that are carried out without asking."""
 ASKED_WRONGLY = 1 / 700
@@ -41,8 +43,10 @@ def choose(locomo: Path | None) -> dict[CommandKind, Threshold]:
     classifier = loaded_classifier()
     dev = read_dev()
     labels = np.array([KINDS.index(each.kind) if each.kind else -1 for each in dev])
-    talk = [_probabilities(classifier, each) for each in sets_of_talk(locomo, None).values()]
-    found = thresholds(_probabilities(classifier, [each.said for each in dev]), labels, talk)
+    sets = sets_of_talk(locomo, None)
+    talk = [_probabilities(classifier, texts) for texts in sets.values()]
+    asks = [name == EVERYDAY for name in sets]
+    found = thresholds(_probabilities(classifier, [each.said for each in dev]), labels, talk, asks)
     return dict(zip(KINDS, found, strict=True)) | {kind: THRESHOLDS[kind] for kind in PERIODS}
 
 
@@ -50,6 +54,7 @@ def thresholds(
     probabilities: Array,
     labels: Numbers,
     talk: Sequence[Array],
+    asks: Sequence[bool],
     kinds: Sequence[CommandKind] = KINDS,
 ) -> list[Threshold]:
     """The thresholds of each kind of command.
@@ -57,6 +62,10 @@ def thresholds(
     What is carried out would have been right in `PRECISION` of the cases on all sets together.
     Asked is so often that few commands are missed, but of no set of talk more than `ASKED_WRONGLY`
     is taken for a command. Deleting is never carried out on the classifier's word alone.
+
+    Args:
+        asks: for each set of talk, whether many of its utterances ask a skill for something. It
+            then counts for no kind of request.
     """
     of_kind, best = _likeliest(probabilities)
     of_talk = [_likeliest(each) for each in talk]
@@ -64,15 +73,23 @@ def thresholds(
     for kind in range(len(kinds)):
         own = best[(of_kind == kind) & (labels == kind)]
         missed.append(1 - _reached(own) / max(1, int((labels == kind).sum())))
-        shares = [_reached(high[of == kind]) / len(of) for of, high in of_talk]
+        counted = [not (asking and kinds[kind] in BY_MEANING) for asking in asks]
+        shares = [
+            _reached(high[of == kind]) / len(of) * counts
+            for (of, high), counts in zip(of_talk, counted, strict=True)
+        ]
         wrong.append(np.reshape(shares, (len(talk), len(STEPS))))
     asked = _cheapest(np.array(missed), np.array(wrong))
     found = []
     for kind, name in enumerate(kinds):
-        scores = [best[of_kind == kind], *(high[of == kind] for of, high in of_talk)]
+        scores = [best[of_kind == kind]]
+        for (of, high), asking in zip(of_talk, asks, strict=True):
+            if not (asking and name in BY_MEANING):
+                scores.append(high[of == kind])
         right = labels[of_kind == kind] == kind
         none = np.zeros(sum(map(len, scores)) - len(right), bool)
         sure = _surely(np.concatenate(scores), np.concatenate([right, none]))
+        sure = LEAST_SURE if name in ANSWERING else sure
         sure = NEVER if name in DELETING else max(sure, asked[kind])
         found.append(Threshold(sure, asked[kind], THRESHOLDS[name].doubted))
     return found

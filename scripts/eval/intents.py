@@ -9,7 +9,15 @@ from typing import Any, NamedTuple
 
 from assistant.compose.engines import build_intent_classifier
 from assistant.errors import ModelMissing
-from assistant.intents.command import ARGUMENTS, DELETING, PERIODS, Command, CommandKind, Intent
+from assistant.intents.command import (
+    ARGUMENTS,
+    BY_MEANING,
+    DELETING,
+    PERIODS,
+    Command,
+    CommandKind,
+    Intent,
+)
 from assistant.intents.command_text import normalised
 from assistant.intents.intent_recogniser import intent_of, is_classified
 from assistant.intents.recogniser import recognise
@@ -20,12 +28,13 @@ from models.interfaces import IntentClassifier
 from models.selection import select_models
 from scripts.common.rows import read_rows
 from scripts.common.statistics import summary
-from scripts.common.utterances import EVALUATION, Utterance, read_utterances
+from scripts.common.utterances import EVALUATION, REQUESTS, Utterance, read_utterances
 from scripts.eval.commands import NAMES, TALK, said_in, share
 from scripts.eval.recall_data import read_locomo
 
 PER = 500
 """Number of utterances of talk to which the numbers of mistakes refer."""
+EVERYDAY = "everyday"
 GRAMMAR, BOTH = "grammar", "grammar and classifier"
 
 Understand = Callable[[str], Intent | None]
@@ -88,6 +97,16 @@ def with_classifier(classifier: IntentClassifier) -> Understand:
         return intent_of(command, found, text)
 
     return understand
+
+
+def without_requests(understand: Understand) -> Understand:
+    """Makes a function that leaves out requests to skills: here they are not what is measured."""
+
+    def narrower(text: str) -> Intent | None:
+        intent = understand(text)
+        return None if intent is not None and intent.command.kind in BY_MEANING else intent
+
+    return narrower
 
 
 def loaded_classifier() -> IntentClassifier:
@@ -161,7 +180,7 @@ def sets_of_talk(locomo: Path | None, speech: Path | None) -> dict[str, list[str
         InputUnusable: a file can't be read, or is in another format.
     """
     found = {
-        "everyday": [
+        EVERYDAY: [
             text for name in TALK for row in read_rows(located(name)) for text in said_in(row)
         ]
     }
@@ -184,7 +203,10 @@ def measured(
     """
     utterances = read_utterances(located(of), part)
     talk = sets_of_talk(locomo, speech)
-    systems = {GRAMMAR: by_grammar, BOTH: with_classifier(loaded_classifier())}
+    both = with_classifier(loaded_classifier())
+    systems = {GRAMMAR: by_grammar, BOTH: both if of == REQUESTS else without_requests(both)}
+    if of == REQUESTS:
+        talk.pop(EVERYDAY)  # many of its utterances are requests
     recognise("warm")  # loads the language's data
     found: dict[str, Any] = {"part": part, "utterances": len(utterances), "systems": {}}
     for name, understand in systems.items():

@@ -8,11 +8,13 @@ from typing import Any
 from assistant.intents.command import ARGUMENTS
 from data import located
 from models.encoder.intents import ARGUMENTS as SLOTS
-from scripts.common.utterances import BY_HAND, KINDS, TRAINING, Utterance, read_utterances
+from scripts.common.utterances import BY_HAND, CLAIM, KINDS, TRAINING, Utterance, read_utterances
 from scripts.train.training_data import FILES, read_pairs
 
-CLASSES = ("none", *(kind.value for kind in KINDS))
+CLASSES = ("none", *(kind.value for kind in KINDS), CLAIM)
 """The classes to learn, in the order of the model's outputs."""
+REQUESTS = "training/requests_in_talk.txt"
+"""Utterances that stand among the talk, although they ask a skill for something."""
 LONGEST = 64
 """Tokens after which an utterance is cut, as in the product."""
 DRAWN = 20
@@ -53,14 +55,26 @@ class Sample:
 
 def read_lessons(limit: int | None) -> list[Utterance]:
     """The labelled utterances, at most `limit` of them, evenly spaced."""
-    found = [each for name in (TRAINING, BY_HAND) for each in read_utterances(located(name))]
+    requests = read_requests()
+    found = [
+        each
+        for name in (TRAINING, BY_HAND)
+        for each in read_utterances(located(name))
+        if each.kind or each.said not in requests
+    ]
     return found[:: max(1, len(found) // limit)][:limit] if limit else found
 
 
 def read_talk(limit: int | None) -> list[str]:
     """Ordinary talk: the utterances and questions with which the encoders were adapted, at most
     `limit` utterances of each file."""
-    return [text for name in FILES for each in read_pairs(name, limit) for text in each.texts]
+    requests = read_requests()
+    texts = (text for name in FILES for each in read_pairs(name, limit) for text in each.texts)
+    return [text for text in texts if text not in requests]
+
+
+def read_requests() -> frozenset[str]:
+    return frozenset(located(REQUESTS).read_text(encoding="utf-8").splitlines())
 
 
 def varied(said: Utterance, chance: Random) -> tuple[str, list[tuple[int, int]]]:
@@ -115,7 +129,7 @@ def samples(utterances: Sequence[Utterance], tokenizer: Any, chance: Random) -> 
     for said, (_, edges), tokens, offsets in zip(
         utterances, made, read["input_ids"], read["offset_mapping"], strict=True
     ):
-        label = said.kind.value if said.kind else "none"
+        label = said.label or "none"
         if said.kind in ARGUMENTS and said.worded:
             marks = [_mark(each, edges) for each in offsets]
         else:

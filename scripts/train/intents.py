@@ -164,7 +164,7 @@ def train(
 
 def judged(model: Classifier, tokenizer: Any, dev: Sequence[Utterance]) -> dict[str, Any]:
     """The temperature chosen on `dev`, the share of right answers, and the calibration."""
-    labels = np.array([CLASSES.index(each.kind.value) if each.kind else 0 for each in dev])
+    labels = np.array([CLASSES.index(each.label or "none") for each in dev])
     sure = np.array([each.sure for each in dev])
     read = tokenizer([each.said for each in dev], truncation=True, max_length=LONGEST)
     said = model.outputs(read["input_ids"])

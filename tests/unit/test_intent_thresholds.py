@@ -19,7 +19,7 @@ def test_thresholds_keep_talk_out_and_what_is_wrong_unsure() -> None:
     other = np.tile([0.05, 0.0], (500, 1))
 
     names = (CommandKind.STOP, CommandKind.WAKE)
-    stop, wake = thresholds(probabilities, labels, [talk, other], names)
+    stop, wake = thresholds(probabilities, labels, [talk, other], [False, False], names)
 
     assert stop.asked < 0.5
     assert wake.asked > 0.65
@@ -32,5 +32,5 @@ def test_thresholds_keep_talk_out_and_what_is_wrong_unsure() -> None:
 
 def test_deleting_is_never_sure() -> None:
     probabilities, labels = np.full((9, 1), 0.99), np.zeros(9, int)
-    [chosen] = thresholds(probabilities, labels, [], (CommandKind.FORGET_ALL,))
+    [chosen] = thresholds(probabilities, labels, [], [], (CommandKind.FORGET_ALL,))
     assert (chosen.sure, chosen.doubted) == (NEVER, 0.5)
