@@ -1,13 +1,24 @@
-"""Times of the past in words, as somebody would say them."""
+"""Times in words, as somebody would say them: those of the past, those to come, and durations."""
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 
 from assistant.language.calendar import MONTHS, WEEKDAYS, relative_date
+from assistant.language.numbers import cardinals, ordinals
+from assistant.language.repeats import Repeat
 
 MOMENT = timedelta(minutes=10)
 """Something said less than this ago was said "a moment ago"."""
 PARTS = ((5, "night"), (12, "morning"), (18, "afternoon"), (22, "evening"), (24, "night"))
 """The hour at which each part of the day ends."""
+SOON_S = 12 * 3600
+"""Up to this long, a time after a duration is spoken as that duration."""
+FAR_DAYS = 300
+"""A date that is further away is spoken with its year."""
+DAY_S = 86400
+HALVES = {1800: "half an hour", 3600: "an hour", 5400: "an hour and a half"}
+"""Durations in seconds that have words of their own."""
+MINUTES = {5: "five", 10: "ten", 15: "quarter", 20: "twenty", 25: "twenty-five", 30: "half"}
+WORKDAYS = (0, 1, 2, 3, 4)
 
 
 def briefly(when: datetime, now: datetime) -> str:
@@ -50,3 +61,163 @@ def precisely(when: datetime, now: datetime) -> str:
 
 def _just_now(when: datetime, now: datetime) -> bool:
     return timedelta(0) <= now - when < MOMENT
+
+
+def spoken(when: datetime, now: datetime) -> str:
+    """Return words for a time to come: "at nine tomorrow", "on Friday at half past seven", "at ten
+    tonight", or "in twenty minutes" for one that isn't on the minute, as after a duration.
+
+    Args:
+        when: local time.
+        now: local time.
+    """
+    ahead = (when - now).total_seconds()
+    if (when.second or when.microsecond) and 0 < ahead < SOON_S:
+        return f"in {spoken_duration(ahead)}"
+    day = when.date()
+    if when.hour == when.minute == 0:  # "at midnight on Friday" could be either end of that day
+        return f"at midnight {_day(day - timedelta(days=1), now.date(), 'night')}"
+    part = "" if 5 <= when.hour < 12 else _part(when.hour)
+    exact = f"at {spoken_clock(when)}"
+    named = _day(day, now.date(), "" if when.hour == 12 and not when.minute else part)
+    if named == "today":
+        return f"{exact} {'today' if exact == 'at noon' else 'this morning'}"
+    return f"{named} {exact}" if named.startswith("on ") else f"{exact} {named}"
+
+
+def spoken_day(day: date, today: date) -> str:
+    """Return "today", "tomorrow", "on Friday", or "on Friday, the third of March"; with the year if
+    it is far away."""
+    return _day(day, today, "")
+
+
+def spoken_clock(when: datetime) -> str:
+    """Return the time on a clock of twelve hours: "half past seven", "noon", "seven oh four"."""
+    hour, minute = when.hour, when.minute
+    if minute == 0 and hour in (0, 12):
+        return "noon" if hour else "midnight"
+    following = number_words((hour + 1) % 12 or 12)
+    this = number_words(hour % 12 or 12)
+    if minute == 0:
+        return this
+    if minute % 5:
+        return f"{this} {'oh ' if minute < 10 else ''}{number_words(minute)}"
+    past, to = (MINUTES.get(each, "") for each in (minute, 60 - minute))
+    return f"{past} past {this}" if minute <= 30 else f"{to} to {following}"
+
+
+def spoken_duration(seconds: float) -> str:
+    """Return a duration: "half an hour", "an hour and a half", "one minute and ten seconds". Of a
+    long one, small units are left out."""
+    left = max(1, round(seconds))
+    if left >= DAY_S:
+        left = round(left / 3600) * 3600
+    elif left >= 3600:
+        left = round(left / 60) * 60
+    if left in HALVES:
+        return HALVES[left]
+    if left > 3600 and left % 3600 == 1800 and left < DAY_S:
+        return f"{number_words(left // 3600)} and a half hours"
+    parts = []
+    for size, unit in (
+        (7 * DAY_S, "week"),
+        (DAY_S, "day"),
+        (3600, "hour"),
+        (60, "minute"),
+        (1, "second"),
+    ):
+        if unit == "week" and left % size:  # "ten days", not "one week and three days"
+            continue
+        number, left = divmod(left, size)
+        if number:
+            parts.append(f"{number_words(number)} {unit}{'s' * (number > 1)}")
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
+
+
+def spoken_repeat(repeat: Repeat, local: datetime) -> str:
+    """Return a repetition: "every weekday at half past six", "every two hours", "on the first of
+    every month at nine".
+
+    Args:
+        local: local time of the first occurrence.
+    """
+    if repeat.unit in ("minute", "hour"):
+        return _every(repeat.every, repeat.unit)
+    if repeat.unit == "month":
+        days = f"{_in_month(repeat, local)} {_every(repeat.every, 'month')}"
+    elif repeat.unit == "year":
+        day = f"on the {ordinal_words_of(repeat.day or local.day)} of {MONTHS[local.month - 1]}"
+        days = f"{_every(repeat.every, 'year')} {day}"
+    elif repeat.unit == "week":
+        days = _on_weekdays(repeat, local)
+    else:
+        days = _every(repeat.every, "day")
+    part = "" if 5 <= local.hour < 12 or local.hour == 12 else _part(local.hour)
+    exact = spoken_clock(local)
+    if not part or exact == "midnight":
+        return f"{days} at {exact}"
+    return f"{days} at {exact} {'at night' if part == 'night' else f'in the {part}'}"
+
+
+def number_words(number: int) -> str:
+    """Return the words for a number from 0 to 999."""
+    words = {value: word for word, value in cardinals().items()}
+    if number >= 100:
+        rest = f" and {number_words(number % 100)}" if number % 100 else ""
+        return f"{words[number // 100]} hundred{rest}"
+    tens, ones = number - number % 10, number % 10
+    return words[number] if number in words else f"{words[tens]}-{words[ones]}"
+
+
+def ordinal_words_of(number: int) -> str:
+    """Return the word for a day of the month: "first", "twenty-third"."""
+    words = {value: word for word, value in ordinals().items()}
+    if number in words:
+        return words[number]
+    return f"{number_words(number - number % 10)}-{words[number % 10]}"
+
+
+def _every(count: int, unit: str) -> str:
+    return f"every {unit}" if count == 1 else f"every {number_words(count)} {unit}s"
+
+
+def _on_weekdays(repeat: Repeat, local: datetime) -> str:
+    days = repeat.weekdays or (local.weekday(),)
+    if repeat.every == 1 and days in (WORKDAYS, tuple(range(7))):
+        return "every weekday" if days == WORKDAYS else "every day"
+    names = [WEEKDAYS[day] for day in days]
+    listed = " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+    if repeat.every <= 2:
+        return f"every {'other ' * (repeat.every == 2)}{listed}"
+    return f"on {listed} {_every(repeat.every, 'week')}"
+
+
+def _in_month(repeat: Repeat, local: datetime) -> str:
+    of = "of" if repeat.every == 1 else ""
+    if repeat.nth:
+        which = "last" if repeat.nth < 0 else ordinal_words_of(repeat.nth)
+        return f"on the {which} {WEEKDAYS[repeat.weekdays[0]]} {of}".strip()
+    day = repeat.day or local.day
+    which = "last day" if day == 31 else ordinal_words_of(day)
+    return f"on the {which} {of}".strip()
+
+
+def _part(hour: int) -> str:
+    """Return the part of the day in which people place an hour; the small hours are morning."""
+    return "morning" if hour < 12 else next(name for end, name in PARTS if hour < end)
+
+
+def _day(day: date, today: date, part: str) -> str:
+    """Return a day to come, and a part of it."""
+    days = (day - today).days
+    if days == 0:
+        return ("tonight" if part == "night" else f"this {part}") if part else "today"
+    if days == 1:
+        return f"tomorrow {part}".strip()
+    name = f"on {WEEKDAYS[day.weekday()]}"
+    if 1 < days < 7:
+        return f"{name} {part}".strip()
+    year = f" {day.year}" if days > FAR_DAYS else ""
+    date_ = f"the {ordinal_words_of(day.day)} of {MONTHS[day.month - 1]}{year}"
+    after = f" {'at night' if part == 'night' else f'in the {part}'}" if part else ""
+    return f"{name}, {date_},{after}"
