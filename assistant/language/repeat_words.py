@@ -53,7 +53,8 @@ def _in_month(phrase: Phrase) -> Repeat | None:
 def _range(phrase: Phrase) -> Repeat | None:
     """Read "Monday to Friday"."""
     found = phrase.take(
-        rf"(?:(?:on|from|{_EVERY}) )?(?P<first>{DAYS})s? (?:to|through|till|until) (?P<last>{DAYS})s?"
+        rf"(?:(?:on|from|{_EVERY}) )?(?P<first>{DAYS})s? "
+        rf"(?:to|through|thru|till|until) (?P<last>{DAYS})s?"
     )
     if found is None:
         return None
@@ -64,9 +65,8 @@ def _range(phrase: Phrase) -> Repeat | None:
 
 def _on_weekdays(phrase: Phrase) -> Repeat | None:
     every = rf"(?:on )?{_EVERY} {_COUNT}"
-    if phrase.take(
-        rf"(?:on )?{_EVERY} (?:week ?day|work ?day|working day|school day)s?"
-    ) or phrase.take(r"(?:on )?(?:the )?(?:week ?days|work ?days|working days|school days)"):
+    workday = "(?:week ?|work ?|working |school )day"
+    if phrase.take(rf"(?:on )?(?:{_EVERY} {workday}s?|(?:the )?{workday}s)"):
         return Repeat(1, "week", WORKDAYS)
     if phrase.take(rf"(?:on |at )?{_EVERY} weekend|(?:on |at )?(?:the )?weekends"):
         return Repeat(1, "week", WEEKEND)
@@ -75,12 +75,11 @@ def _on_weekdays(phrase: Phrase) -> Repeat | None:
     )
     if found is None:
         return None
-    days = {_number(each) for each in re.findall(DAYS, found["days"])}
-    return Repeat(_every(found["count"]), "week", tuple(sorted(days)))
+    return Repeat(_every(found["count"]), "week", _numbers(found["days"]))
 
 
 def _plain_unit(phrase: Phrase) -> Repeat | None:
-    if phrase.take(rf"{_EVERY} (?=(?:the )?(?:\d\d? (?:of )?(?:{MONTH})|(?:{MONTH}) \d|{FEAST}))"):
+    if phrase.take(rf"{_EVERY}(?= (?:the )?(?:\d\d? (?:of )?(?:{MONTH})|(?:{MONTH}) \d|{FEAST}))"):
         return Repeat(1, "year")
     found = phrase.take(rf"(?:on )?{_EVERY} (?P<part>morning|afternoon|evening|night)")
     if found:
@@ -96,7 +95,8 @@ def _plain_unit(phrase: Phrase) -> Repeat | None:
     times, unit = _UNITS[found["unit"] or found["once"] or found["adverb"]]
     if found["adverb"] == "nightly":
         phrase.left += " | night"
-    return Repeat(times * _every(found["count"]), unit)
+    listed = phrase.take(rf"(?:on )?(?:{_LIST})") if unit == "week" else None
+    return Repeat(times * _every(found["count"]), unit, _numbers(listed[0]) if listed else ())
 
 
 def _every(count: str | None) -> int:
@@ -105,3 +105,7 @@ def _every(count: str | None) -> int:
 
 def _number(weekday: str) -> int:
     return [name.lower() for name in WEEKDAYS].index(weekday)
+
+
+def _numbers(weekdays: str) -> tuple[int, ...]:
+    return tuple(sorted({_number(each) for each in re.findall(DAYS, weekdays)}))

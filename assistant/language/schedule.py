@@ -24,9 +24,41 @@ USUAL_H = 9
 HALF_DAY = timedelta(hours=12)
 ONE_DAY = timedelta(days=1)
 _FILLERS = frozenset(
-    ("at", "on", "in", "the", "by", "for", "from", "around", "about", "please", "starting")
-    + ("beginning", "exactly", "sharp", "time", "of", "and", "then", "uh", "um", "er", "each")
-    + ("roughly", "prompt", "again", "a", "to", "be", "oclock", "just", "say", "day", "any", "that")
+    [
+        "at",
+        "on",
+        "in",
+        "the",
+        "by",
+        "for",
+        "from",
+        "around",
+        "about",
+        "please",
+        "starting",
+        "beginning",
+        "exactly",
+        "sharp",
+        "time",
+        "of",
+        "and",
+        "then",
+        "uh",
+        "um",
+        "er",
+        "roughly",
+        "prompt",
+        "again",
+        "a",
+        "to",
+        "be",
+        "oclock",
+        "just",
+        "say",
+        "day",
+        "any",
+        "that",
+    ]
 )
 
 
@@ -52,7 +84,6 @@ class _Clock:
     exact: bool
     part: str
     alarm: bool
-    midnight: bool = False
 
     def on(self, day: date, *, today: bool) -> list[datetime]:
         """Return the times that may be meant on a day, in order.
@@ -101,7 +132,7 @@ def schedule(words: str, now: datetime, *, alarm: bool = False) -> Schedule | No
     said = plain(words)
     try:
         return (
-            _from_now(said, local)
+            _from_now(said)
             or _interval(said, local, alarm=alarm)
             or _minute_only(as_digits(said), local)
             or _on_calendar(said, local, alarm=alarm)
@@ -110,7 +141,7 @@ def schedule(words: str, now: datetime, *, alarm: bool = False) -> Schedule | No
         return None
 
 
-def _from_now(said: str, now: datetime) -> Schedule | None:
+def _from_now(said: str) -> Schedule | None:
     """Read "in twenty minutes" or "half an hour from now". Whole days are left to the calendar."""
     found = re.fullmatch(r"(?:in|after|within)(?: about| around)? (.+?)(?: time)?(?: from now)?|"
                          r"(.+) (?:from now|later)", said)  # fmt: skip
@@ -128,16 +159,15 @@ def _interval(said: str, now: datetime, *, alarm: bool) -> Schedule | None:
     if said == "hourly":
         said = "every hour"
     found = re.fullmatch(
-        r"(?:every|each) (?P<length>.+?)(?: (?:starting|beginning|from)(?: from| at)? (?P<start>.+))?",
+        r"(?:every|each) (?P<length>.+?)"
+        r"(?: (?:starting|beginning|from)(?: from| at)? (?P<start>.+))?",
         said,
     )
     length = seconds(found["length"].replace(":", ".")) if found else None
     if found is None or length is None or length % 60 or length >= 86400:
         return None
-    whole_hours = length % 3600 == 0
-    repeat = Repeat(
-        int(length // (3600 if whole_hours else 60)), "hour" if whole_hours else "minute"
-    )
+    minutes, hours = int(length // 60), int(length // 3600)
+    repeat = Repeat(minutes, "minute") if length % 3600 else Repeat(hours, "hour")
     if not found["start"] or found["start"] == "now":
         start = now.replace(microsecond=0) + timedelta(seconds=length)
         return Schedule(local=start, repeat=repeat)
@@ -178,7 +208,8 @@ def _on_calendar(said: str, now: datetime, *, alarm: bool) -> Schedule | None:
     read = clock_time(left[0]) if left else (now.time(), True) if same_time else None
     if len(left) > 1 or (left and read is None) or (left and same_time) or (early and not read):
         return None
-    clock = _Clock(*(read or (None, False)), part, alarm)
+    at, exact = read or (None, False)
+    clock = _Clock(at, exact, part, alarm)
     midnight = bool(left) and "midnight" in left[0]
     return _first(clock, days, repeat, now, midnight=midnight, tonight=bool(tonight))
 

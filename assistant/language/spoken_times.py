@@ -12,11 +12,14 @@ PARTS = ((5, "night"), (12, "morning"), (18, "afternoon"), (22, "evening"), (24,
 """The hour at which each part of the day ends."""
 SOON_S = 12 * 3600
 """Up to this long, a time after a duration is spoken as that duration."""
+NEAR_DAYS = 7
+"""Up to this many days ahead, the name of a weekday is enough."""
 FAR_DAYS = 300
 """A date that is further away is spoken with its year."""
 DAY_S = 86400
 HALVES = {1800: "half an hour", 3600: "an hour", 5400: "an hour and a half"}
 """Durations in seconds that have words of their own."""
+UNITS = {"week": 7 * DAY_S, "day": DAY_S, "hour": 3600, "minute": 60, "second": 1}
 MINUTES = {5: "five", 10: "ten", 15: "quarter", 20: "twenty", 25: "twenty-five", 30: "half"}
 WORKDAYS = (0, 1, 2, 3, 4)
 
@@ -73,16 +76,20 @@ def spoken(when: datetime, now: datetime) -> str:
     """
     ahead = (when - now).total_seconds()
     if (when.second or when.microsecond) and 0 < ahead < SOON_S:
-        return f"in {spoken_duration(ahead)}"
-    day = when.date()
-    if when.hour == when.minute == 0:  # "at midnight on Friday" could be either end of that day
-        return f"at midnight {_day(day - timedelta(days=1), now.date(), 'night')}"
-    part = "" if 5 <= when.hour < 12 else _part(when.hour)
-    exact = f"at {spoken_clock(when)}"
-    named = _day(day, now.date(), "" if when.hour == 12 and not when.minute else part)
-    if named == "today":
-        return f"{exact} {'today' if exact == 'at noon' else 'this morning'}"
-    return f"{named} {exact}" if named.startswith("on ") else f"{exact} {named}"
+        return f"in {spoken_duration(ahead if ahead < 100 else 60 * round(ahead / 60))}"
+    day, today, clock = when.date(), now.date(), f"at {spoken_clock(when)}"
+    if clock == "at midnight":  # "at midnight on Friday" could be either end of that day
+        day -= timedelta(days=1)
+        if (day - today).days < NEAR_DAYS:
+            return f"{clock} {_day(day, today, 'night')}"
+        return f"{clock} at the end of {_day(day, today, '').removeprefix('on ')}"
+    part = "" if 5 <= when.hour < 12 or clock == "at noon" else _part(when.hour)
+    if (day - today).days < 2:
+        named = _day(day, today, part)
+        return f"{clock} {'this morning' if named == 'today' and when.hour < 12 else named}"
+    if (day - today).days < NEAR_DAYS:
+        return f"{_day(day, today, part)} {clock}"
+    return f"{clock} {_in_part(part)}{_day(day, today, '')}"
 
 
 def spoken_day(day: date, today: date) -> str:
@@ -119,13 +126,7 @@ def spoken_duration(seconds: float) -> str:
     if left > 3600 and left % 3600 == 1800 and left < DAY_S:
         return f"{number_words(left // 3600)} and a half hours"
     parts = []
-    for size, unit in (
-        (7 * DAY_S, "week"),
-        (DAY_S, "day"),
-        (3600, "hour"),
-        (60, "minute"),
-        (1, "second"),
-    ):
+    for unit, size in UNITS.items():
         if unit == "week" and left % size:  # "ten days", not "one week and three days"
             continue
         number, left = divmod(left, size)
@@ -152,11 +153,9 @@ def spoken_repeat(repeat: Repeat, local: datetime) -> str:
         days = _on_weekdays(repeat, local)
     else:
         days = _every(repeat.every, "day")
-    part = "" if 5 <= local.hour < 12 or local.hour == 12 else _part(local.hour)
-    exact = spoken_clock(local)
-    if not part or exact == "midnight":
-        return f"{days} at {exact}"
-    return f"{days} at {exact} {'at night' if part == 'night' else f'in the {part}'}"
+    clock = spoken_clock(local)
+    part = "" if 5 <= local.hour < 12 or clock in ("noon", "midnight") else _part(local.hour)
+    return f"{days} at {clock} {_in_part(part)}".strip()
 
 
 def number_words(number: int) -> str:
@@ -215,9 +214,11 @@ def _day(day: date, today: date, part: str) -> str:
     if days == 1:
         return f"tomorrow {part}".strip()
     name = f"on {WEEKDAYS[day.weekday()]}"
-    if 1 < days < 7:
+    if 1 < days < NEAR_DAYS:
         return f"{name} {part}".strip()
     year = f" {day.year}" if days > FAR_DAYS else ""
-    date_ = f"the {ordinal_words_of(day.day)} of {MONTHS[day.month - 1]}{year}"
-    after = f" {'at night' if part == 'night' else f'in the {part}'}" if part else ""
-    return f"{name}, {date_},{after}"
+    return f"{name}, the {ordinal_words_of(day.day)} of {MONTHS[day.month - 1]}{year}"
+
+
+def _in_part(part: str) -> str:
+    return {"": "", "night": "at night "}.get(part, f"in the {part} ")
