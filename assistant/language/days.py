@@ -16,7 +16,19 @@ from assistant.language.numbers import with_digits
 
 DAYS = "|".join(name.lower() for name in WEEKDAYS)
 """A pattern for the name of a weekday."""
-SHORT_DAYS = {"mon": 0, "tue": 1, "tues": 1, "wed": 2, "thu": 3, "thur": 3, "thurs": 3, "fri": 4}
+SHORT_DAYS = {
+    "mon": 0,
+    "tue": 1,
+    "tues": 1,
+    "wed": 2,
+    "weds": 2,
+    "thu": 3,
+    "thur": 3,
+    "thurs": 3,
+    "fri": 4,
+    "sat": 5,
+    "sun": 6,
+}
 SHORT_MONTHS = ("jan", "feb", "mar", "apr", "jun", "jul", "aug", "sept", "sep", "oct", "nov", "dec")
 MONTH = "|".join((*(name.lower() for name in MONTHS), *SHORT_MONTHS))
 _NUMBER = r"(?!0+\b)\d\d?(?! ?[:.]| (?:am|pm|oclock|past|to|til|till|minutes?|hours?)\b)"
@@ -169,7 +181,8 @@ def _coming(found: re.Match[str], today: date) -> list[date]:
     if (found["way"] or "") == "next" or found.groupdict().get("week"):
         return [today + timedelta(days=7 - today.weekday() + wanted)]
     day = today + timedelta(days=(wanted - today.weekday()) % 7)
-    return [day, day + timedelta(days=7)] if day == today else [day]
+    either = day == today and not found["way"]
+    return [day, day + timedelta(days=7)] if either else [day]
 
 
 def _weeks_on(found: re.Match[str], today: date) -> list[date]:
@@ -214,7 +227,7 @@ def _of_month(found: re.Match[str], today: date) -> Iterator[date]:
     if not 1 <= day <= 31:
         raise ValueError(day)
     first = today.replace(day=1)
-    steps = [int(way == "next")] if way else range(60)
+    steps = [int(way == "next")] if way else range(2 if named else 60)
     for step in steps:
         month = away(first, step, "month")
         length = monthrange(month.year, month.month)[1]
@@ -250,27 +263,30 @@ def _rules() -> tuple[tuple[str, Days], ...]:
     weekday = rf"(?:(?P<weekday>{name}) )?"
     on = rf"(?:on )?{weekday}(?:on )?(?:the )?"
     day, month = rf"(?P<day>{_NUMBER})", rf"(?P<month>{MONTH})"
-    base = rf"(?P<base>{name}|today|tomorrow|now)"
     count = r"(?P<count>an?|the|\d+|a couple of|couple of)"
+    far = rf"{count} (?P<unit>day|week|fortnight|month|year)s?"
+    base = rf"(?P<base>{name}|today|tomorrow|now)"
     return (
         (rf"{on}{day}(?: day)?(?: of)? {month}{_YEAR}", _dated),
         (rf"{on}{month}(?: the)? {day}{_YEAR}", _dated),
+        (rf"(?:on |at )?(?P<feast>{FEAST})", _feast),
+        (rf"(?:on )?(?P<way>)(?P<weekday>{name}) (?:of )?(?P<week>next week)", _coming),
+        (rf"(?P<week>next week) (?:on )?(?P<way>)(?P<weekday>{name})", _coming),
+        (rf"(?:in )?{far}(?: time)? from (?:now|today)", _far),
+        (r"(?P<count>an?|\d+) (?P<unit>month|year)s? today", _far),
         (rf"(?:{count} )?(?:{_WEEK})s? (?:on |from |after |this )*{base}", _weeks_on),
         (rf"(?:on )?{base} (?:{_WEEK})", _weeks_on),
         (r"(?:the )?day after tomorrow|overmorrow", _in_days(2)),
         (r"tomorrow|tomorow|tommorow|tmrw", _in_days(1)),
         (r"today", _in_days(0)),
-        (rf"(?:in )?{count} (?P<unit>day|week|fortnight|month|year)s?(?: time)? from (?:now|today)",
-         _far),
-        (rf"in {count} (?P<unit>day|week|fortnight|month|year)s?(?: time)?(?! (?:from|after)\b)",
-         _far),
-        (rf"(?:on )?{weekday}(?:on )?the {day} of (?:the|(?P<way>this|next)) month", _of_month),
+        (rf"in {far}(?: time)?(?! (?:from|after)\b)", _far),
+        (rf"{on}{day} of (?:the|(?P<way>this|next)) month", _of_month),
         (rf"(?:on )?{weekday}(?:on )?the {day}(?! (?:{DAYS}|week|month|day|thing)s?\b)", _of_month),
         (r"(?:at |on )?the (?:end|last day) of (?:the|(?P<way>this|next)) month", _of_month),
-        (rf"(?:on )?(?P<way>)(?P<weekday>{name}) (?:of )?(?P<week>next week)", _coming),
-        (rf"(?P<week>next week) (?:on )?(?P<way>)(?P<weekday>{name})", _coming),
-        (rf"(?:on )?(?:the |this )?(?:(?P<way>this|next|coming|following) )?"
-         rf"(?P<weekday>{name})(?: coming)?", _coming),
-        (rf"(?:on |at )?(?P<feast>{FEAST})", _feast),
+        (
+            rf"(?:on )?(?:the )?(?:(?P<way>this(?: coming)?|next|coming|following) )?"
+            rf"(?P<weekday>{name})(?: coming)?",
+            _coming,
+        ),
         (r"(?:(?:at|on|over) )?(?:(?P<way>this|next|the)(?: coming)? )weekend", _weekend),
-    )  # fmt: skip
+    )

@@ -7,6 +7,7 @@ from assistant.language.days import DAYS, FEAST, MONTH, Phrase
 from assistant.language.repeats import Repeat, Unit
 
 WORKDAYS, WEEKEND = (0, 1, 2, 3, 4), (5, 6)
+PARTS = "morning|afternoon|evening|night"
 _EVERY = r"(?:every|each)(?: single)?"
 _COUNT = r"(?:(?P<count>\d+|other|alternate) )?"
 _LIST = rf"(?:{DAYS})s?(?:(?: and| {_EVERY}| on|) (?:{DAYS})s?)*"
@@ -29,11 +30,12 @@ def take_repeat(phrase: Phrase) -> Repeat | None:
 
 def _in_month(phrase: Phrase) -> Repeat | None:
     """Read "the first of every month" and "the last Friday of the month"."""
-    found = phrase.take(
-        rf"(?:on )?(?:the )?(?P<nth>[1-4]|last) (?P<weekday>{DAYS}) (?:(?:of|in) )?{_EVERY} month"
-    ) or phrase.take(
-        rf"{_EVERY} (?:month(?: on)? the )?(?P<nth>[1-4]|last) (?P<weekday>{DAYS})"
-        r"(?: (?:of|in) the month)?"
+    which = rf"(?P<nth>[1-4]|last) (?P<weekday>{DAYS})"
+    found = (
+        phrase.take(rf"(?:on )?(?:the )?{which} (?:(?:of|in) )?{_EVERY} month")
+        or phrase.take(rf"{_EVERY} (?:month(?: on)? the )?{which} (?:of|in) (?:the|{_EVERY}) month")
+        or phrase.take(rf"{_EVERY} month(?: on)? the {which}")
+        or phrase.take(rf"{_EVERY} {which.replace('[1-4]', '1')}")
     )
     if found:
         nth = -1 if found["nth"] == "last" else int(found["nth"])
@@ -64,14 +66,23 @@ def _range(phrase: Phrase) -> Repeat | None:
 
 
 def _on_weekdays(phrase: Phrase) -> Repeat | None:
-    every = rf"(?:on )?{_EVERY} {_COUNT}"
     workday = "(?:week ?|work ?|working |school )day"
     if phrase.take(rf"(?:on )?(?:{_EVERY} {workday}s?|(?:the )?{workday}s)"):
         return Repeat(1, "week", WORKDAYS)
     if phrase.take(rf"(?:on |at )?{_EVERY} weekend|(?:on |at )?(?:the )?weekends"):
         return Repeat(1, "week", WEEKEND)
-    found = phrase.take(rf"{every}(?P<days>{_LIST})") or phrase.take(
-        rf"(?:on )?(?P<count>)(?P<days>(?:{DAYS})s(?:(?: and)? (?:on )?(?:{DAYS})s)*)"
+    if found := phrase.take(rf"(?:on )?(?:{workday}|weekend) (?P<part>{PARTS})s"):
+        phrase.left += f" | {found['part']}"
+        return Repeat(1, "week", WEEKEND if "weekend" in found[0] else WORKDAYS)
+    found = (
+        phrase.take(rf"(?:on )?{_EVERY} (?:(?P<count>2|other|alternate) )?(?P<days>{_LIST})")
+        or phrase.take(
+            rf"(?:on )?(?P<count>)(?P<days>(?:{DAYS})s(?:(?: and)? (?:on )?(?:{DAYS})s)*)"
+        )
+        or phrase.take(
+            rf"(?:on )?(?P<count>)(?P<days>(?:{DAYS})(?:(?: and)? (?:on )?(?:{DAYS}))*)"
+            rf"(?= (?:{PARTS})s)"
+        )
     )
     if found is None:
         return None
@@ -81,7 +92,9 @@ def _on_weekdays(phrase: Phrase) -> Repeat | None:
 def _plain_unit(phrase: Phrase) -> Repeat | None:
     if phrase.take(rf"{_EVERY}(?= (?:the )?(?:\d\d? (?:of )?(?:{MONTH})|(?:{MONTH}) \d|{FEAST}))"):
         return Repeat(1, "year")
-    found = phrase.take(rf"(?:on )?{_EVERY} (?P<part>morning|afternoon|evening|night)")
+    found = phrase.take(rf"(?:on )?{_EVERY} (?P<part>{PARTS})") or phrase.take(
+        rf"(?:in the |at )?(?P<part>{PARTS})s"
+    )
     if found:
         phrase.left += f" | {found['part']}"
         return Repeat(1, "day")

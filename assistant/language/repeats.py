@@ -135,5 +135,10 @@ def _elapsed(first: datetime, repeat: Repeat, after: datetime) -> datetime:
 
 def _instant(local: datetime, zone: tzinfo | None) -> datetime:
     """Return the first moment at which the clock shows `local`. If it is skipped, the clock shows a
-    later time at that moment, because the offset before the change is used."""
+    later time at that moment, because the offset before the change is used.
+
+    Python's `astimezone` without a zone would use the other offset then, but `timestamp` doesn't.
+    """
+    if zone is None:
+        return datetime.fromtimestamp(local.replace(fold=0).timestamp(), UTC)
     return local.replace(tzinfo=zone, fold=0).astimezone(UTC)

@@ -6,10 +6,10 @@ then the user is asked. What may be meant twice a day or every week is the next 
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
-from itertools import chain
+from itertools import islice
 
 from assistant.language.clock_times import clock_time
 from assistant.language.days import Phrase, as_digits, plain, take_day
@@ -23,6 +23,8 @@ USUAL_H = 9
 """The hour that is meant by a day alone."""
 HALF_DAY = timedelta(hours=12)
 ONE_DAY = timedelta(days=1)
+MOST_DAYS = 20
+"""How many of the possible days are looked at."""
 _FILLERS = frozenset(
     [
         "at",
@@ -85,11 +87,11 @@ class _Clock:
     part: str
     alarm: bool
 
-    def on(self, day: date, *, today: bool) -> list[datetime]:
+    def on(self, day: date, *, either: bool = False) -> list[datetime]:
         """Return the times that may be meant on a day, in order.
 
         Args:
-            today: whether it is the present day, of which what is to come counts.
+            either: whether it may be either half of the day. Otherwise it is the likely one.
         """
         if self.at is None:
             return [datetime.combine(day, time(PARTS.get(self.part, USUAL_H)))]
@@ -100,10 +102,9 @@ class _Clock:
             late = self.part == "night" and at.hour < 5
             return [datetime.combine(day, at) + ONE_DAY * late]
         early = datetime.combine(day, self.at.replace(hour=self.at.hour % 12))
-        if today:
+        if either and not (self.alarm and early.hour >= 5):
             return [early, early + HALF_DAY]
-        morning = early.hour >= 4 if self.alarm else early.hour >= 7
-        return [early + HALF_DAY * (not morning)]
+        return [early + HALF_DAY * (early.hour < (4 if self.alarm else 7))]
 
     def _in_part(self, at: time) -> time | None:
         """Return the time in the part of the day that was said, or None if it isn't in there."""
@@ -142,13 +143,18 @@ def schedule(words: str, now: datetime, *, alarm: bool = False) -> Schedule | No
 
 
 def _from_now(said: str) -> Schedule | None:
-    """Read "in twenty minutes" or "half an hour from now". Whole days are left to the calendar."""
-    found = re.fullmatch(r"(?:in|after|within)(?: about| around)? (.+?)(?: time)?(?: from now)?|"
-                         r"(.+) (?:from now|later)", said)  # fmt: skip
+    """Read "in twenty minutes", "half an hour from now" or a duration alone. Whole days are left to
+    the calendar."""
+    found = re.fullmatch(
+        r"(?:in|after|within)(?: about| around)? (.+?)(?: time)?(?: from now)?"
+        r"|(?!every|each)(.+) (?:from now|later)|(?!every|each)(.+)",
+        said,
+    )
     if found is None:
         return None
-    length = seconds((found[1] or found[2]).replace(":", "."))
-    whole_days = re.search(r"\b(?:day|week|fortnight|month)s?$", said.removesuffix(" time"))
+    words = found[1] or found[2] or found[3]
+    length = seconds(words.replace(":", "."))
+    whole_days = re.search(r"\b(?:day|week|fortnight)s?$", words)
     if length is None or (whole_days and length % 86400 == 0):
         return None
     return Schedule(after=timedelta(seconds=length))
@@ -199,19 +205,57 @@ def _on_calendar(said: str, now: datetime, *, alarm: bool) -> Schedule | None:
     same_time = phrase.take(r"(?:at )?(?:this|the same|same) time")
     repeat = take_repeat(phrase)
     tonight = phrase.take(r"tonight|this evening|this (?P<part>morning|afternoon)")
-    days = iter([now.date()]) if tonight else take_day(phrase, now.date())
-    part = _take_part(phrase, tonight)
+    present = tonight or phrase.take(r"(?<!week )(?<!weeks )(?<!fortnight )(?<!month )(?<!months )(?<!year )(?<!from )today(?! week| fortnight)")
+    before = phrase.left
+    days = list(islice(take_day(phrase, now.date()), MOST_DAYS))
+    if phrase.left != before and not days:
+        return None  # there is no such day
+    clock = _clock(phrase, _take_part(phrase, tonight), alarm=alarm)
+    if clock is not None and same_time:
+        clock = replace(clock, at=now.time(), exact=True) if clock.at is None else None
+    if clock is None or (present and (days or repeat)):
+        return None
+    if clock.at == time(0) and clock.part != "night" and (present or days or _on_days(repeat)):
+        return None  # the one before that day, or the one after it
+    if repeat and not (days and not _may_begin(repeat, said)):
+        return _repeated(clock, repeat, days, now)
+    if repeat or not (present or days or clock.at or clock.part):
+        return None
+    if present:
+        last_night = [now.date() - ONE_DAY] * bool(tonight and now.hour < 5)
+        today = replace(clock, alarm=False)  # as it is named, the evening may be meant too
+        return _soonest(today, [*last_night, now.date()], now, ambiguous=True)
+    if days:
+        return _soonest(clock, days, now)
+    last_night = [now.date() - ONE_DAY] * (clock.part == "night")
+    return _soonest(clock, [*last_night, now.date(), now.date() + ONE_DAY], now, ambiguous=True)
+
+
+def _on_days(repeat: Repeat | None) -> bool:
+    return repeat is not None and repeat.unit != "day"
+
+
+def _may_begin(repeat: Repeat, said: str) -> bool:
+    """Return whether a day beside a repetition fits it: it is what is left open, or the first."""
+    opened = repeat.unit != "day" and not (repeat.weekdays or repeat.day)
+    return opened or re.search(r"\b(?:from|starting|beginning)\b", said) is not None
+
+
+def _clock(phrase: Phrase, part: str, *, alarm: bool) -> _Clock | None:
+    """Read what is left as the time of day. None if it is anything else."""
+    if re.match(r"(?:in|after|within) \d+$", phrase.left):
+        return None  # of which unit?
     early = phrase.take("early|late")
     left = phrase.segments(_FILLERS)
     if left[1:] in (["am"], ["pm"]):
         left = [" ".join(left)]
-    read = clock_time(left[0]) if left else (now.time(), True) if same_time else None
-    if len(left) > 1 or (left and read is None) or (left and same_time) or (early and not read):
+    if not left:
+        return None if early else _Clock(None, False, part, alarm)
+    read = clock_time(re.sub(r"^([01]\d|2[0-3])([0-5]\d)$", r"\1:\2", left[0]))
+    if read is None or left[1:]:
         return None
-    at, exact = read or (None, False)
-    clock = _Clock(at, exact, part, alarm)
-    midnight = bool(left) and "midnight" in left[0]
-    return _first(clock, days, repeat, now, midnight=midnight, tonight=bool(tonight))
+    exact = read[1] and not (part == "night" and "midnight" in left[0])
+    return _Clock(read[0], exact, part, alarm)
 
 
 def _take_part(phrase: Phrase, tonight: re.Match[str] | None) -> str:
@@ -228,55 +272,51 @@ def _take_part(phrase: Phrase, tonight: re.Match[str] | None) -> str:
     return "morning" if first else ""
 
 
-def _first(
-    clock: _Clock,
-    days: Iterator[date],
-    repeat: Repeat | None,
-    now: datetime,
-    *,
-    midnight: bool,
-    tonight: bool,
+def _soonest(
+    clock: _Clock, days: Iterable[date], now: datetime, *, ambiguous: bool = False
 ) -> Schedule | None:
-    """Return the first time to come, or None if there is none or none was said."""
-    named = next(days, None)
-    if named is None and repeat is None and clock.at is None and not clock.part:
-        return None
-    if midnight and (clock.part == "night" or tonight):
-        clock = _Clock(clock.at, True, "night", clock.alarm)
-    elif midnight and (named or (repeat and repeat.unit != "day")):
-        return None  # the one before that day, or the one after it
-    timed = clock.at is not None
-    if repeat is not None:
-        repeat, start = _anchored(repeat, named, now.date())
-        for day in dates(repeat, start, start):
-            for at in clock.on(day, today=False):
-                if at > now:
-                    return Schedule(local=at, repeat=repeat, timed=timed)
-            if not clock.on(day, today=False):
-                return None
-    today = now.date()
-    candidates: Iterable[date] = (today, today + ONE_DAY)
-    if named is not None:
-        candidates = chain([named], days)
-    for day in candidates:
-        for at in clock.on(day, today=day == today or named is None):
-            if at > now and not (named is None and clock.alarm and _unlikely(clock, at)):
-                return Schedule(local=at, timed=timed)
+    """Return the first time to come on these days, or None.
+
+    Args:
+        ambiguous: whether either half of the day may be meant.
+    """
+    for day in days:
+        for at in clock.on(day, either=ambiguous):
+            if at > now:
+                return Schedule(local=at, timed=clock.at is not None)
     return None
 
 
-def _unlikely(clock: _Clock, at: datetime) -> bool:
-    """Return whether an alarm's hour would be in the evening, although it may be in the morning."""
-    return not clock.exact and not clock.part and clock.at is not None and 17 <= at.hour <= 23
+def _repeated(clock: _Clock, repeat: Repeat, days: list[date], now: datetime) -> Schedule | None:
+    """Return a repetition from its first time on, or None if there is none."""
+    start = days[0] if days else now.date() - ONE_DAY * (clock.part == "night")
+    bare = not (days or clock.at or clock.part or repeat.weekdays or repeat.day)
+    repeat = _anchored(repeat, days[0]) if days else repeat
+    # Only "every three days", with nothing else, begins after such a span.
+    often = repeat if bare else replace(repeat, every=1)
+    for day in islice(dates(often, start, start), int(bare), MOST_DAYS):
+        for at in clock.on(day):
+            if at > now:
+                return _shifted(Schedule(None, at, repeat, clock.at is not None), day)
+    return None
 
 
-def _anchored(repeat: Repeat, named: date | None, today: date) -> tuple[Repeat, date]:
-    """Return the repetition with the day that was named beside it ("every week on Friday"), and the
-    day from which on it applies."""
-    if named is None:
-        return repeat, today
+def _shifted(found: Schedule, day: date) -> Schedule | None:
+    """Return the repetition with the weekdays of its times: "Saturday night at one" is Sunday. Days
+    of the month can't be moved so."""
+    repeat = found.repeat
+    if repeat is None or found.local is None or found.local.date() == day or repeat.unit == "day":
+        return found
+    if repeat.unit != "week":
+        return None
+    moved = sorted((each + 1) % 7 for each in repeat.weekdays)
+    return replace(found, repeat=replace(repeat, weekdays=tuple(moved)))
+
+
+def _anchored(repeat: Repeat, named: date) -> Repeat:
+    """Return the repetition with the day that was named beside it: "every week on Friday"."""
     if repeat.unit == "week" and not repeat.weekdays:
-        return Repeat(repeat.every, "week", (named.weekday(),)), named
+        return replace(repeat, weekdays=(named.weekday(),))
     if repeat.unit in ("month", "year") and not repeat.day and not repeat.nth:
-        return Repeat(repeat.every, repeat.unit, day=named.day), named
-    return repeat, named
+        return replace(repeat, day=named.day)
+    return repeat
