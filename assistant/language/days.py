@@ -32,7 +32,7 @@ SHORT_DAYS = {
 SHORT_MONTHS = ("jan", "feb", "mar", "apr", "jun", "jul", "aug", "sept", "sep", "oct", "nov", "dec")
 MONTH = "|".join((*(name.lower() for name in MONTHS), *SHORT_MONTHS))
 _NUMBER = r"(?!0+\b)\d\d?(?! ?[:.]| (?:am|pm|oclock|past|to|til|till|minutes?|hours?)\b)"
-_YEAR = r"(?: (?:(?:of )?(?P<year>20\d\d|20 \d\d)|(?P<near>this|next) year))?"
+_YEAR = r"(?: (?:(?:of )?(?P<year>(?:19|20) ?\d\d)|(?P<near>this|next) year))?"
 _WEEK = r"week|fortnight"
 _FIXED = {
     "christmas eve": (12, 24),
@@ -54,6 +54,10 @@ _MOVING = {"good friday": 0, "easter sunday": 2, "easter monday": 3, "easter": 2
 """Days after the first day of Easter, as `FEASTS` counts it."""
 FEAST = "|".join(sorted((*_FIXED, *_MOVING, "thanksgiving"), key=len, reverse=True))
 """A pattern for the name of a holiday."""
+
+
+MOST_DAYS = 20
+"""How many days are considered that a name of many may mean."""
 
 
 class Phrase:
@@ -106,10 +110,10 @@ def as_digits(said: str) -> str:
 
 
 def named_day(words: str, today: date) -> date | None:
-    """Return the day that the words name, which may be in the past ("yesterday"), or None if they
-    say anything else."""
+    """Return the day that the words name, which may be in the past ("yesterday", "4 July 1976"), or
+    None if they say anything else."""
     phrase = Phrase(as_digits(plain(words)))
-    found = take_past_day(phrase, today) or list(islice(take_day(phrase, today), 1))
+    found = take_past_day(phrase, today) or take_day(phrase, today, past=True)
     phrase.take("morning|afternoon|evening|night")
     return found[0] if found and not phrase.segments(_FILLERS) else None
 
@@ -131,19 +135,22 @@ def take_past_day(phrase: Phrase, today: date) -> list[date]:
     return []
 
 
-def take_day(phrase: Phrase, today: date) -> Iterator[date]:
-    """Take out words for a day, and return the days that they may mean, soonest first: a weekday's
-    name may mean today or the same day of next week. Nothing if no day is named.
+def take_day(phrase: Phrase, today: date, *, past: bool = False) -> list[date]:
+    """Take out words for a day, and return the days from `today` on that they may mean, soonest
+    first: a weekday's name may mean today or the same day of next week, and "the 3rd" a day of any
+    month. None if there is no such day, or if no day is named; then `phrase` stays as it is.
 
-    Yields no day before `today`. Days that recur every year or month are yielded without end.
+    Args:
+        past: whether a date with its year may be before `today`.
     """
     for pattern, days in _rules():
-        try:
-            if found := phrase.take(pattern):
-                return (day for day in days(found, today) if day >= today)
-        except (ValueError, OverflowError):  # no such day
-            phrase.left = "no such day"
-    return iter(())
+        if found := phrase.take(pattern):
+            since = date.min if past and found.groupdict().get("year") else today
+            try:
+                return list(islice((day for day in days(found, today) if day >= since), MOST_DAYS))
+            except (ValueError, OverflowError):  # no such day
+                return []
+    return []
 
 
 def away(day: date, count: int, unit: str) -> date:

@@ -78,13 +78,10 @@ def occurrence(
             days: Iterator[date] = iter([local.date()])
         else:
             days = dates(repeat, local.date(), (after.astimezone(zone) - SHIFT).date())
-        for day in days:
-            found = _instant(datetime.combine(day, local.time()), zone)
-            if found > after:
-                return found
+        times = (_instant(datetime.combine(day, local.time()), zone) for day in days)
+        return next((at for at in times if at > after), None)
     except (OverflowError, ValueError):  # past the end of the calendar
-        pass
-    return None
+        return None
 
 
 def dates(repeat: Repeat, first: date, since: date) -> Iterator[date]:

@@ -12,7 +12,7 @@ from datetime import date, datetime, time, timedelta
 from itertools import islice
 
 from assistant.language.clock_times import clock_time
-from assistant.language.days import Phrase, as_digits, plain, take_day
+from assistant.language.days import MOST_DAYS, Phrase, as_digits, plain, take_day
 from assistant.language.durations import seconds
 from assistant.language.repeat_words import take_repeat
 from assistant.language.repeats import Repeat, dates
@@ -23,8 +23,6 @@ USUAL_H = 9
 """The hour that is meant by a day alone."""
 HALF_DAY = timedelta(hours=12)
 ONE_DAY = timedelta(days=1)
-MOST_DAYS = 20
-"""How many of the possible days are looked at."""
 _FILLERS = frozenset(
     [
         "at",
@@ -62,6 +60,11 @@ _FILLERS = frozenset(
         "that",
     ]
 )
+
+_WEEKS_TODAY = re.compile(
+    r"\b(?:(?:weeks?|fortnights?|months?|years?|from) today|today (?:week|fortnight))\b"
+)
+"""Words with "today" that are another day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,9 +208,9 @@ def _on_calendar(said: str, now: datetime, *, alarm: bool) -> Schedule | None:
     same_time = phrase.take(r"(?:at )?(?:this|the same|same) time")
     repeat = take_repeat(phrase)
     tonight = phrase.take(r"tonight|this evening|this (?P<part>morning|afternoon)")
-    present = tonight or phrase.take(r"(?<!week )(?<!weeks )(?<!fortnight )(?<!month )(?<!months )(?<!year )(?<!from )today(?! week| fortnight)")
+    present = tonight or (None if _WEEKS_TODAY.search(phrase.left) else phrase.take("today"))
     before = phrase.left
-    days = list(islice(take_day(phrase, now.date()), MOST_DAYS))
+    days = take_day(phrase, now.date())
     if phrase.left != before and not days:
         return None  # there is no such day
     clock = _clock(phrase, _take_part(phrase, tonight), alarm=alarm)

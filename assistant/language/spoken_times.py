@@ -83,7 +83,7 @@ def spoken(when: datetime, now: datetime) -> str:
         if (day - today).days < NEAR_DAYS:
             return f"{clock} {_day(day, today, 'night')}"
         return f"{clock} at the end of {_day(day, today, '').removeprefix('on ')}"
-    part = "" if 5 <= when.hour < 12 or clock == "at noon" else _part(when.hour)
+    part = _marked_part(when)
     if (day - today).days < 2:
         named = _day(day, today, part)
         return f"{clock} {'this morning' if named == 'today' and when.hour < 12 else named}"
@@ -145,7 +145,9 @@ def spoken_repeat(repeat: Repeat, local: datetime) -> str:
     if repeat.unit in ("minute", "hour"):
         return _every(repeat.every, repeat.unit)
     if repeat.unit == "month":
-        days = f"{_in_month(repeat, local)} {_every(repeat.every, 'month')}"
+        which = f"on the {_which(repeat, local)}"
+        months = _every(repeat.every, "month")
+        days = f"{which} of {months}" if repeat.every == 1 else f"{months} {which}"
     elif repeat.unit == "year":
         day = f"on the {ordinal_words_of(repeat.day or local.day)} of {MONTHS[local.month - 1]}"
         days = f"{_every(repeat.every, 'year')} {day}"
@@ -154,7 +156,7 @@ def spoken_repeat(repeat: Repeat, local: datetime) -> str:
     else:
         days = _every(repeat.every, "day")
     clock = spoken_clock(local)
-    part = "" if 5 <= local.hour < 12 or clock in ("noon", "midnight") else _part(local.hour)
+    part = _marked_part(local)
     return f"{days} at {clock} {_in_part(part)}".strip()
 
 
@@ -191,19 +193,21 @@ def _on_weekdays(repeat: Repeat, local: datetime) -> str:
     return f"on {listed} {_every(repeat.every, 'week')}"
 
 
-def _in_month(repeat: Repeat, local: datetime) -> str:
-    of = "of" if repeat.every == 1 else ""
+def _which(repeat: Repeat, local: datetime) -> str:
+    """Return which day of a month: "last Friday", "last day", "third"."""
     if repeat.nth:
-        which = "last" if repeat.nth < 0 else ordinal_words_of(repeat.nth)
-        return f"on the {which} {WEEKDAYS[repeat.weekdays[0]]} {of}".strip()
+        nth = "last" if repeat.nth < 0 else ordinal_words_of(repeat.nth)
+        return f"{nth} {WEEKDAYS[repeat.weekdays[0]]}"
     day = repeat.day or local.day
-    which = "last day" if day == 31 else ordinal_words_of(day)
-    return f"on the {which} {of}".strip()
+    return "last day" if day == 31 else ordinal_words_of(day)
 
 
-def _part(hour: int) -> str:
-    """Return the part of the day in which people place an hour; the small hours are morning."""
-    return "morning" if hour < 12 else next(name for end, name in PARTS if hour < end)
+def _marked_part(when: datetime) -> str:
+    """Return the part of the day, if the hour could be taken for that of another one. The small
+    hours are morning."""
+    if 7 <= when.hour < 12 or (when.hour in (0, 12) and when.minute == 0):
+        return ""
+    return "morning" if when.hour < 12 else next(name for end, name in PARTS if when.hour < end)
 
 
 def _day(day: date, today: date, part: str) -> str:
