@@ -13,8 +13,7 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
-from assistant.intents.durations import Durations
-from assistant.language.numbers import cardinals, scales
+from assistant.language.durations import Durations, durations
 from data import located
 
 LONGEST_NAME = 10
@@ -162,10 +161,10 @@ def language(code: str) -> CommandLanguage:
         GrammarError: the file can't be parsed.
     """
     found = tomllib.loads(located(f"commands/{code}.toml").read_text(encoding="utf-8"))
-    return _compiled(found)
+    return _compiled(found, code)
 
 
-def _compiled(found: Mapping[str, Any]) -> CommandLanguage:
+def _compiled(found: Mapping[str, Any], code: str) -> CommandLanguage:
     notation = Notation(found["parts"])
     answers = found["answers"]
     return CommandLanguage(
@@ -194,7 +193,7 @@ def _compiled(found: Mapping[str, Any]) -> CommandLanguage:
         comment_before=re.compile(notation.any_of(found["comments"]["before"])),
         comment_after=re.compile(notation.any_of(found["comments"]["after"])),
         subjects={name: words(text) for name, text in found["subjects"].items()},
-        durations=Durations.of(found["time"], cardinals() | scales()),
+        durations=durations(code),
         yes=re.compile(notation.any_of(answers["yes"])),
         no=re.compile(notation.any_of(answers["no"])),
         delete=re.compile(notation.any_of(answers["delete"])),

@@ -1,9 +1,9 @@
 """Converts the words that name a period in the past: "the last ten minutes", "since lunch",
 "yesterday evening", "between two and three", "last week".
 
-English only. Days are read by `assistant.language.time_expressions`, durations by `durations`, and
-times of day here. Words that say anything else ("while the plumber was here") are not read as a
-period, because what to delete must not be guessed.
+English only. Days, durations and times of day are read by modules of `assistant.language`. Words
+that say anything else ("while the plumber was here") are not read as a period, because what to
+delete must not be guessed.
 """
 
 import re
@@ -11,8 +11,8 @@ from datetime import date, datetime, time, timedelta
 
 from assistant.intents.command_text import CommandText
 from assistant.intents.grammar import language
-from assistant.language.calendar import MINUTES_OF_DAY, WEEKDAYS, Period
-from assistant.language.numbers import number_of
+from assistant.language.calendar import WEEKDAYS, Period
+from assistant.language.clock_times import clock_time
 from assistant.language.time_expressions import find_time_expressions
 
 MOMENT = timedelta(microseconds=1)
@@ -50,11 +50,8 @@ _PART = re.compile(
     + "|".join(name.lower() for name in WEEKDAYS)
     + r")s?)? ?(?P<part>morning|afternoon|evening|night)"
 )
-_CLOCK = re.compile(
-    r"(?:at )?(?:(?P<past>half|quarter|a quarter|[a-z]+|\d+)(?: minutes)? (?P<side>past|to) )?"
-    r"(?P<hour>[a-z]+|\d{1,2})(?:[: ](?P<minute>[0-5]\d))?(?: ?o ?clock)?"
-    r"(?: ?(?P<half>am|pm|a m|p m|in the morning|this morning|in the afternoon|this afternoon"
-    r"|in the evening|this evening|at night|tonight))?"
+_HALF = re.compile(
+    r"(?:am|pm|a m|p m|(?:in the|this) (?:morning|afternoon|evening)|at night|tonight)$"
 )
 _WEEKEND = re.compile(r"(?:(?:over|on|at|during|for|from|of) )?(?:the )?weekend")
 _TOLD = "I told you"
@@ -114,8 +111,8 @@ def _bounded(said: str, now: datetime) -> Period | None:
         return Period(_midnight(end.since.date()), end.since - MOMENT) if end else None
     if found := _BETWEEN.fullmatch(said):
         first, last = found[1] or found[3], found[2] or found[4]
-        half = _CLOCK.fullmatch(last)
-        same = f"{first} {half['half']}" if half and half["half"] else first
+        half = _HALF.search(last)
+        same = f"{first} {half[0]}" if half else first
         begin = _start(same, now) or _start(first, now)
         if begin is None or _NOW.fullmatch(last):
             return Period(begin.since, now, begin.days) if begin else None
@@ -125,7 +122,7 @@ def _bounded(said: str, now: datetime) -> Period | None:
 
 def _until(begin: Period, last: str, now: datetime) -> Period | None:
     """Return the period from `begin` to the time or the day that `last` names."""
-    clock = _clock(last)
+    clock = clock_time(last)
     if clock is not None:
         shown = begin.since.astimezone().replace(tzinfo=None)
         end = shown.replace(hour=clock[0].hour, minute=clock[0].minute)
@@ -142,41 +139,11 @@ def _start(said: str, now: datetime) -> Period | None:
     if meal in MEALS:
         at = _latest(time(MEALS[meal]), now, exact=True)
         return Period(at, at)
-    clock = _clock(said)
+    clock = clock_time(said)
     if clock is not None:
         at = _latest(*clock[:1], now, exact=clock[1])
         return Period(at, at)
     return _recent(said, now) or _named(said, now)
-
-
-def _clock(said: str) -> tuple[time, bool] | None:
-    """Read a time of day. The second value says whether the half of the day is known."""
-    if said in ("noon", "midday", "midnight"):
-        return time(0 if said == "midnight" else 12), True
-    found = _CLOCK.fullmatch(said)
-    hour = _number(found["hour"]) if found else None
-    if found is None or hour is None or not 0 <= hour <= 24:
-        return None
-    minute = int(found["minute"] or 0)
-    if found["past"]:
-        part = found["past"].removeprefix("a ")
-        count = {"half": 30, "quarter": 15}.get(part, _number(part))
-        if count is None or not 0 < count < 60:
-            return None
-        minute = count if found["side"] == "past" else -count
-    half = (found["half"] or "").replace(" ", "")
-    night = half in ("atnight", "tonight")
-    late = half == "pm" or "noon" in half or "evening" in half or (night and hour >= 6)
-    if hour == 12 and half:
-        hour = 12 if late and not night else 0
-    elif late and hour < 12:
-        hour += 12
-    total = (60 * hour + minute) % MINUTES_OF_DAY
-    return time(total // 60, total % 60), bool(half) or hour > 12
-
-
-def _number(said: str) -> int | None:
-    return int(said) if said.isdigit() else number_of(said)
 
 
 def _latest(at: time, now: datetime, *, exact: bool) -> datetime:

@@ -6,8 +6,8 @@ from datetime import datetime
 
 from assistant.language.second_person import spoken_phrase
 from assistant.language.speakers import USER
+from assistant.language.spoken_times import briefly, precisely
 from assistant.memory import ADDED_BY_USER, MemoryKind, Things, ToldItem, spoken_replies
-from assistant.skills.spoken_times import briefly, precisely
 
 NAMED = spoken_replies.NAMED
 

@@ -11,6 +11,7 @@ from assistant.context.conversation import Conversation, Exchange
 from assistant.errors import StoreError
 from assistant.events import Latency, MemoryUsed, Remarked, TurnEnded
 from assistant.intents.command import Command, CommandKind
+from assistant.language.spoken_times import briefly, precisely
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.forgetting.explanation import AnswerExplainer
 from assistant.memory.forgetting.memory_access import MemoryAccess
@@ -24,7 +25,6 @@ from assistant.skills.explaining import (
     NOT_TOLD,
     NOTHING_SAID,
 )
-from assistant.skills.spoken_times import briefly, precisely
 from tests.support.forgetting import START, Bench, bench
 from tests.support.patience import LEISURE_S
 

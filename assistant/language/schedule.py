@@ -1,0 +1,325 @@
+"""Reads when something is due, as people say it: "tomorrow at nine", "in twenty minutes", "6:30
+every weekday".
+
+English only. Words that can't be read as a whole, or that have two likely meanings, give None:
+then the user is asked. What may be meant twice a day or every week is the next one to come.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timedelta
+from itertools import islice
+
+from assistant.language.clock_times import clock_time
+from assistant.language.days import MOST_DAYS, Phrase, as_digits, plain, take_day
+from assistant.language.durations import seconds
+from assistant.language.repeat_words import take_repeat
+from assistant.language.repeats import Repeat, dates
+
+PARTS = {"morning": 9, "noon": 12, "afternoon": 15, "evening": 18, "night": 20}
+"""The hour that is meant by a part of the day alone."""
+USUAL_H = 9
+"""The hour that is meant by a day alone."""
+HALF_DAY = timedelta(hours=12)
+ONE_DAY = timedelta(days=1)
+_FILLERS = frozenset(
+    [
+        "at",
+        "on",
+        "in",
+        "the",
+        "by",
+        "for",
+        "from",
+        "around",
+        "about",
+        "please",
+        "starting",
+        "beginning",
+        "exactly",
+        "sharp",
+        "time",
+        "of",
+        "and",
+        "then",
+        "uh",
+        "um",
+        "er",
+        "roughly",
+        "prompt",
+        "again",
+        "a",
+        "to",
+        "be",
+        "oclock",
+        "just",
+        "say",
+        "day",
+        "any",
+        "that",
+    ]
+)
+
+_WEEKS_TODAY = re.compile(
+    r"\b(?:(?:weeks?|fortnights?|months?|years?|from) today|today (?:week|fortnight))\b"
+)
+"""Words with "today" that are another day."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """When something is due: either `after` a duration from now, or at the naive `local` time.
+
+    `local` is the first time of a repetition. `timed`: whether a time of day was said; otherwise
+    it is what is usual.
+    """
+
+    after: timedelta | None = None
+    local: datetime | None = None
+    repeat: Repeat | None = None
+    timed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Clock:
+    """What was said of the time of day."""
+
+    at: time | None
+    exact: bool
+    part: str
+    alarm: bool
+
+    def on(self, day: date, *, either: bool = False) -> list[datetime]:
+        """Return the times that may be meant on a day, in order.
+
+        Args:
+            either: whether it may be either half of the day. Otherwise it is the likely one.
+        """
+        if self.at is None:
+            return [datetime.combine(day, time(PARTS.get(self.part, USUAL_H)))]
+        if self.exact or self.part:
+            at = self._in_part(self.at)
+            if at is None:
+                return []
+            late = self.part == "night" and at.hour < 5
+            return [datetime.combine(day, at) + ONE_DAY * late]
+        early = datetime.combine(day, self.at.replace(hour=self.at.hour % 12))
+        if either and not (self.alarm and early.hour >= 5):
+            return [early, early + HALF_DAY]
+        return [early + HALF_DAY * (early.hour < (4 if self.alarm else 7))]
+
+    def _in_part(self, at: time) -> time | None:
+        """Return the time in the part of the day that was said, or None if it isn't in there."""
+        if not self.part:
+            return at
+        first, last = {
+            "morning": (0, 12), "noon": (12, 13), "afternoon": (12, 19), "evening": (16, 24),
+            "night": (18, 29),
+        }[self.part]  # fmt: skip
+        hours = [at.hour] if self.exact else [at.hour % 12, at.hour % 12 + 12]
+        for hour in (*hours, *(each + 24 for each in hours)):
+            if first <= hour < last:
+                return at.replace(hour=hour % 24)
+        return None
+
+
+def schedule(words: str, now: datetime, *, alarm: bool = False) -> Schedule | None:
+    """Read when something is due. The result is in the future. None if the words say anything else,
+    or if it isn't sure what they mean.
+
+    Args:
+        now: local time.
+        alarm: whether it is for an alarm, so that an hour from five to eleven is in the morning.
+    """
+    local = now.replace(tzinfo=None)
+    said = plain(words)
+    try:
+        return (
+            _from_now(said)
+            or _interval(said, local, alarm=alarm)
+            or _minute_only(as_digits(said), local)
+            or _on_calendar(said, local, alarm=alarm)
+        )
+    except (OverflowError, ValueError):  # past the end of the calendar
+        return None
+
+
+def _from_now(said: str) -> Schedule | None:
+    """Read "in twenty minutes", "half an hour from now" or a duration alone. Whole days are left to
+    the calendar."""
+    found = re.fullmatch(
+        r"(?:in|after|within)(?: about| around)? (.+?)(?: time)?(?: from now)?"
+        r"|(?!every|each)(.+) (?:from now|later)|(?!every|each)(.+)",
+        said,
+    )
+    if found is None:
+        return None
+    words = found[1] or found[2] or found[3]
+    length = seconds(words.replace(":", "."))
+    whole_days = re.search(r"\b(?:day|week|fortnight)s?$", words)
+    if length is None or (whole_days and length % 86400 == 0):
+        return None
+    return Schedule(after=timedelta(seconds=length))
+
+
+def _interval(said: str, now: datetime, *, alarm: bool) -> Schedule | None:
+    """Read "every two hours", and from when on."""
+    if said == "hourly":
+        said = "every hour"
+    found = re.fullmatch(
+        r"(?:every|each) (?P<length>.+?)"
+        r"(?: (?:starting|beginning|from)(?: from| at)? (?P<start>.+))?",
+        said,
+    )
+    length = seconds(found["length"].replace(":", ".")) if found else None
+    if found is None or length is None or length % 60 or length >= 86400:
+        return None
+    minutes, hours = int(length // 60), int(length // 3600)
+    repeat = Repeat(minutes, "minute") if length % 3600 else Repeat(hours, "hour")
+    if not found["start"] or found["start"] == "now":
+        start = now.replace(microsecond=0) + timedelta(seconds=length)
+        return Schedule(local=start, repeat=repeat)
+    begin = schedule(found["start"], now, alarm=alarm)
+    if begin is None or begin.local is None or begin.repeat:
+        return None
+    return Schedule(local=begin.local, repeat=repeat, timed=begin.timed)
+
+
+def _minute_only(said: str, now: datetime) -> Schedule | None:
+    """Read "at twenty past", "quarter to" or "on the hour": the next such minute of any hour."""
+    if said == "on the hour":
+        minute: int | None = 0
+    else:
+        found = re.fullmatch(
+            r"(?:at )?((?:half|a quarter|quarter|\d\d?)(?: minutes)?) (past|to)", said
+        )
+        clock = clock_time(f"{found[1]} {found[2]} 6") if found else None
+        minute = clock[0].minute if clock else None
+    if minute is None:
+        return None
+    at = now.replace(minute=minute, second=0, microsecond=0)
+    return Schedule(local=at if at > now else at + timedelta(hours=1))
+
+
+def _on_calendar(said: str, now: datetime, *, alarm: bool) -> Schedule | None:
+    """Read a day, a repetition, a part of the day and a time, in any order."""
+    phrase = Phrase(as_digits(said))
+    same_time = phrase.take(r"(?:at )?(?:this|the same|same) time")
+    repeat = take_repeat(phrase)
+    tonight = phrase.take(r"tonight|this evening|this (?P<part>morning|afternoon)")
+    present = tonight or (None if _WEEKS_TODAY.search(phrase.left) else phrase.take("today"))
+    before = phrase.left
+    days = take_day(phrase, now.date())
+    if phrase.left != before and not days:
+        return None  # there is no such day
+    clock = _clock(phrase, _take_part(phrase, tonight), alarm=alarm)
+    if clock is not None and same_time:
+        clock = replace(clock, at=now.time(), exact=True) if clock.at is None else None
+    if clock is None or (present and (days or repeat)):
+        return None
+    if clock.at == time(0) and clock.part != "night" and (present or days or _on_days(repeat)):
+        return None  # the one before that day, or the one after it
+    if repeat and not (days and not _may_begin(repeat, said)):
+        return _repeated(clock, repeat, days, now)
+    if repeat or not (present or days or clock.at or clock.part):
+        return None
+    if present:
+        last_night = [now.date() - ONE_DAY] * bool(tonight and now.hour < 5)
+        today = replace(clock, alarm=False)  # as it is named, the evening may be meant too
+        return _soonest(today, [*last_night, now.date()], now, ambiguous=True)
+    if days:
+        return _soonest(clock, days, now)
+    last_night = [now.date() - ONE_DAY] * (clock.part == "night")
+    return _soonest(clock, [*last_night, now.date(), now.date() + ONE_DAY], now, ambiguous=True)
+
+
+def _on_days(repeat: Repeat | None) -> bool:
+    return repeat is not None and repeat.unit != "day"
+
+
+def _may_begin(repeat: Repeat, said: str) -> bool:
+    """Return whether a day beside a repetition fits it: it is what is left open, or the first."""
+    opened = repeat.unit != "day" and not (repeat.weekdays or repeat.day)
+    return opened or re.search(r"\b(?:from|starting|beginning)\b", said) is not None
+
+
+def _clock(phrase: Phrase, part: str, *, alarm: bool) -> _Clock | None:
+    """Read what is left as the time of day. None if it is anything else."""
+    if re.match(r"(?:in|after|within) \d+$", phrase.left):
+        return None  # of which unit?
+    early = phrase.take("early|late")
+    left = phrase.segments(_FILLERS)
+    if left[1:] in (["am"], ["pm"]):
+        left = [" ".join(left)]
+    if not left:
+        return None if early else _Clock(None, False, part, alarm)
+    read = clock_time(re.sub(r"^([01]\d|2[0-3])([0-5]\d)$", r"\1:\2", left[0]))
+    if read is None or left[1:]:
+        return None
+    exact = read[1] and not (part == "night" and "midnight" in left[0])
+    return _Clock(read[0], exact, part, alarm)
+
+
+def _take_part(phrase: Phrase, tonight: re.Match[str] | None) -> str:
+    """Take out a part of the day."""
+    first = phrase.take("1 thing")
+    found = phrase.take(
+        r"(?:(?:in|at|on|during|of) )?(?:the )?(?P<part>morning|afternoon|evening|night)s?"
+        r"|(?:at )?(?P<noon>lunch ?time|lunch)"
+    )
+    if found:
+        return "noon" if found["noon"] else found["part"]
+    if tonight:
+        return tonight["part"] or tonight[0].replace("this ", "").replace("tonight", "night")
+    return "morning" if first else ""
+
+
+def _soonest(
+    clock: _Clock, days: Iterable[date], now: datetime, *, ambiguous: bool = False
+) -> Schedule | None:
+    """Return the first time to come on these days, or None.
+
+    Args:
+        ambiguous: whether either half of the day may be meant.
+    """
+    for day in days:
+        for at in clock.on(day, either=ambiguous):
+            if at > now:
+                return Schedule(local=at, timed=clock.at is not None)
+    return None
+
+
+def _repeated(clock: _Clock, repeat: Repeat, days: list[date], now: datetime) -> Schedule | None:
+    """Return a repetition from its first time on, or None if there is none."""
+    start = days[0] if days else now.date() - ONE_DAY * (clock.part == "night")
+    bare = not (days or clock.at or clock.part or repeat.weekdays or repeat.day)
+    repeat = _anchored(repeat, days[0]) if days else repeat
+    # Only "every three days", with nothing else, begins after such a span.
+    often = repeat if bare else replace(repeat, every=1)
+    for day in islice(dates(often, start, start), int(bare), MOST_DAYS):
+        for at in clock.on(day):
+            if at > now:
+                return _shifted(Schedule(None, at, repeat, clock.at is not None), day)
+    return None
+
+
+def _shifted(found: Schedule, day: date) -> Schedule | None:
+    """Return the repetition with the weekdays of its times: "Saturday night at one" is Sunday. Days
+    of the month can't be moved so."""
+    repeat = found.repeat
+    if repeat is None or found.local is None or found.local.date() == day or repeat.unit == "day":
+        return found
+    if repeat.unit != "week":
+        return None
+    moved = sorted((each + 1) % 7 for each in repeat.weekdays)
+    return replace(found, repeat=replace(repeat, weekdays=tuple(moved)))
+
+
+def _anchored(repeat: Repeat, named: date) -> Repeat:
+    """Return the repetition with the day that was named beside it: "every week on Friday"."""
+    if repeat.unit == "week" and not repeat.weekdays:
+        return replace(repeat, weekdays=(named.weekday(),))
+    if repeat.unit in ("month", "year") and not repeat.day and not repeat.nth:
+        return replace(repeat, day=named.day)
+    return repeat
