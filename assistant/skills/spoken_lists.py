@@ -17,6 +17,10 @@ def your(name: str) -> str:
     return f"your {name} list"
 
 
+def a(name: str) -> str:
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+
+
 def items(texts: Sequence[str], *, most: int | None = None) -> str:
     """Return items as part of a sentence, in the second person.
 
@@ -63,11 +67,11 @@ def shall_clear(whole: UserList) -> str:
 
 def already(texts: Sequence[str], where: str) -> str:
     """Return e.g. "Milk is already on your shopping list."."""
-    return _sentence(f"{known(texts)} {_are(texts)} already on {where}.")
+    return _sentence(f"{are(texts)} already on {where}.")
 
 
 def ticked_before(texts: Sequence[str]) -> str:
-    return _sentence(f"{known(texts)} {_are(texts)} ticked off already.")
+    return _sentence(f"{are(texts)} ticked off already.")
 
 
 def is_on(found: Sequence[Item], where: str) -> str:
@@ -87,6 +91,11 @@ def missing(text: str, where: str) -> str:
     return f"There {'are' if _is_plural(plain) else 'is'} no {plain} on {where}.".replace(
         "There is", "There's"
     )
+
+
+def are(texts: Sequence[str]) -> str:
+    """Return e.g. "the eggs are"."""
+    return f"{known(texts)} {_are(texts)}"
 
 
 def _counted(number: int) -> str:

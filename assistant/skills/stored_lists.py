@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from assistant.language.enumerations import without_amount
 from assistant.language.stemming import TextAnalyzer
@@ -175,9 +175,7 @@ class StoredLists:
             return found
         plain = f" {re.sub(r'[^a-z0-9]+', ' ', text.lower())} "
         fitting = [
-            each
-            for each in lists
-            if f" {re.sub(r'[^a-z0-9]+', ' ', each.name.lower())} " in plain
+            each for each in lists if f" {re.sub(r'[^a-z0-9]+', ' ', each.name.lower())} " in plain
         ]
         return fitting[0] if len(fitting) == 1 else None
 
@@ -213,12 +211,6 @@ def list_name(words: str) -> str:
     names = language_data("en")["lists"]["names"]
     usual = (name for name, said in names.items() if plain.lower() in (name, *said))
     return next(usual, plain)
-
-
-def without(lists: UserList, keys: Iterable[str]) -> UserList:
-    """Return a list without some of its items."""
-    gone = set(keys)
-    return replace(lists, items=tuple(each for each in lists.items if each.id not in gone))
 
 
 def _by_age(entries: Iterable[Entry]) -> list[Entry]:
