@@ -131,7 +131,8 @@ def _around() -> re.Pattern[str]:
 @cache
 def _amount() -> re.Pattern[str]:
     words = words_of("lists", "amounts") | numbers().keys()
-    much = rf"(?:(?:{one_of(words)}(?:[ -]|\b(?=-))|[\d.,/]+(?: ?(?:g|kg|ml|l|lb|oz|cl)\b)? )(?:and |of )?)"
+    metric = r"[\d.,/]+(?: ?(?:g|kg|ml|l|lb|oz|cl)\b)? "
+    much = rf"(?:(?:{one_of(words)}[ -]|{metric})(?:and |of )?)"
     measure = one_of(words_of("lists", "measures"))
     return re.compile(
         rf"(?:the )?(?:{much}+(?:{measure} (?:and an? (?:half|quarter) )?(?:of )?)?|{measure} of )"

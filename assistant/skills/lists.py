@@ -177,6 +177,8 @@ class Lists:
         """Take the answer to the question which items are meant. Return None if it names none."""
         if not parts(words):
             return None
+        if words[:2].istitle():  # the capital only begins the answer
+            words = f"{words[0].lower()}{words[1:]}"
         command = replace(command, words=words)
         if command.kind is CommandKind.LIST_ADD:
             return await self._add(command)
