@@ -1,8 +1,9 @@
 """What the user ticks off, removes and clears, in a real store in a real file."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from assistant.events import ForgettingBegan
 from assistant.intents import CommandKind
 from assistant.memory.records.hidden import HiddenItems
 from assistant.skills import Lists
-from assistant.state import EntryKind
+from assistant.state import Entry, EntryKind
 from tests.support.state_skills import SkillBench, skill_bench
 
 ADD, READ, TICK = CommandKind.LIST_ADD, CommandKind.LIST_READ, CommandKind.LIST_TICK
@@ -224,3 +225,23 @@ async def test_after_other_turns_undo_says_what_it_would_undo(here: SkillBench) 
     here.store.remove([each.id for each in here.store.entries(EntryKind.ITEM)])
     here.registry.turn_began()
     assert await here.undo() is None
+
+
+async def test_what_was_put_on_a_list_while_it_was_forgotten_is_taken_off(
+    here: SkillBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await here.obey(ADD, "milk")
+    [shopping] = here.store.entries(EntryKind.LIST)
+    hidden = HiddenItems.of("me", (), (shopping.id,), datetime(2026, 11, 21, tzinfo=UTC))
+    add = here.store.add
+
+    def add_late(
+        kind: EntryKind, contents: Iterable[Mapping[str, Any]], parent: str = ""
+    ) -> list[Entry]:
+        here.store.hide(hidden)
+        return add(kind, contents, parent)
+
+    monkeypatch.setattr(here.store, "add", add_late)
+    assert await here.obey(ADD, "eggs") == "That list is gone."
+    here.store.unhide(hidden, ())
+    assert on(here) == ["milk"]
