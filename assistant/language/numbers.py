@@ -74,6 +74,20 @@ def number_of(text: str) -> int | None:
     return int(made[0]) if len(made) == 1 and made[0].isdecimal() else None
 
 
+def number_word(number: int) -> str:
+    """Return the words for a number from 0 to 99, and the digits of any other.
+
+    >>> number_word(42)
+    'forty-two'
+    """
+    if not 0 <= number <= 99:
+        return str(number)
+    words = {value: word for word, value in cardinals().items()}
+    if number in words:
+        return words[number]
+    return f"{words[number // 10 * 10]}-{words[number % 10]}"
+
+
 def with_digits(words: Sequence[str], *, lone: bool = False) -> list[str]:
     """Write numbers as digits: `forty three` → `43`, `4th` → `4`, `two hundred and six` → `206`.
 

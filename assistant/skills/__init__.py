@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from assistant.skills.explaining import NOTHING_SAID, Explaining
     from assistant.skills.forgetting import Forgetting
     from assistant.skills.lifting import Lifting
+    from assistant.skills.lists import Lists
+    from assistant.skills.notes import Notes
     from assistant.skills.nothing_kept import NothingKept
     from assistant.skills.registry import SkillRegistry
     from assistant.skills.remembering import Remembering
@@ -23,6 +25,8 @@ __all__ = [
     "Explaining",
     "Forgetting",
     "Lifting",
+    "Lists",
+    "Notes",
     "NothingKept",
     "Remark",
     "Remembering",

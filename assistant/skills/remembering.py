@@ -91,7 +91,7 @@ class Remembering:
         found = await self._that() if command.words is None else None
         if found and len(found) > 1:
             return await self.carry_out(command)
-        text = _sentence(command.words) if command.words is not None else found and found[0].text
+        text = sentence(command.words) if command.words is not None else found and found[0].text
         if not text:
             return None
         question = f"Shall I remember {that(text, english=self._english)}?"
@@ -129,7 +129,7 @@ class Remembering:
     async def _remember(self, words: str, *, for_good: bool) -> Reply:
         if self._off_record():  # perhaps only after the question was asked
             return Reply(OFF_RECORD)
-        text = _sentence(words)
+        text = sentence(words)
         try:
             stored = await self._statements.remember(text, for_good=for_good)
         except SettingsError as error:
@@ -164,8 +164,8 @@ def that(text: str, *, english: bool) -> str:
     return f"this: {phrase}" if phrase.startswith('"') else f"that {phrase}"
 
 
-def _sentence(words: str) -> str:
-    """Return the words as they are stored: "to buy milk" becomes "Buy milk."."""
+def sentence(words: str) -> str:
+    """Return the user's words as they are stored: "to buy milk" becomes "Buy milk."."""
     _, rest = _introduced(words)
     return as_sentence(rest or words)
 

@@ -1,0 +1,63 @@
+"""Keeps what a skill has removed from the user's state, so that it can be brought back."""
+
+from collections.abc import Collection, Sequence
+from uuid import uuid4
+
+from assistant.events import Event, ForgettingBegan
+from assistant.state import Entry, StateStore
+
+MOST = 20
+"""Number of removals that are kept. Older ones can't be undone."""
+
+
+class RemovedEntries:
+    """Removes entries and restores them. Thread-safe; `remove` and `restore` block.
+
+    When the user forgets anything, all that was removed is dropped, because it may be about the
+    same, and the forgetting does not find it here.
+    """
+
+    def __init__(self, store: StateStore) -> None:
+        self._store = store
+        self._kept: dict[str, Sequence[Entry]] = {}
+
+    def watch(self, event: Event) -> None:
+        """Receive an event from the event bus."""
+        if isinstance(event, ForgettingBegan):
+            self._kept.clear()
+
+    def remove(self, keys: Collection[str]) -> tuple[str, list[Entry]]:
+        """Remove entries. Return the key of the removal, and what was removed, oldest first.
+
+        Raises:
+            StoreError: nothing was removed.
+        """
+        gone = sorted(self._store.remove(keys), key=lambda entry: entry.created)
+        removal = uuid4().hex
+        if gone:
+            self._kept[removal] = gone
+        for old in list(self._kept)[:-MOST]:
+            self._kept.pop(old, None)
+        return removal, gone
+
+    def kept(self, removal: str) -> Sequence[Entry]:
+        """Return the removed entries that can still be restored."""
+        return self._kept.get(removal, ())
+
+    def restore(self, removal: str) -> Sequence[Entry]:
+        """Restore what was removed, unless what it belonged to is gone. Return what was restored.
+
+        Raises:
+            StoreError: nothing was restored.
+        """
+        kept = self.kept(removal)
+        own = {each.id for each in kept}
+        back = [
+            each
+            for each in kept
+            if not each.parent or each.parent in own or self._store.get(each.parent)
+        ]
+        if back:
+            self._store.restore(back)
+        self._kept.pop(removal, None)
+        return back

@@ -1,0 +1,222 @@
+"""The user's lists in the store, and which of them or of their items the user means."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from assistant.language.enumerations import without_amount
+from assistant.language.stemming import TextAnalyzer
+from assistant.language.word_lists import language_data
+from assistant.state import Entry, EntryKind, StateStore
+
+_AROUND_NAME = re.compile(
+    r"^(?:my|the|our|a|an|new|this|that|it's|on|onto|to(?! ?-?do))\s+"
+    r"|^lists? (?:of|for|called|named)\s+|\s*\blists?$|\s+please$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An item of a list."""
+
+    id: str
+    text: str
+    done: bool
+
+
+@dataclass(frozen=True, slots=True)
+class UserList:
+    """A list with its items, in the order in which they were added."""
+
+    id: str
+    name: str
+    items: tuple[Item, ...] = ()
+
+    @property
+    def open(self) -> tuple[Item, ...]:
+        """The items that are not done."""
+        return tuple(each for each in self.items if not each.done)
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What adding items has done.
+
+    `new` are new items, `reopened` those that were done before, and `there` those that were on the
+    list and not done. `created` is whether the list was created for them, `beside` whether there
+    were others then.
+    """
+
+    to: UserList
+    new: tuple[Item, ...]
+    reopened: tuple[Item, ...]
+    there: tuple[Item, ...]
+    created: bool = False
+    beside: bool = False
+
+
+class StoredLists:
+    """Reads and changes the lists of a store. A list's content is {"name": str}, that of an item
+    {"text": str, "done": bool}.
+
+    All methods that use the store block, and may raise StoreError. Lists and items may be gone at
+    any time.
+
+    Args:
+        lexicon: compares the texts of items.
+    """
+
+    def __init__(self, store: StateStore, lexicon: TextAnalyzer) -> None:
+        self._store = store
+        self._lexicon = lexicon
+
+    # -- reading and changing -------------------------------------------------------------------
+
+    def all(self) -> list[UserList]:
+        """Return all lists, oldest first."""
+        items: dict[str, list[Item]] = {}
+        for entry in _by_age(self._store.entries(EntryKind.ITEM)):
+            items.setdefault(entry.parent, []).append(_item(entry))
+        return [
+            UserList(each.id, str(each.content["name"]), tuple(items.get(each.id, ())))
+            for each in _by_age(self._store.entries(EntryKind.LIST))
+        ]
+
+    def get(self, key: str) -> UserList | None:
+        return next((each for each in self.all() if each.id == key), None)
+
+    def create(self, name: str) -> UserList:
+        [entry] = self._store.add(EntryKind.LIST, [{"name": name}])
+        return UserList(entry.id, name)
+
+    def add(self, key: str | None, name: str, texts: Sequence[str]) -> Added | None:
+        """Add items to a list, unless they are there. Return None if the list is gone.
+
+        Args:
+            key: the list's id. If it is None, a list is created.
+            name: name of a list to create.
+        """
+        lists = self.all()
+        to = next((each for each in lists if each.id == key), None) if key else self.create(name)
+        if to is None:
+            return None
+        known = {self._whole(each.text): each for each in to.items}
+        wanted = {self._whole(each): each for each in texts}
+        there = [known[whole] for whole in wanted if whole in known]
+        contents = [
+            {"text": text, "done": False} for whole, text in wanted.items() if whole not in known
+        ]
+        added = self._store.add(EntryKind.ITEM, contents, to.id) if contents else []
+        if self._store.get(to.id) is None:  # forgotten in between
+            self._store.remove([each.id for each in added])
+            return None
+        reopened = self.mark([each.id for each in there if each.done], done=False)
+        return Added(
+            to,
+            tuple(map(_item, added)),
+            tuple(reopened),
+            tuple(each for each in there if not each.done),
+            created=key is None,
+            beside=bool(lists),
+        )
+
+    def mark(self, keys: Iterable[str], *, done: bool) -> list[Item]:
+        """Mark items as done or as not done. Return those that have changed."""
+        changed: list[Item] = []
+        for key in keys:
+            entry = self._store.get(key)
+            if entry is None or bool(entry.content["done"]) is done:
+                continue
+            new = self._store.change(key, {**entry.content, "done": done})
+            if new is not None:
+                changed.append(_item(new))
+        return changed
+
+    def take_back(self, added: Sequence[str], reopened: Sequence[str], created: str) -> list[str]:
+        """Undo `add`. Return the texts of the items that are no longer on the list.
+
+        Args:
+            created: id of the list if it was created for the items, or empty. It is removed if
+                nothing else is on it.
+        """
+        gone = [str(each.content["text"]) for each in self._store.remove(added)]
+        gone += [each.text for each in self.mark(reopened, done=True)]
+        if created and not self._store.entries(EntryKind.ITEM, created):
+            self._store.remove([created])
+        return gone
+
+    def texts(self, keys: Iterable[str]) -> list[str]:
+        """Return the texts of those of these items that exist."""
+        found = map(self._store.get, keys)
+        return [str(each.content["text"]) for each in found if each is not None]
+
+    # -- what is meant --------------------------------------------------------------------------
+
+    def named(self, name: str, lists: Sequence[UserList]) -> UserList | None:
+        """Return the list of this name, or the only one for which the name may stand; None if there
+        is none.
+
+        Args:
+            name: as from `list_name`.
+        """
+        wanted = self._name_key(name)
+        for each in lists:
+            if self._name_key(list_name(each.name)) == wanted:
+                return each
+        instead = language_data("en")["lists"]["instead"]
+        fitting = [each for each in lists if name.lower() in instead.get(list_name(each.name), ())]
+        return fitting[0] if len(fitting) == 1 else None
+
+    def mentioned(self, text: str, lists: Sequence[UserList]) -> UserList | None:
+        """Return the list that an answer names; None if it names none, or several."""
+        found = self.named(list_name(text), lists)
+        if found is not None:
+            return found
+        plain = f" {re.sub(r'[^a-z0-9]+', ' ', text.lower())} "
+        fitting = [
+            each for each in lists if f" {re.sub(r'[^a-z0-9]+', ' ', each.name.lower())} " in plain
+        ]
+        return fitting[0] if len(fitting) == 1 else None
+
+    def fitting(self, words: str, items: Sequence[Item]) -> list[Item]:
+        """Return the items that may be meant. Of an item that is named exactly, with or without its
+        amount, no other is meant instead. Otherwise, an item may say more than the words do."""
+        whole, core = self._whole(words), self._core(words)
+        same = [each for each in items if self._whole(each.text) == whole]
+        same = same or [each for each in items if self._core(each.text) == core]
+        return same or [each for each in items if core <= self._core(each.text)]
+
+    def _whole(self, text: str) -> frozenset[str]:
+        stems = self._lexicon.content_and_numbers(text)
+        return frozenset(stems or text.casefold().split())
+
+    def _core(self, text: str) -> frozenset[str]:
+        return self._whole(without_amount(text))
+
+    def _name_key(self, name: str) -> frozenset[str]:
+        """Return the words of a name in a form in which names are compared."""
+        return frozenset(self._lexicon.content_and_numbers(name) or [name.casefold()])
+
+
+def list_name(words: str) -> str:
+    """Return a list's usual name; empty if the words name none.
+
+    >>> list_name("My groceries list"), list_name("to do"), list_name("the list")
+    ('grocery', 'to-do', '')
+    """
+    plain = " ".join(words.replace("’", "'").split()).strip(" .,;:!?\"'“”")
+    while (inner := _AROUND_NAME.sub("", plain).strip()) != plain:
+        plain = inner
+    names = language_data("en")["lists"]["names"]
+    usual = (name for name, said in names.items() if plain.lower() in (name, *said))
+    return next(usual, plain)
+
+
+def _by_age(entries: Iterable[Entry]) -> list[Entry]:
+    """Sort entries by age. The store appends what is restored."""
+    return sorted(entries, key=lambda each: each.created)
+
+
+def _item(entry: Entry) -> Item:
+    return Item(entry.id, str(entry.content["text"]), bool(entry.content["done"]))
