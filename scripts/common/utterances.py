@@ -15,7 +15,7 @@ REQUESTS = "evaluation/requests.jsonl"
 """The utterances for evaluation: commands about memory and speech, and requests to skills."""
 BY_HAND = "evaluation/spoken_commands.jsonl"
 """The utterances on which the grammar was written."""
-PARTS = ("dev", "test", "final")
+PARTS = ("dev", "test", "final", "natural")
 """The parts of the evaluation set. Thresholds are chosen on the first only."""
 ANSWERS = frozenset({"yes", "no"})
 """Labels of answers to a question of the assistant. By themselves, they ask for nothing."""
