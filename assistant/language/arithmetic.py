@@ -95,6 +95,13 @@ def evaluate(text: str) -> Amount:
     return amount
 
 
+def has_operation(text: str) -> bool:
+    """Return whether there is anything to calculate, beyond a number or an amount."""
+    return any(
+        isinstance(token, str) and token not in ("a", "an", "percent") for token in tokens(text)
+    )
+
+
 Token = str | Fraction | Unit
 
 
@@ -251,8 +258,6 @@ class _Parser:
 
 def _together(whole: Amount, part: Amount) -> Amount | None:
     """Add an amount in a smaller unit: "2 hours" and "30 minutes"."""
-    if whole.unit.hundredth and str(part.unit.singular) in whole.unit.hundredth:
-        return Amount(whole.value + part.value / 100, whole.unit)
     if as_mass(whole).unit.dimension == as_mass(part).unit.dimension:
         whole, part = as_mass(whole), as_mass(part)
     added = part.to(whole.unit)
@@ -307,11 +312,11 @@ def power(base: Amount, exponent: Amount) -> Amount:
         if times < 0:
             raise Impossible(BY_ZERO)
         return Amount(Fraction(int(not times)))
+    if abs(value) == 1 and times.denominator == 1:
+        return Amount(value ** int(times % 2))
     _check(_size(value) * abs(times))
     if times.denominator == 1:
-        if abs(times) > MOST_DIGITS * 4 and abs(value) != 1:
-            raise Impossible(TOO_LARGE)
-        return Amount(value ** int(times % 2 if abs(value) == 1 else times))
+        return Amount(value ** int(times))
     if value < 0:
         raise Impossible(NO_ROOT)
     if times.denominator in (2, 3):

@@ -1,8 +1,10 @@
 """Counts the days, weeks or months until a date, since a date, and between two dates."""
 
 import re
+from calendar import monthrange
 from datetime import date, datetime, timedelta
 
+from assistant.language.calendar import MONTHS
 from assistant.language.clock_times import clock_time
 from assistant.language.days import away, named_day, plain
 from assistant.language.spoken_numbers import whole_number
@@ -19,6 +21,11 @@ _AWAY = re.compile(rf"{_ASKED} (?:is|are) (?P<to>.+?)(?: away| off)?")
 _SINCE = re.compile(rf"{_ASKED} (?:since|ago was|ago is) (?P<since>.+)")
 _BETWEEN = re.compile(rf"{_ASKED} (?:between (?P<a>.+?) and|from (?P<c>.+?) (?:to|until|till)) "
                       r"(?P<b>.+)")  # fmt: skip
+_LENGTH = re.compile(
+    r"(?:how many |number of )?days (?:are there |are |does )?(?:in )?(?P<month>[a-z]+)"
+    r"(?: (?P<year>(?:1[89]|20)\d\d))?(?: have)?"
+)
+_MONTHS = tuple(name.lower() for name in MONTHS)
 _YEAR = re.compile(r"\b(?:of )?((?:1[89]|20)\d\d)$")
 
 
@@ -31,6 +38,8 @@ def date_sum(words: str, now: datetime) -> str | None:
     """
     said = re.sub(r"^(?:so|and|ada|tell me|can you tell me) ", "", plain(words))
     today = now.date()
+    if (found := _LENGTH.fullmatch(said)) and found["month"] in _MONTHS:
+        return _month_length(1 + _MONTHS.index(found["month"]), found["year"])
     if found := _BETWEEN.fullmatch(said):
         first = _coming(found["a"] or found["c"], today)
         last = _coming(found["b"], first) if first else None
@@ -51,10 +60,18 @@ def _coming(words: str, today: date) -> date | None:
     """Return the next day of this name; with a year, it may be in the past."""
     text = re.sub(r" (?:is|be|comes|starts)$", "", words)
     year = _YEAR.search(text)
+    if text in _MONTHS:
+        text = f"1 {text}"
     if year is None:
         return named_day(text, today)
     day = named_day(text[: year.start()], date(int(year[1]), 1, 1))
     return day if day and day.year == int(year[1]) else None
+
+
+def _month_length(month: int, year: str | None) -> str:
+    if month == 2 and year is None:
+        return "twenty-eight days, or twenty-nine in a leap year"
+    return _units(monthrange(int(year or 2001), month)[1], "day")
 
 
 def _past(words: str, today: date) -> date | None:

@@ -18,10 +18,11 @@ NUMBER, PERCENT, MONEY = "number", "percent", "money"
 class Unit:
     """A unit of measurement.
 
-    `factor`: how many of the dimension's base units it has. `offset`: what is added to a
-    temperature before it is multiplied. `parts`: the smaller unit that people use beside it, by
-    name. `hundredth`: singular and plural of the hundredth part of a currency. `variety`: which of
-    several units of the same name it is ("imperial").
+    `factor`: how many of the dimension's first units it has. `offset`: what is added to a
+    temperature before it is multiplied. `parts`: the name of the smaller unit that is meant by a
+    number alone after it ("5 foot 11"). `parted`: whether amounts are spoken so, too. `hundredth`:
+    singular and plural of the hundredth part of a currency. `variety`: which of several units of
+    the same name it is ("imperial").
     """
 
     singular: str
@@ -30,6 +31,7 @@ class Unit:
     factor: Fraction = Fraction(1)
     offset: Fraction = Fraction(0)
     parts: str = ""
+    parted: bool = False
     hundredth: tuple[str, str] | None = None
     variety: str = ""
 
@@ -40,10 +42,11 @@ HUNDREDTH = Unit("percent", "percent", PERCENT, Fraction(1, 100))
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A number of units."""
+    """A number of units. `source`: the unit that it was converted from, if known."""
 
     value: Fraction
     unit: Unit = ONE
+    source: Unit | None = None
 
     def to(self, unit: Unit) -> "Amount | None":
         """Convert to another unit, or return None if it measures something else."""
@@ -52,12 +55,12 @@ class Amount:
         if unit.dimension != self.unit.dimension or unit.dimension == MONEY:
             return None
         base = (self.value + self.unit.offset) * self.unit.factor
-        return Amount(base / unit.factor - unit.offset, unit)
+        return Amount(base / unit.factor - unit.offset, unit, self.unit)
 
 
 @cache
 def units() -> dict[str, Unit]:
-    """Return the units by all of their names, which are in lower case and may have several words."""
+    """Return the units by all of their names: one or more words in lower case."""
     found: dict[str, Unit] = {}
     for dimension, rows in language_data("en")["measures"].items():
         for singular, row in rows.items():
@@ -68,12 +71,19 @@ def units() -> dict[str, Unit]:
                 Fraction(row.get("factor", "1")),
                 Fraction(row.get("offset", "0")),
                 row.get("parts", ""),
+                row.get("parted", False),
                 (row["hundredth"][0], row["hundredth"][1]) if "hundredth" in row else None,
                 row.get("variety", ""),
             )
             names = [singular, row["plural"], *row.get("words", "").split(", ")]
             found |= {name.lower(): unit for name in names if name}
     return found
+
+
+def american(unit: Unit) -> Unit:
+    """Return the American unit of the same name as an imperial one, or else the unit itself."""
+    name = f"american {unit.singular.removeprefix('imperial ')}"
+    return units()[name] if unit.variety == "imperial" else unit
 
 
 def as_mass(amount: Amount) -> Amount:

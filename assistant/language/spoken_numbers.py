@@ -1,4 +1,4 @@
-"""Puts numbers into English words that can be spoken: "three hundred and twelve", "two point five"."""
+"""Puts numbers into English words that can be spoken: "three hundred and twelve"."""
 
 from fractions import Fraction
 

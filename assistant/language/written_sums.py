@@ -38,8 +38,9 @@ _SIGNS = (
 _FRACTIONS = {"half": 2, "halves": 2, "quarter": 4, "quarters": 4}
 _SCALES = {"billion": 10**9, "trillion": 10**12}
 _NUMBER = r"\d+(?:\.\d+)?(?:_\d+)?"
+_SIZE = "(million|billion|trillion|thousand|hundred)"
 _JOINED = (
-    (rf"(\d+) point((?: \d+)+)\b", lambda m: f"{m[1]}.{m[2].replace(' ', '')}"),
+    (r"(\d+) point((?: \d+)+)\b", lambda m: f"{m[1]}.{m[2].replace(' ', '')}"),
     (r"\bpoint((?: \d+)+)\b", lambda m: f"0.{m[1].replace(' ', '')}"),
     (r"\b(\d+) and (?:an? |1 )?:(\d+)\b(?! of\b)", lambda m: _mixed(m[1], "1", m[2])),
     (r"\b(\d+) and (\d+) :(\d+)\b(?! of\b)", lambda m: _mixed(m[1], m[2], m[3])),
@@ -47,10 +48,12 @@ _JOINED = (
     (r"\b(\d+) :(\d+)\b", lambda m: f"{m[1]}_{m[2]}"),
     (r"(?:\ban? )?:(\d+)\b(?: an?\b)?(?= dozen\b)", lambda m: f"1_{m[1]}"),
     (r"(?:\ban? )?:(\d+)\b", lambda m: f"1_{m[1]}"),
-    (rf"\b({_NUMBER}) (million|billion|trillion|thousand|hundred)\b", lambda m: _scaled(m[1], m[2])),
+    (rf"\b({_NUMBER}) {_SIZE}\b", lambda m: _scaled(m[1], m[2])),
     (rf"\b(?:({_NUMBER}) |an? )?dozen\b(?: of\b)?", lambda m: _scaled(m[1] or "1", "dozen")),
     (rf"\b({_NUMBER}) an? (?!\d)", lambda m: f"{m[1]} "),
     (r"\ban? (?=\d)", lambda _: ""),
+    (r"\b(dollars?|euros?) (?:and )?(\d\d?) cents?\b", lambda m: f"{m[1]} {m[2]}"),
+    (r"(?<![._])\b(\d{1,9}) (?:p|pence|pennies)\b", lambda m: f"{int(m[1]) / 100:.2f} £"),
 )  # fmt: skip
 """What follows from numbers that stand side by side. ":4" is the word "quarter"."""
 _POWER = re.compile(r"\b(?:raised )?to the (?!power of\b)(?:power )?([a-z0-9 ]+?)(?: power)?(?= (?:"

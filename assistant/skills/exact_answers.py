@@ -55,6 +55,7 @@ class ExactAnswers:
     async def ask(self, command: Command) -> Reply | None:
         """Return None: where it isn't sure that an exact answer is wanted, the language model's
         answer costs the user less than a question."""
+        del command
         return None
 
     def _answer(self, command: Command) -> str | None:
