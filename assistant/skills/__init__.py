@@ -6,6 +6,7 @@ from assistant.facade import exports
 
 if TYPE_CHECKING:
     from assistant.skills.correcting import Correcting
+    from assistant.skills.exact_answers import ExactAnswers
     from assistant.skills.explaining import NOTHING_SAID, Explaining
     from assistant.skills.forgetting import Forgetting
     from assistant.skills.lifting import Lifting
@@ -22,6 +23,7 @@ __all__ = [
     "NOTHING_SAID",
     "Choice",
     "Correcting",
+    "ExactAnswers",
     "Explaining",
     "Forgetting",
     "Lifting",
