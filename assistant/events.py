@@ -130,6 +130,14 @@ class Remarked(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class RingingChanged(Event):
+    """A timer, an alarm or a reminder has begun to ring, or has ended. The words that belong to it
+    follow as `Remarked`."""
+
+    rings: bool
+
+
+@dataclass(frozen=True, slots=True)
 class TurnHeard(Event):
     """The user has finished speaking or typing. `text` contains the words of the turn."""
 

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Protocol
 
 from assistant.context import Exchange, ShortTermMemory
 from assistant.errors import AssistantError
@@ -39,6 +38,7 @@ from assistant.voice.last_said import LastSaid
 from assistant.voice.latency import LatencyLog
 from assistant.voice.speculation import SpeculativeAnswer
 from assistant.voice.turns.addressee import AddresseeDetector
+from assistant.voice.voice_output import Voice
 from models.interfaces import Generation, LanguageModel
 
 logger = logging.getLogger(__name__)
@@ -50,18 +50,6 @@ ECHO_TAIL_S = 0.35
 """Seconds after an answer's end during which its echo may still reach the microphone."""
 LEAST_MEASURED = 16
 """Minimum number of tokens read or written for a measurement of the model's speed."""
-
-
-class Voice(Protocol):
-    """Controls the playback of the assistant's voice."""
-
-    def set_gain(self, gain: float) -> None: ...
-
-    def chime(self) -> None:
-        """Play a soft sound to tell the user that the assistant begins to answer."""
-
-    def hush(self) -> None:
-        """Stop playback at once. Queued audio is dropped and counts as not heard."""
 
 
 class Dialogue:
@@ -86,7 +74,11 @@ class Dialogue:
         self.cache = CacheWarmer(llm, self.has_read)
         self._muted = False
         self.aloud = False
-        self._user_speaks = False
+        self.ringing = False
+        """Whether something rings. It may pause between two times, or while the user speaks."""
+        self.user_speaks = False
+        self.speech_began = float("-inf")
+        """The `time.monotonic()` at which the user last began to speak or typed a line."""
         self.turns = memory.turns
         self._current: SpeculativeAnswer | None = None
         """The answer of the turn in progress."""
@@ -114,7 +106,7 @@ class Dialogue:
     def meant_for_me(self, text: str) -> str | None:
         """Return the words addressed to the assistant, without the wake phrase. Return None if the
         text is not addressed to it."""
-        return self.attention.meant_for_me(text, answering=self.answering)
+        return self.attention.meant_for_me(text, answering=self.answering or self.ringing)
 
     def sleep(self) -> None:
         self.attention.asleep = True
@@ -179,7 +171,7 @@ class Dialogue:
         self._read_anew()
 
     def _read_anew(self) -> None:
-        if self._stale and not self.answering and not self._user_speaks:
+        if self._stale and not self.answering and not self.user_speaks:
             self._stale = False
             self.cache.warm(self._memory.read_ahead())
 
@@ -202,7 +194,8 @@ class Dialogue:
 
     def speech_started(self) -> None:
         """React to the start of speech: stop background work, and announce a turn if awake."""
-        self._user_speaks = True
+        self.user_speaks = True
+        self.speech_began = time.monotonic()
         self.quiet.clear()
         self._memory.pause()
         if not self.asleep:
@@ -213,7 +206,7 @@ class Dialogue:
 
     def ignore(self, reason: str, text: str = "") -> None:
         """Report why speech did not become a turn. While asleep, its text is not reported."""
-        self._user_speaks = False
+        self.user_speaks = False
         self.emit(SpeechIgnored(reason, "" if self.asleep else text))
         if not self.answering:
             self._rest()
@@ -256,7 +249,7 @@ class Dialogue:
     def _confirmed(self, answer: SpeculativeAnswer) -> None:
         self.turns = answer.turn
         answer.started = self._started_at
-        self._user_speaks = False
+        self.user_speaks = False
         self._current = answer
         self._idle.clear()
         self.quiet.clear()
@@ -297,7 +290,7 @@ class Dialogue:
         self.voice.hush()
         self._fall_silent()
         if self._current is not None:
-            self._current.closed = True
+            self._current.close()
             self._closing.start(self._finish(self._current, interrupted=True))
         else:
             self._rest()
@@ -309,6 +302,7 @@ class Dialogue:
 
     def spoken(self, answer: SpeculativeAnswer) -> None:
         """End the turn after its answer was played to the end."""
+        answer.ended.set()
         self._fall_silent()
         self._closing.start(self._finish(answer, interrupted=False))
 
@@ -346,7 +340,7 @@ class Dialogue:
         if self._current is None:
             self._stale = False  # the cache is warmed below
             self._rest()
-            if not self._user_speaks:
+            if not self.user_speaks:
                 self._memory.summarize_if_due()
             self.cache.warm(self._memory.read_ahead())
 
@@ -371,7 +365,7 @@ class Dialogue:
         if self.answering:
             return
         self._read_anew()
-        if not self._user_speaks:
+        if not self.user_speaks:
             self.quiet.set()
         self._show(self._resting())
 
@@ -388,7 +382,7 @@ class Dialogue:
         what = str(error) if isinstance(error, AssistantError) else type(error).__name__
         text = f"This turn went wrong ({what}). See the log for details."
         self.emit(Notice(text, Severity.ERROR))
-        self._user_speaks = False
+        self.user_speaks = False
         self.cut_off()
 
     async def close(self) -> None:

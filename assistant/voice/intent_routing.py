@@ -16,12 +16,15 @@ from assistant.voice.background_tasks import TaskSet
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.dialogue_skill import DialogueSkill
 from assistant.voice.frames import AnswerRequestFrame
+from assistant.voice.ringing import Ringing
 from assistant.voice.speculation import SpeculativeAnswer
 
 UNREPEATED = frozenset({CommandKind.REPEAT, CommandKind.WAKE})
 """Commands to which the reply ("Yes?") is not what "say that again" refers to."""
 TELLING = DialogueSkill.kinds | {CommandKind.KNOW, CommandKind.WHY, CommandKind.WHEN_TOLD}
 """Commands to which the reply quotes only what is not hidden."""
+SILENCING = frozenset({CommandKind.STOP, CommandKind.SNOOZE})
+"""Commands that a sleeping assistant obeys while something rings."""
 
 
 class RouteIntents(FrameProcessor):
@@ -33,14 +36,20 @@ class RouteIntents(FrameProcessor):
     Args:
         recogniser: recognises commands to the assistant itself.
         skills: carry out commands, besides those about the dialogue.
+        ringing: ends when the user says anything that is a command or a turn.
     """
 
     def __init__(
-        self, dialogue: Dialogue, recogniser: IntentRecogniser, skills: Sequence[Skill]
+        self,
+        dialogue: Dialogue,
+        recogniser: IntentRecogniser,
+        skills: Sequence[Skill],
+        ringing: Ringing,
     ) -> None:
         super().__init__(name="command")
         self._dialogue = dialogue
         self._recogniser = recogniser
+        self._ringing = ringing
         self._skills = SkillRegistry([DialogueSkill(dialogue), *skills], dialogue.emit)
         self._waiting = TaskSet(dialogue.failed)
         self._acting = asyncio.Lock()
@@ -67,11 +76,12 @@ class RouteIntents(FrameProcessor):
         if not answer.typed:
             text = self._dialogue.meant_for_me(answer.user_text)
         if text is None:
-            self._later(answer, self._ignore)
+            await self._sort_unaddressed(frame)
             return
         act = self._skills.answer(text, names)
         intent = await self._intent(text, names) if act is None else None
-        if answer.interrupts and intent is not None and intent.command.kind is CommandKind.STOP:
+        stops = intent is not None and intent.command.kind is CommandKind.STOP
+        if intent is not None and stops and (answer.interrupts or self._dialogue.ringing):
             intent = replace(intent, sure=True)  # speech has stopped already: ask nothing
         if act is None and (intent is None or _may_be_answer(intent)):
             if self._skills.takes_words(text):
@@ -89,6 +99,18 @@ class RouteIntents(FrameProcessor):
             meant = intent
             self._later(answer, lambda: self._obey(meant, frame, text))
 
+    async def _sort_unaddressed(self, frame: AnswerRequestFrame) -> None:
+        """Ignore words that are not addressed to the assistant, unless they silence what rings:
+        nobody wakes a sleeping assistant for that."""
+        text, intent = frame.answer.user_text, None
+        if self._dialogue.ringing:
+            intent = await self._intent(text, self._dialogue.attention.names)
+        if intent is not None and intent.command.kind in SILENCING:
+            meant = replace(intent, sure=True)
+            self._later(frame.answer, lambda: self._obey(meant, frame, text))
+        else:
+            self._later(frame.answer, self._ignore)
+
     async def _intent(self, text: str, names: tuple[str, ...]) -> Intent | None:
         if not text:  # the wake phrase by itself
             return Intent(Command(CommandKind.WAKE))
@@ -101,6 +123,7 @@ class RouteIntents(FrameProcessor):
     async def _pass(self, frame: AnswerRequestFrame, text: str) -> None:
         frame.answer.user_text = text
         frame.answer.when_confirmed(self._skills.turn_began)
+        frame.answer.when_confirmed(self._ringing.noticed)
         if self._dialogue.asleep:  # the text was addressed to the assistant, or typed
             frame.answer.when_confirmed(self._dialogue.wake)
         await self.push_frame(frame)
@@ -175,6 +198,10 @@ class RouteIntents(FrameProcessor):
         self._skills.watch(event)
 
     async def _say(self, reply: Reply, command: str = "") -> None:
+        if command == CommandKind.STOP:
+            self._ringing.silence()
+        else:
+            self._ringing.noticed()
         if reply.asks and self._dialogue.asleep:
             self._dialogue.wake()  # otherwise the user's answer would be ignored
         if reply.text:

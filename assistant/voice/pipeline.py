@@ -20,6 +20,7 @@ from assistant.voice.dialogue import Dialogue
 from assistant.voice.frames import StopSpeakingFrame, TypedFrame
 from assistant.voice.intent_routing import RouteIntents
 from assistant.voice.recalling import Recall, Recaller
+from assistant.voice.ringing import Ringing
 from assistant.voice.speech.hearing import Hear
 from assistant.voice.speech.speaking import Speak
 from assistant.voice.thinking import Think
@@ -62,7 +63,9 @@ class VoiceLoop:
         self._dialogue = dialogue
         self.hear = Hear(settings, dialogue, models.stt, *detectors)
         self._think = Think(models.llm, dialogue, settings.llm)
-        self._route = RouteIntents(dialogue, recogniser or IntentRecogniser(), skills)
+        self.ringer = Ringing(dialogue, speaks=sound.speaks)
+        recognises = recogniser or IntentRecogniser()
+        self._route = RouteIntents(dialogue, recognises, skills, self.ringer)
         self._microphone = MicrophoneInput(sound.microphone)
         tts = models.tts if sound.speaks else None
         rate = tts.sample_rate if tts is not None else SILENT_RATE
@@ -74,6 +77,7 @@ class VoiceLoop:
                 self.hear,
                 BargeIn(dialogue, duck=settings.turn.duck, echoes=settings.audio.echo == "cancel"),
                 self._route,
+                self.ringer,
                 Recall(recaller, dialogue, settings.memory),
                 self._think,
                 Speak(tts, models.llm, dialogue, settings.persona.language),
@@ -136,6 +140,8 @@ class VoiceLoop:
         self._route.remark(remark)
 
     async def stop_speaking(self) -> None:
+        """Stop the voice and whatever rings."""
+        self.ringer.silence()
         await self._worker.queue_frame(StopSpeakingFrame())
 
     async def settled(self) -> None:

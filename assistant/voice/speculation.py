@@ -32,6 +32,11 @@ class SpeculativeAnswer:
     interrupts: bool = False
     """Whether the user's words have stopped the assistant's voice, or an answer in progress."""
     remark: bool = False
+    rings: bool = False
+    """Whether a bell sounds before the words."""
+    over_user: bool = False
+    """Whether it is said although the user is speaking. The words of an utterance that began before
+    it don't stop it."""
     own_voice: float = 0.0
     """Estimate of how much of the utterance's sound came from the loudspeaker, in [0, 1]."""
     memories: tuple[MemoryUsed, ...] = ()
@@ -54,6 +59,8 @@ class SpeculativeAnswer:
     closed: bool = False
     """Whether the turn has ended. If so, audio of the answer that is still in the pipeline must not
     be played."""
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the answer was played to the end or cut off."""
     _decision: asyncio.Event = field(default_factory=asyncio.Event)
     _held: list[Callable[[], None]] = field(default_factory=list)
 
@@ -76,6 +83,11 @@ class SpeculativeAnswer:
         self.withdrawn = True
         self._held.clear()
         self._decision.set()
+
+    def close(self) -> None:
+        """Note that the answer was cut off."""
+        self.closed = True
+        self.ended.set()
 
     async def may_be_heard(self) -> bool:
         """Wait until the answer is confirmed or withdrawn. Return whether it was confirmed."""

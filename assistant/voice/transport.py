@@ -4,10 +4,10 @@ import asyncio
 import re
 from collections import deque
 
-import numpy as np
 from pipecat.frames.frames import CancelFrame, EndFrame, Frame
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
+from assistant.voice.audio.chimes import chime_sound, ring_sound
 from assistant.voice.audio.echo import EchoCanceller
 from assistant.voice.audio.interfaces import BLOCK, MIC_RATE, Loudspeaker, Microphone
 from assistant.voice.dialogue import Dialogue
@@ -21,9 +21,6 @@ from assistant.voice.speculation import SpeculativeAnswer
 from models.interfaces import Samples
 
 PLAY_BLOCK_S = BLOCK / MIC_RATE
-CHIME_S = 0.07
-CHIME_LOUDNESS = 0.06
-"""Peak of the chime as a fraction of full scale, chosen to be noticeable but not startling."""
 
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)\s*", re.DOTALL | re.IGNORECASE)
 _STRAY = re.compile(r"</think(?:ing)?>\s*", re.IGNORECASE)
@@ -105,6 +102,7 @@ class LoudspeakerOutput(FrameProcessor):
         dialogue.voice = self
         self._sample_rate = sample_rate
         self._chime = chime_sound(sample_rate)
+        self._ring = ring_sound(sample_rate)
         self._chiming: asyncio.Task[None] | None = None
         self._answer: SpeculativeAnswer | None = None
         self._accepted = 0
@@ -151,25 +149,33 @@ class LoudspeakerOutput(FrameProcessor):
         answer = frame.answer
         if not await self._may_play(answer):
             return
+        rings = answer.rings and answer is not self._answer
         if answer is not self._answer:
             self._answer = answer
             self._due.clear()
         if self._chiming is not None:
             await asyncio.wait({self._chiming})
             self._chiming = None
+        if rings and not await self._sound(answer, self._ring):
+            return
         start = self._accepted
         self._due.extend(
             TimedWord(start + word.end_sample, word.source_end) for word in frame.words
         )
-        if len(frame.samples):
+        if await self._sound(answer, frame.samples):
+            self._note_heard()
+
+    async def _sound(self, answer: SpeculativeAnswer, samples: Samples) -> bool:
+        """Play samples of an answer. Return False if the answer was cut off meanwhile."""
+        if len(samples):
             self._dialogue.sounding(answer)
         step = int(self._sample_rate * PLAY_BLOCK_S)
-        for offset in range(0, len(frame.samples), step):
+        for offset in range(0, len(samples), step):
             if not await self._may_play(answer):
-                return
-            await self._play(frame.samples[offset : offset + step])
+                return False
+            await self._play(samples[offset : offset + step])
             self._note_heard()
-        self._note_heard()
+        return True
 
     async def _end(self, answer: SpeculativeAnswer) -> None:
         if not await self._may_play(answer):
@@ -185,7 +191,7 @@ class LoudspeakerOutput(FrameProcessor):
     def hush(self) -> None:
         if self._answer is not None:
             self._note_heard()
-            self._answer.closed = True
+            self._answer.close()
             self._answer = None
         self._accepted -= self._loudspeaker.flush()
         self._due.clear()
@@ -208,12 +214,3 @@ def heard_text(answer: str, source_end: int | None = None) -> str:
     """Return the answer up to `source_end`, without the model's thoughts. By default, return all of
     it. After an interruption, the conversation contains only the text returned here."""
     return _STRAY.sub("", _THOUGHT.sub("", answer[:source_end])).strip()
-
-
-def chime_sound(sample_rate: int) -> Samples:
-    """Return the sound of the chime: two soft tones at once, with a smooth envelope."""
-    time = np.arange(int(CHIME_S * sample_rate)) / sample_rate
-    envelope = np.sin(np.pi * time / CHIME_S) ** 2
-    tone = np.sin(2 * np.pi * 660 * time) + 0.6 * np.sin(2 * np.pi * 880 * time)
-    samples: Samples = (tone / 1.6 * envelope * CHIME_LOUDNESS * 32767).astype(np.int16)
-    return samples

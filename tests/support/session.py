@@ -85,6 +85,7 @@ async def session(
     obeys: bool = False,
     classifier: IntentClassifier | None = None,
     skills: Sequence[Skill] = (),
+    speaks: bool = True,
 ) -> AsyncIterator[Session]:
     """A running session.
 
@@ -93,6 +94,7 @@ async def session(
         obeys: whether spoken memory commands are carried out, on the transcript only.
         classifier: judges what the grammar doesn't know.
         skills: those of another memory, in place of the session's own.
+        speaks: whether answers are spoken.
     """
     read = Settings.model_validate({"general": {"sounds": False}, **(settings or {})})
     bus = EventBus()
@@ -109,7 +111,7 @@ async def session(
         read,
         dialogue,
         ModelSet(stt, llm, voice),
-        AudioIO(microphone, loudspeaker, NoEcho()),
+        AudioIO(microphone, loudspeaker, NoEcho(), speaks),
         (LoudVoice(), end or ScriptedEnd()),
         recaller,
         skills or (_skills(transcript, memory, dialogue, bus) if obeys else [NothingKept()]),

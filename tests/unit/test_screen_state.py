@@ -26,6 +26,7 @@ from assistant.events import (
     Recalled,
     RecordChanged,
     Remarked,
+    RingingChanged,
     SessionEnded,
     Severity,
     SpeechIgnored,
@@ -39,6 +40,7 @@ AT = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 DOG = MemoryUsed("dog", "My dog is called Max.", 0.9)
 RUN = MemoryUsed("run", "I run on Tuesdays.", 0.4)
 SECTIONS = (PromptSection("system", "You are Ada", 100), PromptSection("newest", "hi", 20))
+RINGS = RingingChanged(rings=True)
 OFF, ON = RecordChanged(off=True), RecordChanged(off=False)
 IDLE = IdleWork("describe", 12)
 
@@ -110,6 +112,9 @@ def test_only_the_most_recent_turns_are_kept_in_order() -> None:
         ((IDLE, IdleWork(None, 2)), "idle", None),
         ((IDLE, SessionEnded(1)), "idle", None),
         ((IDLE, PhaseChanged(Phase.STARTING)), "idle", None),
+        ((RINGS,), "ringing", True),
+        ((RINGS, RingingChanged(rings=False)), "ringing", False),
+        ((RINGS, PhaseChanged(Phase.STARTING)), "ringing", False),
         ((OFF,), "off_record", True),
         ((OFF, ON), "off_record", False),
     ],

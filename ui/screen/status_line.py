@@ -53,6 +53,8 @@ class StatusLine(Pane):
             text.append(" replay ", style="bold reverse")
         if state.off_record:
             text.append(" off the record ", style="bold magenta reverse")
+        if state.ringing:
+            text.append(" ringing ", style="bold yellow reverse")
         if state.recording is not None:
             text.append(" recording ", style="bold red reverse")
         text.append(" ")

@@ -33,6 +33,7 @@ from assistant.events import (
     RecordChanged,
     RecordingChanged,
     Remarked,
+    RingingChanged,
     SessionEnded,
     Severity,
     SoundReady,
@@ -157,6 +158,8 @@ class ScreenState:
     version: int = 0
     phase: Phase = Phase.STARTING
     off_record: bool = False
+    ringing: bool = False
+    """Whether a timer, an alarm or a reminder rings."""
     recording: str | None = None
     """The file to which the conversation is recorded; None if it isn't recorded."""
     models: dict[str, str] = field(default_factory=dict)
@@ -249,6 +252,8 @@ def fold(state: ScreenState, event: Event, at: datetime) -> None:
         case RecordChanged(off):
             state.off_record = off
             state.add(RemarkLine("note", OFF_THE_RECORD if off else ON_THE_RECORD))
+        case RingingChanged(rings):
+            state.ringing = rings
         case RecordingChanged(path):
             state.recording = path
         case SessionEnded():
@@ -310,7 +315,7 @@ def _turn(state: ScreenState, event: Event, at: datetime) -> None:
 
 def _begin(state: ScreenState) -> None:
     """Prepare the state for a new session. An unfinished turn of the previous session ends."""
-    state.memories, state.idle = None, None
+    state.memories, state.idle, state.ringing = None, None, False
     state.loading.clear()
     if state.turn is not None and not state.anew:
         state.anew = True

@@ -18,6 +18,7 @@ from assistant.events import (
     RecordChanged,
     RecordingChanged,
     Remarked,
+    RingingChanged,
     SessionEnded,
     Severity,
     SpeechIgnored,
@@ -102,6 +103,8 @@ def _row(event: Event) -> dict[str, Any] | None:
             return {"event": "forgotten", **asdict(event)}
         case RecordChanged(off):
             return {"event": "record", "off": off}
+        case RingingChanged(rings):
+            return {"event": "ringing", "rings": rings}
         case RecordingChanged(path):
             return {"event": "recording", "path": path}
         case SessionEnded(turns):

@@ -79,6 +79,9 @@ class BargeIn(FrameProcessor):
         self._spoken_into: SpeculativeAnswer | None = None
         """The answer that was being played when the utterance began. The utterance may be its
         echo."""
+        self._began_during: SpeculativeAnswer | None = None
+        """The answer that was being played when the utterance began, whether or not it can be
+        heard in the microphone."""
         self._words_before = 0
         """Number of words of `_spoken_into` that had been played when the utterance began."""
         self._interrupted = False
@@ -94,14 +97,15 @@ class BargeIn(FrameProcessor):
         await super().process_frame(frame, direction)
         if isinstance(frame, SpeechStartedFrame):
             self._interrupted = False
-            self._spoken_into = self._dialogue.sounds_in_the_room() if self._echoes else None
+            self._began_during = self._dialogue.sounds_in_the_room()
+            self._spoken_into = self._began_during if self._echoes else None
             if self._spoken_into is not None:
                 self._words_before = len(self._spoken_into.heard.split())
             if self._dialogue.aloud:
                 self._lower()
         elif isinstance(frame, PartialFrame):
             if self._reason(frame.text, frame.own_voice) is None:
-                if self._dialogue.aloud:
+                if self._dialogue.aloud and not self._was_talked_over():
                     await self._interrupt()
                 await self.push_frame(frame, direction)
         elif isinstance(frame, SpeechDiscardedFrame):
@@ -148,7 +152,14 @@ class BargeIn(FrameProcessor):
             return "echo"
         if is_backchannel(text):
             return "backchannel"
-        return None if self._dialogue.meant_for_me(text) is not None else "not addressed"
+        addressed = self._dialogue.ringing or self._dialogue.meant_for_me(text) is not None
+        return None if addressed else "not addressed"
+
+    def _was_talked_over(self) -> bool:
+        """Whether the assistant began to speak while the user was speaking, because what it says
+        could not wait any longer."""
+        answer = self._dialogue.sounds_in_the_room()
+        return answer is not None and answer.over_user and answer is not self._began_during
 
     def _is_echo(self, text: str, own_voice: float) -> bool:
         answer = self._spoken_into
