@@ -37,10 +37,10 @@ class Meanings:
         "Forget that.": ClassifiedText({"forget_that": 0.99}),
         BIN_DOG: ClassifiedText({"forget_about": 0.9}, "my dog"),
         "Bin all that stuff on my canary.": ClassifiedText({"forget_about": 0.9}, "my canary"),
-        "Nap time for you.": ClassifiedText({"sleep": 0.9}),
+        "Nap time for you.": ClassifiedText({"sleep": 0.8}),
         "Nothing of this stays with you.": ClassifiedText({"off_record": 0.8}),
         "I'd hate for you to forget that.": ClassifiedText({"forget_that": 0.999}),
-        "Enough of your chatter.": ClassifiedText({"stop": 0.97}),
+        "Enough of your chatter.": ClassifiedText({"stop": 0.995}),
         "Perhaps enough of your chatter.": ClassifiedText({"stop": 0.2}),
     }
 
