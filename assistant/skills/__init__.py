@@ -5,8 +5,11 @@ from typing import TYPE_CHECKING
 from assistant.facade import exports
 
 if TYPE_CHECKING:
+    from assistant.skills.clocks import Clocks
     from assistant.skills.correcting import Correcting
     from assistant.skills.exact_answers import ExactAnswers
+    from assistant.skills.due import DueWatch, Ringer
+    from assistant.skills.due_entries import DueEntries
     from assistant.skills.explaining import NOTHING_SAID, Explaining
     from assistant.skills.forgetting import Forgetting
     from assistant.skills.lifting import Lifting
@@ -16,14 +19,18 @@ if TYPE_CHECKING:
     from assistant.skills.registry import SkillRegistry
     from assistant.skills.remembering import Remembering
     from assistant.skills.skill import Choice, Remark, Reply, Skill
+    from assistant.skills.timers import Timers
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
     "NOTHING_SAID",
     "Choice",
+    "Clocks",
     "Correcting",
     "ExactAnswers",
+    "DueEntries",
+    "DueWatch",
     "Explaining",
     "Forgetting",
     "Lifting",
@@ -33,6 +40,8 @@ __all__ = [
     "Remark",
     "Remembering",
     "Reply",
+    "Ringer",
     "Skill",
     "SkillRegistry",
+    "Timers",
 ]
