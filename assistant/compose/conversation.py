@@ -14,6 +14,7 @@ from assistant.language.stemming import TextAnalyzer
 from assistant.memory import AnsweredTurns, ForgettingExecutor, MemoryService, UserStatements
 from assistant.settings import Settings
 from assistant.skills import (
+    Alarms,
     Correcting,
     Explaining,
     Forgetting,
@@ -21,7 +22,9 @@ from assistant.skills import (
     NothingKept,
     Remark,
     Remembering,
+    Reminders,
     Skill,
+    Snoozing,
     Timers,
 )
 from assistant.voice import Dialogue
@@ -124,8 +127,12 @@ async def build_skills(
 
 def state_skills(state: UserState, off_record: Callable[[], bool]) -> list[Skill]:
     """Create the skills that set up what is kept in the user's state."""
+    entries = state.due.entries
     return [
-        Timers(state.due.entries, off_record),
+        Timers(entries, off_record),
+        Alarms(entries, off_record),
+        Reminders(entries, off_record),
+        Snoozing(state.due),
     ]
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from assistant.facade import exports
 
 if TYPE_CHECKING:
+    from assistant.skills.alarms import Alarms
     from assistant.skills.clocks import Clocks
     from assistant.skills.correcting import Correcting
     from assistant.skills.exact_answers import ExactAnswers
@@ -18,13 +19,16 @@ if TYPE_CHECKING:
     from assistant.skills.nothing_kept import NothingKept
     from assistant.skills.registry import SkillRegistry
     from assistant.skills.remembering import Remembering
+    from assistant.skills.reminders import Reminders
     from assistant.skills.skill import Choice, Remark, Reply, Skill
+    from assistant.skills.snoozing import Snoozing
     from assistant.skills.timers import Timers
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
     "NOTHING_SAID",
+    "Alarms",
     "Choice",
     "Clocks",
     "Correcting",
@@ -39,9 +43,11 @@ __all__ = [
     "NothingKept",
     "Remark",
     "Remembering",
+    "Reminders",
     "Reply",
     "Ringer",
     "Skill",
     "SkillRegistry",
+    "Snoozing",
     "Timers",
 ]

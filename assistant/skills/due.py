@@ -137,19 +137,27 @@ class DueWatch:
         await self._clear_away()
         return AGAIN_S if again else self._next_s()
 
+    async def can_snooze(self) -> bool:
+        """Return whether something rings now, or has rung lately. Raises StoreError."""
+        return bool(await self._last_rung())
+
     async def snooze(self, until: datetime) -> list[Change]:
         """Let what rings now, or rang last, ring again at `until`. Return no changes if nothing has
         rung lately. Raises StoreError."""
-        keys = self._ringing
+        keys = await self._last_rung()
         self._ringer.silence()
-        if not keys:
-            rang = await self.entries.lately_rung(*DUE_KINDS)
-            keys = tuple(
-                each.id for each in rang if each.content["rang_at"] == rang[0].content["rang_at"]
-            )
         return await self.entries.change(keys, lambda each: snoozed(each.content, until))
 
     # -- inside ---------------------------------------------------------------------------------
+
+    async def _last_rung(self) -> tuple[str, ...]:
+        """Return the ids of what rings now, or else of what rang last."""
+        if self._ringing:
+            return self._ringing
+        rang = await self.entries.lately_rung(*DUE_KINDS)
+        return tuple(
+            each.id for each in rang if each.content["rang_at"] == rang[0].content["rang_at"]
+        )
 
     async def _follow_clock(self) -> None:
         """If the clock was set, shift all that counts real time."""

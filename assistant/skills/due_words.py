@@ -164,7 +164,7 @@ def _ringing(thing: DueThing, now: datetime) -> str:
     if thing.kind is EntryKind.REMINDER:
         return f"Here's your reminder {reminder_of(thing.content['words'])}."
     name = spoken_topic(thing.content.get("name", ""))
-    return f"It's {clock_now(now)}. {f'This is your alarm for {name}.' if name else ''}".strip()
+    return f"It's {clock_now(now)}. {f'This is your {name} alarm.' if name else ''}".strip()
 
 
 def _missed(thing: DueThing, now: datetime) -> str:
