@@ -8,7 +8,7 @@ from assistant.language.schedule import schedule
 from assistant.language.second_person import spoken_topic
 from assistant.skills.choosing import called
 from assistant.skills.due_entries import Content, DueEntries, scheduled
-from assistant.skills.due_words import bare_name, for_time, listed
+from assistant.skills.due_words import bare_name, for_time, series
 from assistant.skills.planned import Planned
 from assistant.skills.skill import Reply
 from assistant.state import Entry, EntryKind
@@ -96,7 +96,7 @@ class Alarms:
             name = spoken_topic(found[0].content.get("name", ""))
             return Reply(f"Your {f'{name} ' if name else ''}alarm is set {at}.")
         names = [_choice(each.content, self._set_ones.spoken_time(each.content)) for each in found]
-        return Reply(f"Your alarms: {listed(names, comma=';')}.")
+        return Reply(f"Your alarms: {series(names)}.")
 
     async def _cancel(self, command: Command) -> Reply:
         found = await self._meant(command)

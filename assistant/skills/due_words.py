@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from assistant.language.calendar import WEEKDAYS
+from assistant.language.enumerations import joined
+from assistant.language.numbers import number_word
 from assistant.language.repeats import Repeat
 from assistant.language.second_person import spoken_topic
 from assistant.language.spoken_times import (
-    number_words,
     spoken,
     spoken_clock,
     spoken_duration,
@@ -21,8 +22,6 @@ from assistant.state import EntryKind
 
 MOST = 5
 """Maximum number of things that are named at once."""
-NUMBERED = 100
-"""From this number on, "many" is said."""
 EXACT_S = 600
 """Up to this many seconds, what is left of a timer is said with its seconds."""
 COARSE_S = 10
@@ -119,16 +118,16 @@ def left(seconds: float) -> str:
 # -- sentences ----------------------------------------------------------------------------------
 
 
-def listed(names: Sequence[str], *, most: int = MOST, comma: str = ",") -> str:
+def listed(names: Sequence[str]) -> str:
     """Join names: "a, b and c". Of many, the rest is counted: "a, b, c, d, e, and three more"."""
-    if len(names) > most:
-        more = len(names) - most
-        count = number_words(more) if more < NUMBERED else "many"
-        return f"{f'{comma} '.join(names[:most])}{comma} and {count} more"
-    if len(names) < 2:
-        return "".join(names)
-    last = f"{comma if comma != ',' else ''} and {names[-1]}"
-    return f"{f'{comma} '.join(names[:-1])}{last}"
+    return joined(names, most=MOST)
+
+
+def series(phrases: Sequence[str]) -> str:
+    """Join phrases that have commas themselves: "a; b; and c". Of many, the rest is counted."""
+    more = len(phrases) - MOST
+    shown = [*phrases[:MOST], f"{number_word(more)} more"] if more > 0 else list(phrases)
+    return "; ".join([*shown[:-1], f"and {shown[-1]}"] if shown[1:] else shown)
 
 
 def sentence(text: str) -> str:
@@ -140,8 +139,7 @@ def ring_words(things: Sequence[DueThing], now: datetime) -> str:
     said = list(dict.fromkeys(_ringing(each, now) for each in things))
     more = len(said) - MOST
     if more > 0:
-        count = number_words(more) if more < NUMBERED else "many"
-        said = [*said[:MOST], f"And there {'is' if more == 1 else 'are'} {count} more."]
+        said = [*said[:MOST], f"And there {'is' if more == 1 else 'are'} {number_word(more)} more."]
     return " ".join(said)
 
 

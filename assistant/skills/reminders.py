@@ -8,7 +8,7 @@ from assistant.language.schedule import Schedule, schedule
 from assistant.language.second_person import spoken_topic
 from assistant.skills.choosing import called
 from assistant.skills.due_entries import Content, DueEntries, scheduled
-from assistant.skills.due_words import listed, reminder_of
+from assistant.skills.due_words import reminder_of, series
 from assistant.skills.planned import Planned
 from assistant.skills.remembering import OFF_RECORD
 from assistant.skills.skill import Reply
@@ -117,7 +117,7 @@ class Reminders:
             f"{self._set_ones.spoken_time(each.content)}, {spoken_topic(each.content['words'])}"
             for each in found
         ]
-        return Reply(f"Your reminders: {listed(things, comma=';')}.")
+        return Reply(f"Your reminders: {series(things)}.")
 
     async def _cancel(self, command: Command) -> Reply:
         found = await self._meant(command)

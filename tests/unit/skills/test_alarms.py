@@ -32,10 +32,10 @@ def here(tmp_path: Path) -> Iterator[Bench]:
 @pytest.mark.parametrize(
     ("when", "said"),
     [
-        ("tomorrow at half past six", "Alarm set for half past six tomorrow."),
+        ("tomorrow at half past seven", "Alarm set for half past seven tomorrow."),
         ("7", "Alarm set for seven tomorrow."),
         ("on Saturday at 7:30", "Alarm set for Saturday at half past seven."),
-        ("6:30 every weekday", "Alarm set for every weekday at half past six."),
+        ("7:30 every weekday", "Alarm set for every weekday at half past seven."),
         ("in twenty minutes", "Alarm set for twenty to eleven this morning."),
     ],
 )
@@ -54,8 +54,8 @@ async def test_an_alarm_after_a_duration_is_told_as_one(here: Bench) -> None:
 
 async def test_an_alarm_has_a_name(here: Bench) -> None:
     said = await here.say(Kind.ALARM_SET, when="5 a.m.", name="the airport")
-    assert said == "Airport alarm set for five tomorrow."
-    assert await here.say(Kind.ALARM_LIST) == "Your airport alarm is set for five tomorrow."
+    assert said == "Airport alarm set for five tomorrow morning."
+    assert await here.say(Kind.ALARM_LIST) == "Your airport alarm is set for five tomorrow morning."
     here.set_by_hand.pass_(DAY_S * 0.75)
     await here.watch.check()
     assert await here.wait(2400) == ["It's five o'clock. This is your airport alarm."]
@@ -72,25 +72,25 @@ async def test_a_missing_or_unclear_time_is_asked_for(here: Bench) -> None:
 async def test_alarms_are_listed_soonest_first(here: Bench) -> None:
     assert await here.say(Kind.ALARM_LIST) == NONE
     await here.say(Kind.ALARM_SET, when="9:00 on Saturday")
-    await here.say(Kind.ALARM_SET, when="6:30 every weekday")
+    await here.say(Kind.ALARM_SET, when="7:30 every weekday")
     said = await here.say(Kind.ALARM_LIST)
-    assert said == "Your alarms: every weekday at half past six; and Saturday at nine."
+    assert said == "Your alarms: every weekday at half past seven; and Saturday at nine."
     said = await here.say(Kind.ALARM_LIST, when="Saturday morning")
     assert said == "Your alarm is set for Saturday at nine."
     said = await here.say(Kind.ALARM_LIST, when="on Friday")
-    assert said == "Your alarm is set for every weekday at half past six."
+    assert said == "Your alarm is set for every weekday at half past seven."
     assert await here.say(Kind.ALARM_LIST, when="on Sunday") == NONE_THEN
 
 
 async def test_which_alarm_is_told_by_its_time(here: Bench) -> None:
-    await here.say(Kind.ALARM_SET, when="tomorrow at six")
+    await here.say(Kind.ALARM_SET, when="tomorrow at eight")
     await here.say(Kind.ALARM_SET, when="tomorrow at seven")
-    assert await here.say(Kind.ALARM_CANCEL, when="8 o'clock") == NO_SUCH
-    said = await here.say(Kind.ALARM_CANCEL, when="six o'clock")
-    assert said == "Cancelled your alarm for six tomorrow."
+    assert await here.say(Kind.ALARM_CANCEL, when="9 o'clock") == NO_SUCH
+    said = await here.say(Kind.ALARM_CANCEL, when="eight o'clock")
+    assert said == "Cancelled your alarm for eight tomorrow."
     assert await here.say(Kind.ALARM_CANCEL) == "Cancelled your alarm for seven tomorrow."
     assert await here.undo() == "Your alarm for seven tomorrow is on again."
-    assert await here.undo() == "Your alarm for six tomorrow is on again."
+    assert await here.undo() == "Your alarm for eight tomorrow is on again."
     assert len(here.contents(EntryKind.ALARM)) == 2
 
 
@@ -101,31 +101,31 @@ async def test_an_evening_alarm_is_found_without_its_half_of_the_day(here: Bench
 
 
 async def test_several_alarms_are_asked_about_or_cancelled_together(here: Bench) -> None:
-    await here.say(Kind.ALARM_SET, when="tomorrow at six")
+    await here.say(Kind.ALARM_SET, when="tomorrow at eight")
     await here.say(Kind.ALARM_SET, when="tomorrow at seven")
     asked = await here.say(Kind.ALARM_CANCEL)
-    assert asked == "Which one: six tomorrow, or seven tomorrow?"
+    assert asked == "Which one: seven tomorrow, or eight tomorrow?"
     assert await here.answer("neither") == "All right, I'll leave it as it is."
     said = await here.say(Kind.ALARM_CANCEL, every=True)
-    assert said == "Cancelled your alarm for six tomorrow and your alarm for seven tomorrow."
+    assert said == "Cancelled your alarm for seven tomorrow and your alarm for eight tomorrow."
 
 
 async def test_one_day_of_a_repetition_is_left_out(here: Bench) -> None:
-    await here.say(Kind.ALARM_SET, when="6:30 every weekday")
+    await here.say(Kind.ALARM_SET, when="7:30 every weekday")
     said = await here.say(Kind.ALARM_CANCEL, when="tomorrow")
-    assert said == "Your alarm for every weekday at half past six is off until Friday."
+    assert said == "Your alarm for every weekday at half past seven is off until Friday."
     rang = await here.wait(DAY_S * 2)
-    assert rang == ["It's half past six."]
+    assert rang == ["It's half past seven."]
     asked = await here.say(Kind.ALARM_CANCEL, when="Tuesday")
-    assert asked == "Shall I cancel your alarm for every weekday at half past six altogether?"
-    assert await here.answer("yes") == "Cancelled your alarm for every weekday at half past six."
+    assert asked == "Shall I cancel your alarm for every weekday at half past seven altogether?"
+    assert await here.answer("yes") == "Cancelled your alarm for every weekday at half past seven."
 
 
 async def test_a_skipped_day_is_brought_back(here: Bench) -> None:
-    await here.say(Kind.ALARM_SET, when="6:30 every weekday")
+    await here.say(Kind.ALARM_SET, when="7:30 every weekday")
     before = here.contents(EntryKind.ALARM)
     await here.say(Kind.ALARM_CANCEL, when="tomorrow")
-    assert await here.undo() == "Your alarm for every weekday at half past six is on again."
+    assert await here.undo() == "Your alarm for every weekday at half past seven is on again."
     assert here.contents(EntryKind.ALARM) == before
 
 
@@ -146,7 +146,7 @@ async def test_off_the_record_an_alarm_gets_no_name(here: Bench) -> None:
 
 
 async def test_an_alarm_that_vanished_is_gone(here: Bench) -> None:
-    await here.say(Kind.ALARM_SET, when="tomorrow at six")
+    await here.say(Kind.ALARM_SET, when="tomorrow at eight")
     await here.say(Kind.ALARM_SET, when="tomorrow at seven")
     await here.say(Kind.ALARM_CANCEL)
     here.store.remove([each.id for each in here.store.entries(EntryKind.ALARM)])
