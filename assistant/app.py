@@ -20,6 +20,7 @@ from assistant.compose.conversation import (
 from assistant.compose.engines import build_intent_recogniser, open_benchmark
 from assistant.compose.idle import JobResources, start_idle_jobs
 from assistant.compose.session_memory import open_session_memory, start_session_memory
+from assistant.compose.state import open_state, start_due_watch
 from assistant.encryption import Vault
 from assistant.event_bus import EventBus
 from assistant.events import (
@@ -200,24 +201,24 @@ async def open_assistant(
             recaller = memory.turn_recall(window.shown, lambda: window.conversation.exchanges)
             recorder.keep_in(memory.transcript.recordings, lambda: window.conversation.id)
         dialogue = Dialogue(settings, bus, models.llm, window, LatencyLog(home.ledger))
+        state = open_state(memory, settings, bus, partial(_remark, loops), stack)
         skills, forgetting = await build_skills(
-            memory, settings, bus, dialogue, window, models.llm, partial(_remark, loops)
+            memory, settings, bus, dialogue, window, models.llm, partial(_remark, loops), state
         )
         recogniser = await asyncio.to_thread(build_intent_recogniser, selection, settings)
         loop = VoiceLoop(
             settings, dialogue, models, sound, await detectors, recaller, skills, recogniser
         )
         loops.append(loop)
-        assistant = Assistant(
-            bus, dialogue, loop, recordings, recorder, push_to_talk=settings.audio.push_to_talk
-        )
+        by_key = settings.audio.push_to_talk
+        assistant = Assistant(bus, dialogue, loop, recordings, recorder, push_to_talk=by_key)
         stack.push_async_callback(assistant.close)
         await assistant.start()
+        start_due_watch(state.due, stack)
         if memory is not None and forgetting is not None:
             measured = await asyncio.to_thread(open_benchmark, home, settings)
-            jobs = JobResources(
-                settings, memory.transcript, memory.session_user, models.llm, measured
-            )
+            user = memory.session_user
+            jobs = JobResources(settings, memory.transcript, user, models.llm, measured)
             answer = start_idle_jobs(jobs, bus, stack, window.summarized, dialogue.cache.warmed)
             start_session_memory(memory, home, dialogue, forgetting, {IDLE_ACT: answer}, bus, stack)
             stack.callback(asyncio.create_task(memory.expire(window.conversation.id)).cancel)

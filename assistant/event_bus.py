@@ -1,6 +1,8 @@
 """Passes events from the assistant to whoever shows or records them."""
 
+import asyncio
 import logging
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -42,3 +44,17 @@ class EventBus:
                 self.emit(
                     Notice(f"A view failed and was closed: {error}.", severity=Severity.ERROR)
                 )
+
+
+def from_any_thread(bus: EventBus) -> Listener:
+    """Return a function that emits an event on `bus` from any thread. `bus.emit` itself may only be
+    called on the event loop's thread. Call this there."""
+    loop, here = asyncio.get_running_loop(), threading.get_ident()
+
+    def emit(event: Event) -> None:
+        if threading.get_ident() == here:
+            bus.emit(event)
+        elif not loop.is_closed():
+            loop.call_soon_threadsafe(bus.emit, event)
+
+    return emit

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 
+from assistant.compose.state import UserState
 from assistant.context import Conversation, ShortTermMemory
 from assistant.errors import StoreError
 from assistant.event_bus import EventBus
@@ -13,6 +14,7 @@ from assistant.language.stemming import TextAnalyzer
 from assistant.memory import AnsweredTurns, ForgettingExecutor, MemoryService, UserStatements
 from assistant.settings import Settings
 from assistant.skills import (
+    Alarms,
     Correcting,
     Explaining,
     Forgetting,
@@ -20,7 +22,10 @@ from assistant.skills import (
     NothingKept,
     Remark,
     Remembering,
+    Reminders,
     Skill,
+    Snoozing,
+    Timers,
 )
 from assistant.voice import Dialogue
 from models.interfaces import LanguageModel
@@ -71,6 +76,7 @@ async def build_skills(
     window: ShortTermMemory,
     llm: LanguageModel,
     remark: Callable[[Remark], object],
+    state: UserState,
 ) -> tuple[list[Skill], ForgettingExecutor | None]:
     """Create the skills of a running assistant, and the executor of their deletions (None without a
     memory). Also resume the deletions that an earlier session began, so that the affected data is
@@ -81,9 +87,14 @@ async def build_skills(
     Args:
         remark: says a remark after the answer of the running turn.
     """
+
+    def off_record() -> bool:
+        return dialogue.off_record
+
+    of_state = state_skills(state, off_record)
     if memory is None:
-        return [NothingKept()], None
-    forgetting = memory.attend(dialogue, dialogue.quiet.wait)
+        return [*of_state, NothingKept()], None
+    forgetting = memory.attend(dialogue, dialogue.quiet.wait, state.store)
     await load_forgetting(forgetting, bus)
     resolver = memory.session_resolver()
     turns = AnsweredTurns(lambda: window.conversation, memory.forget_questions)
@@ -94,7 +105,7 @@ async def build_skills(
     bus.subscribe(explaining.watch)
     forgets = Forgetting(forgetting, resolver, turns, english=english)
     bus.subscribe(forgets.watch)
-    skills: list[Skill] = [explaining]
+    skills: list[Skill] = [*of_state, explaining]
     if memory.session_user is None:
         return [*skills, forgets, NothingKept(transcript=True)], forgetting
     statements = UserStatements(memory.session_user, forgetting, resolver, lexicon, turns)
@@ -104,9 +115,6 @@ async def build_skills(
         if isinstance(event, WishTaken):
             remark(partial(lifting.noted, event))
 
-    def off_record() -> bool:
-        return dialogue.off_record
-
     bus.subscribe(follow)
     skills += [  # add new skills here; no two may handle the same kind of command
         forgets,
@@ -115,6 +123,17 @@ async def build_skills(
         lifting,
     ]
     return skills, forgetting
+
+
+def state_skills(state: UserState, off_record: Callable[[], bool]) -> list[Skill]:
+    """Create the skills that set up what is kept in the user's state."""
+    entries = state.due.entries
+    return [
+        Timers(entries, off_record),
+        Alarms(entries, off_record),
+        Reminders(entries, off_record),
+        Snoozing(state.due),
+    ]
 
 
 async def load_forgetting(forgetting: ForgettingExecutor, bus: EventBus) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import logging
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
@@ -12,7 +11,7 @@ from assistant.compose.conversation import load_forgetting
 from assistant.compose.memory import open_home_memory
 from assistant.encryption import MasterKey
 from assistant.errors import StoreBusy, StoreError
-from assistant.event_bus import EventBus
+from assistant.event_bus import EventBus, from_any_thread
 from assistant.events import Event, Notice, ProfileChanged, Severity
 from assistant.ipc import Request, RequestServer, Row
 from assistant.memory import ForgettingExecutor, MemoryService
@@ -36,7 +35,7 @@ async def open_session_memory(
 ) -> MemoryService | None:
     """Open the memory, but don't read its store yet. Return None if the transcript can't be opened.
     The conversation then goes on without being stored."""
-    emit = _from_any_thread(bus)
+    emit = from_any_thread(bus)
     try:
         memory = await asyncio.to_thread(_opened, home, settings, key, emit)
     except StoreError as error:
@@ -119,17 +118,3 @@ def start_session_memory(
 
     stack.callback(bus.subscribe(follow))
     stack.callback(asyncio.create_task(run()).cancel)
-
-
-def _from_any_thread(bus: EventBus) -> Callable[[Event], None]:
-    """Return a function that emits an event on `bus` from any thread. `bus.emit` itself may only be
-    called on the event loop's thread."""
-    loop, here = asyncio.get_running_loop(), threading.get_ident()
-
-    def emit(event: Event) -> None:
-        if threading.get_ident() == here:
-            bus.emit(event)
-        elif not loop.is_closed():
-            loop.call_soon_threadsafe(bus.emit, event)
-
-    return emit

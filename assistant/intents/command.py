@@ -109,6 +109,15 @@ PERIODS = frozenset({CommandKind.FORGET_SPAN, CommandKind.FORGET_TODAY})
 """Kinds that the grammar distinguishes from `FORGET_PERIOD`, but the classifier does not."""
 
 
+CANCELLING = frozenset(
+    {
+        *(CommandKind.TIMER_CANCEL, CommandKind.TIMER_PAUSE, CommandKind.TIMER_RESUME),
+        *(CommandKind.ALARM_CANCEL, CommandKind.REMINDER_CANCEL),
+    }
+)
+"""The kinds that may mean all things of a kind at once."""
+
+
 _KINDS = tuple(CommandKind)
 BY_MEANING = frozenset(_KINDS[_KINDS.index(CommandKind.TIMER_SET) :])
 """Kinds without patterns in the grammar: only the classifier recognises them."""
@@ -161,6 +170,7 @@ class Command:
     The arguments of all other kinds stand in the utterance, too: `words` is what it is about (what
     to be reminded of, the items of a list, the text of a note, what to calculate), `when` the time,
     the duration or the amount, and `name` the name of a timer, a list, a place, a form or a task.
+    `every` is set if the user means all things of a kind ("cancel both timers").
     """
 
     kind: CommandKind
@@ -170,6 +180,7 @@ class Command:
     names_wish: bool = False
     when: str | None = None
     name: str | None = None
+    every: bool = False
 
 
 @dataclass(frozen=True, slots=True)

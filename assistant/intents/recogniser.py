@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from assistant.intents.arguments import ARGUMENT_CHECKS
-from assistant.intents.command import Command, CommandKind
+from assistant.intents.command import CANCELLING, Command, CommandKind
 from assistant.intents.command_text import CommandReading, CommandText, Word, normalised
 from assistant.intents.grammar import Pattern, bare, language, line
 
@@ -34,8 +34,10 @@ def recognise(text: str, names: tuple[str, ...] = ()) -> Command | None:
 
 
 def in_full(command: Command, text: str) -> Command:
-    """Return the command with what `text` says besides its argument: `for_good` and `names_wish`
-    are set."""
+    """Return the command with what `text` says besides its argument: `for_good`, `names_wish` and
+    `every` are set."""
+    if command.kind in CANCELLING:
+        return replace(command, every=_says_every(command, text))
     if command.kind not in (CommandKind.LIFT, CommandKind.REMEMBER):
         return command
     lists = language(ENGLISH).subjects
@@ -44,6 +46,15 @@ def in_full(command: Command, text: str) -> Command:
     if command.kind is CommandKind.LIFT:
         return replace(command, names_wish=any(f" {each} " in said for each in lists["wishes"]))
     return replace(command, for_good=any(f" {each} forget " in said for each in lists["for_good"]))
+
+
+def _says_every(command: Command, text: str) -> bool:
+    """Return whether all things of a kind are meant. The time doesn't count ("every Monday"), and
+    neither do the words of a reminder."""
+    for argument in (command.when, command.words):
+        text = text.replace(argument, " ") if argument else text
+    said = f" {bare(normalised(text))} "
+    return any(f" {each} " in said for each in language(ENGLISH).subjects["every"])
 
 
 def _recognised(said: CommandText, words: tuple[Word, ...]) -> Command | None:

@@ -18,7 +18,12 @@ from assistant.memory.admin import MemoryAdmin
 from assistant.memory.admin_requests import handle_request
 from assistant.memory.curation.curator import CurationPolicy
 from assistant.memory.curation.importance import importance_of_exchanges
-from assistant.memory.forgetting.executor import ForgettingExecutor, LiveConversation, done
+from assistant.memory.forgetting.executor import (
+    ForgettingExecutor,
+    HidesItems,
+    LiveConversation,
+    done,
+)
 from assistant.memory.forgetting.memory_access import MemoryAccess
 from assistant.memory.forgetting.purge import purge_due_at_start
 from assistant.memory.forgetting.receipts import Receipt
@@ -189,18 +194,15 @@ class MemoryService:
         self.session_user = self._user_memory(self._user, opened, encoder, self._emit)
 
     def attend(
-        self, live: LiveConversation, quiet: Callable[[], Awaitable[object]]
+        self, live: LiveConversation, quiet: Callable[[], Awaitable[object]], *more: HidesItems
     ) -> ForgettingExecutor:
         """Create the session's executor for forgetting. Call this on the session's event loop.
-
-        Args:
-            quiet: waits until nobody speaks.
-        """
+        `quiet` waits until nobody speaks. `more` are other objects that must hide items."""
         memory = self.session_user
         self.session_forgetting = ForgettingExecutor(
             self.transcript,
             self._memory_access(),
-            [memory, live] if memory is not None else [live],
+            [live, *more] if memory is None else [memory, live, *more],
             grace_s=self._settings.forget.grace_s,
             quiet=quiet,
             live=live,
@@ -379,8 +381,7 @@ class MemoryService:
 def _forgotten_elsewhere(
     items: HiddenItems, live: LiveConversation, emit: Callable[[Event], None]
 ) -> None:
-    """Remove from the current conversation what was forgotten on another machine, and tell the
-    user."""
+    """Remove what was forgotten on another machine from the conversation, and tell the user."""
     live.hide(items)
     live.purged(items, clean=True)
     emit(ForgettingBegan(items.id, items.exchanges, (), items.due))

@@ -5,8 +5,12 @@ from typing import TYPE_CHECKING
 from assistant.facade import exports
 
 if TYPE_CHECKING:
+    from assistant.skills.alarms import Alarms
+    from assistant.skills.clocks import Clocks
     from assistant.skills.correcting import Correcting
     from assistant.skills.exact_answers import ExactAnswers
+    from assistant.skills.due import DueWatch, Ringer
+    from assistant.skills.due_entries import DueEntries
     from assistant.skills.explaining import NOTHING_SAID, Explaining
     from assistant.skills.forgetting import Forgetting
     from assistant.skills.lifting import Lifting
@@ -15,15 +19,22 @@ if TYPE_CHECKING:
     from assistant.skills.nothing_kept import NothingKept
     from assistant.skills.registry import SkillRegistry
     from assistant.skills.remembering import Remembering
+    from assistant.skills.reminders import Reminders
     from assistant.skills.skill import Choice, Remark, Reply, Skill
+    from assistant.skills.snoozing import Snoozing
+    from assistant.skills.timers import Timers
 else:
     __getattr__ = exports(__name__)
 
 __all__ = [
     "NOTHING_SAID",
+    "Alarms",
     "Choice",
+    "Clocks",
     "Correcting",
     "ExactAnswers",
+    "DueEntries",
+    "DueWatch",
     "Explaining",
     "Forgetting",
     "Lifting",
@@ -32,7 +43,11 @@ __all__ = [
     "NothingKept",
     "Remark",
     "Remembering",
+    "Reminders",
     "Reply",
+    "Ringer",
     "Skill",
     "SkillRegistry",
+    "Snoozing",
+    "Timers",
 ]

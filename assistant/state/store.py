@@ -175,6 +175,27 @@ class StateStore:
         self._tell([entry.kind])
         return entry
 
+    def change_all(self, contents: Mapping[str, Mapping[str, Any]]) -> list[Entry]:
+        """Replace the contents of several entries in one transaction. Return the new entries, of
+        those that exist.
+
+        Args:
+            contents: id of an entry → its new content.
+        """
+        at = microseconds(self._now())
+        with self._transcript.writing() as db:
+            rows = [
+                db.execute(
+                    "UPDATE state SET content = ?, changed = ? WHERE user = ? AND id = ?"
+                    f" RETURNING {_COLUMNS}",
+                    (json.dumps(content, ensure_ascii=False), at, self._user, key),
+                ).fetchone()
+                for key, content in contents.items()
+            ]
+        entries = [_entry(row) for row in rows if row is not None]
+        self._tell(each.kind for each in entries)
+        return entries
+
     def remove(self, keys: Collection[str]) -> list[Entry]:
         """Delete entries, and everything that belongs to them. Return what was deleted, so that it
         can be restored."""

@@ -168,3 +168,27 @@ def test_talk_about_wrong_things_corrects_nothing(text: str) -> None:
 def test_only_the_users_own_rule_is_certainly_a_wish(text: str, names_wish: bool) -> None:
     lift = Command(CommandKind.LIFT)
     assert in_full(lift, text) == Command(CommandKind.LIFT, names_wish=names_wish)
+
+
+@pytest.mark.parametrize(
+    ("text", "command", "every"),
+    [
+        ("Cancel all my timers.", Command(CommandKind.TIMER_CANCEL, name="all my timers"), True),
+        ("Cancel both, please.", Command(CommandKind.TIMER_CANCEL), True),
+        ("can you cancel all the timers", Command(CommandKind.TIMER_CANCEL), True),
+        ("All right, cancel the timer.", Command(CommandKind.TIMER_CANCEL), False),
+        (
+            "Cancel the alarm every Monday.",
+            Command(CommandKind.ALARM_CANCEL, when="every Monday"),
+            False,
+        ),
+        (
+            "Drop the reminder to call both sisters.",
+            Command(CommandKind.REMINDER_CANCEL, "call both sisters"),
+            False,
+        ),
+        ("Set a timer for all of us.", Command(CommandKind.TIMER_SET), False),
+    ],
+)
+def test_whether_all_things_of_a_kind_are_meant(text: str, command: Command, every: bool) -> None:
+    assert in_full(command, text).every is every

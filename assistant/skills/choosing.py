@@ -1,0 +1,41 @@
+"""Lets the user choose which of several timers, alarms or reminders is meant."""
+
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from functools import partial
+
+from assistant.language.stemming import TextAnalyzer
+from assistant.skills.due_words import MOST
+from assistant.skills.skill import Choice, Reply
+from assistant.state import Entry
+
+Act = Callable[[Sequence[Entry]], Awaitable[Reply]]
+"""Does something with these entries."""
+LEFT_AS_IS = "All right, I'll leave it as it is."
+
+
+async def which(
+    found: Sequence[Entry], names: Sequence[str], act: Act, *, every: bool = False
+) -> Reply:
+    """Act on the only entry, or on all if `every` was said. Otherwise, ask which is meant.
+
+    Args:
+        found: what may be meant, likeliest first; at least one.
+        names: what each is called in the question.
+    """
+    if every or len(found) == 1:
+        return await act(found)
+    offered = list(zip(names, found, strict=True))[:MOST]
+    choices = [Choice(name, partial(act, [each])) for name, each in offered]
+    *first, last = [name for name, _ in offered]
+    text = f"Which one: {', '.join(first)}, or {last}?"
+    return Reply(text, if_no=LEFT_AS_IS, choices=(*choices, Choice("", partial(act, found))))
+
+
+def called(found: Collection[Entry], said: str, texts: Callable[[Entry], str]) -> list[Entry]:
+    """Return the entries whose text has all content words of `said`. If there is none, return those
+    that have some of them."""
+    lexicon = TextAnalyzer("en")
+    wanted = lexicon.content_and_numbers(said)
+    have = {each.id: lexicon.content_and_numbers(texts(each)) for each in found}
+    whole = [each for each in found if wanted and wanted <= have[each.id]]
+    return whole or [each for each in found if wanted & have[each.id]]

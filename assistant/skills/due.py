@@ -1,0 +1,273 @@
+"""Watches when timers, alarms and reminders are due, and lets them ring."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+from assistant.errors import StoreError
+from assistant.events import Event, StateChanged
+from assistant.memory import time_of
+from assistant.skills.due_entries import (
+    DUE_KINDS,
+    NEVER,
+    SNOOZABLE,
+    Change,
+    Content,
+    DueEntries,
+    due_at,
+    is_over,
+    rung,
+    shifted,
+    snoozed,
+)
+from assistant.skills.due_words import DueThing, missed_words, ring_words
+from assistant.skills.spoken_errors import notice
+from assistant.state import Entry, EntryKind
+
+CHECK_S = 10.0
+"""Longest time between two looks at the clock and the state, in seconds. The clock may be set, and
+the machine may sleep."""
+LATE_S = 60.0
+"""What is due for longer than this, because nobody watched, is told instead of rung."""
+AGAIN_S = 30.0
+"""Seconds until what wasn't heard rings again, or until the state is read again after an error."""
+SET_S = 1.0
+"""If the clock differs from the steady one by more seconds than before, it has been set."""
+
+
+class Ringer(Protocol):
+    """Rings, and says what for."""
+
+    async def ring(self, words: Callable[[], str | None], *, insistent: bool) -> bool:
+        """Sound the chime and say `words()` once nobody speaks and no answer plays. Return whether
+        it was heard at least once.
+
+        Args:
+            words: called each time right before it is said. None means that it is no longer wanted.
+            insistent: whether to repeat it every few seconds until it is silenced, or a minute has
+                passed.
+        """
+
+    def silence(self) -> bool:
+        """Stop ringing. Return whether something was ringing."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the watch knows of an entry. `at` is when it is due; `NEVER` if it is paused or over."""
+
+    kind: EntryKind
+    content: Content
+    at: datetime
+
+
+class DueWatch:
+    """Lets what is due ring, one after the other; what is due at the same time rings together.
+
+    An entry counts as rung when its words were heard. That is recorded in the store, so that after
+    a restart nothing is lost and nothing rings again. What was due while the assistant was off, or
+    while the machine slept, is told once, in one sentence. Use it only on the event loop.
+
+    Args:
+        emit: receives notices of errors.
+    """
+
+    def __init__(
+        self, entries: DueEntries, ringer: Ringer, emit: Callable[[Event], object] = lambda _: None
+    ) -> None:
+        self.entries = entries
+        self._clocks = entries.clocks
+        self._ringer = ringer
+        self._emit = emit
+        self._changed = asyncio.Event()
+        self._changes = 0
+        """Number of changes of the state so far."""
+        self._known: dict[str, _Known] = {}
+        """All entries, by their ids."""
+        self._looked_at = float("-inf")
+        """When the watch last looked at the clock, by the steady clock."""
+        self._offset: timedelta | None = None
+        """The difference of the two clocks that the entries are based on."""
+        self._missed: set[str] = set()
+        """Ids of what was due while nobody watched, and has not been told."""
+        self._ringing: tuple[str, ...] = ()
+        """Ids of what rings now."""
+        self._heard: set[str] = set()
+        """Ids of what was heard, until that is recorded."""
+        self._failed = False
+
+    def watch(self, event: Event) -> None:
+        """Receive an event from the event bus."""
+        if not isinstance(event, StateChanged) or event.kind not in DUE_KINDS:
+            return
+        kind = EntryKind(event.kind)
+        others = {key: each for key, each in self._known.items() if each.kind is not kind}
+        mine = self._timed((each.id, kind, each.content) for each in event.entries)
+        self._known = others | mine
+        self._changes += 1
+        self._changed.set()
+
+    async def run(self) -> None:
+        """Watch until cancelled."""
+        while True:
+            self._changed.clear()
+            try:
+                wait_s = await self.check()
+                self._failed = False
+            except StoreError as error:
+                wait_s = AGAIN_S
+                if not self._failed:  # report it once
+                    self._emit(notice(error))
+                self._failed = True
+            with suppress(TimeoutError):
+                async with asyncio.timeout(wait_s):
+                    await self._changed.wait()
+
+    async def check(self) -> float:
+        """Ring what is due. Return in how many seconds to check again. Raises StoreError."""
+        await self._follow_clock()
+        await self._record()
+        await self._read()
+        self._note_missed()
+        again = bool(self._due()) and not await self._ring()
+        self._looked_at = self._clocks.steady()
+        await self._clear_away()
+        return AGAIN_S if again else self._next_s()
+
+    async def can_snooze(self) -> bool:
+        """Return whether something rings now, or has rung lately. Raises StoreError."""
+        return bool(await self._last_rung())
+
+    async def snooze(self, until: datetime) -> list[Change]:
+        """Let what rings now, or rang last, ring again at `until`. Return no changes if nothing has
+        rung lately. Raises StoreError."""
+        keys = await self._last_rung()
+        self._ringer.silence()
+        return await self.entries.change(keys, lambda each: snoozed(each.content, until))
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    async def _last_rung(self) -> tuple[str, ...]:
+        """Return the ids of what rings now, or else of what rang last."""
+        if self._ringing:
+            return self._ringing
+        rang = await self.entries.lately_rung(*DUE_KINDS)
+        return tuple(
+            each.id for each in rang if each.content["rang_at"] == rang[0].content["rang_at"]
+        )
+
+    async def _follow_clock(self) -> None:
+        """If the clock was set, shift all that counts real time."""
+        now = self._clocks.now()
+        offset = now - datetime.fromtimestamp(self._clocks.steady(), UTC)
+        by = offset - (self._offset or offset)
+        if self._offset is not None and abs(by) < timedelta(seconds=SET_S):
+            return
+        keys = [each.id for each in await self.entries.all(*DUE_KINDS)]
+
+        def shift(entry: Entry) -> Content | None:
+            moved = shifted(entry.content, by, now)
+            return moved if moved != entry.content else None
+
+        await self.entries.change(keys, shift)
+        self._offset = offset
+
+    async def _read(self) -> None:
+        """Read all entries. If they change meanwhile, the change is already known."""
+        changes = self._changes
+        found = await self.entries.all(*DUE_KINDS)
+        known = await asyncio.to_thread(
+            self._timed, [(each.id, each.kind, each.content) for each in found]
+        )
+        if changes == self._changes:
+            self._known = known
+
+    def _timed(self, entries: Iterable[tuple[str, EntryKind, Content]]) -> dict[str, _Known]:
+        zone = self._clocks.zone()
+        return {
+            key: _Known(kind, content, due_at(content, zone) or NEVER)
+            for key, kind, content in entries
+        }
+
+    def _due(self) -> dict[str, _Known]:
+        """Return what is due and has not been heard."""
+        now = self._clocks.now()
+        return {
+            key: each
+            for key, each in self._known.items()
+            if each.at <= now and key not in self._heard
+        }
+
+    def _note_missed(self) -> None:
+        """If nobody has watched for a while, note what was due meanwhile."""
+        if self._clocks.steady() - self._looked_at > LATE_S:
+            late = self._clocks.now() - timedelta(seconds=LATE_S)
+            self._missed |= {key for key, each in self._due().items() if each.at <= late}
+
+    async def _ring(self) -> bool:
+        """Ring what is due, but what was missed by itself. Return False if it was not heard,
+        although it is still wanted."""
+        first = self._due()
+        late = not self._missed.isdisjoint(first)
+        said = set[str]()
+
+        def words() -> str | None:
+            """Say what is due now; after the first time, only what was said then."""
+            found = {
+                key: each
+                for key, each in self._due().items()
+                if (key in self._missed) is late and (not said or key in said)
+            }
+            said.update(found)
+            self._ringing = tuple(found)
+            now, say = self._clocks.local(), missed_words if late else ring_words
+            things = [
+                DueThing(each.kind, each.content, each.at.astimezone(self._clocks.zone()))
+                for each in sorted(found.values(), key=lambda each: each.at)
+            ]
+            return say(things, now) if things else None
+
+        insistent = any(each.kind is not EntryKind.REMINDER for each in first.values())
+        try:
+            heard = await self._ringer.ring(words, insistent=insistent and not late)
+        finally:
+            self._ringing = ()
+        if heard:
+            self._heard |= said
+            await self._record()
+        return heard or not self._due()
+
+    async def _record(self) -> None:
+        """Record what was heard, except for what has been changed meanwhile: what was snoozed or
+        set anew is not due any more."""
+        if not self._heard:
+            return
+        now, zone = self._clocks.now(), self._clocks.zone()
+
+        def record(entry: Entry) -> Content | None:
+            due = (due_at(entry.content, zone) or NEVER) <= now
+            return rung(entry.content, now) if due else None
+
+        await self.entries.change(self._heard, record)
+        await self._read()
+        self._missed -= self._heard
+        self._heard.clear()
+
+    async def _clear_away(self) -> None:
+        """Remove what is over and can't be snoozed any more."""
+        since = self._clocks.now() - SNOOZABLE
+        over = [
+            key
+            for key, each in self._known.items()
+            if is_over(each.content) and time_of(each.content["rang_at"]) < since
+        ]
+        if over:
+            await self.entries.remove(over)
+
+    def _next_s(self) -> float:
+        now = self._clocks.now()
+        waits = [(each.at - now).total_seconds() for each in self._known.values()]
+        return max(0.0, min([CHECK_S, *waits]))

@@ -1,0 +1,186 @@
+"""Timers, alarms and reminders in the user's state: what their entries contain, and when each is
+due.
+
+The keys of their contents are:
+
+    timer      name         the user's name for it; may be empty
+               length_s     seconds for which it was set
+               ends_at      when it ends; missing while it is paused
+               left_s       seconds that are left; only while it is paused
+    alarm,     words        what to be reminded of; missing for alarms
+    reminder   name         the user's name for an alarm; may be empty
+               at           when it is due, if that was said as a duration ("in twenty minutes")
+               local        when it is due otherwise: local time without a zone, in ISO format
+               repeat       the repetition (`Repeat.as_json`); missing if there is none
+               since        only occurrences after this moment count; only with `repeat`
+    all        rang_at      when it was last told to the user; missing before
+               snoozed_until  when it rings again; missing otherwise
+
+Moments are microseconds since 1970 in UTC. `local` follows the clock and the zone as they are when
+it is due, and so does `since`. All others count real time: they are shifted when the clock is set.
+What doesn't repeat is over once it rang. It stays for `SNOOZABLE`, so that it can be snoozed.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Any
+
+from assistant.language.repeats import Repeat, occurrence
+from assistant.language.schedule import Schedule
+from assistant.memory import microseconds, time_of
+from assistant.skills.clocks import Clocks
+from assistant.state import Entry, EntryKind, StateStore
+
+DUE_KINDS = (EntryKind.TIMER, EntryKind.ALARM, EntryKind.REMINDER)
+SNOOZABLE = timedelta(minutes=10)
+"""How long something can be snoozed after it rang."""
+SHIFTED = frozenset({"ends_at", "at", "rang_at", "snoozed_until"})
+"""Keys of moments that count real time."""
+NEVER = datetime.max.replace(tzinfo=UTC)
+_LONG_AGO = datetime(1970, 1, 2, tzinfo=UTC)
+_DAY = timedelta(days=1)
+
+Content = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An entry before and after a change."""
+
+    before: Entry
+    after: Entry
+
+
+def due_at(content: Content, zone: tzinfo | None) -> datetime | None:
+    """Return when an entry with this content is due, in UTC. Return None if it is paused or over.
+
+    Args:
+        zone: the user's zone; None for the machine's.
+    """
+    if "snoozed_until" in content:
+        return time_of(content["snoozed_until"])
+    if "repeat" in content:
+        repeat, since = Repeat.from_json(content["repeat"]), time_of(content["since"])
+        return occurrence(datetime.fromisoformat(content["local"]), repeat, since, zone)
+    if "rang_at" in content:
+        return None
+    if "local" in content:
+        return occurrence(datetime.fromisoformat(content["local"]), None, _LONG_AGO, zone)
+    moment = content.get("ends_at", content.get("at"))
+    return None if moment is None else time_of(moment)
+
+
+def is_over(content: Content) -> bool:
+    """Whether it has rung, and won't ring again."""
+    again = content.keys() & {"repeat", "snoozed_until"}
+    return "rang_at" in content and not again
+
+
+def scheduled(when: Schedule, now: datetime) -> dict[str, Any]:
+    """Return the keys of a content that say when it is due."""
+    if when.after is not None:
+        return {"at": microseconds(now + when.after)}
+    content: dict[str, Any] = {"local": when.local.isoformat() if when.local else ""}
+    if when.repeat is not None:
+        content |= {"repeat": when.repeat.as_json(), "since": microseconds(now)}
+    return content
+
+
+def snoozed(content: Content, until: datetime) -> Content:
+    """Return the content of what rings, or has rung, and is to ring again."""
+    return {**_told(content), "snoozed_until": microseconds(until)}
+
+
+def rung(content: Content, now: datetime) -> Content:
+    """Return the content of what was due and has been told to the user."""
+    told = {**_told(content), "rang_at": microseconds(now)}
+    if "repeat" in content:
+        told["since"] = microseconds(now)
+    return told
+
+
+def shifted(content: Content, by: timedelta, now: datetime) -> Content:
+    """Return the content after the clock was set forward by `by`, to `now`. A repetition that rang
+    long after `now` goes on from now on, since the clock must have been wrong then."""
+    more = by // timedelta(microseconds=1)
+    moved = {key: content[key] + more for key in SHIFTED & content.keys()}
+    if "since" in content and time_of(content["since"]) - now > _DAY:
+        moved["since"] = microseconds(now)
+    return {**content, **moved}
+
+
+def _told(content: Content) -> dict[str, Any]:
+    return {key: value for key, value in content.items() if key not in ("rang_at", "snoozed_until")}
+
+
+class DueEntries:
+    """A user's timers, alarms and reminders.
+
+    Each method may raise StoreError and has then changed nothing.
+    """
+
+    def __init__(self, store: StateStore, clocks: Clocks) -> None:
+        self._store = store
+        self.clocks = clocks
+        self._changing = threading.Lock()
+        """Held from reading an entry until it is changed."""
+
+    def due_at(self, content: Content) -> datetime | None:
+        return due_at(content, self.clocks.zone())
+
+    async def all(self, *kinds: EntryKind) -> list[Entry]:
+        """Return all entries of these kinds, including those that are over."""
+        return await asyncio.to_thread(self._all, kinds)
+
+    async def running(self, kind: EntryKind) -> list[Entry]:
+        """Return what is set, soonest first; paused timers last."""
+        pending = [each for each in await self.all(kind) if not is_over(each.content)]
+        return sorted(pending, key=lambda each: self.due_at(each.content) or NEVER)
+
+    async def lately_rung(self, *kinds: EntryKind) -> list[Entry]:
+        """Return what rang in the last `SNOOZABLE` and has not been snoozed, last rung first."""
+        since = microseconds(self.clocks.now() - SNOOZABLE)
+        found = [
+            each
+            for each in await self.all(*kinds)
+            if each.content.get("rang_at", since) > since and "snoozed_until" not in each.content
+        ]
+        return sorted(found, key=lambda each: each.content["rang_at"], reverse=True)
+
+    async def add(self, kind: EntryKind, content: Content) -> Entry:
+        (entry,) = await asyncio.to_thread(self._store.add, kind, [content])
+        return entry
+
+    async def change(
+        self, keys: Collection[str], edit: Callable[[Entry], Content | None]
+    ) -> list[Change]:
+        """Change those of these entries that still exist, in one transaction.
+
+        Args:
+            edit: returns an entry's new content, or None to leave it as it is. Called in another
+                thread.
+        """
+        return await asyncio.to_thread(self._change, keys, edit)
+
+    async def remove(self, keys: Collection[str]) -> list[Entry]:
+        """Remove entries, and return those that were removed."""
+        return await asyncio.to_thread(self._store.remove, keys)
+
+    async def restore(self, entries: Sequence[Entry]) -> None:
+        """Bring removed entries back as they were."""
+        await asyncio.to_thread(self._store.restore, entries)
+
+    def _all(self, kinds: Collection[EntryKind]) -> list[Entry]:
+        return [each for kind in kinds for each in self._store.entries(kind)]
+
+    def _change(
+        self, keys: Collection[str], edit: Callable[[Entry], Content | None]
+    ) -> list[Change]:
+        with self._changing:
+            found = [each for key in keys if (each := self._store.get(key)) is not None]
+            new = {each.id: made for each in found if (made := edit(each)) is not None}
+            changed = {each.id: each for each in self._store.change_all(new)}
+        return [Change(each, changed[each.id]) for each in found if each.id in changed]

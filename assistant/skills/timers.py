@@ -1,0 +1,289 @@
+"""The skill that sets timers, and changes and reads those that run."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from assistant.intents import Command, CommandKind
+from assistant.language.durations import seconds
+from assistant.language.second_person import spoken_topic
+from assistant.language.spoken_times import spoken_duration
+from assistant.memory import microseconds, time_of
+from assistant.skills.choosing import Act, called, which
+from assistant.skills.due_entries import Change, Content, DueEntries, is_over
+from assistant.skills.due_words import bare_name, left, listed, sentence, the_timer, timer_choice
+from assistant.skills.skill import Reply
+from assistant.state import Entry, EntryKind
+
+HOW_LONG = "For how long?"
+HOW_MUCH = "By how much?"
+NONE = "You have no timers."
+NONE_PAUSED = "No timer is paused."
+ALL_PAUSED = "No timer is running."
+GONE = "That timer is gone."
+_TIMER = EntryKind.TIMER
+_SECOND = timedelta(seconds=1)
+
+
+class Timers:
+    """Sets timers, and changes and reads them. Several may run at once. Which one is meant is told
+    by its name or its length. If that is unclear, the user is asked.
+
+    Args:
+        off_record: returns whether the session is off the record. Timers then get no names.
+    """
+
+    kinds = frozenset(
+        {
+            *(CommandKind.TIMER_SET, CommandKind.TIMER_LEFT, CommandKind.TIMER_ADD),
+            *(CommandKind.TIMER_TAKE, CommandKind.TIMER_PAUSE, CommandKind.TIMER_RESUME),
+            CommandKind.TIMER_CANCEL,
+        }
+    )
+
+    def __init__(self, entries: DueEntries, off_record: Callable[[], bool]) -> None:
+        self._entries = entries
+        self._off_record = off_record
+
+    async def carry_out(self, command: Command) -> Reply | None:
+        match command.kind:
+            case CommandKind.TIMER_SET:
+                return await self._set(command.when, command.name)
+            case CommandKind.TIMER_LEFT:
+                return await self._left(command)
+            case CommandKind.TIMER_ADD | CommandKind.TIMER_TAKE:
+                return await self._change(command)
+            case CommandKind.TIMER_PAUSE:
+                return await self._one_of(command, self._pause)
+            case CommandKind.TIMER_RESUME:
+                return await self._one_of(command, self._resume)
+            case _:
+                return await self._one_of(command, self._cancel)
+
+    async def ask(self, command: Command) -> Reply | None:
+        if command.kind is CommandKind.TIMER_SET:
+            length = seconds(command.when or "")
+            if length is None:
+                return None
+            what = f"Shall I set a timer for {spoken_duration(length)}?"
+        else:
+            found = await self._meant(command)
+            if not found or (len(found) > 1 and not command.every):
+                return await self.carry_out(command) if len(found) > 1 else None
+            what = self._question(command, found)
+        return Reply(what, if_yes=partial(self._agreed, command)) if what else None
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    async def _agreed(self, command: Command) -> Reply:
+        return await self.carry_out(command) or Reply(NONE)
+
+    def _question(self, command: Command, found: Sequence[Entry]) -> str:
+        """Return the question whether a change of a timer is meant. Reading is not asked about."""
+        one = listed([the_timer(each.content) for each in found])
+        length = seconds(command.when or "")
+        match command.kind:
+            case CommandKind.TIMER_ADD if length is not None:
+                return f"Shall I add {spoken_duration(length)} to {one}?"
+            case CommandKind.TIMER_TAKE if length is not None:
+                return f"Shall I take {spoken_duration(length)} off {one}?"
+            case CommandKind.TIMER_PAUSE:
+                return f"Shall I pause {one}?"
+            case CommandKind.TIMER_RESUME:
+                return f"Shall I resume {one}?"
+            case CommandKind.TIMER_CANCEL:
+                return f"Shall I cancel {one}?"
+            case CommandKind.TIMER_LEFT:
+                return f"Do you want to know how long {one} has left?"
+            case _:
+                return ""
+
+    async def _set(self, when: str | None, name: str | None, *, asked: bool = False) -> Reply:
+        length = seconds(when or "", bare_minutes=asked)
+        if length is None:
+            return Reply(HOW_LONG, if_said=partial(self._told_length, name))
+        called_so = "" if self._off_record() else bare_name(name or "")
+        if seconds(called_so) == length:  # "a five minute timer"
+            called_so = ""
+        ends = self._entries.clocks.now() + length * _SECOND
+        content = {"name": called_so, "length_s": length, "ends_at": microseconds(ends)}
+        entry = await self._entries.add(_TIMER, content)
+        words = spoken_duration(length)
+        named = f"{the_timer(content).removeprefix('the ')}: {words}"
+        text = named if called_so else f"{words}, starting now"
+        return Reply(sentence(text), undo=partial(self._unset, entry))
+
+    async def _told_length(self, name: str | None, words: str) -> Reply | None:
+        known = seconds(words, bare_minutes=True) is not None
+        return await self._set(words, name, asked=True) if known else None
+
+    async def _unset(self, entry: Entry) -> Reply:
+        gone = await self._entries.remove([entry.id])
+        return Reply(f"Cancelled {the_timer(entry.content)}." if gone else GONE)
+
+    async def _left(self, command: Command) -> Reply:
+        found = await self._meant(command)
+        if not found:
+            return await self._nothing(command)
+        said = [self._says_left(each, alone=len(found) == 1) for each in found]
+        return Reply(sentence(listed(said)))
+
+    def _says_left(self, timer: Entry, *, alone: bool) -> str:
+        still, content = left(self._left_s(timer.content)), timer.content
+        if "left_s" in content:
+            return f"{the_timer(content)} is paused with {still} left"
+        plain = alone and not content["name"]
+        return f"{still} left" if plain else f"{the_timer(content)} has {still} left"
+
+    def _left_s(self, content: Content) -> float:
+        if "left_s" in content:
+            return float(content["left_s"])
+        at = self._entries.due_at(content)
+        return max(0.0, (at - self._entries.clocks.now()).total_seconds()) if at else 0.0
+
+    async def _change(self, command: Command) -> Reply:
+        """Add to a timer, or take off."""
+        length = seconds(command.when or "")
+        sign = 1 if command.kind is CommandKind.TIMER_ADD else -1
+        if length is None:
+            return Reply(HOW_MUCH, if_said=partial(self._told_change, command))
+        return await self._one_of(command, partial(self._lengthen, sign * length))
+
+    async def _told_change(self, command: Command, words: str) -> Reply | None:
+        length = seconds(words, bare_minutes=True)
+        if length is None:
+            return None
+        sign = 1 if command.kind is CommandKind.TIMER_ADD else -1
+        return await self._one_of(command, partial(self._lengthen, sign * length))
+
+    async def _lengthen(self, by_s: float, timers: Sequence[Entry]) -> Reply:
+        if any(self._left_s(each.content) + by_s <= 0 for each in timers):
+            shortest = min(timers, key=lambda each: self._left_s(each.content))
+            still = left(self._left_s(shortest.content))
+            return Reply(f"{the_timer(shortest.content).capitalize()} has only {still} left.")
+        changed = await self._entries.change([each.id for each in timers], self._by(by_s))
+        if not changed:
+            return Reply(GONE)
+        did = "Added" if by_s > 0 else "Took off"
+        still = listed([self._says_left(each.after, alone=len(changed) == 1) for each in changed])
+        text = f"{did} {spoken_duration(abs(by_s))}. {sentence(still)}"
+        return Reply(text, undo=partial(self._put_back, changed))
+
+    def _by(self, by_s: float) -> Callable[[Entry], Content | None]:
+        """Return the edit that lengthens a timer. One that has rung runs again from now on."""
+        now = self._entries.clocks.now()
+
+        def edit(timer: Entry) -> Content | None:
+            content = dict(timer.content)
+            if "left_s" in content:
+                return {**content, "left_s": content["left_s"] + by_s}
+            ends = time_of(content.pop("snoozed_until", content["ends_at"]))
+            base = now if content.pop("rang_at", None) is not None else ends
+            return {**content, "ends_at": microseconds(max(base, now) + by_s * _SECOND)}
+
+        return edit
+
+    async def _put_back(self, changes: Sequence[Change]) -> Reply:
+        """Undo changes of timers that still run."""
+        before = {each.before.id: each.before.content for each in changes}
+        back = await self._entries.change(
+            before, lambda each: None if is_over(each.content) else before[each.id]
+        )
+        if not back:
+            return Reply(GONE)
+        return Reply(sentence(listed([self._says_left(each.after, alone=False) for each in back])))
+
+    async def _pause(self, timers: Sequence[Entry]) -> Reply:
+        def edit(timer: Entry) -> Content | None:
+            if "left_s" in timer.content:
+                return None
+            still = self._left_s(timer.content)
+            return {**_untimed(timer.content), "left_s": still}
+
+        changed = await self._entries.change([each.id for each in timers], edit)
+        if not changed:
+            return Reply(GONE)
+        names = listed([the_timer(each.after.content) for each in changed])
+        again = partial(self._resume, [each.after for each in changed])
+        return Reply(f"Paused {names}.", undo=partial(_undoing, again))
+
+    async def _resume(self, timers: Sequence[Entry]) -> Reply:
+        now = self._entries.clocks.now()
+
+        def edit(timer: Entry) -> Content | None:
+            if "left_s" not in timer.content:
+                return None
+            ends = now + timer.content["left_s"] * _SECOND
+            return {**_untimed(timer.content), "ends_at": microseconds(ends)}
+
+        changed = await self._entries.change([each.id for each in timers], edit)
+        if not changed:
+            return Reply(GONE)
+        going = [self._says_left(each.after, alone=False) for each in changed]
+        again = partial(self._pause, [each.after for each in changed])
+        return Reply(sentence(listed(going)), undo=partial(_undoing, again))
+
+    async def _cancel(self, timers: Sequence[Entry]) -> Reply:
+        gone = await self._entries.remove([each.id for each in timers])
+        if not gone:
+            return Reply(GONE)
+        names = listed([the_timer(each.content) for each in gone])
+        return Reply(f"Cancelled {names}.", undo=partial(self._bring_back, gone))
+
+    async def _bring_back(self, timers: Sequence[Entry]) -> Reply:
+        await self._entries.restore(timers)
+        going = [self._says_left(each, alone=False) for each in timers]
+        return Reply(sentence(listed(going)))
+
+    # -- which timer ----------------------------------------------------------------------------
+
+    async def _one_of(self, command: Command, act: Act) -> Reply:
+        found = await self._meant(command)
+        if not found:
+            return await self._nothing(command)
+        names = [timer_choice(each.content) for each in found]
+        if len(set(names)) < len(names):  # two of the same length
+            still = [left(self._left_s(each.content)) for each in found]
+            names = [f"{name} with {rest} left" for name, rest in zip(names, still, strict=True)]
+        return await which(found, names, act, every=command.every)
+
+    async def _meant(self, command: Command) -> list[Entry]:
+        """Return the timers that a command may mean."""
+        found = await self._entries.running(_TIMER)
+        if not found and command.kind in (CommandKind.TIMER_ADD, CommandKind.TIMER_CANCEL):
+            found = await self._entries.lately_rung(_TIMER)
+        if command.kind in (CommandKind.TIMER_PAUSE, CommandKind.TIMER_RESUME):
+            paused = command.kind is CommandKind.TIMER_RESUME
+            found = [each for each in found if ("left_s" in each.content) is paused]
+        name = bare_name(command.name or "")
+        length = seconds(name)
+        if not name:
+            return found
+        if length is not None:
+            fitting = [each for each in found if each.content["length_s"] == length]
+        else:
+            fitting = called(found, name, lambda each: str(each.content["name"]))
+            only_unnamed = len(found) == 1 and not found[0].content["name"]
+            fitting = found if not fitting and (only_unnamed or command.every) else fitting
+        return fitting
+
+    async def _nothing(self, command: Command) -> Reply:
+        """Say that there is no such timer."""
+        name = spoken_topic(bare_name(command.name or ""))
+        if not await self._entries.running(_TIMER):
+            return Reply(NONE)
+        if name and not command.every:
+            return Reply(f"There's no {name} timer.")
+        return Reply(NONE_PAUSED if command.kind is CommandKind.TIMER_RESUME else ALL_PAUSED)
+
+
+def _untimed(content: Content) -> dict[str, Any]:
+    moments = ("ends_at", "left_s", "rang_at", "snoozed_until")
+    return {key: value for key, value in content.items() if key not in moments}
+
+
+async def _undoing(act: Callable[[], Awaitable[Reply]]) -> Reply:
+    """Do the opposite of what is undone. It can't be undone itself."""
+    return replace(await act(), undo=None)

@@ -1,0 +1,221 @@
+"""Alarms: set, listed, cancelled and snoozed."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from assistant.intents.command import CommandKind as Kind
+from assistant.skills.alarms import GONE, NO_SUCH, NONE, NONE_THEN, WHAT_TIME, Alarms
+from assistant.skills.snoozing import HOW_LONG, NOT_AGAIN, NOTHING_RINGS, Snoozing
+from assistant.skills.timers import Timers
+from assistant.state.store import EntryKind
+from tests.support.due import Bench
+
+DAY_S = 86_400.0
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[Bench]:
+    bench = Bench(
+        tmp_path / "t.db",
+        lambda watch, off: [
+            Alarms(watch.entries, off),
+            Timers(watch.entries, off),
+            Snoozing(watch),
+        ],
+    )
+    yield bench
+    bench.transcript.close()
+
+
+@pytest.mark.parametrize(
+    ("when", "said"),
+    [
+        ("tomorrow at half past seven", "Alarm set for half past seven tomorrow."),
+        ("7", "Alarm set for seven tomorrow."),
+        ("on Saturday at 7:30", "Alarm set for Saturday at half past seven."),
+        ("7:30 every weekday", "Alarm set for every weekday at half past seven."),
+        ("in twenty minutes", "Alarm set for twenty to eleven this morning."),
+    ],
+)
+async def test_an_alarm_is_set(here: Bench, when: str, said: str) -> None:
+    assert await here.say(Kind.ALARM_SET, when=when) == said
+    assert await here.undo() is not None
+    assert here.contents(EntryKind.ALARM) == []
+
+
+async def test_an_alarm_after_a_duration_is_told_as_one(here: Bench) -> None:
+    here.set_by_hand.pass_(17)
+    assert await here.say(Kind.ALARM_SET, when="in 20 minutes") == "Alarm set in twenty minutes."
+    assert await here.wait(1190) == []
+    assert await here.wait(10) == ["It's twenty to eleven."]
+
+
+async def test_an_alarm_has_a_name(here: Bench) -> None:
+    said = await here.say(Kind.ALARM_SET, when="5 a.m.", name="the airport")
+    assert said == "Airport alarm set for five tomorrow morning."
+    assert await here.say(Kind.ALARM_LIST) == "Your airport alarm is set for five tomorrow morning."
+    here.set_by_hand.pass_(DAY_S * 0.75)
+    await here.watch.check()
+    assert await here.wait(2400) == ["It's five o'clock. This is your airport alarm."]
+
+
+async def test_a_missing_or_unclear_time_is_asked_for(here: Bench) -> None:
+    assert await here.say(Kind.ALARM_SET) == WHAT_TIME
+    assert await here.answer("seven") == "Alarm set for seven tomorrow."
+    assert await here.say(Kind.ALARM_SET, when="when the cock crows") == WHAT_TIME
+    assert await here.answer("you know, early") is None
+    assert len(here.contents(EntryKind.ALARM)) == 1
+
+
+async def test_alarms_are_listed_soonest_first(here: Bench) -> None:
+    assert await here.say(Kind.ALARM_LIST) == NONE
+    await here.say(Kind.ALARM_SET, when="9:00 on Saturday")
+    await here.say(Kind.ALARM_SET, when="7:30 every weekday")
+    said = await here.say(Kind.ALARM_LIST)
+    assert said == "Your alarms: every weekday at half past seven; and Saturday at nine."
+    said = await here.say(Kind.ALARM_LIST, when="Saturday morning")
+    assert said == "Your alarm is set for Saturday at nine."
+    said = await here.say(Kind.ALARM_LIST, when="on Friday")
+    assert said == "Your alarm is set for every weekday at half past seven."
+    assert await here.say(Kind.ALARM_LIST, when="on Sunday") == NONE_THEN
+
+
+async def test_which_alarm_is_told_by_its_time(here: Bench) -> None:
+    await here.say(Kind.ALARM_SET, when="tomorrow at eight")
+    await here.say(Kind.ALARM_SET, when="tomorrow at seven")
+    assert await here.say(Kind.ALARM_CANCEL, when="9 o'clock") == NO_SUCH
+    said = await here.say(Kind.ALARM_CANCEL, when="eight o'clock")
+    assert said == "Cancelled your alarm for eight tomorrow."
+    assert await here.say(Kind.ALARM_CANCEL) == "Cancelled your alarm for seven tomorrow."
+    assert await here.undo() == "Your alarm for seven tomorrow is on again."
+    assert await here.undo() == "Your alarm for eight tomorrow is on again."
+    assert len(here.contents(EntryKind.ALARM)) == 2
+
+
+async def test_an_evening_alarm_is_found_without_its_half_of_the_day(here: Bench) -> None:
+    await here.say(Kind.ALARM_SET, when="7 p.m.")
+    said = await here.say(Kind.ALARM_CANCEL, when="seven o'clock")
+    assert said == "Cancelled your alarm for seven this evening."
+
+
+async def test_several_alarms_are_asked_about_or_cancelled_together(here: Bench) -> None:
+    await here.say(Kind.ALARM_SET, when="tomorrow at eight")
+    await here.say(Kind.ALARM_SET, when="tomorrow at seven")
+    asked = await here.say(Kind.ALARM_CANCEL)
+    assert asked == "Which one: seven tomorrow, or eight tomorrow?"
+    assert await here.answer("neither") == "All right, I'll leave it as it is."
+    said = await here.say(Kind.ALARM_CANCEL, every=True)
+    assert said == "Cancelled your alarm for seven tomorrow and your alarm for eight tomorrow."
+
+
+async def test_one_day_of_a_repetition_is_left_out(here: Bench) -> None:
+    await here.say(Kind.ALARM_SET, when="7:30 every weekday")
+    said = await here.say(Kind.ALARM_CANCEL, when="tomorrow")
+    assert said == "Your alarm for every weekday at half past seven is off until Friday."
+    rang = await here.wait(DAY_S * 2)
+    assert rang == ["It's half past seven."]
+    asked = await here.say(Kind.ALARM_CANCEL, when="Tuesday")
+    assert asked == "Shall I cancel your alarm for every weekday at half past seven altogether?"
+    assert await here.answer("yes") == "Cancelled your alarm for every weekday at half past seven."
+
+
+async def test_a_skipped_day_is_brought_back(here: Bench) -> None:
+    await here.say(Kind.ALARM_SET, when="7:30 every weekday")
+    before = here.contents(EntryKind.ALARM)
+    await here.say(Kind.ALARM_CANCEL, when="tomorrow")
+    assert await here.undo() == "Your alarm for every weekday at half past seven is on again."
+    assert here.contents(EntryKind.ALARM) == before
+
+
+async def test_an_unsure_alarm_is_asked_about(here: Bench) -> None:
+    asked = await here.say(Kind.ALARM_SET, when="7 tomorrow", sure=False)
+    assert asked == "Shall I set an alarm for seven tomorrow?"
+    assert await here.answer("yes") == "Alarm set for seven tomorrow."
+    asked = await here.say(Kind.ALARM_CANCEL, when="tomorrow", sure=False)
+    assert asked == "Shall I cancel your alarm for seven tomorrow?"
+    assert await here.answer("yes") == "Cancelled your alarm for seven tomorrow."
+    assert await here.say(Kind.ALARM_CANCEL, sure=False) is None
+
+
+async def test_off_the_record_an_alarm_gets_no_name(here: Bench) -> None:
+    here.off_record = True
+    await here.say(Kind.ALARM_SET, when="7", name="the clinic")
+    assert here.contents(EntryKind.ALARM)[0]["name"] == ""
+
+
+async def test_an_alarm_that_vanished_is_gone(here: Bench) -> None:
+    await here.say(Kind.ALARM_SET, when="tomorrow at eight")
+    await here.say(Kind.ALARM_SET, when="tomorrow at seven")
+    await here.say(Kind.ALARM_CANCEL)
+    here.store.remove([each.id for each in here.store.entries(EntryKind.ALARM)])
+    assert await here.answer("the first one") == GONE
+
+
+# -- snoozing -----------------------------------------------------------------------------------
+
+
+async def test_what_rang_is_snoozed(here: Bench) -> None:
+    await here.say(Kind.ALARM_SET, when="10:30")
+    assert await here.say(Kind.SNOOZE) == NOTHING_RINGS
+    await here.wait(630)
+    assert await here.say(Kind.SNOOZE) == "I'll ring again in ten minutes."
+    assert await here.wait(590) == []
+    assert await here.wait(20) == ["It's twenty to eleven."]
+    assert await here.say(Kind.SNOOZE, when="five more minutes") == (
+        "I'll ring again in five minutes."
+    )
+    assert await here.wait(310) == ["It's quarter to eleven."]
+    await here.wait(700)
+    assert await here.say(Kind.SNOOZE) == NOTHING_RINGS
+
+
+async def test_a_snooze_is_undone(here: Bench) -> None:
+    await here.say(Kind.ALARM_SET, when="10:30")
+    await here.wait(630)
+    await here.say(Kind.SNOOZE)
+    assert await here.undo() == NOT_AGAIN
+    assert await here.wait(1200) == []
+
+
+async def test_a_repeating_alarm_goes_on_after_a_snooze(here: Bench) -> None:
+    await here.say(Kind.ALARM_SET, when="every day at 10:30")
+    await here.wait(630)
+    await here.say(Kind.SNOOZE, when="half an hour")
+    rang = await here.wait(DAY_S + 600)
+    assert rang == ["It's eleven o'clock.", "It's half past ten."]
+
+
+async def test_only_what_rang_last_is_snoozed(here: Bench) -> None:
+    await here.say(Kind.TIMER_SET, when="one minute", name="egg")
+    await here.say(Kind.TIMER_SET, when="five minutes", name="rice")
+    await here.wait(310)
+    await here.say(Kind.SNOOZE, when="two minutes")
+    assert await here.wait(600) == ["The rice timer is done."]
+
+
+async def test_what_is_snoozed_while_it_rings_is_not_taken_as_rung(here: Bench) -> None:
+    await here.say(Kind.ALARM_SET, when="10:30")
+    here.set_by_hand.pass_(600)
+
+    async def ring(words: object, *, insistent: bool) -> bool:
+        assert callable(words)
+        assert words() == "It's half past ten."
+        assert await here.say(Kind.SNOOZE) == "I'll ring again in ten minutes."
+        return True
+
+    here.ringer.ring = ring  # type: ignore[method-assign]
+    await here.watch.check()
+    assert here.ringer.silenced == 1
+    del here.ringer.ring
+    assert await here.wait(590) == []
+    assert await here.wait(10) == ["It's twenty to eleven."]
+
+
+async def test_how_long_to_snooze_is_asked_if_unclear(here: Bench) -> None:
+    await here.say(Kind.ALARM_SET, when="10:30")
+    await here.wait(630)
+    assert await here.say(Kind.SNOOZE, when="a bit") == HOW_LONG
+    assert await here.answer("twenty") == "I'll ring again in twenty minutes."
+    assert await here.say(Kind.SNOOZE, when="five more minutes", sure=False) is None
