@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from assistant.facade import exports
 
 if TYPE_CHECKING:
+    from assistant.skills.abilities import Abilities, ModelInUse
     from assistant.skills.correcting import Correcting
     from assistant.skills.explaining import NOTHING_SAID, Explaining
     from assistant.skills.forgetting import Forgetting
@@ -18,11 +19,13 @@ else:
 
 __all__ = [
     "NOTHING_SAID",
+    "Abilities",
     "Choice",
     "Correcting",
     "Explaining",
     "Forgetting",
     "Lifting",
+    "ModelInUse",
     "NothingKept",
     "Remark",
     "Remembering",
