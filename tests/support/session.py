@@ -26,6 +26,7 @@ from assistant.skills.skill import Skill
 from assistant.voice.audio.echo import NoEcho
 from assistant.voice.audio.files import FileMicrophone, NullLoudspeaker
 from assistant.voice.audio.interfaces import Loudspeaker
+from assistant.voice.claims import ClaimDetector
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.latency import LatencyLog
 from assistant.voice.pipeline import AudioIO, VoiceLoop
@@ -85,6 +86,7 @@ async def session(
     obeys: bool = False,
     classifier: IntentClassifier | None = None,
     skills: Sequence[Skill] = (),
+    detector: ClaimDetector | None = None,
 ) -> AsyncIterator[Session]:
     """A running session.
 
@@ -93,6 +95,7 @@ async def session(
         obeys: whether spoken memory commands are carried out, on the transcript only.
         classifier: judges what the grammar doesn't know.
         skills: those of another memory, in place of the session's own.
+        detector: ends answers that claim an act.
     """
     read = Settings.model_validate({"general": {"sounds": False}, **(settings or {})})
     bus = EventBus()
@@ -114,6 +117,7 @@ async def session(
         recaller,
         skills or (_skills(transcript, memory, dialogue, bus) if obeys else [NothingKept()]),
         IntentRecogniser(classifier),
+        detector,
     )
     await loop.start()
     dialogue.listen()
