@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from threadpoolctl import threadpool_limits
 
@@ -11,9 +12,10 @@ from assistant.errors import ModelError, SettingsError
 from assistant.event_bus import EventBus
 from assistant.events import Loading, ModelsReady, Notice, Severity
 from assistant.intents import IntentRecogniser
-from assistant.memory import QueryEncoder
+from assistant.memory import QueryEncoder, store_location
 from assistant.paths import Home, models_cache
 from assistant.settings import Settings
+from assistant.skills import ModelInUse
 from models import catalogue
 from models.catalogue import ModelRole
 from models.download import ModelStore
@@ -105,6 +107,30 @@ async def load_models(
     await asyncio.to_thread(release_freed)
     bus.emit(ModelsReady(names))
     return ModelSet(stt, llm, tts)
+
+
+def model_in_use(
+    selection: ModelSelection, settings: Settings, home: Home, llm: LanguageModel
+) -> ModelInUse:
+    """Describe the language model that was loaded, for the user who asks for it.
+
+    Raises:
+        SettingsError: the address of the memories' store contains credentials.
+    """
+    endpoint = settings.llm.endpoint if engine_of(selection, settings) == "openai" else None
+    title = "" if endpoint and llm.name == "default" else llm.name
+    if endpoint is None and selection.knows(llm.name):
+        title = selection.store.catalogue.get(llm.name).title
+    host = urlsplit(endpoint).hostname or "" if endpoint else ""
+    remote = settings.memory.enabled and store_location(home, settings).folder is None
+    return ModelInUse(title, host, store=remote)
+
+
+def engine_of(selection: ModelSelection, settings: Settings) -> str:
+    """Return the engine that runs the language model: `openai`, `mlx` or `llama.cpp`."""
+    llm = settings.llm
+    wanted = llm.model or selection.profile.llm
+    return llm.engine if llm.engine != "auto" else engine_for(selection, settings, wanted)
 
 
 def build_background_model(
@@ -248,7 +274,7 @@ def _language_model(
 ) -> LanguageModel:
     llm = settings.llm
     wanted = llm.model or selection.profile.llm
-    engine = llm.engine if llm.engine != "auto" else engine_for(selection, settings, wanted)
+    engine = engine_of(selection, settings)
     if engine == "openai":
         from models.llm import OpenAICompatible
 

@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING
 from assistant.facade import exports
 
 if TYPE_CHECKING:
+    from assistant.skills.abilities import Abilities, ModelInUse
     from assistant.skills.alarms import Alarms
     from assistant.skills.clocks import Clocks
     from assistant.skills.correcting import Correcting
-    from assistant.skills.exact_answers import ExactAnswers
     from assistant.skills.due import DueWatch, Ringer
     from assistant.skills.due_entries import DueEntries
+    from assistant.skills.exact_answers import ExactAnswers
     from assistant.skills.explaining import NOTHING_SAID, Explaining
     from assistant.skills.forgetting import Forgetting
     from assistant.skills.lifting import Lifting
@@ -28,17 +29,19 @@ else:
 
 __all__ = [
     "NOTHING_SAID",
+    "Abilities",
     "Alarms",
     "Choice",
     "Clocks",
     "Correcting",
-    "ExactAnswers",
     "DueEntries",
     "DueWatch",
+    "ExactAnswers",
     "Explaining",
     "Forgetting",
     "Lifting",
     "Lists",
+    "ModelInUse",
     "Notes",
     "NothingKept",
     "Remark",

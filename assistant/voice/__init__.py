@@ -7,6 +7,7 @@ from assistant.facade import exports
 
 if TYPE_CHECKING:
     from assistant.voice.background_tasks import TaskSet
+    from assistant.voice.claims import ClaimDetector
     from assistant.voice.dialogue import Dialogue
     from assistant.voice.latency import LatencyLog
     from assistant.voice.pipeline import AudioIO, VoiceLoop
@@ -22,6 +23,7 @@ else:
 
 __all__ = [
     "AudioIO",
+    "ClaimDetector",
     "Dialogue",
     "EndOfTurn",
     "GatedVoiceDetector",

@@ -10,6 +10,7 @@ import numpy as np
 from pipecat.frames.frames import DataFrame, InputAudioRawFrame, SystemFrame
 
 from assistant.voice.speculation import SpeculativeAnswer
+from assistant.voice.speech.clauses import Clause
 from models.interfaces import Samples
 
 
@@ -69,10 +70,12 @@ class AnswerRequestFrame(DataFrame):
 
 @dataclass
 class AnswerTextFrame(DataFrame):
-    """The next piece of an answer's text."""
+    """The next piece of an answer's text. `clauses` are the clauses that it completes, if the text
+    has been cut into clauses already; otherwise None."""
 
     answer: SpeculativeAnswer
     text: str
+    clauses: tuple[Clause, ...] | None = None
 
 
 @dataclass

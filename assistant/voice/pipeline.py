@@ -16,6 +16,7 @@ from assistant.settings import Settings
 from assistant.skills import Remark, Skill
 from assistant.voice.audio.echo import EchoCanceller
 from assistant.voice.audio.interfaces import MIC_RATE, Loudspeaker, Microphone
+from assistant.voice.claims import ClaimDetector
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.frames import StopSpeakingFrame, TypedFrame
 from assistant.voice.intent_routing import RouteIntents
@@ -59,10 +60,11 @@ class VoiceLoop:
         recaller: Recaller | None = None,
         skills: Sequence[Skill] = (),
         recogniser: IntentRecogniser | None = None,
+        detector: ClaimDetector | None = None,
     ) -> None:
         self._dialogue = dialogue
         self.hear = Hear(settings, dialogue, models.stt, *detectors)
-        self._think = Think(models.llm, dialogue, settings.llm)
+        self._think = Think(models.llm, dialogue, settings.llm, detector, settings.persona.language)
         self.ringer = Ringing(dialogue, speaks=sound.speaks)
         recognises = recogniser or IntentRecogniser()
         self._route = RouteIntents(dialogue, recognises, skills, self.ringer)

@@ -13,6 +13,7 @@ from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 from assistant.errors import ModelError
 from assistant.events import AnswerText, Notice, Severity
 from assistant.settings import Llm
+from assistant.voice.claims import AnswerCheck, CheckedText, ClaimDetector
 from assistant.voice.dialogue import LEAST_MEASURED, Dialogue
 from assistant.voice.frames import AnswerEndFrame, AnswerRequestFrame, AnswerTextFrame
 from assistant.voice.speculation import SpeculativeAnswer
@@ -24,15 +25,34 @@ APOLOGY = "Sorry, I lost my train of thought. Please say that again."
 
 
 class Think(FrameProcessor):
-    """Streams the language model's answer. An interruption cancels the answer at any point."""
+    """Streams the language model's answer. An interruption cancels the answer at any point.
 
-    def __init__(self, llm: LanguageModel, dialogue: Dialogue, settings: Llm) -> None:
+    Args:
+        detector: ends answers that claim an act. If None, answers aren't checked.
+        language: the setting `persona.language`.
+    """
+
+    def __init__(
+        self,
+        llm: LanguageModel,
+        dialogue: Dialogue,
+        settings: Llm,
+        detector: ClaimDetector | None = None,
+        language: str = "en",
+    ) -> None:
         super().__init__(name="think")
+        self._detector = detector
+        self._language = language
         self._llm = llm
         self._dialogue = dialogue
         self._settings = settings
         self.busy = False
         """Whether an answer is being prepared or written."""
+
+    async def cleanup(self) -> None:
+        await super().cleanup()
+        if self._detector is not None:
+            self._detector.close()
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
@@ -50,16 +70,22 @@ class Think(FrameProcessor):
 
     async def _answer(self, answer: SpeculativeAnswer) -> None:
         await self._dialogue.settled()
+        check = AnswerCheck(self._detector, self._language) if self._detector else None
         try:
-            await self._stream(answer, await self._dialogue.begin(answer))
+            await self._stream(answer, await self._dialogue.begin(answer), check)
         except Exception as error:
             logger.exception("the answer failed")
             answer.when_confirmed(partial(self._dialogue.emit, self._notice(error)))
-            await self._write(answer, f" {APOLOGY}" if answer.text else APOLOGY)
+            if check is not None:
+                await self._write(answer, check.end_with(APOLOGY))
+            else:
+                await self._write(answer, f" {APOLOGY}" if answer.text else APOLOGY)
         await self.push_frame(AnswerEndFrame(answer))
         answer.when_confirmed(lambda: self._dialogue.written(answer))
 
-    async def _stream(self, answer: SpeculativeAnswer, generation: Generation) -> None:
+    async def _stream(
+        self, answer: SpeculativeAnswer, generation: Generation, check: AnswerCheck | None
+    ) -> None:
         began, first = time.monotonic(), 0.0
         async with (
             asyncio.timeout(self._settings.timeout_s) as limit,
@@ -77,12 +103,21 @@ class Think(FrameProcessor):
                 answer.times.stamp("first_token")
                 first = first or time.monotonic()
                 limit.reschedule(asyncio.get_running_loop().time() + self._settings.timeout_s)
-                await self._write(answer, chunk.text)
+                if check is None:
+                    await self._write(answer, chunk.text)
+                    continue
+                for piece in await check.feed(chunk.text):
+                    await self._write(answer, piece)
+                if check.claimed:
+                    return
+        for piece in await check.finish() if check is not None else ():
+            await self._write(answer, piece)
 
-    async def _write(self, answer: SpeculativeAnswer, text: str) -> None:
+    async def _write(self, answer: SpeculativeAnswer, piece: str | CheckedText) -> None:
+        text, clauses = (piece, None) if isinstance(piece, str) else (piece.text, piece.clauses)
         answer.text += text
         answer.when_confirmed(lambda: self._dialogue.emit(AnswerText(answer.turn, text)))
-        await self.push_frame(AnswerTextFrame(answer, text))
+        await self.push_frame(AnswerTextFrame(answer, text, clauses))
 
     def _notice(self, error: Exception) -> Notice:
         if isinstance(error, ModelError):

@@ -26,6 +26,7 @@ from assistant.skills.skill import Skill
 from assistant.voice.audio.echo import NoEcho
 from assistant.voice.audio.files import FileMicrophone, NullLoudspeaker
 from assistant.voice.audio.interfaces import Loudspeaker
+from assistant.voice.claims import ClaimDetector
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.latency import LatencyLog
 from assistant.voice.pipeline import AudioIO, VoiceLoop
@@ -86,6 +87,7 @@ async def session(
     classifier: IntentClassifier | None = None,
     skills: Sequence[Skill] = (),
     speaks: bool = True,
+    detector: ClaimDetector | None = None,
 ) -> AsyncIterator[Session]:
     """A running session.
 
@@ -95,6 +97,7 @@ async def session(
         classifier: judges what the grammar doesn't know.
         skills: those of another memory, in place of the session's own.
         speaks: whether answers are spoken.
+        detector: ends answers that claim an act.
     """
     read = Settings.model_validate({"general": {"sounds": False}, **(settings or {})})
     bus = EventBus()
@@ -116,6 +119,7 @@ async def session(
         recaller,
         skills or (_skills(transcript, memory, dialogue, bus) if obeys else [NothingKept()]),
         IntentRecogniser(classifier),
+        detector,
     )
     await loop.start()
     dialogue.listen()

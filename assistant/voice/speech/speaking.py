@@ -41,7 +41,8 @@ class Speak(FrameProcessor):
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
         if isinstance(frame, AnswerTextFrame):
-            for clause in self._splitter_for(frame.answer).feed(frame.text):
+            splitter, clauses = self._splitter_for(frame.answer), frame.clauses
+            for clause in splitter.feed(frame.text) if clauses is None else clauses:
                 await self._speak(frame.answer, clause)
         elif isinstance(frame, AnswerEndFrame):
             for clause in self._splitter_for(frame.answer).finish():

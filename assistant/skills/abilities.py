@@ -1,0 +1,190 @@
+"""The skill that says what the assistant is: what it can do, what it can't, and on which language
+model it runs."""
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from ipaddress import ip_address
+
+from assistant.intents import Command, CommandKind
+from assistant.skills.skill import Reply
+
+ABILITIES: tuple[tuple[str, tuple[tuple[CommandKind, str], ...]], ...] = (
+    (
+        "set",
+        (
+            (CommandKind.TIMER_SET, "timers"),
+            (CommandKind.ALARM_SET, "alarms"),
+            (CommandKind.REMINDER_SET, "reminders"),
+        ),
+    ),
+    ("keep", ((CommandKind.LIST_ADD, "lists"), (CommandKind.NOTE_ADD, "notes"))),
+    ("remember things for you", ((CommandKind.CORRECT, ""),)),
+    ("tell you", ((CommandKind.TIME, "the time"), (CommandKind.DATE, "the date"))),
+    ("work out", ((CommandKind.CALCULATE, "sums"),)),
+    ("fill in", ((CommandKind.FORM_OPEN, "forms with you"),)),
+    ("plan things with you", ((CommandKind.TASK_OPEN, ""),)),
+)
+"""What the assistant can do: a verb, and its objects. Each object needs a skill for its kind of
+command. CORRECT stands for the long-term memory: without one, there is no skill for it."""
+MAIN = 3
+"""Number of abilities that a refusal names: the first ones."""
+TALK = "I can talk with you, and answer questions from what my language model knows."
+LIMITS = "I'm not connected to the internet, and I can't control other apps or devices."
+LIMITS_REMOTE = "I can't search the internet, and I can't control other apps or devices."
+CANT = "I can't do that."
+CANT_AGAIN = "I can't do that, sorry."
+WANT_ABILITIES = "Do you want to know what I can do?"
+WANT_MODEL = "Do you want to know which language model I run on?"
+
+_PARAMETERS = re.compile(r"\s+(\d+(?:\.\d+)?)([MB])\b.*")
+"""The number of parameters in a model's title, and all that follows it."""
+_FAMILY = re.compile(r"(?<=[A-Za-z])(?=\d)")
+"""Where a title's letters run into its version, as in "Qwen2.5". "SmolLM2" is spoken as well."""
+_UNITS = {"M": "million", "B": "billion"}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInUse:
+    """The language model that was loaded, and where the user's words go.
+
+    Attributes:
+        title: its title in the catalogue ("Qwen2.5-Coder 1.5B Instruct"), or else the name of the
+            user's own file, or by which its server knows it. Empty if the server names none.
+        server: the host of the server that runs it; empty if this program runs it itself.
+        store: whether memories are kept in an object store, i.e. on another computer.
+    """
+
+    title: str
+    server: str = ""
+    store: bool = False
+
+    @property
+    def local(self) -> bool:
+        """Whether this program sends nothing that the user says to another computer."""
+        return not self.store and (not self.server or is_here(self.server))
+
+
+class Abilities:
+    """Says what the assistant can do and on which language model it runs, and refuses what nobody
+    here can do.
+
+    Args:
+        kinds: returns the kinds of commands that the session's skills carry out.
+        model: returns the language model in use.
+    """
+
+    kinds = frozenset({CommandKind.ABILITIES, CommandKind.WHICH_MODEL, CommandKind.ACT})
+
+    def __init__(
+        self, kinds: Callable[[], Collection[CommandKind]], model: Callable[[], ModelInUse]
+    ) -> None:
+        self._kinds = kinds
+        self._model = model
+        self._refused = False
+        """Whether a refusal has named the abilities in this session."""
+
+    async def carry_out(self, command: Command) -> Reply | None:
+        match command.kind:
+            case CommandKind.ABILITIES:
+                return await self._describe()
+            case CommandKind.WHICH_MODEL:
+                return await self._name_model()
+        return self._refuse()
+
+    async def ask(self, command: Command) -> Reply | None:
+        """Ask whether the user wants to know it. What may be no request at all is not refused: the
+        language model answers it."""
+        match command.kind:
+            case CommandKind.ABILITIES:
+                return Reply(WANT_ABILITIES, if_yes=self._describe)
+            case CommandKind.WHICH_MODEL:
+                return Reply(WANT_MODEL, if_yes=self._name_model)
+        return None
+
+    async def _describe(self) -> Reply:
+        limits = LIMITS if self._model().local else LIMITS_REMOTE
+        found = abilities(self._kinds())
+        if not found:
+            return Reply(f"{TALK} {limits}", lasts=True)
+        sentences = [f"I can {_listed(found[:MAIN])}."]
+        if found[MAIN:]:
+            sentences.append(f"I can also {_listed(found[MAIN:])}.")
+        return Reply(" ".join([*sentences, limits]), lasts=True)
+
+    async def _name_model(self) -> Reply:
+        return Reply(spoken_model(self._model()), lasts=True)
+
+    def _refuse(self) -> Reply:
+        found = abilities(self._kinds())[:MAIN]
+        if self._refused or not found:
+            return Reply(CANT_AGAIN, lasts=True)
+        self._refused = True
+        return Reply(f"{CANT} I can {_listed(found)}.", lasts=True)
+
+
+def abilities(kinds: Collection[CommandKind]) -> list[str]:
+    """Return what can be done if commands of these kinds are carried out.
+
+    >>> abilities({CommandKind.TIMER_SET, CommandKind.ALARM_SET, CommandKind.CORRECT})
+    ['set timers and alarms', 'remember things for you']
+    """
+    found: list[str] = []
+    for verb, objects in ABILITIES:
+        named = [name for kind, name in objects if kind in kinds]
+        if named:
+            found.append(f"{verb} {_listed(named)}".strip())
+    return found
+
+
+def spoken_model(model: ModelInUse) -> str:
+    """Return sentences that say which language model runs, and where.
+
+    >>> spoken_model(ModelInUse("Qwen2.5-Coder 1.5B Instruct"))
+    'I run on Qwen 2.5 Coder, with 1.5 billion parameters, on this computer. Nothing you say leaves\
+ it.'
+    """
+    name = spoken_title(model.title) or "a language model that I don't know the name of"
+    if model.server and not is_here(model.server):
+        return f"I run on {name}, on the server {model.server}. What you say is sent there."
+    place = "a server on this computer" if model.server else "this computer"
+    where = f"I run on {name}, on {place}."
+    if model.server and not model.store:
+        return where  # what that server does with the words is unknown
+    if model.store:
+        return f"{where} Your memories are kept on another computer, as your settings say."
+    return f"{where} Nothing you say leaves it."
+
+
+def is_here(host: str) -> bool:
+    """Return whether a host's name or address is that of this computer itself."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def spoken_title(title: str) -> str:
+    """Return a model's title in words that can be read aloud, without how it was packed.
+
+    >>> spoken_title("Qwen3 1.7B"), spoken_title("my-model")
+    ('Qwen 3, with 1.7 billion parameters', 'my model')
+    """
+    size = _PARAMETERS.search(title)
+    name = title[: size.start()] if size else title
+    words = _FAMILY.sub(" ", re.sub(r"[-_:/\s]+", " ", name)).strip()
+    if size is None:
+        return words
+    return f"{words}, with {size[1]} {_UNITS[size[2]]} parameters"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Join phrases with commas and "and". A comma also stands before "and" if a phrase has one.
+
+    >>> _listed(["set timers and alarms", "keep lists"]), _listed(["lists", "notes"])
+    ('set timers and alarms, and keep lists', 'lists and notes')
+    """
+    if len(names) < 2:
+        return "".join(names)
+    nested = any(" and " in name for name in names)
+    return f"{', '.join(names[:-1])}{',' if nested else ''} and {names[-1]}"

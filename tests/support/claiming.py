@@ -1,0 +1,31 @@
+"""A classifier that takes clauses with certain words for claims."""
+
+import threading
+import time
+
+from assistant.errors import ModelFailed
+from models.interfaces import ClassifiedText
+
+
+class ClaimingWords:
+    """Takes text that contains one of these phrases for a claim, and nothing for a command."""
+
+    def __init__(self, *phrases: str, takes_s: float = 0.0, fails: bool = False) -> None:
+        self._phrases = phrases
+        self._takes_s = takes_s
+        self._fails = fails
+        self.asked: list[str] = []
+        self.thread = ""
+        """The name of the thread that asked last."""
+
+    def load(self) -> None:
+        """Nothing to load."""
+
+    def classify(self, text: str) -> ClassifiedText:
+        self.asked.append(text)
+        self.thread = threading.current_thread().name
+        if self._fails:
+            raise ModelFailed("It is not loaded.")
+        time.sleep(self._takes_s)
+        claims = any(phrase in text for phrase in self._phrases)
+        return ClassifiedText({"claim": 0.95 if claims else 0.05})
