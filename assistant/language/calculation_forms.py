@@ -66,7 +66,9 @@ def _operand(text: str) -> Amount:
 
 def _listed(text: str) -> list[Amount]:
     """Read "3, 5 and 10"."""
-    parts = [each for each in re.split(r" ?, ?and | ?, ?| and ", text) if each.strip()]
+    parts = [
+        each for each in re.split(r" ?, ?and | ?, ?| and |(?<=\d) (?=\d)", text) if each.strip()
+    ]
     if len(parts) < 2:
         raise Unreadable(text)
     return [_operand(each) for each in parts]
@@ -139,6 +141,13 @@ def _split(found: re.Match[str]) -> Amount:
     if count.unit.dimension != NUMBER or count.value.denominator > 1:
         raise Unreadable(found["count"])
     return arithmetic.divide(value(found["of"]), count)
+
+
+def _shared(found: re.Match[str]) -> Amount:
+    """Read "£86.40 between 6"."""
+    if _operand(found["of"]).unit.dimension != MONEY:
+        raise Unreadable(found[0])
+    return _split(found)
 
 
 def _binary(operation: Callable[[Amount, Amount], Amount]) -> How:
@@ -256,5 +265,6 @@ def forms() -> tuple[tuple[re.Pattern[str], How], ...]:
         (r"(?P<price>.+?) (?:an?|per|each|every) (?P<per>[a-z]+) (?:over|for|in|times) "
          r"(?P<length>.+)", _over_period),
         (r"(?P<count>\d+)(?: [a-z]+)? (?:at|for|times) (?P<price>.+?) (?:each|apiece)", _each),
+        (r"(?P<of>.+?) (?:between|among) (?:the )?(?P<count>\d+)", _shared),
     )  # fmt: skip
     return tuple((re.compile(pattern), how) for pattern, how in listed)

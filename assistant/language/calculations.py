@@ -20,15 +20,16 @@ _LEADS = re.compile(
     r"|what(?: i|'?)s|what(?: are|'re)?|what does|how much(?: is| are| does)?|how many is"
     r"|how (?:long|far|tall|heavy|hot|cold|fast|big|high|deep|wide)(?: is| are)|calculate|compute"
     r"|work out|figure out|tell me|give me|convert|do|is|it|i work|i earn|i save|i pay|i get"
-    r"|the (?=[^a-z]|difference|average|sum|total|mean|product|cube|square|remainder|vat|tip))\b,? "
+    r")\b,? |^the (?=difference|average|sum|total|mean|product|cube|square|remainder|vat|tip)"
 )
 _TAILS = re.compile(
-    r"[ ,]+(?:please|equals?|equal to|equal|is|makes?|make|come to|comes to|for me|then|ada|worth"
+    r"[ ,]+(?:please|is what"
+    r"|equals?|equal to|equal|is|makes?|make|come to|comes to|for me|then|ada|worth"
     r"|in total|altogether|roughly|exactly|about|of us|people|friends|persons|bill|meal|again)$"
 )
 _SHORT = re.compile(r"\d (?:k|m|c|f|l|g)\b")
 """A letter after a number. It may also mean thousands or millions, unless a unit is asked for."""
-_COUNTED = re.compile(r"\bdozen\b", re.IGNORECASE)
+_COUNTED = re.compile(r"\bdozen\b|\d ?/ ?\d", re.IGNORECASE)
 
 
 def calculate(words: str, now: datetime) -> str | None:

@@ -13,7 +13,8 @@ from assistant.language.spoken_times import spoken_duration
 _ASKED = (
     r"(?:what is |whats )?(?:the )?(?:how many |number of )?"
     r"(?P<unit>days?|sleeps|nights|weeks?|months?|years?|hours|minutes|how long)"
-    r"(?: (?:is it|are there|are left|is there|has it been|have passed|left|to go|are we|it is|away"
+    r"(?: (?:is it|is that|are there|are left|is there|has it been|have passed|left|to go"
+    r"|are we|it is|away"
     r"|it has been|until it is|exactly))*"
 )
 _UNTIL = re.compile(rf"{_ASKED} (?:until|till|til|before|to|up to|away is|off is) (?P<to>.+)")
@@ -59,6 +60,8 @@ def date_sum(words: str, now: datetime) -> str | None:
 def _coming(words: str, today: date) -> date | None:
     """Return the next day of this name; with a year, it may be in the past."""
     text = re.sub(r" (?:is|be|comes|starts)$", "", words)
+    if text == "now":
+        return today
     year = _YEAR.search(text)
     if text in _MONTHS:
         text = f"1 {text}"

@@ -40,7 +40,8 @@ def _spoken_money(amount: Amount) -> str:
 
 
 def _parted(amount: Amount) -> str | None:
-    """Return feet with inches, or stone with pounds, unless whole or half units are exact."""
+    """Return feet with inches, stone with pounds or hours with minutes, unless whole or half units
+    are exact."""
     unit = amount.unit
     if (amount.value * 2).denominator == 1:
         return None
@@ -51,11 +52,11 @@ def _parted(amount: Amount) -> str | None:
     about = "about " * (count != abs(amount.value) * each)
     if not whole or amount.value < 0 or amount.value > 100:
         return None
-    first = Amount(Fraction(whole), unit)
-    words = spoken_amount(first)
-    return f"{about}{words} {spoken_amount(Amount(Fraction(part), smaller))}" if part else (
-        f"{about}{words}"
-    )  # fmt: skip
+    words = f"{about}{spoken_amount(Amount(Fraction(whole), unit))}"
+    if not part:
+        return words
+    joined = " and " if unit.dimension == "time" else " "
+    return f"{words}{joined}{spoken_amount(Amount(Fraction(part), smaller))}"
 
 
 def source_words(amount: Amount) -> str:

@@ -1,5 +1,6 @@
 """Puts numbers into English words that can be spoken: "three hundred and twelve"."""
 
+import math
 from fractions import Fraction
 
 from assistant.language.numbers import cardinals
@@ -10,6 +11,8 @@ WHOLE = 10**12
 LARGEST_NAMED = 10**15
 """Smaller numbers are spoken with the name of their size ("trillion"), larger ones with a power of
 ten."""
+SMALLEST_NAMED = Fraction(1, 10**6)
+"""Smaller numbers are spoken with a power of ten, too."""
 
 
 def whole_number(number: int) -> str:
@@ -45,11 +48,14 @@ def rounded(value: Fraction, places: int) -> Fraction:
     """
     size = abs(value)
     kept = places if size >= 1 else places + 2
-    if size >= LARGEST_NAMED or (value * 10**kept).denominator == 1:
+    if size >= LARGEST_NAMED or size < SMALLEST_NAMED or (value * 10**kept).denominator == 1:
         return value
+    if size >= 10**6:
+        step = 10 ** (len(str(int(size))) - 3)
+        return Fraction(round(value / step) * step)
     decimals = 0 if size >= 1000 else 1 if size >= 100 else 2
     if size < 1:
-        decimals = next((n for n in range(2, 14) if size * 10**n >= 100), 0)
+        decimals = next((n for n in range(2, 9) if size * 10**n >= 100), 0)
     return Fraction(round(value * 10**decimals), 10**decimals)
 
 
@@ -57,7 +63,7 @@ def spoken_number(value: Fraction) -> tuple[str, bool]:
     """Return the words for a number, and whether they give its exact value. All of its decimals
     are spoken, so it should be `rounded`."""
     sign, size = "minus " * (value < 0), abs(value)
-    if size >= LARGEST_NAMED:
+    if size >= LARGEST_NAMED or 0 < size < SMALLEST_NAMED:
         return _power_of_ten(value)
     if size >= WHOLE:
         count = rounded(size / 10**12, 2)
@@ -75,12 +81,12 @@ def spoken_number(value: Fraction) -> tuple[str, bool]:
 
 
 def _power_of_ten(value: Fraction) -> tuple[str, bool]:
-    """Return a huge number as "one point two times ten to the power of thirty"."""
+    """Return a huge or a tiny number as "one point two times ten to the power of thirty"."""
     size = abs(value)
-    exponent = len(str(int(size))) - 1
-    count = Fraction(round(size / 10 ** (exponent - 2)), 100)
+    exponent = len(str(int(size))) - 1 if size >= 1 else -len(str(math.ceil(1 / size) - 1))
+    count = Fraction(round(size / Fraction(10) ** (exponent - 2)), 100)
     if count >= 10:
         count, exponent = count / 10, exponent + 1
     power = f"ten to the power of {whole_number(exponent)}"
     words = power if count == 1 else f"{spoken_number(count)[0]} times {power}"
-    return f"{'minus ' * (value < 0)}{words}", count * 10**exponent == size
+    return f"{'minus ' * (value < 0)}{words}", count * Fraction(10) ** exponent == size

@@ -82,7 +82,7 @@ def time_answer(place: str | None, now: datetime) -> str:
     clock = spoken_clock(there)
     part = "" if clock in ("noon", "midnight") else f" {_part_of_day(there.hour)}"
     day = f" on {WEEKDAYS[there.weekday()]}" if there.date() != now.date() else ""
-    return f"It's {clock}{part}{day} in {place.strip()}."
+    return f"It's {clock}{part}{day} in {place.strip(' .')}."
 
 
 def date_answer(when: str | None, today: date) -> str | None:
@@ -106,9 +106,11 @@ def date_answer(when: str | None, today: date) -> str | None:
 
 
 def _part_of_day(hour: int) -> str:
-    if hour < 12:
+    if 0 < hour < 12:
         return "in the morning"
-    return "in the afternoon" if hour < 18 else "in the evening" if hour < 22 else "at night"
+    if 12 <= hour < 22:
+        return "in the afternoon" if hour < 18 else "in the evening"
+    return "at night"
 
 
 def _spoken_date(day: date, *, year: bool) -> str:
