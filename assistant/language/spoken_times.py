@@ -3,8 +3,9 @@
 from datetime import date, datetime, timedelta
 
 from assistant.language.calendar import MONTHS, WEEKDAYS, relative_date
-from assistant.language.numbers import cardinals, ordinals
+from assistant.language.numbers import ordinals
 from assistant.language.repeats import Repeat
+from assistant.language.spoken_numbers import whole_number
 
 MOMENT = timedelta(minutes=10)
 """Something said less than this ago was said "a moment ago"."""
@@ -103,12 +104,12 @@ def spoken_clock(when: datetime) -> str:
     hour, minute = when.hour, when.minute
     if minute == 0 and hour in (0, 12):
         return "noon" if hour else "midnight"
-    following = number_words((hour + 1) % 12 or 12)
-    this = number_words(hour % 12 or 12)
+    following = whole_number((hour + 1) % 12 or 12)
+    this = whole_number(hour % 12 or 12)
     if minute == 0:
         return this
     if minute % 5:
-        return f"{this} {'oh ' if minute < 10 else ''}{number_words(minute)}"
+        return f"{this} {'oh ' if minute < 10 else ''}{whole_number(minute)}"
     past, to = (MINUTES.get(each, "") for each in (minute, 60 - minute))
     return f"{past} past {this}" if minute <= 30 else f"{to} to {following}"
 
@@ -124,14 +125,14 @@ def spoken_duration(seconds: float) -> str:
     if left in HALVES:
         return HALVES[left]
     if left > 3600 and left % 3600 == 1800 and left < DAY_S:
-        return f"{number_words(left // 3600)} and a half hours"
+        return f"{whole_number(left // 3600)} and a half hours"
     parts = []
     for unit, size in UNITS.items():
         if unit == "week" and left % size:  # "ten days", not "one week and three days"
             continue
         number, left = divmod(left, size)
         if number:
-            parts.append(f"{number_words(number)} {unit}{'s' * (number > 1)}")
+            parts.append(f"{whole_number(number)} {unit}{'s' * (number > 1)}")
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
 
 
@@ -160,26 +161,16 @@ def spoken_repeat(repeat: Repeat, local: datetime) -> str:
     return f"{days} at {clock} {_in_part(part)}".strip()
 
 
-def number_words(number: int) -> str:
-    """Return the words for a number from 0 to 999."""
-    words = {value: word for word, value in cardinals().items()}
-    if number >= 100:
-        rest = f" and {number_words(number % 100)}" if number % 100 else ""
-        return f"{words[number // 100]} hundred{rest}"
-    tens, ones = number - number % 10, number % 10
-    return words[number] if number in words else f"{words[tens]}-{words[ones]}"
-
-
 def ordinal_words_of(number: int) -> str:
     """Return the word for a day of the month: "first", "twenty-third"."""
     words = {value: word for word, value in ordinals().items()}
     if number in words:
         return words[number]
-    return f"{number_words(number - number % 10)}-{words[number % 10]}"
+    return f"{whole_number(number - number % 10)}-{words[number % 10]}"
 
 
 def _every(count: int, unit: str) -> str:
-    return f"every {unit}" if count == 1 else f"every {number_words(count)} {unit}s"
+    return f"every {unit}" if count == 1 else f"every {whole_number(count)} {unit}s"
 
 
 def _on_weekdays(repeat: Repeat, local: datetime) -> str:
