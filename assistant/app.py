@@ -17,7 +17,7 @@ from assistant.compose.conversation import (
     open_conversation,
     short_term_memory,
 )
-from assistant.compose.engines import build_intent_recogniser, open_benchmark
+from assistant.compose.engines import find_intent_classifier, model_in_use, open_benchmark
 from assistant.compose.idle import JobResources, start_idle_jobs
 from assistant.compose.session_memory import open_session_memory, start_session_memory
 from assistant.compose.state import open_state, start_due_watch
@@ -36,7 +36,7 @@ from assistant.idle import ACT as IDLE_ACT
 from assistant.memory import Recorder, store_location
 from assistant.paths import Home
 from assistant.settings import Settings
-from assistant.skills import Remark
+from assistant.skills import Abilities, Remark
 from assistant.voice import Dialogue, LatencyLog, VoiceLoop
 from assistant.voice.audio import FileMicrophone
 from models.selection import select_models
@@ -205,9 +205,12 @@ async def open_assistant(
         skills, forgetting = await build_skills(
             memory, settings, bus, dialogue, window, models.llm, partial(_remark, loops), state
         )
-        recogniser = await asyncio.to_thread(build_intent_recogniser, selection, settings)
+        named = model_in_use(selection, settings, home, models.llm)
+        kinds = frozenset(kind for skill in skills for kind in skill.kinds)
+        skills.append(Abilities(lambda: kinds, lambda: named))
+        classifier = await asyncio.to_thread(find_intent_classifier, selection, settings)
         loop = VoiceLoop(
-            settings, dialogue, models, sound, await detectors, recaller, skills, recogniser
+            settings, dialogue, models, sound, await detectors, recaller, skills, classifier
         )
         loops.append(loop)
         by_key = settings.audio.push_to_talk

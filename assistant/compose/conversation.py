@@ -16,9 +16,12 @@ from assistant.settings import Settings
 from assistant.skills import (
     Alarms,
     Correcting,
+    ExactAnswers,
     Explaining,
     Forgetting,
     Lifting,
+    Lists,
+    Notes,
     NothingKept,
     Remark,
     Remembering,
@@ -91,21 +94,21 @@ async def build_skills(
     def off_record() -> bool:
         return dialogue.off_record
 
-    of_state = state_skills(state, off_record)
+    lexicon = TextAnalyzer(settings.persona.language)
+    english = lexicon.language == "en"
+    first = [*state_skills(state, off_record, lexicon, bus), ExactAnswers(english=english)]
     if memory is None:
-        return [*of_state, NothingKept()], None
+        return [*first, NothingKept()], None
     forgetting = memory.attend(dialogue, dialogue.quiet.wait, state.store)
     await load_forgetting(forgetting, bus)
     resolver = memory.session_resolver()
     turns = AnsweredTurns(lambda: window.conversation, memory.forget_questions)
     bus.subscribe(turns.watch)
-    lexicon = TextAnalyzer(settings.persona.language)
-    english = lexicon.language == "en"
     explaining = Explaining(resolver, turns, english=english)
     bus.subscribe(explaining.watch)
     forgets = Forgetting(forgetting, resolver, turns, english=english)
     bus.subscribe(forgets.watch)
-    skills: list[Skill] = [*of_state, explaining]
+    skills: list[Skill] = [*first, explaining]
     if memory.session_user is None:
         return [*skills, forgets, NothingKept(transcript=True)], forgetting
     statements = UserStatements(memory.session_user, forgetting, resolver, lexicon, turns)
@@ -125,14 +128,21 @@ async def build_skills(
     return skills, forgetting
 
 
-def state_skills(state: UserState, off_record: Callable[[], bool]) -> list[Skill]:
+def state_skills(
+    state: UserState, off_record: Callable[[], bool], lexicon: TextAnalyzer, bus: EventBus
+) -> list[Skill]:
     """Create the skills that set up what is kept in the user's state."""
     entries = state.due.entries
+    lists, notes = (kind(state.store, lexicon, off_record) for kind in (Lists, Notes))
+    bus.subscribe(lists.watch)
+    bus.subscribe(notes.watch)
     return [
         Timers(entries, off_record),
         Alarms(entries, off_record),
         Reminders(entries, off_record),
         Snoozing(state.due),
+        lists,
+        notes,
     ]
 
 

@@ -11,7 +11,6 @@ from threadpoolctl import threadpool_limits
 from assistant.errors import ModelError, SettingsError
 from assistant.event_bus import EventBus
 from assistant.events import Loading, ModelsReady, Notice, Severity
-from assistant.intents import IntentRecogniser
 from assistant.memory import QueryEncoder, store_location
 from assistant.paths import Home, models_cache
 from assistant.settings import Settings
@@ -197,14 +196,16 @@ def build_query_encoder(selection: ModelSelection, wanted: str | None = None) ->
     return QueryEncoder(_for_queries(selection, quick), OnnxEncoder(quick), stronger=stronger)
 
 
-def build_intent_recogniser(selection: ModelSelection, settings: Settings) -> IntentRecogniser:
-    """Create the recogniser of intents. If the classifier isn't on this machine, the grammar
-    decides alone, and the log says why. Blocking."""
+def find_intent_classifier(
+    selection: ModelSelection, settings: Settings
+) -> IntentClassifier | None:
+    """Create the classifier of intents like `build_intent_classifier`. If it isn't on this machine,
+    return None, and the log says why. Blocking."""
     try:
-        return IntentRecogniser(build_intent_classifier(selection, settings))
+        return build_intent_classifier(selection, settings)
     except ModelError as error:
         logger.warning("commands are recognised by the grammar alone: %s", error)
-        return IntentRecogniser()
+        return None
 
 
 def build_intent_classifier(

@@ -28,7 +28,7 @@ from assistant.voice.thinking import Think
 from assistant.voice.transport import Echo, LoudspeakerOutput, MicrophoneInput
 from assistant.voice.turns.barge_in import BargeIn
 from assistant.voice.turns.pipecat_models import EndOfTurn, VoiceDetector
-from models.interfaces import ModelSet
+from models.interfaces import IntentClassifier, ModelSet
 
 SILENT_RATE = 22_050
 """Sample rate of the loudspeaker in Hz if answers are not spoken and it only plays the chime."""
@@ -59,15 +59,15 @@ class VoiceLoop:
         detectors: tuple[VoiceDetector, EndOfTurn],
         recaller: Recaller | None = None,
         skills: Sequence[Skill] = (),
-        recogniser: IntentRecogniser | None = None,
-        detector: ClaimDetector | None = None,
+        classifier: IntentClassifier | None = None,
     ) -> None:
         self._dialogue = dialogue
         self.hear = Hear(settings, dialogue, models.stt, *detectors)
+        detector = ClaimDetector(classifier) if classifier is not None else None
         self._think = Think(models.llm, dialogue, settings.llm, detector, settings.persona.language)
         self.ringer = Ringing(dialogue, speaks=sound.speaks)
-        recognises = recogniser or IntentRecogniser()
-        self._route = RouteIntents(dialogue, recognises, skills, self.ringer)
+        recogniser = IntentRecogniser(classifier)
+        self._route = RouteIntents(dialogue, recogniser, skills, self.ringer)
         self._microphone = MicrophoneInput(sound.microphone)
         tts = models.tts if sound.speaks else None
         rate = tts.sample_rate if tts is not None else SILENT_RATE

@@ -5,7 +5,7 @@ from pathlib import Path
 from assistant.events import AnswerText
 from assistant.intents.command import Command, CommandKind
 from assistant.skills.skill import Reply
-from assistant.voice.claims import NOT_DONE, ClaimDetector
+from assistant.voice.claims import NOT_DONE
 from tests.support.claiming import ClaimingWords
 from tests.support.fakes import UTTERANCE, ScriptedLlm, ScriptedStt, silence
 from tests.support.session import session
@@ -14,9 +14,9 @@ CLAIM = "Nine minutes is right. I've set a timer for you. Enjoy your pasta."
 
 
 async def test_the_history_holds_what_was_said_instead_of_the_claim(tmp_path: Path) -> None:
-    llm, detector = ScriptedLlm(CLAIM), ClaimDetector(ClaimingWords("set a timer"))
+    llm, words = ScriptedLlm(CLAIM), ClaimingWords("set a timer")
     stt = ScriptedStt("How long does pasta take?")
-    async with session(stt, llm, UTTERANCE, tmp_path, detector=detector) as talk:
+    async with session(stt, llm, UTTERANCE, tmp_path, classifier=words) as talk:
         await talk.to_the_end()
         said = f"Nine minutes is right. {NOT_DONE}"
         assert talk.turns[0].assistant == said
@@ -25,8 +25,8 @@ async def test_the_history_holds_what_was_said_instead_of_the_claim(tmp_path: Pa
 
 
 async def test_the_answer_to_a_typed_line_is_checked_too(tmp_path: Path) -> None:
-    llm, detector = ScriptedLlm(CLAIM), ClaimDetector(ClaimingWords("set a timer"))
-    async with session(ScriptedStt("-"), llm, silence(0.1), tmp_path, detector=detector) as talk:
+    llm, words = ScriptedLlm(CLAIM), ClaimingWords("set a timer")
+    async with session(ScriptedStt("-"), llm, silence(0.1), tmp_path, classifier=words) as talk:
         await talk.loop.say("How long does pasta take?")
         await talk.loop.settled()
         assert talk.turns[0].assistant.endswith(NOT_DONE)
@@ -54,7 +54,7 @@ async def test_what_a_skill_says_is_not_checked(tmp_path: Path) -> None:
         ScriptedLlm(),
         silence(0.1),
         tmp_path,
-        detector=ClaimDetector(words),
+        classifier=words,
         skills=[Timers()],
     ) as talk:
         await talk.loop.say("Remember that I like tea.")

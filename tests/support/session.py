@@ -11,7 +11,6 @@ from assistant.context.conversation import Conversation
 from assistant.context.short_term import ShortTermMemory
 from assistant.event_bus import EventBus
 from assistant.events import Event, TurnEnded
-from assistant.intents.intent_recogniser import IntentRecogniser
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.forgetting.answered_turns import AnsweredTurns
 from assistant.memory.forgetting.executor import ForgettingExecutor
@@ -26,7 +25,6 @@ from assistant.skills.skill import Skill
 from assistant.voice.audio.echo import NoEcho
 from assistant.voice.audio.files import FileMicrophone, NullLoudspeaker
 from assistant.voice.audio.interfaces import Loudspeaker
-from assistant.voice.claims import ClaimDetector
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.latency import LatencyLog
 from assistant.voice.pipeline import AudioIO, VoiceLoop
@@ -87,17 +85,15 @@ async def session(
     classifier: IntentClassifier | None = None,
     skills: Sequence[Skill] = (),
     speaks: bool = True,
-    detector: ClaimDetector | None = None,
 ) -> AsyncIterator[Session]:
     """A running session.
 
     Args:
         settings: sections that differ from the defaults; sounds are off.
         obeys: whether spoken memory commands are carried out, on the transcript only.
-        classifier: judges what the grammar doesn't know.
+        classifier: judges what the grammar doesn't know, and what answers claim.
         skills: those of another memory, in place of the session's own.
         speaks: whether answers are spoken.
-        detector: ends answers that claim an act.
     """
     read = Settings.model_validate({"general": {"sounds": False}, **(settings or {})})
     bus = EventBus()
@@ -118,8 +114,7 @@ async def session(
         (LoudVoice(), end or ScriptedEnd()),
         recaller,
         skills or (_skills(transcript, memory, dialogue, bus) if obeys else [NothingKept()]),
-        IntentRecogniser(classifier),
-        detector,
+        classifier,
     )
     await loop.start()
     dialogue.listen()
