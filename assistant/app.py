@@ -201,7 +201,7 @@ async def open_assistant(
             recaller = memory.turn_recall(window.shown, lambda: window.conversation.exchanges)
             recorder.keep_in(memory.transcript.recordings, lambda: window.conversation.id)
         dialogue = Dialogue(settings, bus, models.llm, window, LatencyLog(home.ledger))
-        state = open_state(memory, settings, bus, partial(_remark, loops), stack)
+        state = open_state(memory, settings, bus, loops, stack)
         skills, forgetting = await build_skills(
             memory, settings, bus, dialogue, window, models.llm, partial(_remark, loops), state
         )

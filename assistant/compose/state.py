@@ -1,15 +1,16 @@
 """Opens the user's state, and creates what watches when something of it is due."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from assistant.event_bus import EventBus, from_any_thread
 from assistant.memory import MemoryService, Transcript
 from assistant.settings import Settings
-from assistant.skills import Clocks, DueEntries, DueWatch, Remark, Reply
+from assistant.skills import Clocks, DueEntries, DueWatch
 from assistant.state import StateStore
+from assistant.voice import VoiceLoop
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +25,13 @@ def open_state(
     memory: MemoryService | None,
     settings: Settings,
     bus: EventBus,
-    remark: Callable[[Remark], object],
+    loops: Sequence[VoiceLoop],
     stack: AsyncExitStack,
 ) -> UserState:
     """Open the state. Without a memory, it lasts as long as the session.
 
     Args:
-        remark: tells what is due.
+        loops: contains the voice loop once it exists; what is due rings there.
     """
     if memory is not None:
         transcript = memory.transcript
@@ -38,38 +39,29 @@ def open_state(
         transcript = Transcript.in_ram()
         stack.callback(transcript.close)
     store = StateStore(transcript, settings.general.user, from_any_thread(bus))
-    due = DueWatch(DueEntries(store, Clocks()), RemarkRinger(remark), bus.emit)
+    due = DueWatch(DueEntries(store, Clocks()), LoopRinger(loops), bus.emit)
     bus.subscribe(due.watch)
     return UserState(store, due)
 
 
 def start_due_watch(due: DueWatch, stack: AsyncExitStack) -> None:
-    """Watch in the background until the session ends. Remarks must be possible by now."""
+    """Watch in the background until the session ends. The voice loop runs by now."""
     stack.callback(asyncio.create_task(due.run()).cancel)
 
 
-class RemarkRinger:
-    """Tells what is due once, without a sound before it.
+class LoopRinger:
+    """Rings in the voice loop, which is created after the skills.
 
     Args:
-        remark: says a remark once nobody speaks.
+        loops: contains the voice loop once it exists.
     """
 
-    def __init__(self, remark: Callable[[Remark], object]) -> None:
-        self._remark = remark
+    def __init__(self, loops: Sequence[VoiceLoop]) -> None:
+        self._loops = loops
 
     async def ring(self, words: Callable[[], str | None], *, insistent: bool) -> bool:
-        del insistent
-        said = asyncio.get_running_loop().create_future()
-
-        async def tell() -> Reply | None:
-            text = words()
-            if not said.done():
-                said.set_result(text is not None)
-            return Reply(text) if text is not None else None
-
-        self._remark(tell)
-        return bool(await said)
+        (loop,) = self._loops
+        return await loop.ringer.ring(words, insistent=insistent)
 
     def silence(self) -> bool:
-        return False
+        return any(loop.ringer.silence() for loop in self._loops)
