@@ -170,6 +170,9 @@ class SpokenPiece(NamedTuple):
 
 class TextToSpeech(Protocol):
     name: str
+    speed: float
+    """Speed of the texts that are synthesized from now on. 1.0 is the voice's own pace, and 2.0 is
+    twice as fast."""
 
     @property
     def sample_rate(self) -> int:

@@ -16,6 +16,8 @@ from assistant.intents.grammar import Pattern, bare, language, line
 
 TWICE_WORDS = 14
 """Maximum number of words of an utterance with two sentences."""
+LONGEST_DURATION = 6
+"""Maximum number of words of a duration: "two and three quarters of an hour" isn't one."""
 ENGLISH = "en"
 UNBROKEN = ("time", "correction")
 """Slots before which there may be a pause."""
@@ -34,10 +36,12 @@ def recognise(text: str, names: tuple[str, ...] = ()) -> Command | None:
 
 
 def in_full(command: Command, text: str) -> Command:
-    """Return the command with what `text` says besides its argument: `for_good`, `names_wish` and
-    `every` are set."""
+    """Return the command with what `text` says besides its argument: `for_good`, `names_wish`,
+    `every` and the `minutes` of SLEEP are set."""
     if command.kind in CANCELLING:
         return replace(command, every=_says_every(command, text))
+    if command.kind is CommandKind.SLEEP:
+        return replace(command, minutes=_minutes_in(text))
     if command.kind not in (CommandKind.LIFT, CommandKind.REMEMBER):
         return command
     lists = language(ENGLISH).subjects
@@ -55,6 +59,21 @@ def _says_every(command: Command, text: str) -> bool:
         text = text.replace(argument, " ") if argument else text
     said = f" {bare(normalised(text))} "
     return any(f" {each} " in said for each in language(ENGLISH).subjects["every"])
+
+
+def _minutes_in(text: str) -> int | None:
+    """Return the duration that `text` names, in minutes; None if it names none, or more than
+    one."""
+    durations, words = language(ENGLISH).durations, normalised(text).split()
+    found: list[int] = []
+    at = 0
+    while at < len(words):
+        ends = range(min(len(words), at + LONGEST_DURATION), at, -1)
+        spans = ((end, durations.minutes(" ".join(words[at:end]))) for end in ends)
+        end, minutes = next(((e, m) for e, m in spans if m is not None), (at + 1, None))
+        found += [minutes] if minutes is not None else []
+        at = end
+    return found[0] if len(found) == 1 else None
 
 
 def _recognised(said: CommandText, words: tuple[Word, ...]) -> Command | None:

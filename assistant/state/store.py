@@ -37,6 +37,8 @@ class EntryKind(StrEnum):
     SLOT = "slot"
     TASK = "task"
     LINE = "line"
+    VOICE = "voice"
+    """How loud and how fast the assistant speaks."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
         SmartTurn,
         VoiceDetector,
     )
+    from assistant.voice.voice_control import VoiceControl
+    from assistant.voice.voice_skill import VoiceSkill
 else:
     __getattr__ = exports(__name__)
 
@@ -31,6 +33,8 @@ __all__ = [
     "SileroVoice",
     "SmartTurn",
     "TaskSet",
+    "VoiceControl",
     "VoiceDetector",
     "VoiceLoop",
+    "VoiceSkill",
 ]

@@ -50,7 +50,8 @@ class RouteIntents(FrameProcessor):
         self._dialogue = dialogue
         self._recogniser = recogniser
         self._ringing = ringing
-        self._skills = SkillRegistry([DialogueSkill(dialogue), *skills], dialogue.emit)
+        self._controls = DialogueSkill(dialogue)
+        self._skills = SkillRegistry([self._controls, *skills], dialogue.emit)
         self._waiting = TaskSet(dialogue.failed)
         self._acting = asyncio.Lock()
         """Held while a command is carried out or a question's answer is taken, so that "undo" never
@@ -59,6 +60,7 @@ class RouteIntents(FrameProcessor):
     async def cleanup(self) -> None:
         await super().cleanup()
         self._waiting.cancel()
+        self._controls.close()
         self._recogniser.close()
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:

@@ -28,6 +28,7 @@ from assistant.voice.thinking import Think
 from assistant.voice.transport import Echo, LoudspeakerOutput, MicrophoneInput
 from assistant.voice.turns.barge_in import BargeIn
 from assistant.voice.turns.pipecat_models import EndOfTurn, VoiceDetector
+from assistant.voice.voice_control import VoiceControl
 from models.interfaces import IntentClassifier, ModelSet
 
 SILENT_RATE = 22_050
@@ -60,8 +61,10 @@ class VoiceLoop:
         recaller: Recaller | None = None,
         skills: Sequence[Skill] = (),
         classifier: IntentClassifier | None = None,
+        control: VoiceControl | None = None,
     ) -> None:
         self._dialogue = dialogue
+        control = control or VoiceControl(speed=settings.tts.speed)
         self.hear = Hear(settings, dialogue, models.stt, *detectors)
         detector = ClaimDetector(classifier) if classifier is not None else None
         self._think = Think(models.llm, dialogue, settings.llm, detector, settings.persona.language)
@@ -71,7 +74,7 @@ class VoiceLoop:
         self._microphone = MicrophoneInput(sound.microphone)
         tts = models.tts if sound.speaks else None
         rate = tts.sample_rate if tts is not None else SILENT_RATE
-        self._loudspeaker = LoudspeakerOutput(sound.loudspeaker, dialogue, rate)
+        self._loudspeaker = LoudspeakerOutput(sound.loudspeaker, dialogue, rate, control)
         pipeline = Pipeline(
             [
                 self._microphone,
@@ -82,7 +85,7 @@ class VoiceLoop:
                 self.ringer,
                 Recall(recaller, dialogue, settings.memory),
                 self._think,
-                Speak(tts, models.llm, dialogue, settings.persona.language),
+                Speak(tts, models.llm, dialogue, settings.persona.language, control),
                 self._loudspeaker,
             ]
         )

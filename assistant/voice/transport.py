@@ -18,6 +18,7 @@ from assistant.voice.frames import (
     TimedWord,
 )
 from assistant.voice.speculation import SpeculativeAnswer
+from assistant.voice.voice_control import VoiceControl
 from models.interfaces import Samples
 
 PLAY_BLOCK_S = BLOCK / MIC_RATE
@@ -95,8 +96,15 @@ class Echo(FrameProcessor):
 class LoudspeakerOutput(FrameProcessor):
     """Plays the clauses of confirmed answers, and tracks which words have been heard."""
 
-    def __init__(self, loudspeaker: Loudspeaker, dialogue: Dialogue, sample_rate: int) -> None:
+    def __init__(
+        self,
+        loudspeaker: Loudspeaker,
+        dialogue: Dialogue,
+        sample_rate: int,
+        control: VoiceControl,
+    ) -> None:
         super().__init__(name="loudspeaker")
+        self._control = control
         self._loudspeaker = loudspeaker
         self._dialogue = dialogue
         dialogue.voice = self
@@ -140,7 +148,7 @@ class LoudspeakerOutput(FrameProcessor):
 
     async def _play(self, samples: Samples) -> None:
         self._accepted += len(samples)
-        await self._loudspeaker.play(samples)
+        await self._loudspeaker.play(self._control.applied(samples))
 
     async def _may_play(self, answer: SpeculativeAnswer) -> bool:
         return await answer.may_be_heard() and not answer.closed

@@ -51,13 +51,13 @@ class Piper:
 
     Args:
         onnx_path: the voice's network. Its description is a file at the same path plus `.json`.
-        speed: 1.0 is the voice's own pace, and 2.0 is twice as fast.
+        speed: the speed at first, as in `TextToSpeech.speed`.
     """
 
     def __init__(self, onnx_path: Path, speed: float = 1.0) -> None:
         self.name = onnx_path.stem
         self._path = onnx_path
-        self._speed = speed
+        self.speed = speed
         self._voice: _Voice | None = None
 
     @property
@@ -85,7 +85,7 @@ class Piper:
         importlib.import_module("models.tts.piper_graph")
         importlib.import_module("piper")
         try:
-            self._voice = _Voice(self._path, description, self._speed)
+            self._voice = _Voice(self._path, description)
         except Exception as error:  # onnx, onnxruntime, json and piper have their own exceptions
             raise ModelCorrupt(
                 f"The voice {self._path} can't be read: {_first_line(error)}.",
@@ -103,7 +103,7 @@ class Piper:
         if not any(character.isalnum() for character in text):
             return
         try:
-            yield from voice.speak(text)
+            yield from voice.speak(text, self.speed)
         except Exception as error:  # onnxruntime's errors have no common base
             raise ModelFailed(f"The voice {self.name} failed: {_first_line(error)}.") from error
 
@@ -116,14 +116,14 @@ class Piper:
 class _Voice:
     """A loaded voice."""
 
-    def __init__(self, path: Path, description: Path, speed: float) -> None:
+    def __init__(self, path: Path, description: Path) -> None:
         from piper import PiperConfig, PiperVoice
 
         from models.tts.piper_graph import open_network
 
         config = PiperConfig.from_dict(json.loads(description.read_text(encoding="utf-8")))
         self.rate = int(config.sample_rate)
-        self._pace = config.length_scale / speed
+        self._pace = config.length_scale
         self._network = open_network(path, config)
         # Without a session, PiperVoice only turns text into phonemes, and phonemes into ids.
         self._piper = PiperVoice(config=config, session=None)
@@ -131,15 +131,14 @@ class _Voice:
         loudest = max(int(np.abs(piece.samples).max()) for piece in self.speak(WARM_UP))
         self._gain = PEAK * 32767 / max(1, loudest)
 
-    def speak(self, text: str) -> Iterator[SpokenPiece]:
+    def speak(self, text: str, speed: float = 1.0) -> Iterator[SpokenPiece]:
         """Yield the audio of `text` piece by piece.
 
         All sentences are encoded first, because word times are aligned over the whole text.
         """
+        pace = self._pace / speed
         sentences = [
-            _Sentence(
-                phonemes, self._network.encode(self._piper.phonemes_to_ids(phonemes), self._pace)
-            )
+            _Sentence(phonemes, self._network.encode(self._piper.phonemes_to_ids(phonemes), pace))
             for phonemes in self._piper.phonemize(text)
             if phonemes
         ]

@@ -129,6 +129,16 @@ def test_the_speed_can_be_set(voice: Piper, weights: Path) -> None:
     assert 1.2 < slow / fast < 2.0
 
 
+def test_the_speed_can_be_changed_from_one_text_to_the_next(weights: Path) -> None:
+    piper = Piper(weights)
+    piper.load()
+    usual = len(said(piper, TEXT)[0])
+    piper.speed = 1.6
+    assert 1.2 < usual / len(said(piper, TEXT)[0]) < 2.0
+    piper.speed = 1.0
+    assert len(said(piper, TEXT)[0]) == pytest.approx(usual, rel=0.15)
+
+
 @pytest.mark.parametrize("text", ["", "  ", "...", "—"])
 def test_text_without_words_is_silent(voice: Piper, text: str) -> None:
     assert list(voice.synthesize(text)) == []

@@ -152,6 +152,7 @@ class ToneTts:
 
     name = "tone"
     sample_rate = 16_000
+    speed = 1.0
 
     def __init__(self, pace: float = 0.05) -> None:
         self._pace = pace
@@ -161,7 +162,7 @@ class ToneTts:
 
     def synthesize(self, text: str) -> Iterator[SpokenPiece]:
         """Yield the tone in two pieces, like a streaming voice."""
-        count = int(self._pace * len(text) * self.sample_rate)
+        count = int(self._pace / self.speed * len(text) * self.sample_rate)
         wave = np.sin(np.arange(count) * 2 * np.pi * 220 / self.sample_rate)
         samples = (wave * 8000).astype(np.int16)
         times = align_words(text, [PhonemeGroup(1, 0.0, count / self.sample_rate)])

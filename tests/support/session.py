@@ -29,6 +29,7 @@ from assistant.voice.dialogue import Dialogue
 from assistant.voice.latency import LatencyLog
 from assistant.voice.pipeline import AudioIO, VoiceLoop
 from assistant.voice.recalling import Recaller
+from assistant.voice.voice_control import VoiceControl
 from models.interfaces import (
     IntentClassifier,
     LanguageModel,
@@ -85,6 +86,7 @@ async def session(
     classifier: IntentClassifier | None = None,
     skills: Sequence[Skill] = (),
     speaks: bool = True,
+    control: VoiceControl | None = None,
 ) -> AsyncIterator[Session]:
     """A running session.
 
@@ -94,6 +96,7 @@ async def session(
         classifier: judges what the grammar doesn't know, and what answers claim.
         skills: those of another memory, in place of the session's own.
         speaks: whether answers are spoken.
+        control: the volume and the speed of the voice.
     """
     read = Settings.model_validate({"general": {"sounds": False}, **(settings or {})})
     bus = EventBus()
@@ -115,6 +118,7 @@ async def session(
         recaller,
         skills or (_skills(transcript, memory, dialogue, bus) if obeys else [NothingKept()]),
         classifier,
+        control,
     )
     await loop.start()
     dialogue.listen()

@@ -16,6 +16,7 @@ from assistant.voice.dialogue import Dialogue
 from assistant.voice.frames import AnswerEndFrame, AnswerTextFrame, ClauseAudioFrame, TimedWord
 from assistant.voice.speculation import SpeculativeAnswer
 from assistant.voice.speech.clauses import Clause, ClauseSplitter, SpokenWord
+from assistant.voice.voice_control import VoiceControl
 from models.interfaces import LanguageModel, SpokenPiece, TextToSpeech
 
 logger = logging.getLogger(__name__)
@@ -26,12 +27,18 @@ class Speak(FrameProcessor):
     words."""
 
     def __init__(
-        self, tts: TextToSpeech | None, llm: LanguageModel, dialogue: Dialogue, language: str
+        self,
+        tts: TextToSpeech | None,
+        llm: LanguageModel,
+        dialogue: Dialogue,
+        language: str,
+        control: VoiceControl,
     ) -> None:
         super().__init__(name="speak")
         self._llm = llm
         self._language = language
         self._tts = tts
+        self._control = control
         self._dialogue = dialogue
         self._answer: SpeculativeAnswer | None = None
         self._first = True
@@ -77,6 +84,7 @@ class Speak(FrameProcessor):
     ) -> int:
         """Synthesize the clause and pass on each piece of audio with its words. Return the number
         of words passed on."""
+        tts.speed = self._control.speed
         pieces = tts.synthesize(clause.spoken)
         before, passed_on = 0, 0
         while True:

@@ -65,11 +65,22 @@ class AddresseeDetector:
         self._required = bool(settings.turn.wake_phrase)
         self._follow_up_s = settings.turn.follow_up_s
         self._last_answer = float("-inf")
-        self.asleep = False
+        self._asleep = False
+        self.sleeps = 0
+        """Number of times that the assistant has been put to sleep."""
         name = settings.persona.name
         self.wake_phrase = settings.turn.wake_phrase or f"hey {name}"
         self.names = (self.wake_phrase, f"hey {name}", name)
         """Names of the assistant that may precede or follow a command, e.g. in "stop, Ada"."""
+
+    @property
+    def asleep(self) -> bool:
+        return self._asleep
+
+    @asleep.setter
+    def asleep(self, asleep: bool) -> None:
+        self._asleep = asleep
+        self.sleeps += asleep
 
     def answered(self) -> None:
         """Note that an answer has just ended."""
