@@ -130,6 +130,7 @@ class VoiceLoop:
         """React to the loss or the return of the audio devices. If they are lost, speech in
         progress is discarded."""
         self._dialogue.sound(works=works)
+        self.ringer.sound(works=works)
         if not works:
             self._losing = asyncio.create_task(self.hear.give_up("sound was lost"))
 

@@ -47,6 +47,9 @@ class Ringing(FrameProcessor):
         self._speaks = speaks
         self._one_at_a_time = asyncio.Lock()
         self._over = asyncio.Event()
+        self._works = asyncio.Event()
+        """Set while the audio devices work."""
+        self._works.set()
         self._silenced = False
         self._began = float("-inf")
         """The `time.monotonic()` at which the bell first sounded."""
@@ -93,6 +96,14 @@ class Ringing(FrameProcessor):
         if self._dialogue.ringing and self._dialogue.speech_began > self._began:
             self._end()
 
+    def sound(self, *, works: bool) -> None:
+        """React to the loss or the return of the audio devices: without them, nothing rings."""
+        if works:
+            self._works.set()
+        else:
+            self._works.clear()
+            self._drop()
+
     # -- inside ----------------------------------------------------------------------------------
 
     async def _ring(self, words: Callable[[], str | None], *, again: bool) -> bool:
@@ -131,6 +142,10 @@ class Ringing(FrameProcessor):
         the answer off. Return whether the user is still speaking."""
         dialogue, since = self._dialogue, time.monotonic()
         while self._goes_on:
+            if not self._works.is_set():
+                await asyncio.sleep(LOOK_S)
+                since = time.monotonic()
+                continue
             with suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_S):
                     await dialogue.quiet.wait()

@@ -227,6 +227,38 @@ async def test_noise_and_echoes_of_it_do_not_end_it(tmp_path: Path) -> None:
         assert await rings
 
 
+async def test_a_required_wake_phrase_is_not_needed_while_something_rings(tmp_path: Path) -> None:
+    stt, hears = ScriptedStt("Stop."), np.concatenate([silence(ONCE_S + 1), sound(0.5, 1)])
+    asked = {"turn": {"wake_phrase": "computer", "follow_up_s": 0.0}}
+    async with ringing(tmp_path, stt=stt, hears=hears, settings=asked) as (talk, heard):
+        assert await start(talk)
+        assert heard.bells == 1
+        await talk.to_the_end()
+        assert talk.turns == []
+
+
+async def test_a_muted_assistant_rings_and_stays_muted(tmp_path: Path) -> None:
+    async with ringing(tmp_path) as (talk, heard):
+        talk.loop.hear.open = False
+        talk.dialogue.mute(True)
+        assert await start(talk, insistent=False)
+        assert heard.bells == 1
+        assert talk.of(PhaseChanged)[-1].phase is Phase.MUTED
+
+
+async def test_without_sound_it_waits_until_the_sound_is_back(tmp_path: Path) -> None:
+    async with ringing(tmp_path) as (talk, heard):
+        rings = start(talk, insistent=False)
+        await asyncio.sleep(0.5)
+        talk.loop.sound(works=False)
+        await asyncio.sleep(30)
+        assert not rings.done()
+        assert not talk.dialogue.aloud
+        talk.loop.sound(works=True)
+        assert await rings
+        assert heard.bells == 2
+
+
 async def test_what_is_no_longer_wanted_does_not_ring(tmp_path: Path) -> None:
     async with ringing(tmp_path) as (talk, heard):
         assert not await start(talk, lambda: None)
