@@ -58,8 +58,7 @@ class Ringing(FrameProcessor):
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
-        asked = isinstance(frame, AnswerRequestFrame) and not self._sounds
-        if asked or isinstance(frame, InterruptionFrame):
+        if isinstance(frame, InterruptionFrame):
             self._drop()
         await self.push_frame(frame, direction)
 

@@ -28,7 +28,15 @@ from assistant.skills import Reply
 from assistant.voice.audio.chimes import ring_sound
 from assistant.voice.pipeline import SILENT_RATE
 from models.interfaces import ClassifiedText, Samples, SpeechToText
-from tests.support.fakes import ScriptedLlm, ScriptedStt, ToneTts, silence, sound, speech
+from tests.support.fakes import (
+    ScriptedEnd,
+    ScriptedLlm,
+    ScriptedStt,
+    ToneTts,
+    silence,
+    sound,
+    speech,
+)
 from tests.support.session import Session, session
 
 UP = "Your ten minute timer is up."
@@ -156,6 +164,36 @@ async def test_after_half_a_minute_of_speech_it_rings_all_the_same(tmp_path: Pat
         assert [turn.assistant for turn in talk.turns] == ["Sunny."]
 
 
+async def test_a_turn_that_began_before_it_does_not_end_it(tmp_path: Path) -> None:
+    stt, hears = ScriptedStt("And then we went on."), sound(32.0, 0.7)
+    async with ringing(tmp_path, stt=stt, hears=hears) as (talk, heard):
+        await until(lambda: talk.of(TurnStarted))
+        rings = start(talk)
+        await talk.to_the_end()
+        assert [turn.assistant for turn in talk.turns] == ["Sunny."]
+        bells = heard.bells
+        await asyncio.sleep(15)
+        assert heard.bells > bells >= 1
+        talk.loop.ringer.silence()
+        assert await rings
+
+
+async def test_it_rings_after_the_answer_if_the_user_went_on_speaking_after_a_pause(
+    tmp_path: Path,
+) -> None:
+    stt, hears = ScriptedStt("And then we went on."), sound(29.7, 0.7, 3.0, 0.7)
+    end = ScriptedEnd(0.1)
+    async with ringing(tmp_path, stt=stt, hears=hears, end=end) as (talk, heard):
+        await until(lambda: talk.of(TurnStarted))
+        rings = start(talk, insistent=False)
+        await talk.to_the_end()
+        await asyncio.sleep(10)
+        assert rings.done()
+        assert await rings
+        assert heard.bells == 1
+        assert [turn.interrupted for turn in talk.turns] == [False]
+
+
 async def test_an_insistent_bell_repeats_and_gives_up_after_a_minute(tmp_path: Path) -> None:
     async with ringing(tmp_path) as (talk, heard):
         assert await start(talk)
@@ -227,14 +265,17 @@ async def test_noise_and_echoes_of_it_do_not_end_it(tmp_path: Path) -> None:
         assert await rings
 
 
-async def test_a_required_wake_phrase_is_not_needed_while_something_rings(tmp_path: Path) -> None:
-    stt, hears = ScriptedStt("Stop."), np.concatenate([silence(ONCE_S + 1), sound(0.5, 1)])
+@pytest.mark.parametrize(("words", "answered"), [("Stop.", 0), ("What's the weather like?", 1)])
+async def test_a_required_wake_phrase_is_not_needed_while_something_rings(
+    tmp_path: Path, words: str, answered: int
+) -> None:
+    stt, hears = ScriptedStt(words), np.concatenate([silence(ONCE_S + 1), sound(0.5, 1)])
     asked = {"turn": {"wake_phrase": "computer", "follow_up_s": 0.0}}
     async with ringing(tmp_path, stt=stt, hears=hears, settings=asked) as (talk, heard):
         assert await start(talk)
-        assert heard.bells == 1
         await talk.to_the_end()
-        assert talk.turns == []
+        assert heard.bells == 1
+        assert len(talk.turns) == answered
 
 
 async def test_a_muted_assistant_rings_and_stays_muted(tmp_path: Path) -> None:
@@ -292,13 +333,12 @@ async def test_two_things_ring_one_after_the_other(tmp_path: Path) -> None:
 
 
 class WhatRings:
-    """Classifies "snooze" as that command, and "stop" as likely to be a command; notes whether
-    anything rings when "snooze" is carried out."""
+    """Classifies two utterances, and notes whether anything rings when "snooze" is carried out."""
 
     kinds = frozenset({CommandKind.SNOOZE})
     known: Mapping[str, ClassifiedText] = {
         "Snooze.": ClassifiedText({"snooze": 0.99}),
-        "Enough of that.": ClassifiedText({"stop": 0.7}),
+        "Bells are annoying.": ClassifiedText({"stop": 0.7}),
     }
 
     def __init__(self) -> None:
@@ -323,7 +363,7 @@ class WhatRings:
 
 @pytest.mark.parametrize("asleep", [False, True])
 async def test_snooze_finds_it_ringing_and_then_it_ends(tmp_path: Path, asleep: bool) -> None:
-    skill, hears = WhatRings(), np.concatenate([silence(1.5), sound(0.6, 1.0)])
+    skill, hears = WhatRings(), np.concatenate([silence(1.0), sound(0.5, 1.0)])
     stt = ScriptedStt("Snooze.")
     async with ringing(tmp_path, stt=stt, hears=hears, classifier=skill, skills=[skill]) as (
         talk,
@@ -340,7 +380,7 @@ async def test_snooze_finds_it_ringing_and_then_it_ends(tmp_path: Path, asleep: 
         assert talk.dialogue.asleep is asleep
 
 
-@pytest.mark.parametrize(("words", "ends"), [("Enough of that.", True), ("It rains.", False)])
+@pytest.mark.parametrize(("words", "ends"), [("Bells are annoying.", True), ("It rains.", False)])
 async def test_a_sleeping_assistant_rings_and_only_obeys_what_silences_it(
     tmp_path: Path, words: str, ends: bool
 ) -> None:
@@ -352,6 +392,16 @@ async def test_a_sleeping_assistant_rings_and_only_obeys_what_silences_it(
         assert (heard.bells == 1) is ends
         assert talk.turns == []
         assert talk.dialogue.asleep
+
+
+async def test_what_is_only_likely_to_mean_stop_silences_it(tmp_path: Path) -> None:
+    hears = np.concatenate([silence(ONCE_S + 1.0), sound(0.8, 1.0)])
+    stt, skill = ScriptedStt("Bells are annoying."), WhatRings()
+    async with ringing(tmp_path, stt=stt, hears=hears, classifier=skill) as (talk, heard):
+        assert await start(talk)
+        await talk.to_the_end()
+        assert heard.bells == 1
+        assert talk.turns == []
 
 
 async def test_say_that_again_repeats_the_words_of_what_rang(tmp_path: Path) -> None:
