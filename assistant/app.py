@@ -37,7 +37,7 @@ from assistant.memory import Recorder, store_location
 from assistant.paths import Home
 from assistant.settings import Settings
 from assistant.skills import Abilities, Remark
-from assistant.voice import Dialogue, LatencyLog, VoiceLoop
+from assistant.voice import Dialogue, LatencyLog, Ringing, VoiceLoop
 from assistant.voice.audio import FileMicrophone
 from models.selection import select_models
 
@@ -201,7 +201,8 @@ async def open_assistant(
             recaller = memory.turn_recall(window.shown, lambda: window.conversation.exchanges)
             recorder.keep_in(memory.transcript.recordings, lambda: window.conversation.id)
         dialogue = Dialogue(settings, bus, models.llm, window, LatencyLog(home.ledger))
-        state = open_state(memory, settings, bus, partial(_remark, loops), stack)
+        ringer = Ringing(dialogue, speaks=sound.speaks)
+        state = open_state(memory, settings, bus, ringer, stack)
         skills, forgetting = await build_skills(
             memory, settings, bus, dialogue, window, models.llm, partial(_remark, loops), state
         )
@@ -210,7 +211,7 @@ async def open_assistant(
         skills.append(Abilities(lambda: kinds, lambda: named))
         classifier = await asyncio.to_thread(find_intent_classifier, selection, settings)
         loop = VoiceLoop(
-            settings, dialogue, models, sound, await detectors, recaller, skills, classifier
+            settings, dialogue, models, sound, await detectors, recaller, skills, classifier, ringer
         )
         loops.append(loop)
         by_key = settings.audio.push_to_talk

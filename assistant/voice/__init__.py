@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from assistant.voice.dialogue import Dialogue
     from assistant.voice.latency import LatencyLog
     from assistant.voice.pipeline import AudioIO, VoiceLoop
+    from assistant.voice.ringing import Ringing
     from assistant.voice.turns.pipecat_models import (
         EndOfTurn,
         GatedVoiceDetector,
@@ -28,6 +29,7 @@ __all__ = [
     "EndOfTurn",
     "GatedVoiceDetector",
     "LatencyLog",
+    "Ringing",
     "SileroVoice",
     "SmartTurn",
     "TaskSet",

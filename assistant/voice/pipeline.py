@@ -60,12 +60,13 @@ class VoiceLoop:
         recaller: Recaller | None = None,
         skills: Sequence[Skill] = (),
         classifier: IntentClassifier | None = None,
+        ringer: Ringing | None = None,
     ) -> None:
         self._dialogue = dialogue
         self.hear = Hear(settings, dialogue, models.stt, *detectors)
         detector = ClaimDetector(classifier) if classifier is not None else None
         self._think = Think(models.llm, dialogue, settings.llm, detector, settings.persona.language)
-        self.ringer = Ringing(dialogue, speaks=sound.speaks)
+        self.ringer = ringer or Ringing(dialogue, speaks=sound.speaks)
         recogniser = IntentRecogniser(classifier)
         self._route = RouteIntents(dialogue, recogniser, skills, self.ringer)
         self._microphone = MicrophoneInput(sound.microphone)
