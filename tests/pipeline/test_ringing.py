@@ -22,13 +22,7 @@ from assistant.events import (
 from assistant.voice.audio.chimes import ring_sound
 from assistant.voice.pipeline import SILENT_RATE
 from models.interfaces import SpokenPiece
-from tests.support.fakes import (
-    ScriptedEnd,
-    ScriptedLlm,
-    ScriptedStt,
-    ToneTts,
-    sound,
-)
+from tests.support.fakes import ScriptedEnd, ScriptedLlm, ScriptedStt, ToneTts, sound
 from tests.support.ringing import BELL, LONG, ONCE_S, UP, order, ringing, start, until
 
 

@@ -10,11 +10,7 @@ import numpy as np
 import pytest
 
 from assistant.event_bus import EventBus, from_any_thread
-from assistant.events import (
-    Remarked,
-    SpeechIgnored,
-    TurnStarted,
-)
+from assistant.events import Remarked, SpeechIgnored, TurnStarted
 from assistant.intents import Command, CommandKind
 from assistant.memory.transcript.database import Transcript
 from assistant.skills import Reply
@@ -25,12 +21,7 @@ from assistant.skills.snoozing import Snoozing
 from assistant.skills.timers import Timers
 from assistant.state.store import StateStore
 from models.interfaces import ClassifiedText
-from tests.support.fakes import (
-    ScriptedStt,
-    silence,
-    sound,
-    speech,
-)
+from tests.support.fakes import ScriptedStt, silence, sound, speech
 from tests.support.ringing import ONCE_S, UP, ringing, start, until
 from tests.support.session import Session
 
