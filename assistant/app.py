@@ -16,6 +16,7 @@ from assistant.compose.conversation import (
     build_skills,
     open_conversation,
     short_term_memory,
+    skills_about_itself,
 )
 from assistant.compose.engines import find_intent_classifier, model_in_use, open_benchmark
 from assistant.compose.idle import JobResources, start_idle_jobs
@@ -36,8 +37,8 @@ from assistant.idle import ACT as IDLE_ACT
 from assistant.memory import Recorder, store_location
 from assistant.paths import Home
 from assistant.settings import Settings
-from assistant.skills import Abilities, Remark
-from assistant.voice import Dialogue, LatencyLog, VoiceLoop
+from assistant.skills import Remark
+from assistant.voice import Dialogue, LatencyLog, Ringing, Speech, VoiceControl, VoiceLoop
 from assistant.voice.audio import FileMicrophone
 from models.selection import select_models
 
@@ -201,16 +202,18 @@ async def open_assistant(
             recaller = memory.turn_recall(window.shown, lambda: window.conversation.exchanges)
             recorder.keep_in(memory.transcript.recordings, lambda: window.conversation.id)
         dialogue = Dialogue(settings, bus, models.llm, window, LatencyLog(home.ledger))
-        state = open_state(memory, settings, bus, loops, stack)
+        ringer = Ringing(dialogue, speaks=sound.speaks)
+        state = open_state(memory, settings, bus, ringer, stack)
         skills, forgetting = await build_skills(
             memory, settings, bus, dialogue, window, models.llm, partial(_remark, loops), state
         )
+        control = VoiceControl(speed=settings.tts.speed)
         named = model_in_use(selection, settings, home, models.llm)
-        kinds = frozenset(kind for skill in skills for kind in skill.kinds)
-        skills.append(Abilities(lambda: kinds, lambda: named))
+        skills += await skills_about_itself(skills, state, control, named, settings, bus)
         classifier = await asyncio.to_thread(find_intent_classifier, selection, settings)
+        speech = Speech(classifier, control, ringer)
         loop = VoiceLoop(
-            settings, dialogue, models, sound, await detectors, recaller, skills, classifier
+            settings, dialogue, models, sound, await detectors, recaller, skills, speech
         )
         loops.append(loop)
         by_key = settings.audio.push_to_talk
@@ -222,8 +225,8 @@ async def open_assistant(
             measured = await asyncio.to_thread(open_benchmark, home, settings)
             user = memory.session_user
             jobs = JobResources(settings, memory.transcript, user, models.llm, measured)
-            answer = start_idle_jobs(jobs, bus, stack, window.summarized, dialogue.cache.warmed)
-            start_session_memory(memory, home, dialogue, forgetting, {IDLE_ACT: answer}, bus, stack)
+            idle = start_idle_jobs(jobs, bus, stack, window.summarized, dialogue.cache.warmed)
+            start_session_memory(memory, home, dialogue, forgetting, {IDLE_ACT: idle}, bus, stack)
             stack.callback(asyncio.create_task(memory.expire(window.conversation.id)).cancel)
         if plan.record is not None:
             await recorder.start(plan.record if plan.record.name else None)

@@ -1,7 +1,7 @@
 """Creates a session's conversation, its short-term memory and its skills."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import partial
 
@@ -14,6 +14,7 @@ from assistant.language.stemming import TextAnalyzer
 from assistant.memory import AnsweredTurns, ForgettingExecutor, MemoryService, UserStatements
 from assistant.settings import Settings
 from assistant.skills import (
+    Abilities,
     Alarms,
     Correcting,
     ExactAnswers,
@@ -21,6 +22,7 @@ from assistant.skills import (
     Forgetting,
     Lifting,
     Lists,
+    ModelInUse,
     Notes,
     NothingKept,
     Remark,
@@ -30,7 +32,7 @@ from assistant.skills import (
     Snoozing,
     Timers,
 )
-from assistant.voice import Dialogue
+from assistant.voice import Dialogue, VoiceControl, VoiceSkill
 from models.interfaces import LanguageModel
 
 
@@ -144,6 +146,28 @@ def state_skills(
         lists,
         notes,
     ]
+
+
+async def skills_about_itself(
+    skills: Sequence[Skill],
+    state: UserState,
+    control: VoiceControl,
+    model: ModelInUse,
+    settings: Settings,
+    bus: EventBus,
+) -> list[Skill]:
+    """Create the skills that are about the assistant itself: its voice, and what it can do.
+
+    Args:
+        skills: all others.
+    """
+    voice = VoiceSkill(control, state.store, settings.tts.speed)
+    try:
+        await asyncio.to_thread(voice.load)
+    except StoreError as error:
+        bus.emit(Notice(str(error), Severity.WARNING, error.mend))
+    kinds = frozenset(kind for skill in skills for kind in skill.kinds)
+    return [voice, Abilities(lambda: kinds, lambda: model)]
 
 
 async def load_forgetting(forgetting: ForgettingExecutor, bus: EventBus) -> None:

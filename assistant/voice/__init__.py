@@ -7,10 +7,10 @@ from assistant.facade import exports
 
 if TYPE_CHECKING:
     from assistant.voice.background_tasks import TaskSet
-    from assistant.voice.claims import ClaimDetector
     from assistant.voice.dialogue import Dialogue
     from assistant.voice.latency import LatencyLog
-    from assistant.voice.pipeline import AudioIO, VoiceLoop
+    from assistant.voice.pipeline import AudioIO, Speech, VoiceLoop
+    from assistant.voice.ringing import Ringing
     from assistant.voice.turns.pipecat_models import (
         EndOfTurn,
         GatedVoiceDetector,
@@ -25,13 +25,14 @@ else:
 
 __all__ = [
     "AudioIO",
-    "ClaimDetector",
     "Dialogue",
     "EndOfTurn",
     "GatedVoiceDetector",
     "LatencyLog",
+    "Ringing",
     "SileroVoice",
     "SmartTurn",
+    "Speech",
     "TaskSet",
     "VoiceControl",
     "VoiceDetector",

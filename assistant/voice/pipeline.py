@@ -48,6 +48,22 @@ class AudioIO:
     """Whether answers are spoken. If False, they are only written."""
 
 
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """What a session shares with its voice loop. Without them, the grammar alone recognises
+    commands, the voice stays as the settings say, and nothing rings.
+
+    Attributes:
+        classifier: judges what is asked of the assistant, and what answers claim.
+        control: the volume and the speed of the voice, which a skill changes.
+        ringer: rings for what is due.
+    """
+
+    classifier: IntentClassifier | None = None
+    control: VoiceControl | None = None
+    ringer: Ringing | None = None
+
+
 class VoiceLoop:
     """The pipeline and the worker that runs it."""
 
@@ -60,15 +76,16 @@ class VoiceLoop:
         detectors: tuple[VoiceDetector, EndOfTurn],
         recaller: Recaller | None = None,
         skills: Sequence[Skill] = (),
-        classifier: IntentClassifier | None = None,
-        control: VoiceControl | None = None,
+        speech: Speech | None = None,
     ) -> None:
         self._dialogue = dialogue
-        control = control or VoiceControl(speed=settings.tts.speed)
+        speech = speech or Speech()
+        classifier = speech.classifier
+        control = speech.control or VoiceControl(speed=settings.tts.speed)
         self.hear = Hear(settings, dialogue, models.stt, *detectors)
         detector = ClaimDetector(classifier) if classifier is not None else None
         self._think = Think(models.llm, dialogue, settings.llm, detector, settings.persona.language)
-        self.ringer = Ringing(dialogue, speaks=sound.speaks)
+        self.ringer = speech.ringer or Ringing(dialogue, speaks=sound.speaks)
         recogniser = IntentRecogniser(classifier)
         self._route = RouteIntents(dialogue, recogniser, skills, self.ringer)
         self._microphone = MicrophoneInput(sound.microphone)
@@ -133,6 +150,7 @@ class VoiceLoop:
         """React to the loss or the return of the audio devices. If they are lost, speech in
         progress is discarded."""
         self._dialogue.sound(works=works)
+        self.ringer.sound(works=works)
         if not works:
             self._losing = asyncio.create_task(self.hear.give_up("sound was lost"))
 

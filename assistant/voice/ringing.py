@@ -47,6 +47,9 @@ class Ringing(FrameProcessor):
         self._speaks = speaks
         self._one_at_a_time = asyncio.Lock()
         self._over = asyncio.Event()
+        self._works = asyncio.Event()
+        """Set while the audio devices work."""
+        self._works.set()
         self._silenced = False
         self._began = float("-inf")
         """The `time.monotonic()` at which the bell first sounded."""
@@ -55,8 +58,7 @@ class Ringing(FrameProcessor):
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
-        asked = isinstance(frame, AnswerRequestFrame) and not self._sounds
-        if asked or isinstance(frame, InterruptionFrame):
+        if isinstance(frame, InterruptionFrame):
             self._drop()
         await self.push_frame(frame, direction)
 
@@ -92,6 +94,14 @@ class Ringing(FrameProcessor):
         """Stop ringing if the user has begun to speak since the bell first sounded."""
         if self._dialogue.ringing and self._dialogue.speech_began > self._began:
             self._end()
+
+    def sound(self, *, works: bool) -> None:
+        """React to the loss or the return of the audio devices: without them, nothing rings."""
+        if works:
+            self._works.set()
+        else:
+            self._works.clear()
+            self._drop()
 
     # -- inside ----------------------------------------------------------------------------------
 
@@ -131,6 +141,10 @@ class Ringing(FrameProcessor):
         the answer off. Return whether the user is still speaking."""
         dialogue, since = self._dialogue, time.monotonic()
         while self._goes_on:
+            if not self._works.is_set():
+                await asyncio.sleep(LOOK_S)
+                since = time.monotonic()
+                continue
             with suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_S):
                     await dialogue.quiet.wait()

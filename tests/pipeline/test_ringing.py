@@ -1,105 +1,37 @@
-"""What is due rings in the voice loop: when the bell sounds, and what ends it."""
+"""When the bell sounds for what is due."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+import time
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from assistant.events import (
     AnswerHeard,
-    Event,
     Phase,
     PhaseChanged,
     Remarked,
     RingingChanged,
-    SpeechIgnored,
     TurnEnded,
     TurnHeard,
     TurnStarted,
 )
-from assistant.intents import Command, CommandKind
-from assistant.skills import Reply
 from assistant.voice.audio.chimes import ring_sound
 from assistant.voice.pipeline import SILENT_RATE
-from models.interfaces import ClassifiedText, Samples, SpeechToText
-from tests.support.fakes import ScriptedLlm, ScriptedStt, ToneTts, silence, sound, speech
-from tests.support.session import Session, session
-
-UP = "Your ten minute timer is up."
-BELL = ring_sound(ToneTts.sample_rate)
-WORDS_S = 0.05 * len(UP)
-ONCE_S = len(BELL) / ToneTts.sample_rate + WORDS_S
-LONG = "One two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen."
+from models.interfaces import SpokenPiece
+from tests.support.fakes import ScriptedEnd, ScriptedLlm, ScriptedStt, ToneTts, sound
+from tests.support.ringing import BELL, LONG, ONCE_S, UP, order, ringing, start, until
 
 
-@dataclass
-class Heard:
-    """The sound of a session's loudspeaker."""
+class SlowTts(ToneTts):
+    """Takes 0.4 s for each clause."""
 
-    bell: Samples = field(default_factory=lambda: BELL)
-    blocks: list[Samples] = field(default_factory=list)
-
-    @property
-    def bells(self) -> int:
-        """Number of times that the bell has begun to sound."""
-        first = self.bell[: len(self.bell) // 4]
-        whole = np.concatenate(self.blocks) if self.blocks else np.zeros(0, np.int16)
-        found = np.flatnonzero(whole == first.max())
-        starts = found - int(first.argmax())
-        return sum(
-            at >= 0 and np.array_equal(whole[at : at + len(first)], first) for at in starts.tolist()
-        )
-
-
-@asynccontextmanager
-async def ringing(
-    folder: Path,
-    *,
-    stt: SpeechToText | None = None,
-    hears: Samples | None = None,
-    llm: ScriptedLlm | None = None,
-    **options: Any,
-) -> AsyncIterator[tuple[Session, Heard]]:
-    """A session, and what its loudspeaker plays."""
-    heard = Heard()
-    async with session(
-        stt or ScriptedStt("-"),
-        llm or ScriptedLlm("Sunny."),
-        silence(0.2) if hears is None else hears,
-        folder,
-        **options,
-    ) as talk:
-        play = talk.loudspeaker.play
-
-        async def note(samples: Samples) -> None:
-            heard.blocks.append(samples)
-            await play(samples)
-
-        monkeypatch = pytest.MonkeyPatch()
-        monkeypatch.setattr(talk.loudspeaker, "play", note)
-        yield talk, heard
-        monkeypatch.undo()
-
-
-def start(
-    talk: Session, words: Callable[[], str | None] = lambda: UP, *, insistent: bool = True
-) -> "asyncio.Task[bool]":
-    return asyncio.create_task(talk.loop.ringer.ring(words, insistent=insistent))
-
-
-async def until(happened: Callable[[], object]) -> None:
-    while not happened():
-        await asyncio.sleep(0.02)
-
-
-def order(talk: Session, *kinds: type[Event]) -> list[type[Event]]:
-    return [type(event) for event in talk.events if isinstance(event, kinds)]
+    def synthesize(self, text: str) -> Iterator[SpokenPiece]:
+        time.sleep(0.4)
+        yield from super().synthesize(text)
 
 
 async def test_in_silence_the_bell_sounds_at_once_before_the_words(tmp_path: Path) -> None:
@@ -156,6 +88,22 @@ async def test_after_half_a_minute_of_speech_it_rings_all_the_same(tmp_path: Pat
         assert [turn.assistant for turn in talk.turns] == ["Sunny."]
 
 
+async def test_it_rings_after_the_answer_if_the_user_went_on_speaking_after_a_pause(
+    tmp_path: Path,
+) -> None:
+    stt, hears = ScriptedStt("And then we went on."), sound(29.7, 0.7, 3.0, 0.7)
+    end, tts = ScriptedEnd(0.1), SlowTts()
+    async with ringing(tmp_path, stt=stt, hears=hears, end=end, tts=tts) as (talk, heard):
+        await until(lambda: talk.of(TurnStarted))
+        rings = start(talk, insistent=False)
+        await talk.to_the_end()
+        await asyncio.sleep(10)
+        assert rings.done()
+        assert await rings
+        assert heard.bells == 1
+        assert [turn.interrupted for turn in talk.turns] == [False]
+
+
 async def test_an_insistent_bell_repeats_and_gives_up_after_a_minute(tmp_path: Path) -> None:
     async with ringing(tmp_path) as (talk, heard):
         assert await start(talk)
@@ -164,67 +112,26 @@ async def test_an_insistent_bell_repeats_and_gives_up_after_a_minute(tmp_path: P
         assert not talk.dialogue.ringing
 
 
-@pytest.mark.parametrize("after_s", [0.4, 1.8, ONCE_S + 1.5], ids=["bell", "words", "pause"])
-async def test_the_word_stop_silences_it_and_does_nothing_else(
-    tmp_path: Path, after_s: float
-) -> None:
-    hears = np.concatenate([silence(after_s), sound(0.5, 1.0)])
-    async with ringing(tmp_path, stt=ScriptedStt("Stop."), hears=hears) as (talk, heard):
-        assert await start(talk)
-        assert heard.bells == 1
-        await talk.to_the_end()
-        assert talk.turns == []
-        assert talk.of(Remarked) == [Remarked(UP)]
-        assert not talk.dialogue.aloud
-
-
-@pytest.mark.parametrize("after_s", [0.01, 0.5, 1.8, ONCE_S + 1.5])
-async def test_the_stop_key_silences_it(tmp_path: Path, after_s: float) -> None:
+async def test_a_muted_assistant_rings_and_stays_muted(tmp_path: Path) -> None:
     async with ringing(tmp_path) as (talk, heard):
-        rings = start(talk)
-        await asyncio.sleep(after_s)
-        await talk.loop.stop_speaking()
-        assert await rings
-        await asyncio.sleep(5)
-        assert heard.bells <= 1
-        assert not talk.dialogue.aloud
-        assert talk.dialogue.quiet.is_set()
-        assert not talk.loop.ringer.silence(), "nothing rings any more"
-
-
-async def test_a_spoken_turn_ends_it_and_is_answered(tmp_path: Path) -> None:
-    stt, hears = ScriptedStt("What's the weather like?"), np.concatenate([silence(2), sound(1, 1)])
-    async with ringing(tmp_path, stt=stt, hears=hears) as (talk, heard):
-        assert await start(talk)
-        await talk.to_the_end()
-        assert [(turn.user, turn.assistant) for turn in talk.turns] == [
-            ("What's the weather like?", "Sunny.")
-        ]
+        talk.loop.hear.open = False
+        talk.dialogue.mute(True)
+        assert await start(talk, insistent=False)
         assert heard.bells == 1
+        assert talk.of(PhaseChanged)[-1].phase is Phase.MUTED
 
 
-async def test_a_turn_before_any_word_was_heard_ends_it_unheard(tmp_path: Path) -> None:
+async def test_without_sound_it_waits_until_the_sound_is_back(tmp_path: Path) -> None:
     async with ringing(tmp_path) as (talk, heard):
-        rings = start(talk)
-        await asyncio.sleep(0.6)
-        await talk.loop.say("What's the weather like?")
-        assert not await rings
-        await talk.loop.settled()
-        assert talk.turns[0].assistant == "Sunny."
-        assert heard.bells == 1
-
-
-async def test_noise_and_echoes_of_it_do_not_end_it(tmp_path: Path) -> None:
-    hears = np.concatenate([silence(1.5), speech(0.8), silence(3), speech(0.4), silence(1)])
-    stt = ScriptedStt(by_length=lambda seconds: UP if seconds > 0.9 else "")
-    async with ringing(tmp_path, stt=stt, hears=hears) as (talk, heard):
-        rings = start(talk)
-        await talk.microphone.exhausted.wait()
-        await until(lambda: heard.bells > 2)
+        rings = start(talk, insistent=False)
+        await asyncio.sleep(0.5)
+        talk.loop.sound(works=False)
+        await asyncio.sleep(30)
         assert not rings.done()
-        assert "echo" in [each.reason for each in talk.of(SpeechIgnored)]
-        talk.loop.ringer.silence()
+        assert not talk.dialogue.aloud
+        talk.loop.sound(works=True)
         assert await rings
+        assert heard.bells == 2
 
 
 async def test_what_is_no_longer_wanted_does_not_ring(tmp_path: Path) -> None:
@@ -257,76 +164,3 @@ async def test_two_things_ring_one_after_the_other(tmp_path: Path) -> None:
         assert await asyncio.gather(*both) == [True, True]
         assert [each.text for each in talk.of(Remarked)] == list(lines)
         assert heard.bells == 2
-
-
-class WhatRings:
-    """Classifies "snooze" as that command, and "stop" as likely to be a command; notes whether
-    anything rings when "snooze" is carried out."""
-
-    kinds = frozenset({CommandKind.SNOOZE})
-    known: Mapping[str, ClassifiedText] = {
-        "Snooze.": ClassifiedText({"snooze": 0.99}),
-        "Enough of that.": ClassifiedText({"stop": 0.7}),
-    }
-
-    def __init__(self) -> None:
-        self.rang: list[bool] = []
-        self.rings: Callable[[], bool] = lambda: False
-
-    def load(self) -> None:
-        """Nothing to load."""
-
-    def classify(self, text: str) -> ClassifiedText:
-        return self.known.get(text, ClassifiedText({}))
-
-    async def carry_out(self, command: Command) -> Reply | None:
-        del command
-        self.rang.append(self.rings())
-        return Reply("Ten more minutes.")
-
-    async def ask(self, command: Command) -> Reply | None:
-        del command
-        return None
-
-
-@pytest.mark.parametrize("asleep", [False, True])
-async def test_snooze_finds_it_ringing_and_then_it_ends(tmp_path: Path, asleep: bool) -> None:
-    skill, hears = WhatRings(), np.concatenate([silence(1.5), sound(0.6, 1.0)])
-    stt = ScriptedStt("Snooze.")
-    async with ringing(tmp_path, stt=stt, hears=hears, classifier=skill, skills=[skill]) as (
-        talk,
-        heard,
-    ):
-        skill.rings = lambda: talk.dialogue.ringing
-        if asleep:
-            talk.dialogue.sleep()
-        assert await start(talk)
-        assert skill.rang == [True]
-        await talk.to_the_end()
-        assert talk.of(Remarked)[-1] == Remarked("Ten more minutes.", CommandKind.SNOOZE)
-        assert heard.bells == 1
-        assert talk.dialogue.asleep is asleep
-
-
-@pytest.mark.parametrize(("words", "ends"), [("Enough of that.", True), ("It rains.", False)])
-async def test_a_sleeping_assistant_rings_and_only_obeys_what_silences_it(
-    tmp_path: Path, words: str, ends: bool
-) -> None:
-    hears = np.concatenate([silence(ONCE_S + 1.0), sound(0.8, 1.0)])
-    stt, skill = ScriptedStt(words), WhatRings()
-    async with ringing(tmp_path, stt=stt, hears=hears, classifier=skill) as (talk, heard):
-        talk.dialogue.sleep()
-        assert await start(talk)
-        assert (heard.bells == 1) is ends
-        assert talk.turns == []
-        assert talk.dialogue.asleep
-
-
-async def test_say_that_again_repeats_the_words_of_what_rang(tmp_path: Path) -> None:
-    async with ringing(tmp_path) as (talk, _):
-        rings = start(talk)
-        await asyncio.sleep(ONCE_S + 1)
-        await talk.loop.say("Say that again.")
-        assert await rings
-        await talk.loop.settled()
-        assert [each.text for each in talk.of(Remarked)] == [UP, UP]

@@ -27,7 +27,7 @@ from assistant.voice.audio.files import FileMicrophone, NullLoudspeaker
 from assistant.voice.audio.interfaces import Loudspeaker
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.latency import LatencyLog
-from assistant.voice.pipeline import AudioIO, VoiceLoop
+from assistant.voice.pipeline import AudioIO, Speech, VoiceLoop
 from assistant.voice.recalling import Recaller
 from assistant.voice.voice_control import VoiceControl
 from models.interfaces import (
@@ -117,8 +117,7 @@ async def session(
         (LoudVoice(), end or ScriptedEnd()),
         recaller,
         skills or (_skills(transcript, memory, dialogue, bus) if obeys else [NothingKept()]),
-        classifier,
-        control,
+        Speech(classifier, control),
     )
     await loop.start()
     dialogue.listen()
