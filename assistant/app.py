@@ -20,7 +20,7 @@ from assistant.compose.conversation import (
 from assistant.compose.engines import find_intent_classifier, model_in_use, open_benchmark
 from assistant.compose.idle import JobResources, start_idle_jobs
 from assistant.compose.session_memory import open_session_memory, start_session_memory
-from assistant.compose.state import open_state, start_due_watch
+from assistant.compose.state import open_state, start_state
 from assistant.encryption import Vault
 from assistant.event_bus import EventBus
 from assistant.events import (
@@ -217,13 +217,13 @@ async def open_assistant(
         assistant = Assistant(bus, dialogue, loop, recordings, recorder, push_to_talk=by_key)
         stack.push_async_callback(assistant.close)
         await assistant.start()
-        start_due_watch(state.due, stack)
+        await start_state(state, stack)
         if memory is not None and forgetting is not None:
-            measured = await asyncio.to_thread(open_benchmark, home, settings)
-            user = memory.session_user
-            jobs = JobResources(settings, memory.transcript, user, models.llm, measured)
-            answer = start_idle_jobs(jobs, bus, stack, window.summarized, dialogue.cache.warmed)
-            start_session_memory(memory, home, dialogue, forgetting, {IDLE_ACT: answer}, bus, stack)
+            speed = await asyncio.to_thread(open_benchmark, home, settings)
+            jobs = JobResources(settings, memory.transcript, memory.session_user, models.llm, speed)
+            idle = start_idle_jobs(jobs, bus, stack, window.summarized, dialogue.cache.warmed)
+            handlers = {**state.handlers, IDLE_ACT: idle}
+            start_session_memory(memory, home, dialogue, forgetting, handlers, bus, stack)
             stack.callback(asyncio.create_task(memory.expire(window.conversation.id)).cancel)
         if plan.record is not None:
             await recorder.start(plan.record if plan.record.name else None)
