@@ -65,8 +65,8 @@ def words(kind: str, content: Content, now: datetime) -> str:
             name, left = content.get("name", ""), left_words(content, now)
             return f"{name}, {left}" if name else left
         case "alarm" | "reminder":
-            what = content.get("words") or content.get("name", "")
-            return f"{due_words(content, now)}  {what}".rstrip()
+            what = content.get("words") or content.get("name") or kind
+            return f"{due_words(content, now)}  {what}"
         case "item":
             return f"{DONE if content.get('done') else OPEN} {content.get('text', '')}"
         case "list":
