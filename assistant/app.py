@@ -21,7 +21,8 @@ from assistant.compose.conversation import (
 from assistant.compose.engines import find_intent_classifier, model_in_use, open_benchmark
 from assistant.compose.idle import JobResources, start_idle_jobs
 from assistant.compose.session_memory import open_session_memory, start_session_memory
-from assistant.compose.state import open_state, start_due_watch
+from assistant.compose.state import open_state, start_state
+from assistant.context import ShortTermMemory
 from assistant.encryption import Vault
 from assistant.event_bus import EventBus
 from assistant.events import (
@@ -34,11 +35,11 @@ from assistant.events import (
     UserSensed,
 )
 from assistant.idle import ACT as IDLE_ACT
-from assistant.memory import Recorder, store_location
+from assistant.memory import MemoryService, Recorder, store_location
 from assistant.paths import Home
 from assistant.settings import Settings
 from assistant.skills import Remark
-from assistant.voice import Dialogue, LatencyLog, Ringing, Speech, VoiceControl, VoiceLoop
+from assistant.voice import Dialogue, LatencyLog, Recaller, Ringing, Speech, VoiceControl, VoiceLoop
 from assistant.voice.audio import FileMicrophone
 from models.selection import select_models
 
@@ -197,40 +198,45 @@ async def open_assistant(
         memory = await open_session_memory(home, settings, bus, vault.key, stack)
         conversation = await open_conversation(memory, settings, bus)
         window = short_term_memory(conversation, models.llm, settings, memory, bus)
-        recaller = None
-        if memory is not None:
-            recaller = memory.turn_recall(window.shown, lambda: window.conversation.exchanges)
-            recorder.keep_in(memory.transcript.recordings, lambda: window.conversation.id)
+        recaller = _recaller(memory, window, recorder)
         dialogue = Dialogue(settings, bus, models.llm, window, LatencyLog(home.ledger))
-        ringer = Ringing(dialogue, speaks=sound.speaks)
+        ringer, remark = Ringing(dialogue, speaks=sound.speaks), partial(_remark, loops)
         state = open_state(memory, settings, bus, ringer, stack)
         skills, forgetting = await build_skills(
-            memory, settings, bus, dialogue, window, models.llm, partial(_remark, loops), state
+            memory, settings, bus, dialogue, window, models.llm, remark, state
         )
         control = VoiceControl(speed=settings.tts.speed)
         named = model_in_use(selection, settings, home, models.llm)
         skills += await skills_about_itself(skills, state, control, named, settings, bus)
         classifier = await asyncio.to_thread(find_intent_classifier, selection, settings)
-        speech = Speech(classifier, control, ringer)
-        loop = VoiceLoop(
-            settings, dialogue, models, sound, await detectors, recaller, skills, speech
-        )
+        speech, heard = Speech(classifier, control, ringer), await detectors
+        loop = VoiceLoop(settings, dialogue, models, sound, heard, recaller, skills, speech)
         loops.append(loop)
         by_key = settings.audio.push_to_talk
         assistant = Assistant(bus, dialogue, loop, recordings, recorder, push_to_talk=by_key)
         stack.push_async_callback(assistant.close)
         await assistant.start()
-        start_due_watch(state.due, stack)
+        await start_state(state, stack)
         if memory is not None and forgetting is not None:
-            measured = await asyncio.to_thread(open_benchmark, home, settings)
-            user = memory.session_user
-            jobs = JobResources(settings, memory.transcript, user, models.llm, measured)
+            speed = await asyncio.to_thread(open_benchmark, home, settings)
+            jobs = JobResources(settings, memory.transcript, memory.session_user, models.llm, speed)
             idle = start_idle_jobs(jobs, bus, stack, window.summarized, dialogue.cache.warmed)
-            start_session_memory(memory, home, dialogue, forgetting, {IDLE_ACT: idle}, bus, stack)
+            handlers = {**state.handlers, IDLE_ACT: idle}
+            start_session_memory(memory, home, dialogue, forgetting, handlers, bus, stack)
             stack.callback(asyncio.create_task(memory.expire(window.conversation.id)).cancel)
         if plan.record is not None:
             await recorder.start(plan.record if plan.record.name else None)
         yield assistant
+
+
+def _recaller(
+    memory: MemoryService | None, window: ShortTermMemory, recorder: Recorder
+) -> Recaller | None:
+    """Create what recalls memories for a turn, and let the recorder use the home."""
+    if memory is None:
+        return None
+    recorder.keep_in(memory.transcript.recordings, lambda: window.conversation.id)
+    return memory.turn_recall(window.shown, lambda: window.conversation.exchanges)
 
 
 def _remark(loops: list[VoiceLoop], remark: Remark) -> None:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from assistant.compose.idle import open_idle_admin, open_idle_scheduler
     from assistant.compose.memory import build_rekeying, open_command_memory
     from assistant.compose.plan import SessionPlan
+    from assistant.compose.state import open_state_requests
 else:
     __getattr__ = exports(__name__)
 
@@ -20,4 +21,5 @@ __all__ = [
     "open_command_memory",
     "open_idle_admin",
     "open_idle_scheduler",
+    "open_state_requests",
 ]

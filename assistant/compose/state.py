@@ -1,14 +1,23 @@
 """Opens the user's state, and creates what watches when something of it is due."""
 
 import asyncio
-from contextlib import AsyncExitStack
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 
+from assistant.compose.memory import log_notice, open_home_memory
+from assistant.encryption import Vault
+from assistant.errors import StoreError
 from assistant.event_bus import EventBus, from_any_thread
+from assistant.ipc import Request, Row
 from assistant.memory import MemoryService, Transcript
+from assistant.paths import Home
 from assistant.settings import Settings
 from assistant.skills import Clocks, DueEntries, DueWatch, Ringer
-from assistant.state import StateStore
+from assistant.state import ACTS, StateRequests, StateStore
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +26,8 @@ class UserState:
 
     store: StateStore
     due: DueWatch
+    handlers: Mapping[str, Callable[[Request], Iterator[Row]]]
+    """What answers the requests of other processes, by their acts."""
 
 
 def open_state(
@@ -35,9 +46,29 @@ def open_state(
     store = StateStore(transcript, settings.general.user, from_any_thread(bus))
     due = DueWatch(DueEntries(store, Clocks()), ringer, bus.emit)
     bus.subscribe(due.watch)
-    return UserState(store, due)
+    requests = StateRequests(transcript, store, settings.general.user)
+    return UserState(store, due, dict.fromkeys(ACTS, requests.answer))
 
 
-def start_due_watch(due: DueWatch, stack: AsyncExitStack) -> None:
-    """Watch in the background until the session ends. The voice loop must be running."""
-    stack.callback(asyncio.create_task(due.run()).cancel)
+@contextmanager
+def open_state_requests(home: Home, settings: Settings, vault: Vault) -> Iterator[StateRequests]:
+    """Open the state in a home in which no assistant runs, to show or change it. Blocking.
+
+    Args:
+        vault: the home's vault; stays open.
+
+    Raises:
+        StoreError: the home can't be opened.
+    """
+    with open_home_memory(home.create(), settings, vault.key, log_notice) as memory:
+        yield StateRequests(memory.transcript)
+
+
+async def start_state(state: UserState, stack: AsyncExitStack) -> None:
+    """Tell the screen what there is, and watch in the background until the session ends. The
+    voice loop must be running."""
+    stack.callback(asyncio.create_task(state.due.run()).cancel)
+    try:
+        await asyncio.to_thread(state.store.tell)
+    except StoreError as error:
+        logger.error("the state can't be shown: %s", error)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from assistant.skills.correcting import Correcting
     from assistant.skills.due import DueWatch, Ringer
     from assistant.skills.due_entries import DueEntries
+    from assistant.skills.due_times import due_at, is_over
     from assistant.skills.exact_answers import ExactAnswers
     from assistant.skills.explaining import NOTHING_SAID, Explaining
     from assistant.skills.forgetting import Forgetting
@@ -53,4 +54,6 @@ __all__ = [
     "SkillRegistry",
     "Snoozing",
     "Timers",
+    "due_at",
+    "is_over",
 ]

@@ -7,7 +7,8 @@ from assistant.intents import Command, CommandKind
 from assistant.language.schedule import schedule
 from assistant.language.second_person import spoken_topic
 from assistant.skills.choosing import called
-from assistant.skills.due_entries import Content, DueEntries, scheduled
+from assistant.skills.due_entries import DueEntries, scheduled
+from assistant.skills.due_times import Content
 from assistant.skills.due_words import bare_name, for_time, series
 from assistant.skills.planned import Planned
 from assistant.skills.skill import Reply

@@ -15,14 +15,12 @@ from assistant.skills.due_entries import (
     NEVER,
     SNOOZABLE,
     Change,
-    Content,
     DueEntries,
-    due_at,
-    is_over,
     rung,
     shifted,
     snoozed,
 )
+from assistant.skills.due_times import Content, due_at, is_over
 from assistant.skills.due_words import DueThing, missed_words, ring_words
 from assistant.skills.spoken_errors import notice
 from assistant.state import Entry, EntryKind

@@ -23,15 +23,15 @@ What doesn't repeat is over once it rang. It stays for `SNOOZABLE`, so that it c
 
 import asyncio
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from assistant.language.repeats import Repeat, occurrence
 from assistant.language.schedule import Schedule
 from assistant.memory import microseconds, time_of
 from assistant.skills.clocks import Clocks
+from assistant.skills.due_times import Content, due_at, is_over
 from assistant.state import Entry, EntryKind, StateStore
 
 DUE_KINDS = (EntryKind.TIMER, EntryKind.ALARM, EntryKind.REMINDER)
@@ -40,10 +40,7 @@ SNOOZABLE = timedelta(minutes=10)
 SHIFTED = frozenset({"ends_at", "at", "rang_at", "snoozed_until"})
 """Keys of moments that count real time."""
 NEVER = datetime.max.replace(tzinfo=UTC)
-_LONG_AGO = datetime(1970, 1, 2, tzinfo=UTC)
 _DAY = timedelta(days=1)
-
-Content = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,31 +49,6 @@ class Change:
 
     before: Entry
     after: Entry
-
-
-def due_at(content: Content, zone: tzinfo | None) -> datetime | None:
-    """Return when an entry with this content is due, in UTC. Return None if it is paused or over.
-
-    Args:
-        zone: the user's zone; None for the machine's.
-    """
-    if "snoozed_until" in content:
-        return time_of(content["snoozed_until"])
-    if "repeat" in content:
-        repeat, since = Repeat.from_json(content["repeat"]), time_of(content["since"])
-        return occurrence(datetime.fromisoformat(content["local"]), repeat, since, zone)
-    if "rang_at" in content:
-        return None
-    if "local" in content:
-        return occurrence(datetime.fromisoformat(content["local"]), None, _LONG_AGO, zone)
-    moment = content.get("ends_at", content.get("at"))
-    return None if moment is None else time_of(moment)
-
-
-def is_over(content: Content) -> bool:
-    """Whether it has rung, and won't ring again."""
-    again = content.keys() & {"repeat", "snoozed_until"}
-    return "rang_at" in content and not again
 
 
 def scheduled(when: Schedule, now: datetime) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from assistant.language.spoken_times import (
     spoken_repeat,
 )
 from assistant.language.word_lists import words_of
-from assistant.skills.due_entries import Content
+from assistant.skills.due_times import Content
 from assistant.state import EntryKind
 
 MOST = 5

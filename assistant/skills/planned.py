@@ -11,7 +11,8 @@ from assistant.language.repeats import Repeat, occurrence
 from assistant.language.schedule import Schedule, schedule
 from assistant.memory import microseconds
 from assistant.skills.choosing import which
-from assistant.skills.due_entries import Change, Content, DueEntries
+from assistant.skills.due_entries import Change, DueEntries
+from assistant.skills.due_times import Content
 from assistant.skills.due_words import listed, sentence, time_words
 from assistant.skills.skill import Reply, last_done
 from assistant.state import Entry, EntryKind

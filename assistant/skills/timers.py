@@ -12,7 +12,8 @@ from assistant.language.second_person import spoken_topic
 from assistant.language.spoken_times import spoken_duration
 from assistant.memory import microseconds, time_of
 from assistant.skills.choosing import Act, called, which
-from assistant.skills.due_entries import Change, Content, DueEntries, is_over
+from assistant.skills.due_entries import Change, DueEntries
+from assistant.skills.due_times import Content, is_over
 from assistant.skills.due_words import bare_name, left, listed, sentence, the_timer, timer_choice
 from assistant.skills.skill import Reply
 from assistant.state import Entry, EntryKind

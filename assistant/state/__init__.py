@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from assistant.facade import exports
 
 if TYPE_CHECKING:
+    from assistant.state.requests import ACTS, StateRequests
     from assistant.state.store import Change, Entry, EntryKind, StateStore
 else:
     __getattr__ = exports(__name__)
 
-__all__ = ["Change", "Entry", "EntryKind", "StateStore"]
+__all__ = ["ACTS", "Change", "Entry", "EntryKind", "StateRequests", "StateStore"]

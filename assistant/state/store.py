@@ -206,6 +206,14 @@ class StateStore:
         self._tell(each.kind for each in gone)
         return gone
 
+    def tell(self) -> None:
+        """Emit StateChanged for each kind of which there are entries. Called when a session starts,
+        so that a screen shows what there is."""
+        with self._transcript.reading() as db:
+            query = "SELECT DISTINCT kind FROM state WHERE user = ? ORDER BY kind"
+            found = db.execute(query, (self._user,)).fetchall()
+        self._tell(EntryKind(kind) for (kind,) in found)
+
     # -- as a `HidesItems` ----------------------------------------------------------------------
 
     def hide(self, items: HiddenItems) -> None:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from assistant.voice.dialogue import Dialogue
     from assistant.voice.latency import LatencyLog
     from assistant.voice.pipeline import AudioIO, Speech, VoiceLoop
+    from assistant.voice.recalling import Recaller
     from assistant.voice.ringing import Ringing
     from assistant.voice.turns.pipecat_models import (
         EndOfTurn,
@@ -29,6 +30,7 @@ __all__ = [
     "EndOfTurn",
     "GatedVoiceDetector",
     "LatencyLog",
+    "Recaller",
     "Ringing",
     "SileroVoice",
     "SmartTurn",

@@ -4,12 +4,22 @@
 them by eye.
 """
 
-from datetime import UTC
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 
+from assistant.events import (
+    Event,
+    Latency,
+    Phase,
+    PhaseChanged,
+    StateChanged,
+    StateEntry,
+    TurnEnded,
+)
+from assistant.memory import microseconds
 from assistant.memory.transcript.conversation_recordings import Recordings
 from assistant.paths import Home
 from assistant.settings import load as load_settings
@@ -17,11 +27,12 @@ from data import located
 from tests.support.pilots import until
 from tests.support.snapshots import difference, normal
 from ui.screen.replay_screen import ReplayScreen
-from ui.session.replay import Replay, load
+from ui.session.replay import PlayableRecording, Replay, load
 
 SIZES = ((80, 24), (120, 40), (200, 50))
 THEMES = {"dark": "ansi-dark", "light": "textual-light"}
 TABS = {"talk": "1", "latency": "3"}
+BEGAN = datetime(2026, 11, 18, 10, 20, tzinfo=UTC)
 TURNS = 3
 """Number of turns played: the last one has memories, the one before it was interrupted."""
 
@@ -68,6 +79,55 @@ async def test_the_demo_looks_as_in_the_stored_pictures(
             name = f"{tab}_{size[0]}x{size[1]}_{theme}"
             different[name] = difference(name, await settled(pilot, app), update=update)
     assert {name: lines for name, lines in different.items() if lines} == {}
+
+
+def kept(seconds: int) -> tuple[tuple[datetime, Event], ...]:
+    """A recording that begins with entries of each kind. A timer was set for ten minutes
+    so many seconds earlier."""
+    lists = [("shopping", ("two pints of milk", "eggs")), ("to-do", ("call the dentist",))]
+    ends = microseconds(BEGAN + timedelta(minutes=10))
+    timer = {"name": "pasta", "length_s": 600, "ends_at": ends}
+    alarm = {"name": "", "at": microseconds(BEGAN + timedelta(hours=20))}
+    reminder = {"words": "water the plants", "at": microseconds(BEGAN + timedelta(days=3))}
+    items = [
+        StateEntry(f"{name}{number}", name, {"text": text, "done": number == 1})
+        for name, texts in lists
+        for number, text in enumerate(texts)
+    ]
+    events: tuple[Event, ...] = (
+        PhaseChanged(Phase.LISTENING),
+        StateChanged("timer", (StateEntry("t", "", timer),)),
+        StateChanged("alarm", (StateEntry("a", "", alarm),)),
+        StateChanged("reminder", (StateEntry("r", "", reminder),)),
+        StateChanged("list", tuple(StateEntry(name, "", {"name": name}) for name, _ in lists)),
+        StateChanged("item", tuple(items)),
+        StateChanged("note", (StateEntry("n", "", {"text": "The boiler is from 2009."}),)),
+        TurnEnded(1, "Thanks.", "You're welcome.", False, Latency()),
+    )
+    return tuple((BEGAN + timedelta(seconds=seconds), event) for event in events)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_the_organiser_of_a_recording_looks_as_in_the_stored_pictures(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    update: bool,
+    theme: str,
+    size: tuple[int, int],
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    replay = Replay(PlayableRecording(BEGAN, kept(seconds=50)), paused=True)
+    home = Home(tmp_path)
+    loaded = load_settings(
+        home.settings_file, environment={}, flags={"screen.theme": THEMES[theme]}
+    )
+    app = ReplayScreen(replay, home, loaded, now=lambda: replay.now.astimezone(UTC))
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: replay.started)
+        await pilot.press("n", "6")
+        name = f"organiser_{size[0]}x{size[1]}_{theme}"
+        assert difference(name, await settled(pilot, app), update=update) == ""
 
 
 def test_a_difference_between_pictures_is_detected(

@@ -30,6 +30,8 @@ from assistant.events import (
     SessionEnded,
     Severity,
     SpeechIgnored,
+    StateChanged,
+    StateEntry,
     TurnEnded,
     TurnHeard,
     TurnStarted,
@@ -165,3 +167,13 @@ def test_percentiles_lie_between_the_measured_values() -> None:
     assert percentile([3.0], 0.95) == 3.0
     assert percentile([1.0, 2.0, 3.0, 4.0], 0.5) == 2.5
     assert percentile([4.0, 1.0], 1.0) == 4.0
+
+
+def test_entries_are_replaced_kind_by_kind_and_are_gone_when_the_assistant_restarts() -> None:
+    milk = StateEntry("m", "s", {"text": "milk"})
+    note = StateEntry("n", "", {"text": "Old."})
+    state = folded(StateChanged("item", (milk,)), StateChanged("note", (note,)))
+    assert state.kept == {"item": (milk,), "note": (note,)}
+    folded(StateChanged("item", ()), state=state)
+    assert state.kept == {"item": (), "note": (note,)}
+    assert folded(PhaseChanged(Phase.STARTING), state=state).kept == {}

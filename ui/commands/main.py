@@ -36,6 +36,11 @@ COMMANDS = {
     "encryption": "encrypt or decrypt your data; recover a lost key",
     "replay": "play a recorded conversation back",
     "memory": "browse memories; search, add, change, forget",
+    "timers": "show or remove timers",
+    "alarms": "show or remove alarms",
+    "reminders": "show or remove reminders",
+    "lists": "show lists; add, tick off and remove items",
+    "notes": "show, write and remove notes",
     "idle": "work done while nobody speaks: show, run now, pause",
 }
 """Summary of each command. The keys are also the names of the commands' modules in this package."""

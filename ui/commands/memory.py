@@ -5,20 +5,18 @@ running, the command opens the memories itself.
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing
 from functools import cache, partial
-from pathlib import Path
-from typing import Any
 
-from assistant.errors import SettingsError, StoreError
+from assistant.errors import SettingsError
 from assistant.ipc import Row
 from assistant.memory import MemoryKind, MemoryState
 from assistant.paths import Home
 from ui.commands import ReadSettings, forget
 from ui.commands.forget import STANDARD_STREAM, text_of_stdin
+from ui.commands.json_lines import read_rows
 from ui.commands.passphrase import unlock
 from ui.commands.requests import ask_memory
 from ui.process.console import print_json, print_result
@@ -164,7 +162,7 @@ def request_of(args: argparse.Namespace) -> Row:
         case "verify-forgotten":
             request |= {"texts": _lines_of_stdin(), "clean": args.clean}
         case "import":
-            request["rows"] = _read(args.file)
+            request["rows"] = read_rows(args.file)
     given = {name: getattr(args, name, None) for name in PASSED_ON}
     request |= {name: value for name, value in given.items() if value is not None}
     if request.get("limit", 1) < 1:
@@ -183,34 +181,6 @@ def _lines_of_stdin() -> list[str]:
     if sys.stdin is None or sys.stdin.isatty():
         return []
     return [line.strip() for line in text_of_stdin().splitlines() if line.strip()]
-
-
-def _read(name: str) -> list[Any]:
-    """Return the objects in a file of JSON lines.
-
-    Raises:
-        SettingsError: a line is not JSON.
-        StoreError: the file can't be read.
-    """
-    try:
-        if name == STANDARD_STREAM:
-            content = sys.stdin.buffer.read()
-        else:
-            content = Path(name).expanduser().read_bytes()
-    except OSError as error:
-        raise StoreError(
-            f"The file {name} can't be read: {error.strerror}.", mend="Choose another file."
-        ) from error
-    rows = []
-    for number, line in enumerate(content.splitlines(), start=1):
-        try:
-            rows.append(json.loads(line.decode("utf-8")))
-        except ValueError as error:
-            raise SettingsError(
-                f"Line {number} of {name} is not JSON. Nothing was imported.",
-                mend="Correct the line, and import the file again.",
-            ) from error
-    return rows
 
 
 def _export(rows: Iterator[Row], args: argparse.Namespace) -> None:

@@ -25,6 +25,7 @@ from ui.screen.diagnostics.latency_tab import LatencyTab
 from ui.screen.diagnostics.logs_tab import LogsTab
 from ui.screen.first_run.first_run import FirstRun
 from ui.screen.memory.tab import MemoryTab
+from ui.screen.organiser.tab import OrganiserTab
 from ui.screen.safe_app import SafeApp
 from ui.screen.settings.tab import SettingsTab
 from ui.screen.status_line import LEAST_HEIGHT, LEAST_WIDTH, NoticeLine, StatusLine, TooSmall
@@ -55,7 +56,7 @@ LAST_LINE_S = 0.1
 """Seconds from the first frame until the assistant is started. In this time, the footer with the
 keys is drawn."""
 PACE = {Phase.HEARING: WAITING_S, Phase.THINKING: WAITING_S, Phase.SPEAKING: SPEAKING_S}
-TABS = ("talk", "memory", "latency", "settings", "logs")
+TABS = ("talk", "memory", "latency", "settings", "logs", "organiser")
 
 
 class AssistantScreen(SafeApp):
@@ -133,6 +134,7 @@ class AssistantScreen(SafeApp):
             LatencyTab(),
             SettingsTab(self.session, self.home, self.loaded),
             LogsTab(self.home),
+            OrganiserTab(self.session, self.now),
         )
         with TabbedContent(initial="talk"):
             for number, (name, tab) in enumerate(zip(TABS, tabs, strict=True), start=1):

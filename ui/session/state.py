@@ -38,6 +38,8 @@ from assistant.events import (
     Severity,
     SoundReady,
     SpeechIgnored,
+    StateChanged,
+    StateEntry,
     TurnEnded,
     TurnHeard,
     TurnStarted,
@@ -181,6 +183,8 @@ class ScreenState:
     """Number of memories; None until they are loaded."""
     idle: IdleWork | None = None
     """The background work in progress, if any."""
+    kept: dict[str, tuple[StateEntry, ...]] = field(default_factory=dict)
+    """Timers, alarms, reminders, lists, their items, and notes: the user's entries by kind."""
     notices: deque[ShownNotice] = field(default_factory=lambda: deque(maxlen=MOST_NOTICES))
     forgettings: list[PendingForget] = field(default_factory=list)
     hidden_exchanges: frozenset[str] = frozenset()
@@ -247,6 +251,8 @@ def fold(state: ScreenState, event: Event, at: datetime) -> None:
             state.memories = count
         case IdleWork(kind):
             state.idle = event if kind is not None else None
+        case StateChanged(kind, entries):
+            state.kept[kind] = entries
         case Notice():
             state.notices.append(ShownNotice(event))
         case RecordChanged(off):
@@ -317,6 +323,7 @@ def _begin(state: ScreenState) -> None:
     """Prepare the state for a new session. An unfinished turn of the previous session ends."""
     state.memories, state.idle, state.ringing = None, None, False
     state.loading.clear()
+    state.kept.clear()
     if state.turn is not None and not state.anew:
         state.anew = True
         state.turn.over = True

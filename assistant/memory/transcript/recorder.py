@@ -35,6 +35,7 @@ from assistant.events import (
     RecordingChanged,
     Severity,
     SpeechIgnored,
+    StateChanged,
     TurnEnded,
     TurnHeard,
     TurnStarted,
@@ -49,9 +50,9 @@ LEVEL_S = 0.25
 """Minimum number of seconds between two recorded microphone levels; a meter needs no more."""
 CLOSING_S = 5.0
 """Maximum number of seconds to wait for the writing thread."""
-STATE = (ModelsReady, MemoriesRead, MemoriesCounted, PhaseChanged)
+STATE = (ModelsReady, MemoriesRead, MemoriesCounted, PhaseChanged, StateChanged)
 """Types of events that describe a lasting state. A recording begins with the latest event of each
-type."""
+type, and of each kind of entries."""
 
 Job = Callable[[Path], None]
 """A function that changes the recording at the given path. It is called between two writes."""
@@ -82,7 +83,7 @@ class Recorder:
         self._conversation: Callable[[], str] = str
         self._writer: RecordingWriter | None = None
         self._changing = asyncio.Lock()
-        self._state: dict[type[Event], Event] = {}
+        self._state: dict[tuple[type[Event], str], Event] = {}
         self._off = False
         self._open: set[int] = set()
         """Turns in progress. A turn can begin while the last one is still being answered, so there
@@ -148,7 +149,8 @@ class Recorder:
 
     def _hear(self, event: Event) -> None:
         if isinstance(event, STATE):
-            self._state[type(event)] = event
+            kind = event.kind if isinstance(event, StateChanged) else ""
+            self._state[type(event), kind] = event
         self._follow(event)
         if isinstance(event, RecordChanged):
             self._off = event.off

@@ -15,7 +15,7 @@ from assistant.language.repeats import Repeat
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.stored_values import microseconds
 from assistant.skills.due import AGAIN_S, CHECK_S
-from assistant.skills.due_entries import due_at
+from assistant.skills.due_times import due_at
 from assistant.state.store import EntryKind
 from tests.support.due import LONDON, START, Bench
 

@@ -169,13 +169,17 @@ async def test_recording_is_off_by_default(bench: Bench, home: Home) -> None:
 async def test_a_recording_begins_with_the_current_state(bench: Bench) -> None:
     bench.tell(ModelsReady({"llm": "x"}), PhaseChanged(Phase.STARTING), MemoriesRead(3))
     bench.tell(PhaseChanged(Phase.LISTENING), TurnHeard(1, "before"))
+    lists, empty = (
+        StateChanged("list", (StateEntry("s", "", {"name": "s"}),)),
+        StateChanged("note", ()),
+    )
+    bench.tell(StateChanged("list", ()), lists, empty)
     async with recording(bench):
         assert bench.heard[-1] == RecordingChanged(str(bench.path))
         await bench.recorder.start()  # it is recording already
     assert bench.heard[-1] == RecordingChanged(None)
-    assert set(map(str, bench.events())) == set(
-        map(str, (ModelsReady({"llm": "x"}), PhaseChanged(Phase.LISTENING), MemoriesRead(3)))
-    )
+    state = ModelsReady({"llm": "x"}), PhaseChanged(Phase.LISTENING), MemoriesRead(3), lists, empty
+    assert set(map(str, bench.events())) == set(map(str, state))
 
 
 async def test_nothing_is_recorded_off_the_record(bench: Bench) -> None:

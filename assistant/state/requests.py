@@ -1,0 +1,338 @@
+"""Handles JSON requests about the user's state, and yields the JSON rows that answer them.
+
+The command line and the screen send such requests. Entries are named by their ids, or by the first
+characters of these.
+
+{"act": "state.list", "kind": "note"}       → "entry" rows in the order in which they were added,
+                                              then a "listed" row; each list comes before its items
+{"act": "state.add", "kind": "note", "text": "…"}
+{"act": "state.add", "kind": "list", "name": "shopping", "items": ["milk"]}
+                                            → "added" rows; the list is created if there is none
+                                              with this name
+{"act": "state.change", "ids": ["1f0c2a"], "text": "…", "done": true}
+                                            → "changed" rows; "text" is for items and notes, "done"
+                                              for items
+{"act": "state.remove", "ids": ["1f0c2a"], "kind": "list"}
+                                            → "removed" rows, also for what belonged to the entries;
+                                              with "kind": only entries of this kind, and items of
+                                              lists
+{"act": "state.clear", "kind": "timer"}     → "removed" rows; with "name": only the items of this
+                                              list
+{"act": "state.export", "kind": "list"}     → bare rows, without "event"; without "kind": all
+{"act": "state.import", "rows": […]}        → an "imported" row; entries that exist stay unchanged
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+
+from assistant.errors import SettingsError, StoreError
+from assistant.ipc import Request, Row
+from assistant.memory import Transcript, short
+from assistant.state.store import Entry, EntryKind, StateStore
+
+SHOWN = (
+    *(EntryKind.TIMER, EntryKind.ALARM, EntryKind.REMINDER),
+    *(EntryKind.LIST, EntryKind.ITEM, EntryKind.NOTE),
+)
+"""The kinds that requests can be about. The others belong to conversations in progress."""
+TEXT_KEY = {EntryKind.ITEM: "text", EntryKind.NOTE: "text"}
+NAMES_AND_TEXTS = ("name", "words", "text")
+SHORTEST_ID = 6
+LONGEST_TEXT = 10_000
+MOST_IMPORTED = 100_000
+
+
+class StateRequests:
+    """Answers requests about the state of any user. Thread-safe.
+
+    Args:
+        session: the store of a running session, whose user is told of changes. None without one.
+        user: the session's user.
+    """
+
+    def __init__(
+        self, transcript: Transcript, session: StateStore | None = None, user: str = ""
+    ) -> None:
+        self._transcript = transcript
+        self._session = session
+        self._user = user
+
+    def answer(self, request: Request) -> Iterator[Row]:
+        """Carry out a request and yield the rows that answer it. Blocking.
+
+        Raises:
+            SettingsError: the request is malformed.
+            StoreError: the state can't be read or written, or there is no such entry.
+        """
+        act = ACTS.get(str(request.get("act")))
+        if act is None:
+            raise SettingsError(
+                "The running assistant does not know this request.",
+                mend="Restart the assistant: its version differs from this command's.",
+            )
+        with self._store(str(request.get("user", ""))) as store:
+            yield from act(store, request)
+
+    @contextmanager
+    def _store(self, user: str) -> Iterator[StateStore]:
+        if self._session is not None and user == self._user:
+            yield self._session
+            return
+        store = StateStore(self._transcript, user)
+        try:
+            for items in self._transcript.hidden(user):
+                store.hide(items)
+            yield store
+        finally:
+            self._transcript.locations.remove(store)
+
+
+# -- acts ---------------------------------------------------------------------------------------
+
+
+def _list(store: StateStore, request: Request) -> Iterator[Row]:
+    found = _of_kind(store, _kind(request))
+    for entry in found:
+        yield _row(entry, "entry")
+    yield {"event": "listed", "kind": _kind(request).value, "count": len(found)}
+
+
+def _add(store: StateStore, request: Request) -> Iterator[Row]:
+    kind = _kind(request)
+    if kind is EntryKind.NOTE:
+        new = store.add(kind, [{"text": _text(request.get("text"))}])
+    elif kind is EntryKind.LIST:
+        new = _add_to_list(store, request)
+    else:
+        raise SettingsError(
+            f"A {kind} can only be set by asking the assistant.", mend="assistant talk"
+        )
+    for entry in new:
+        yield _row(entry, "added")
+
+
+def _add_to_list(store: StateStore, request: Request) -> list[Entry]:
+    name, items = _text(request.get("name")), request.get("items", [])
+    if not isinstance(items, list):
+        raise SettingsError("The items of a list must be texts.", mend="assistant lists --help")
+    texts = [_text(each) for each in items]
+    new = []
+    found = _named(store, name)
+    if found is None:
+        [found] = new = store.add(EntryKind.LIST, [{"name": name}])
+    contents = [{"text": text, "done": False} for text in texts]
+    return [*new, *store.add(EntryKind.ITEM, contents, found.id)]
+
+
+def _change(store: StateStore, request: Request) -> Iterator[Row]:
+    text, done = request.get("text"), request.get("done")
+    changes: dict[str, Any] = {"text": _text(text)} if text is not None else {}
+    if isinstance(done, bool):
+        changes["done"] = done
+    entries = _chosen(store, request)
+    for entry in entries:
+        allowed = {"text", "done"} if entry.kind is EntryKind.ITEM else {"text"}
+        if entry.kind not in TEXT_KEY or not changes.keys() <= allowed:
+            raise SettingsError(
+                f"{short(entry.id)} is a {entry.kind}, which can't be changed like this.",
+                mend="assistant lists",
+            )
+    for entry in entries:
+        changed = store.change(entry.id, {**entry.content, **changes})
+        if changed is not None:
+            yield _row(changed, "changed")
+
+
+def _remove(store: StateStore, request: Request) -> Iterator[Row]:
+    for entry in store.remove([each.id for each in _chosen(store, request)]):
+        yield _row(entry, "removed")
+
+
+def _clear(store: StateStore, request: Request) -> Iterator[Row]:
+    kind, name = _kind(request), request.get("name")
+    if name is None:
+        gone = store.entries(kind)
+    else:
+        found = _named(store, _text(name))
+        if kind is not EntryKind.LIST or found is None:
+            raise StoreError(f"There is no list {name!r:.40}.", mend="assistant lists")
+        gone = store.entries(EntryKind.ITEM, found.id)
+    for entry in store.remove([each.id for each in gone]):
+        yield _row(entry, "removed")
+
+
+def _export(store: StateStore, request: Request) -> Iterator[Row]:
+    kinds = [_kind(request)] if request.get("kind") is not None else SHOWN
+    rows = {entry.id: _row(entry) for kind in kinds for entry in _of_kind(store, kind)}
+    yield from rows.values()
+
+
+def _import(store: StateStore, request: Request) -> Iterator[Row]:
+    rows = request.get("rows")
+    if not isinstance(rows, list) or len(rows) > MOST_IMPORTED:
+        raise SettingsError("There is nothing to import.", mend="assistant notes export FILE")
+    entries = [_imported(row, number) for number, row in enumerate(rows, start=1)]
+    here = {each.id for kind in SHOWN for each in store.entries(kind)}
+    for number, entry in enumerate(entries, start=1):
+        lists = here | {each.id for each in entries if each.kind is EntryKind.LIST}
+        if (entry.kind is EntryKind.ITEM) != bool(entry.parent) or (
+            entry.parent and entry.parent not in lists
+        ):
+            raise _unusable(number, "its list is missing")
+    store.restore(entries)
+    yield {"event": "imported", "count": len({each.id for each in entries} - here)}
+
+
+ACTS: Mapping[str, Callable[[StateStore, Request], Iterator[Row]]] = {
+    "state.list": _list,
+    "state.add": _add,
+    "state.change": _change,
+    "state.remove": _remove,
+    "state.clear": _clear,
+    "state.export": _export,
+    "state.import": _import,
+}
+"""What carries out each act."""
+
+
+# -- entries ------------------------------------------------------------------------------------
+
+
+def _of_kind(store: StateStore, kind: EntryKind) -> list[Entry]:
+    """Return the entries of a kind, and each list before its items."""
+    found = store.entries(kind)
+    if kind is not EntryKind.LIST:
+        return found
+    items = store.entries(EntryKind.ITEM)
+    own = ([each, *(item for item in items if item.parent == each.id)] for each in found)
+    return [entry for entries in own for entry in entries]
+
+
+def _named(store: StateStore, name: str) -> Entry | None:
+    """Return the list with this name, in any spelling of case, spaces and hyphens."""
+    wanted = _plain(name)
+    lists = store.entries(EntryKind.LIST)
+    return next((each for each in lists if _plain(each.content.get("name", "")) == wanted), None)
+
+
+def _plain(name: str) -> str:
+    return "".join(name.casefold().replace("-", " ").split())
+
+
+def _chosen(store: StateStore, request: Request) -> list[Entry]:
+    """Return the entries with the ids in the request. Raises StoreError if one doesn't exist."""
+    ids = request.get("ids")
+    if not isinstance(ids, list) or not all(isinstance(each, str) for each in ids):
+        raise SettingsError("The request has no `ids`.", mend="assistant lists --help")
+    kinds: Sequence[EntryKind] = SHOWN
+    if request.get("kind") is not None:
+        kind = _kind(request)
+        kinds = (kind, EntryKind.ITEM) if kind is EntryKind.LIST else (kind,)
+    every = [entry for kind in kinds for entry in store.entries(kind)]
+    return list({(one := _one(every, key)).id: one for key in ids}.values())
+
+
+def _one(every: Sequence[Entry], key: str) -> Entry:
+    if len(key) < SHORTEST_ID:
+        raise SettingsError(
+            f"{key!r} is too short: give {SHORTEST_ID} or more characters of an id.",
+            mend="assistant lists",
+        )
+    found = [each for each in every if each.id.startswith(key)]
+    if not found:
+        raise StoreError(f"There is no entry {key!r:.40}.", mend="List them, and copy an id.")
+    if len(found) > 1:
+        raise SettingsError(f"{key!r:.40} could be several entries.", mend="Give more of the id.")
+    return found[0]
+
+
+def _row(entry: Entry, event: str | None = None) -> Row:
+    row: Row = {
+        "id": entry.id,
+        "kind": entry.kind.value,
+        "parent": entry.parent,
+        "created": entry.created.isoformat(),
+        "changed": entry.changed.isoformat(),
+        "content": dict(entry.content),
+    }
+    return row if event is None else {"event": event, "short": short(entry.id), **row}
+
+
+# -- reading requests; these raise SettingsError ------------------------------------------------
+
+
+def _kind(request: Request) -> EntryKind:
+    kind = request.get("kind")
+    if kind not in SHOWN:
+        raise SettingsError(
+            f"There is no kind {kind!r:.40}.", mend=f"Choose one of {', '.join(SHOWN)}."
+        )
+    return EntryKind(kind)
+
+
+def _text(value: object) -> str:
+    """Return a text of a request as it is stored: on one line, without surrounding spaces."""
+    text = " ".join(value.split()) if isinstance(value, str) else ""
+    if not text:
+        raise SettingsError("The text is empty.", mend="assistant notes --help")
+    if len(text) > LONGEST_TEXT:
+        raise SettingsError(
+            f"The text has {len(text):,} characters; the limit is {LONGEST_TEXT:,}.",
+            mend="Shorten it.",
+        )
+    if not _encodable(text):
+        raise SettingsError("The text contains an invalid character.", mend="Remove it.")
+    return text
+
+
+def _encodable(text: str) -> bool:
+    try:
+        return "\0" not in text and bool(text.encode())
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+
+
+def _imported(row: object, number: int) -> Entry:
+    """Convert an exported row to an entry."""
+    try:
+        if not isinstance(row, Mapping):
+            raise ValueError("it is not a JSON object")
+        entry = Entry(
+            row["id"],
+            _kind(row),
+            row["content"],
+            row["parent"],
+            *(datetime.fromisoformat(row[name]) for name in ("created", "changed")),
+        )
+        _check(entry)
+    except SettingsError as error:
+        raise _unusable(number, str(error).rstrip(".")) from error
+    except KeyError as error:
+        raise _unusable(number, f"the field `{error.args[0]}` is missing") from error
+    except (TypeError, ValueError) as error:
+        raise _unusable(number, str(error)) from error
+    return entry
+
+
+def _check(entry: Entry) -> None:
+    """Raise ValueError if a field is unusable."""
+    if not isinstance(entry.id, str) or not isinstance(entry.parent, str) or not entry.id:
+        raise ValueError("an id is not a text")
+    if not isinstance(entry.content, Mapping):
+        raise ValueError("the field `content` is not a JSON object")
+    if entry.created.tzinfo is None or entry.changed.tzinfo is None:
+        raise ValueError("a time has no zone")
+    named = [entry.content.get(key, "") for key in NAMES_AND_TEXTS]
+    if not all(isinstance(each, str) for each in named):
+        raise ValueError("a name or a text is not a text")
+    if not all(map(_encodable, filter(None, (entry.id, entry.parent, *entry.texts)))):
+        raise ValueError("it contains an invalid character")
+
+
+def _unusable(number: int, why: str) -> SettingsError:
+    return SettingsError(
+        f"Line {number} can't be imported: {why}. Nothing was imported.",
+        mend="Correct the line, and import the file again.",
+    )

@@ -1,0 +1,189 @@
+"""Requests of other processes about the user's state, on a real store."""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assistant.errors import SettingsError, StoreError
+from assistant.events import Event, StateChanged
+from assistant.memory.records.hidden import HiddenItems
+from assistant.memory.transcript.database import Transcript
+from assistant.state import EntryKind, StateRequests, StateStore
+
+NOW = datetime(2026, 11, 18, 10, 20, tzinfo=UTC)
+
+
+class Session:
+    """A running session of the user "me"."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self.transcript = transcript
+        self.events: list[Event] = []
+        self.store = StateStore(transcript, "me", self.events.append)
+        self.requests = StateRequests(transcript, self.store, "me")
+
+    def ask(self, act: str, user: str = "me", **more: Any) -> list[dict[str, Any]]:
+        rows = list(self.requests.answer({"act": f"state.{act}", "user": user, **more}))
+        json.dumps(rows)
+        return rows
+
+    def contents(self, kind: str, user: str = "me") -> list[dict[str, Any]]:
+        return [row["content"] for row in self.ask("list", user, kind=kind)[:-1]]
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[Session]:
+    with closing(Transcript.open(tmp_path / "transcript.sqlite")) as transcript:
+        yield Session(transcript)
+
+
+def test_a_list_is_created_once_and_shown_before_its_items(session: Session) -> None:
+    added = session.ask("add", kind="list", name="To-do", items=["call  Anna", "vote"])
+    assert [row["kind"] for row in added] == ["list", "item", "item"]
+    [again] = session.ask("add", kind="list", name="to do", items=["rest"])
+    session.ask("add", kind="list", name="shopping")
+    assert again["parent"] == added[0]["id"]
+    assert session.contents("list") == [
+        {"name": "To-do"},
+        {"text": "call Anna", "done": False},
+        {"text": "vote", "done": False},
+        {"text": "rest", "done": False},
+        {"name": "shopping"},
+    ]
+    assert session.ask("list", kind="list")[-1] == {"event": "listed", "kind": "list", "count": 5}
+
+
+def test_items_are_ticked_off_and_texts_changed(session: Session) -> None:
+    _, milk, eggs = session.ask("add", kind="list", name="shopping", items=["milk", "eggs"])
+    [changed] = session.ask("change", ids=[milk["short"]], done=True)
+    assert changed["content"] == {"text": "milk", "done": True}
+    session.ask("change", ids=[eggs["id"]], text="six eggs")
+    assert session.contents("item") == [
+        {"text": "milk", "done": True},
+        {"text": "six eggs", "done": False},
+    ]
+    [note] = session.ask("add", kind="note", text="The boiler is old.")
+    session.ask("change", ids=[note["id"]], text="The boiler is new.")
+    assert session.contents("note") == [{"text": "The boiler is new."}]
+
+
+def test_a_change_that_does_not_fit_one_of_the_entries_changes_none(session: Session) -> None:
+    top, milk = session.ask("add", kind="list", name="shopping", items=["milk"])
+    for other in (top, *session.ask("add", kind="note", text="Old.")):
+        with pytest.raises(SettingsError, match="can't be changed like this"):
+            session.ask("change", ids=[milk["id"], other["id"]], done=True)
+    assert session.contents("item") == [{"text": "milk", "done": False}]
+
+
+def test_what_was_removed_can_be_imported_again_as_it_was(session: Session) -> None:
+    rows = session.ask("add", kind="list", name="shopping", items=["milk", "eggs"])
+    session.ask("change", ids=[rows[1]["id"]], done=True)
+    before = session.ask("export", kind="list")
+    gone = session.ask("remove", ids=[rows[0]["id"]], kind="list")
+    assert sorted(row["id"] for row in gone) == sorted(row["id"] for row in rows)
+    assert session.contents("list") == []
+    assert session.ask("import", rows=gone) == [{"event": "imported", "count": 3}]
+    assert session.ask("export", kind="list") == before
+    assert session.ask("import", rows=before) == [{"event": "imported", "count": 0}]
+
+
+def test_all_timers_or_all_items_of_a_list_are_cleared(session: Session) -> None:
+    session.store.add(EntryKind.TIMER, [{"name": "", "length_s": 60}, {"name": "", "length_s": 9}])
+    session.ask("add", kind="list", name="shopping", items=["milk"])
+    session.ask("add", kind="list", name="other", items=["tea"])
+    assert len(session.ask("clear", kind="timer")) == 2
+    assert [row["content"]["text"] for row in session.ask("clear", kind="list", name="SHOPPING")]
+    assert session.contents("list") == [
+        {"name": "shopping"},
+        {"name": "other"},
+        {"text": "tea", "done": False},
+    ]
+
+
+def test_each_user_sees_and_changes_only_their_own_entries(session: Session) -> None:
+    [mine] = session.ask("add", kind="note", text="Mine.")
+    session.ask("add", "bob", kind="note", text="His.")
+    assert session.contents("note", "bob") == [{"text": "His."}]
+    with pytest.raises(StoreError):
+        session.ask("remove", "bob", ids=[mine["id"]])
+    session.ask("clear", "bob", kind="note")
+    assert session.contents("note") == [{"text": "Mine."}]
+    assert session.transcript.locations.count(session.store) == 1
+    assert len([each for each in session.transcript.locations if type(each) is StateStore]) == 1
+
+
+def test_what_is_being_forgotten_is_not_shown_without_a_session(session: Session) -> None:
+    [note] = session.ask("add", "bob", kind="note", text="Secret.")
+    due = NOW + timedelta(minutes=1)
+    session.transcript.hide(HiddenItems("h", "bob", NOW, due, (), (note["id"],)))
+    assert session.contents("note", "bob") == []
+    with pytest.raises(StoreError):
+        session.ask("change", "bob", ids=[note["id"]], text="Shown.")
+
+
+def test_a_session_tells_what_there_is_and_what_requests_change(session: Session) -> None:
+    session.ask("add", kind="list", name="shopping", items=["milk"])
+    assert [each.kind for each in session.events if isinstance(each, StateChanged)] == [
+        "list",
+        "item",
+    ]
+    session.events.clear()
+    session.store.tell()
+    told = {each.kind: each.entries for each in session.events if isinstance(each, StateChanged)}
+    assert {kind: [each.content for each in entries] for kind, entries in told.items()} == {
+        "list": [{"name": "shopping"}],
+        "item": [{"text": "milk", "done": False}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("act", "more", "error", "sentence"),
+    [
+        ("add", {"kind": "note", "text": " "}, SettingsError, "The text is empty."),
+        ("add", {"kind": "note", "text": "a\ud800"}, SettingsError, "invalid character"),
+        ("add", {"kind": "timer"}, SettingsError, "A timer can only be set by asking"),
+        ("add", {"kind": "slot", "text": "x"}, SettingsError, "There is no kind 'slot'."),
+        ("add", {"kind": "list", "name": "a", "items": "bc"}, SettingsError, "must be texts"),
+        ("list", {}, SettingsError, "There is no kind None."),
+        ("change", {"ids": ["012345"], "done": True}, StoreError, "There is no entry '012345'."),
+        ("remove", {"ids": ["0123"]}, SettingsError, "'0123' is too short"),
+        ("remove", {}, SettingsError, "The request has no `ids`."),
+        ("clear", {"kind": "list", "name": "gifts"}, StoreError, "There is no list 'gifts'."),
+        ("fly", {}, SettingsError, "does not know this request"),
+        ("import", {}, SettingsError, "There is nothing to import."),
+    ],
+)
+def test_malformed_requests_are_refused_with_one_sentence(
+    session: Session, act: str, more: dict[str, Any], error: type[Exception], sentence: str
+) -> None:
+    with pytest.raises(error, match=sentence.replace(".", r"\.")):
+        session.ask(act, **more)
+    assert session.ask("export") == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"kind": "slot"}, "There is no kind 'slot'"),
+        ({"id": 7}, "an id is not a text"),
+        ({"content": []}, "the field `content` is not a JSON object"),
+        ({"content": {"text": 3}}, "a name or a text is not a text"),
+        ({"content": {"text": "a\ud800"}}, "invalid character"),
+        ({"created": "2026-11-18"}, "a time has no zone"),
+        ({"changed": "soon"}, "Invalid isoformat"),
+        ({"parent": "nowhere"}, "its list is missing"),
+    ],
+)
+def test_an_import_with_one_unusable_row_imports_nothing(
+    session: Session, changes: dict[str, Any], why: str
+) -> None:
+    rows = [session.ask("add", kind="note", text=text)[0] for text in ("One.", "Two.")]
+    session.ask("clear", kind="note")
+    with pytest.raises(SettingsError, match=f"Line 2 can't be imported: .*{why}"):
+        session.ask("import", rows=[rows[0], {**rows[1], **changes}])
+    assert session.contents("note") == []

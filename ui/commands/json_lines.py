@@ -1,0 +1,37 @@
+"""Reads files of JSON lines, which other commands have exported."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from assistant.errors import SettingsError, StoreError
+from ui.commands.forget import STANDARD_STREAM
+
+
+def read_rows(name: str) -> list[Any]:
+    """Return the objects in a file of JSON lines.
+
+    Raises:
+        SettingsError: a line is not JSON.
+        StoreError: the file can't be read.
+    """
+    try:
+        if name == STANDARD_STREAM:
+            content = sys.stdin.buffer.read()
+        else:
+            content = Path(name).expanduser().read_bytes()
+    except OSError as error:
+        raise StoreError(
+            f"The file {name} can't be read: {error.strerror}.", mend="Choose another file."
+        ) from error
+    rows = []
+    for number, line in enumerate(content.splitlines(), start=1):
+        try:
+            rows.append(json.loads(line.decode("utf-8")))
+        except ValueError as error:
+            raise SettingsError(
+                f"Line {number} of {name} is not JSON. Nothing was imported.",
+                mend="Correct the line, and import the file again.",
+            ) from error
+    return rows

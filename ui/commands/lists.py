@@ -1,0 +1,7 @@
+"""`assistant lists`: shows and changes lists."""
+
+from ui.commands.entries import arguments_of, run
+
+__all__ = ["add_arguments", "run"]
+
+add_arguments = arguments_of("list")

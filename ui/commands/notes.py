@@ -1,0 +1,7 @@
+"""`assistant notes`: shows and changes notes."""
+
+from ui.commands.entries import arguments_of, run
+
+__all__ = ["add_arguments", "run"]
+
+add_arguments = arguments_of("note")

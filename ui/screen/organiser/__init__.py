@@ -1,0 +1,1 @@
+"""The tab with timers, alarms, reminders, lists and notes."""
