@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from assistant.memory.records.data_location import FindsWords, RemovesWords
     from assistant.memory.records.hidden import HiddenItems
     from assistant.memory.records.ids import ADDED_BY_USER, origin_of, short
-    from assistant.memory.records.memory import MemoryKind, MemoryState
+    from assistant.memory.records.memory import Memory, MemoryKind, MemoryState
     from assistant.memory.records.stored_values import microseconds, time_of
     from assistant.memory.replay import read_recording
     from assistant.memory.retrieval.encoding import QueryEncoder
@@ -58,6 +58,7 @@ __all__ = [
     "HiddenItems",
     "HomeStores",
     "JobQueue",
+    "Memory",
     "MemoryKind",
     "MemoryService",
     "MemoryState",

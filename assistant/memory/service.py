@@ -12,12 +12,13 @@ from typing import Any, Self
 from assistant.context import Exchange, Importance, no_importance
 from assistant.encryption import MasterKey
 from assistant.errors import ModelError, StoreDamaged
-from assistant.events import Event, ForgettingBegan, ForgettingDone, MemoryUsed, Notice, Severity
+from assistant.events import Event, MemoryUsed, Notice, Severity
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.admin_requests import handle_request
 from assistant.memory.curation.curator import CurationPolicy
 from assistant.memory.curation.importance import importance_of_exchanges
+from assistant.memory.forgetting.elsewhere import forgotten_elsewhere
 from assistant.memory.forgetting.executor import (
     ForgettingExecutor,
     HidesItems,
@@ -31,6 +32,7 @@ from assistant.memory.forgetting.resolver import Resolver
 from assistant.memory.forgetting.retention import expire_daily
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.lifetimes import Lifetimes
+from assistant.memory.records.memory import Memory
 from assistant.memory.retrieval.document_expansion import ExpansionWeights
 from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.retrieval.vectors.tiers import Tiers
@@ -96,6 +98,8 @@ class MemoryService:
         """The long-term memory of the session's user; None without a session, or if nothing is
         remembered beyond the conversation."""
         self.session_forgetting: ForgettingExecutor | None = None
+        self.state_outlines: Callable[[], Mapping[str, Memory]] | None = None
+        """Returns the entries of the session user's state, for requests to forget."""
         self._location = location
         self._settings = settings
         self._build_encoder = build_encoder
@@ -233,7 +237,7 @@ class MemoryService:
         def elsewhere(user: str, exchanges: Collection[str]) -> None:
             if user == self._user:
                 items = HiddenItems.of(user, exchanges, (), datetime.now(UTC))
-                loop.call_soon_threadsafe(_forgotten_elsewhere, items, live, self._emit)
+                loop.call_soon_threadsafe(forgotten_elsewhere, items, live, self._emit)
 
         first = partial(purge_due_at_start, self.transcript, done=gone, on_gone=elsewhere)
         await self.session_user.load(self.transcript, first)
@@ -332,7 +336,9 @@ class MemoryService:
 
     def _memory_access(self) -> MemoryAccess:
         earlier = self._earlier_memories()
-        return MemoryAccess(self._user, self.session_user, open_earlier=earlier)
+        return MemoryAccess(
+            self._user, self.session_user, open_earlier=earlier, state=self.state_outlines
+        )
 
     def _lexicon(self) -> TextAnalyzer:
         return TextAnalyzer(self._settings.persona.language)
@@ -376,18 +382,6 @@ class MemoryService:
                 f" {f'still found in {receipt.places}' if receipt.places else 'nothing found'}."
             )
         )
-
-
-def _forgotten_elsewhere(
-    items: HiddenItems, live: LiveConversation, emit: Callable[[Event], None]
-) -> None:
-    """Remove what was forgotten on another machine from the conversation, and tell the user."""
-    live.hide(items)
-    live.purged(items, clean=True)
-    emit(ForgettingBegan(items.id, items.exchanges, (), items.due))
-    emit(ForgettingDone(items.id))
-    what = "1 exchange" if len(items.exchanges) == 1 else f"{len(items.exchanges):,} exchanges"
-    emit(Notice(f"Forgotten on another machine, and now here as well: {what}."))
 
 
 def _keep_open(table: MemoryTable) -> None:

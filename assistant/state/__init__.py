@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from assistant.facade import exports
 
 if TYPE_CHECKING:
+    from assistant.state.forgettable import outlines
     from assistant.state.requests import ACTS, StateRequests
     from assistant.state.store import Change, Entry, EntryKind, StateStore
 else:
     __getattr__ = exports(__name__)
 
-__all__ = ["ACTS", "Change", "Entry", "EntryKind", "StateRequests", "StateStore"]
+__all__ = ["ACTS", "Change", "Entry", "EntryKind", "StateRequests", "StateStore", "outlines"]

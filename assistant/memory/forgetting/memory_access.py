@@ -29,6 +29,8 @@ class MemoryAccess:
             ModelError.
         open_earlier: opens the memories of earlier sessions if the running session has no long-term
             memory. They are opened only for a purge.
+        state: returns the entries of the user's state as memories, by id. In the table, they don't
+            exist.
     """
 
     user: str
@@ -36,6 +38,7 @@ class MemoryAccess:
     table: MemoryTable | None = None
     load: Callable[[], UserMemory] | None = None
     open_earlier: Callable[[], MemoryTable] | None = None
+    state: Callable[[], Mapping[str, Memory]] | None = None
 
     def outlines(
         self, exchanges: Collection[str] | None = None, ids: Collection[str] = ()
@@ -45,9 +48,16 @@ class MemoryAccess:
         The result contains at least the memories based on `exchanges` and those with these `ids`.
         If `exchanges` is None, it contains all memories.
         """
-        if self.memory is not None:
-            return self.memory.index.outlines(exchanges, ids)
-        return {each.id: each for each in self.rows()}
+        found = (
+            self.memory.index.outlines(exchanges, ids)
+            if self.memory is not None
+            else {each.id: each for each in self.rows()}
+        )
+        if self.state is None or (exchanges is not None and not ids):
+            return found
+        wanted = set(ids)
+        state = self.state().items()
+        return {**found, **{k: each for k, each in state if exchanges is None or k in wanted}}
 
     def around(self, turns: Sequence[AnsweredTurn]) -> Mapping[str, Memory]:
         """Return, by id, the memories based on these exchanges, the memories in their prompts, and

@@ -1,0 +1,37 @@
+"""Shows the user's state to requests to forget, which look for memories."""
+
+from collections.abc import Mapping
+
+from assistant.memory import ADDED_BY_USER, Memory, MemoryKind
+from assistant.state.store import Entry, EntryKind, StateStore
+
+SHOWN: Mapping[EntryKind, tuple[str, str]] = {
+    EntryKind.TIMER: ("name", "your {} timer"),
+    EntryKind.ALARM: ("name", "your alarm for {}"),
+    EntryKind.REMINDER: ("words", "your reminder: {}"),
+    EntryKind.LIST: ("name", "your {} list"),
+    EntryKind.ITEM: ("text", "{}"),
+    EntryKind.NOTE: ("text", "{}"),
+}
+"""The key of an entry's words, and how they are named. Other kinds hold no words."""
+
+
+def outlines(store: StateStore, user: str) -> Mapping[str, Memory]:
+    """Return the entries that have words, by id, as if the user had added them to the memories. So
+    "forget my shopping list" finds the list. Blocks for some milliseconds.
+
+    Raises:
+        StoreError: the state can't be read.
+    """
+    entries = (entry for kind in SHOWN for entry in store.entries(kind))
+    found = (_outline(entry, user) for entry in entries)
+    return {each.id: each for each in found if each is not None}
+
+
+def _outline(entry: Entry, user: str) -> Memory | None:
+    key, shape = SHOWN[entry.kind]
+    words = str(entry.content.get(key) or "").strip()
+    if not words:
+        return None
+    text = shape.format(words)
+    return Memory(entry.id, user, MemoryKind.FACT, text, entry.created, sources=(ADDED_BY_USER,))

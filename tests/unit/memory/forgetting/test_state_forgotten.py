@@ -1,0 +1,87 @@
+"""Timers, lists, notes and the like are forgotten like memories: by topic, by time, and all."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from assistant.language.stemming import TextAnalyzer
+from assistant.memory.forgetting.executor import ForgettingExecutor
+from assistant.memory.forgetting.memory_access import MemoryAccess
+from assistant.memory.forgetting.resolver import ForgetRequest, NothingMeant, Resolver
+from assistant.memory.transcript.database import Transcript
+from assistant.state import EntryKind, StateStore, outlines
+
+
+class Bench:
+    """A home with state only, and what forgets it."""
+
+    def __init__(self, transcript: Transcript, grace_s: float) -> None:
+        self.store = StateStore(transcript, "ada")
+        access = MemoryAccess("ada", state=partial(outlines, self.store, "ada"))
+        self.forgetting = ForgettingExecutor(transcript, access, [self.store], grace_s=grace_s)
+        self.resolver = Resolver(transcript, access, TextAnalyzer("en"))
+
+    def fill(self) -> None:
+        [shopping] = self.store.add(EntryKind.LIST, [{"name": "shopping"}])
+        self.store.add(EntryKind.ITEM, [{"text": "quince jelly", "done": False}], shopping.id)
+        self.store.add(EntryKind.NOTE, [{"text": "The rash on my arm itches."}])
+        self.store.add(EntryKind.REMINDER, [{"words": "call the dermatologist"}])
+
+    def texts(self) -> list[str]:
+        return [
+            text for kind in EntryKind for each in self.store.entries(kind) for text in each.texts
+        ]
+
+    async def forget(self, request: ForgetRequest) -> None:
+        plan = self.resolver.resolve(request)
+        await self.forgetting.hide(plan.exchanges, plan.memories)
+
+
+@asynccontextmanager
+async def bench(folder: Path, grace_s: float = 60) -> AsyncIterator[Bench]:
+    with closing(Transcript.open(folder / "transcript.sqlite3")) as transcript:
+        here = Bench(transcript, grace_s)
+        here.fill()
+        yield here
+
+
+async def test_a_list_is_forgotten_with_its_items_and_can_be_brought_back(tmp_path: Path) -> None:
+    async with bench(tmp_path) as here:
+        before = here.texts()
+        await here.forget(ForgetRequest(about="my shopping list"))
+        assert here.texts() == ["The rash on my arm itches.", "call the dermatologist"]
+        assert await here.forgetting.undo() is not None
+        assert here.texts() == before
+
+
+@pytest.mark.parametrize(
+    ("topic", "gone"),
+    [("the rash", "The rash on my arm itches."), ("dermatologist", "call the dermatologist")],
+)
+async def test_notes_and_reminders_about_a_topic_leave_no_byte(
+    tmp_path: Path, topic: str, gone: str
+) -> None:
+    async with bench(tmp_path, grace_s=0) as here:
+        plan = here.resolver.resolve(ForgetRequest(about=topic))
+        result = await here.forgetting.purge_now(plan.exchanges, plan.memories)
+        assert result.receipt.clean
+        assert gone not in here.texts()
+        assert "quince jelly" in here.texts()
+    files = [each.read_bytes() for each in tmp_path.glob("transcript*")]
+    assert not any(gone.encode() in each for each in files)
+    assert any(b"quince jelly" in each for each in files)
+
+
+async def test_everything_includes_the_state(tmp_path: Path) -> None:
+    async with bench(tmp_path) as here:
+        await here.forget(ForgetRequest(everything=True))
+        assert here.texts() == []
+
+
+async def test_what_is_in_no_entry_is_not_found(tmp_path: Path) -> None:
+    async with bench(tmp_path) as here:
+        with pytest.raises(NothingMeant):
+            here.resolver.resolve(ForgetRequest(about="my bicycle"))
