@@ -31,9 +31,8 @@ class Bench:
         self.store.add(EntryKind.REMINDER, [{"words": "call the dermatologist"}])
 
     def texts(self) -> list[str]:
-        return [
-            text for kind in EntryKind for each in self.store.entries(kind) for text in each.texts
-        ]
+        entries = (each for kind in EntryKind for each in self.store.entries(kind))
+        return sorted(text for each in entries for text in each.texts)
 
     async def forget(self, request: ForgetRequest) -> None:
         plan = self.resolver.resolve(request)
