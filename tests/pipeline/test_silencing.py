@@ -196,7 +196,7 @@ class AllEcho:
     ("after_s", "words", "ends"),
     [
         (0.4, "Stop.", True),
-        (0.4, "What's the weather like?", True),
+        (0.4, "Go.", False),
         (1.5, "Stop.", True),
         (1.5, "It was time.", False),
     ],
