@@ -20,7 +20,7 @@ from assistant.skills.due_entries import DueEntries
 from assistant.skills.snoozing import Snoozing
 from assistant.skills.timers import Timers
 from assistant.state.store import StateStore
-from models.interfaces import ClassifiedText
+from models.interfaces import ClassifiedText, Samples
 from tests.support.fakes import ScriptedStt, silence, sound, speech
 from tests.support.ringing import ONCE_S, UP, ringing, start, until
 from tests.support.session import Session
@@ -176,6 +176,42 @@ async def test_a_sleeping_assistant_rings_and_only_obeys_what_silences_it(
         assert (heard.bells == 1) is ends
         assert talk.turns == []
         assert talk.dialogue.asleep
+
+
+class AllEcho:
+    """Considers all sound to be what the loudspeaker plays."""
+
+    def __init__(self) -> None:
+        self.played: Samples | None = None
+
+    def far(self, samples: Samples, rate: int) -> None:
+        """Ignore the samples."""
+
+    def near(self, block: Samples) -> Samples:
+        self.played = block
+        return block
+
+
+@pytest.mark.parametrize(
+    ("after_s", "words", "ends"),
+    [
+        (0.4, "Stop.", True),
+        (0.4, "Go.", False),
+        (1.5, "Stop.", True),
+        (1.5, "It was time.", False),
+    ],
+)
+async def test_the_users_words_are_told_from_an_echo_of_the_bell_and_of_its_words(
+    tmp_path: Path, after_s: float, words: str, ends: bool
+) -> None:
+    stt, hears = ScriptedStt(words), np.concatenate([silence(after_s), sound(0.5, 1.0)])
+    async with ringing(tmp_path, stt=stt, hears=hears, echo=AllEcho()) as (talk, heard):
+        rings = start(talk)
+        await talk.to_the_end()
+        await until(lambda: rings.done() or heard.bells > 1)
+        assert rings.done() is ends
+        talk.loop.ringer.silence()
+        await rings
 
 
 async def test_what_is_only_likely_to_mean_stop_silences_it(tmp_path: Path) -> None:

@@ -66,13 +66,16 @@ async def ringer(
         loudspeaker.set_reference(echo.far)
         memory = ShortTermMemory(Conversation.begin("me"), llm, settings, None, bus.emit)
         dialogue = Dialogue(settings, bus, llm, memory, LatencyLog(tmp_path / "ledger.jsonl"))
-        sound = AudioIO(devices.microphone(), loudspeaker, echo)
+        microphone = devices.microphone()
+        sound = AudioIO(microphone, loudspeaker, echo)
         loop = VoiceLoop(settings, dialogue, ModelSet(recogniser, llm, tts), sound, detectors)
         await loop.start()
         dialogue.listen()
         yield Ringer(loop, dialogue, events)
         await loop.close()
         await dialogue.close()
+        await microphone.close()
+        await loudspeaker.close()
 
 
 def strength(samples: Samples, hertz: float) -> float:

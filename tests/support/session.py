@@ -22,7 +22,7 @@ from assistant.skills.explaining import Explaining
 from assistant.skills.forgetting import Forgetting
 from assistant.skills.nothing_kept import NothingKept
 from assistant.skills.skill import Skill
-from assistant.voice.audio.echo import NoEcho
+from assistant.voice.audio.echo import EchoCanceller, NoEcho
 from assistant.voice.audio.files import FileMicrophone, NullLoudspeaker
 from assistant.voice.audio.interfaces import Loudspeaker
 from assistant.voice.dialogue import Dialogue
@@ -87,6 +87,7 @@ async def session(
     skills: Sequence[Skill] = (),
     speaks: bool = True,
     control: VoiceControl | None = None,
+    echo: EchoCanceller | None = None,
 ) -> AsyncIterator[Session]:
     """A running session.
 
@@ -97,6 +98,7 @@ async def session(
         skills: those of another memory, in place of the session's own.
         speaks: whether answers are spoken.
         control: the volume and the speed of the voice.
+        echo: judges how much of the sound comes from the loudspeaker.
     """
     read = Settings.model_validate({"general": {"sounds": False}, **(settings or {})})
     bus = EventBus()
@@ -113,7 +115,7 @@ async def session(
         read,
         dialogue,
         ModelSet(stt, llm, voice),
-        AudioIO(microphone, loudspeaker, NoEcho(), speaks),
+        AudioIO(microphone, loudspeaker, echo or NoEcho(), speaks),
         (LoudVoice(), end or ScriptedEnd()),
         recaller,
         skills or (_skills(transcript, memory, dialogue, bus) if obeys else [NothingKept()]),

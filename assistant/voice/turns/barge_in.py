@@ -15,6 +15,7 @@ from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 from rapidfuzz import fuzz
 from rapidfuzz.distance.Indel import normalized_similarity as likeness
 
+from assistant.intents import CommandKind, recognise
 from assistant.language.numbers import cardinals
 from assistant.voice.background_tasks import TaskSet
 from assistant.voice.dialogue import Dialogue
@@ -163,12 +164,19 @@ class BargeIn(FrameProcessor):
 
     def _is_echo(self, text: str, own_voice: float) -> bool:
         answer = self._spoken_into
-        if answer is None:
+        if answer is None or (answer.rings and self._silences(text, answer)):
             return False
         words = answer.heard.split()[max(0, self._words_before - JUST_SPOKEN_WORDS) :]
         if answer.remark and own_voice < OWN_VOICE:
             words = []  # "Say undo to keep it", "Which one: …?": people answer in these very words
         return is_echo(text, answer.text, own_voice, " ".join(words))
+
+    def _silences(self, text: str, answer: SpeculativeAnswer) -> bool:
+        """Whether these words surely tell what rings to stop. The tones of the bell make any voice
+        resemble what was played. Its own echo is taken for words, too, but not for this command."""
+        command = recognise(text, self._dialogue.attention.names)
+        stops = command is not None and command.kind is CommandKind.STOP
+        return stops and set(_words(text)).isdisjoint(_words(answer.text))
 
     async def _interrupt(self) -> None:
         self._restore()
