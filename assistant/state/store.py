@@ -1,6 +1,7 @@
 """Stores the entries of the user's state in the transcript's database."""
 
 import json
+import logging
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 from assistant.context import Exchange
+from assistant.errors import StoreError
 from assistant.events import Event, Searched, StateChanged, StateEntry
 from assistant.memory import (
     FindsWords,
@@ -19,6 +21,8 @@ from assistant.memory import (
     microseconds,
     time_of,
 )
+
+logger = logging.getLogger(__name__)
 
 _COLUMNS = "id, kind, parent, created, changed, content"
 _NEWLY = "INSERT INTO state (user, id, kind, parent, created, changed, content)"
@@ -295,12 +299,23 @@ class StateStore:
         return {key for each in list(self._hidden.values()) for key in each.memories}
 
     def _tell_of(self, items: HiddenItems) -> None:
-        found = self._read("id IN (SELECT value FROM json_each(?))", (json.dumps(items.memories),))
+        """Emit what has changed. A deletion must not fail because the state can't be read."""
+        ids = json.dumps(items.memories)
+        try:
+            found = self._read("id IN (SELECT value FROM json_each(?))", (ids,))
+        except StoreError as error:
+            logger.warning("the state can't be shown: %s", error)
+            return
         self._tell(each.kind for each in found)
 
     def _tell(self, kinds: Iterable[EntryKind]) -> None:
+        """Emit what has changed. What was changed stays so, even if it can't be read now."""
         for kind in dict.fromkeys(kinds):
-            found = self.entries(kind)
+            try:
+                found = self.entries(kind)
+            except StoreError as error:
+                logger.warning("the state can't be shown: %s", error)
+                return
             rows = tuple(StateEntry(each.id, each.parent, each.content) for each in found)
             self._emit(StateChanged(kind.value, rows))
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.intents.command import Command, CommandKind, Intent
+from assistant.intents.command import BY_MEANING, Command, CommandKind, Intent
 from data import located
 from scripts.common.rows import InputUnusable
 from scripts.common.utterances import (
@@ -12,6 +12,7 @@ from scripts.common.utterances import (
     EVALUATION,
     KINDS,
     PARTS,
+    REQUESTS,
     TRAINING,
     Utterance,
     read_utterances,
@@ -88,8 +89,12 @@ def test_all_sets_are_labelled_rightly() -> None:
     assert len(read_utterances(located(BY_HAND))) == 3355
     for part in PARTS:
         found = read_utterances(located(EVALUATION), part)
-        assert {each.kind for each in found} == {None, *KINDS}
-        assert sum(each.kind is not None for each in found) > 900
+        assert {each.kind for each in found} == {None, *set(KINDS) - BY_MEANING}
+        assert sum(each.kind is not None for each in found) > (200 if part == "natural" else 900)
+    for part in ("dev", "test"):
+        found = read_utterances(located(REQUESTS), part)
+        assert {each.kind for each in found} == {None, *BY_MEANING}
+        assert sum(each.kind is not None for each in found) > 300
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ NAMES_NO_USER = {
     },
     Transcript: {
         "open",
+        "in_ram",
         "close",
         "pages",
         "rewrite",  # all rows, into the same file

@@ -20,11 +20,11 @@ from assistant.language.speakers import USER
 from assistant.memory.admin import MemoryAdmin
 from assistant.memory.forgetting import receipts
 from assistant.memory.forgetting.audit import audit
+from assistant.memory.forgetting.elsewhere import forgotten_elsewhere
 from assistant.memory.forgetting.purge import purge_due_at_start
 from assistant.memory.forgetting.verify import OTHERS
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.memory import Memory, MemoryKind, new_id
-from assistant.memory.service import _forgotten_elsewhere
 from assistant.memory.store import write_queue
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
@@ -212,7 +212,7 @@ async def test_the_running_conversation_drops_the_exchange_and_its_user_is_notif
     bus.subscribe(events.append)
     window.talk.append_user(1, SECRET, START)
     gone = {window.talk.complete(1, "I see.").id, new_id()}
-    _forgotten_elsewhere(HiddenItems.of("ada", gone, (), START), window, bus.emit)
+    forgotten_elsewhere(HiddenItems.of("ada", gone, (), START), window, bus.emit)
     assert window.talk.exchanges == ()
     assert set(window.dropped) == gone
     began, done, notice = events
