@@ -37,11 +37,13 @@ def recognise(text: str, names: tuple[str, ...] = ()) -> Command | None:
 
 def in_full(command: Command, text: str) -> Command:
     """Return the command with what `text` says besides its argument: `for_good`, `names_wish`,
-    `every` and the `minutes` of SLEEP are set."""
+    `every` and the `minutes` of SLEEP are set, and a calculation begins with its "how many"."""
     if command.kind in CANCELLING:
         return replace(command, every=_says_every(command, text))
     if command.kind is CommandKind.SLEEP:
         return replace(command, minutes=_minutes_in(text))
+    if command.kind is CommandKind.CALCULATE and command.words:
+        return replace(command, words=_with_amount(command.words, text))
     if command.kind not in (CommandKind.LIFT, CommandKind.REMEMBER):
         return command
     lists = language(ENGLISH).subjects
@@ -50,6 +52,16 @@ def in_full(command: Command, text: str) -> Command:
     if command.kind is CommandKind.LIFT:
         return replace(command, names_wish=any(f" {each} " in said for each in lists["wishes"]))
     return replace(command, for_good=any(f" {each} forget " in said for each in lists["for_good"]))
+
+
+def _with_amount(words: str, text: str) -> str:
+    """Return the words of a calculation with the "how many" before them, if there is one."""
+    start = text.index(words)
+    before = text[:start].rstrip()
+    for asked in language(ENGLISH).subjects["amounts"]:
+        if before.lower().endswith(asked):
+            return text[len(before) - len(asked) : start + len(words)]
+    return words
 
 
 def _says_every(command: Command, text: str) -> bool:

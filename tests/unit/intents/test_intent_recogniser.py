@@ -143,3 +143,11 @@ def test_an_argument_is_never_invented(words: str | None) -> None:
 def test_words_are_dropped_where_the_kind_takes_none() -> None:
     found = intent_of(None, ClassifiedText({"stop": 0.99}, "my locker"), BIN)
     assert found == Intent(Command(CommandKind.STOP))
+
+
+def test_a_calculation_begins_with_what_is_asked_for() -> None:
+    text = "Tell me how many miles is 10 kilometres, Ada."
+    found = ClassifiedText({"calculate": 0.95}, "miles is 10 kilometres")
+    intent = intent_of(None, found, text)
+    assert intent is not None
+    assert intent.command.words == "how many miles is 10 kilometres"
