@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from functools import partial
 
@@ -80,8 +80,8 @@ class Planned:
         return await which(found, [self._choice(each) for each in found], act, every=every)
 
     async def unset(self, entry: Entry) -> Reply:
-        """Undo that one was set."""
-        return await self._remove([entry])
+        """Undo that one was set. It can't be undone itself."""
+        return replace(await self._remove([entry]), undo=None)
 
     async def shall_unset(self, entry: Entry, did: str) -> str:
         """Return the question whether to undo that one was set; empty if it is gone."""

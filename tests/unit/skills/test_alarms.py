@@ -45,6 +45,14 @@ async def test_an_alarm_is_set(here: Bench, when: str, said: str) -> None:
     assert here.contents(EntryKind.ALARM) == []
 
 
+async def test_the_second_undo_takes_back_the_step_before(here: Bench) -> None:
+    await here.say(Kind.ALARM_SET, when="6:30")
+    await here.say(Kind.ALARM_SET, when="7:30")
+    assert await here.undo() == "Cancelled your alarm for half past seven tomorrow."
+    assert await here.undo() == "Cancelled your alarm for half past six tomorrow morning."
+    assert here.contents(EntryKind.ALARM) == []
+
+
 async def test_an_alarm_after_a_duration_is_told_as_one(here: Bench) -> None:
     here.set_by_hand.pass_(17)
     assert await here.say(Kind.ALARM_SET, when="in 20 minutes") == "Alarm set in twenty minutes."
