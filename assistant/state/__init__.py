@@ -9,10 +9,20 @@ from typing import TYPE_CHECKING
 from assistant.facade import exports
 
 if TYPE_CHECKING:
+    from assistant.state.contents import check_content
     from assistant.state.forgettable import outlines
     from assistant.state.requests import ACTS, StateRequests
     from assistant.state.store import Change, Entry, EntryKind, StateStore
 else:
     __getattr__ = exports(__name__)
 
-__all__ = ["ACTS", "Change", "Entry", "EntryKind", "StateRequests", "StateStore", "outlines"]
+__all__ = [
+    "ACTS",
+    "Change",
+    "Entry",
+    "EntryKind",
+    "StateRequests",
+    "StateStore",
+    "check_content",
+    "outlines",
+]

@@ -30,6 +30,7 @@ from typing import Any
 from assistant.errors import SettingsError, StoreError
 from assistant.ipc import Request, Row
 from assistant.memory import Transcript, short
+from assistant.state.contents import check_content
 from assistant.state.store import Entry, EntryKind, StateStore
 
 SHOWN = (
@@ -38,7 +39,6 @@ SHOWN = (
 )
 """The kinds that requests can be about. The others belong to conversations in progress."""
 TEXT_KEY = {EntryKind.ITEM: "text", EntryKind.NOTE: "text"}
-NAMES_AND_TEXTS = ("name", "words", "text")
 SHORTEST_ID = 6
 LONGEST_TEXT = 10_000
 MOST_IMPORTED = 100_000
@@ -324,9 +324,7 @@ def _check(entry: Entry) -> None:
         raise ValueError("the field `content` is not a JSON object")
     if entry.created.tzinfo is None or entry.changed.tzinfo is None:
         raise ValueError("a time has no zone")
-    named = [entry.content.get(key, "") for key in NAMES_AND_TEXTS]
-    if not all(isinstance(each, str) for each in named):
-        raise ValueError("a name or a text is not a text")
+    check_content(entry.kind, entry.content)
     if not all(map(_encodable, filter(None, (entry.id, entry.parent, *entry.texts)))):
         raise ValueError("it contains an invalid character")
 

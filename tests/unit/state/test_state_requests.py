@@ -187,3 +187,48 @@ def test_an_import_with_one_unusable_row_imports_nothing(
     with pytest.raises(SettingsError, match=f"Line 2 can't be imported: .*{why}"):
         session.ask("import", rows=[rows[0], {**rows[1], **changes}])
     assert session.contents("note") == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "why"),
+    [
+        ("note", {}, "the field `text` is missing"),
+        ("list", {}, "the field `name` is missing"),
+        ("reminder", {"local": "2026-11-19T09:00"}, "the field `words` is missing"),
+        ("timer", {"name": "", "length_s": 60}, "the field `ends_at` or `left_s` is missing"),
+        ("timer", {"name": "", "length_s": "x", "left_s": 1}, "`length_s` is not a usable number"),
+        ("timer", {"name": "", "length_s": 60, "ends_at": 10**30}, "`ends_at` is not a moment"),
+        ("alarm", {}, "the field `at` or `local` is missing"),
+        ("alarm", {"local": "soon"}, "`local` is not a local time"),
+        ("alarm", {"at": 1, "rang_at": "x"}, "`rang_at` is not a moment"),
+        ("alarm", {"local": "2026-11-19T09:00", "repeat": {}}, "needs the fields"),
+        (
+            "alarm",
+            {"local": "2026-11-19T09:00", "since": 1, "repeat": {"every": 1, "unit": "eon"}},
+            "`repeat` is not a repetition",
+        ),
+        (
+            "alarm",
+            {
+                "local": "2026-11-19T09:00",
+                "since": 1,
+                "repeat": {"every": 1, "unit": "month", "nth": 2},
+            },
+            "`repeat` is not a repetition",
+        ),
+    ],
+)
+def test_what_no_skill_could_read_is_not_imported(
+    session: Session, kind: str, content: dict[str, Any], why: str
+) -> None:
+    [row] = session.ask("add", kind="note", text="One.")
+    with pytest.raises(SettingsError, match=f"Line 1 can't be imported: .*{why}"):
+        session.ask("import", rows=[{**row, "id": "other", "kind": kind, "content": content}])
+    assert session.contents(kind) == ([row["content"]] if kind == "note" else [])
+
+
+def test_an_item_without_done_is_not_imported(session: Session) -> None:
+    rows = session.ask("add", kind="list", name="shopping", items=["milk"])
+    session.ask("clear", kind="list")
+    with pytest.raises(SettingsError, match="Line 2 can't be imported: the field `done` is miss"):
+        session.ask("import", rows=[rows[0], {**rows[1], "content": {"text": "milk"}}])

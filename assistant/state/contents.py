@@ -1,0 +1,96 @@
+"""What an entry's content has to contain, so that the skills can work with it."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from assistant.language.repeats import Repeat
+from assistant.memory import time_of
+from assistant.state.store import EntryKind
+
+Content = Mapping[str, Any]
+NAMES_AND_TEXTS = ("name", "words", "text")
+MOMENTS = ("ends_at", "at", "since", "rang_at", "snoozed_until")
+NEEDED: Mapping[EntryKind, tuple[str, ...]] = {
+    EntryKind.TIMER: ("name", "length_s"),
+    EntryKind.REMINDER: ("words",),
+    EntryKind.LIST: ("name",),
+    EntryKind.ITEM: ("text", "done"),
+    EntryKind.NOTE: ("text",),
+}
+"""The fields that each kind can't do without."""
+WHEN_DUE: Mapping[EntryKind, tuple[str, ...]] = {
+    EntryKind.TIMER: ("ends_at", "left_s"),
+    EntryKind.ALARM: ("at", "local"),
+    EntryKind.REMINDER: ("at", "local"),
+}
+"""The fields of which a kind needs one to be due at some time."""
+MOST_S = 1e10
+"""Maximum length of a timer in seconds. With more, the calendar would end."""
+LAST_YEAR = 9000
+"""Moments after it could pass the end of the calendar in another zone."""
+
+
+def check_content(kind: EntryKind, content: Content) -> None:
+    """Raise ValueError if a skill could not read this content. What it says quotes none of it."""
+    for key in NEEDED.get(kind, ()):
+        if key not in content:
+            raise ValueError(f"the field `{key}` is missing")
+    if not all(isinstance(content.get(key, ""), str) for key in NAMES_AND_TEXTS):
+        raise ValueError("a name or a text is not a text")
+    if not isinstance(content.get("done", False), bool):
+        raise ValueError("the field `done` is neither true nor false")
+    if kind in WHEN_DUE:
+        _check_times(content, WHEN_DUE[kind])
+
+
+def _check_times(content: Content, either: tuple[str, ...]) -> None:
+    if not any(key in content for key in either):
+        raise ValueError(f"the field `{either[0]}` or `{either[1]}` is missing")
+    for key in ("length_s", "left_s"):
+        if not _is_number(content.get(key, 0)) or not 0 <= content.get(key, 0) <= MOST_S:
+            raise ValueError(f"the field `{key}` is not a usable number of seconds")
+    for key in MOMENTS:
+        if key in content and not _is_moment(content[key]):
+            raise ValueError(f"the field `{key}` is not a moment")
+    if "local" in content and not _is_local(content["local"]):
+        raise ValueError("the field `local` is not a local time")
+    if "repeat" in content:
+        if not content.keys() >= {"local", "since"}:
+            raise ValueError("a repetition needs the fields `local` and `since`")
+        if not _is_repeat(content["repeat"]):
+            raise ValueError("the field `repeat` is not a repetition")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_moment(value: object) -> bool:
+    if not isinstance(value, int) or isinstance(value, bool):
+        return False
+    try:
+        return time_of(value).year <= LAST_YEAR
+    except OverflowError:
+        return False
+
+
+def _is_local(value: object) -> bool:
+    try:
+        return isinstance(value, str) and datetime.fromisoformat(value).tzinfo is None
+    except ValueError:
+        return False
+
+
+def _is_repeat(value: object) -> bool:
+    try:
+        read = Repeat.from_json(value) if isinstance(value, Mapping) else None
+    except (KeyError, TypeError, ValueError):
+        return False
+    if read is None or not all(
+        isinstance(each, int) for each in (read.every, *read.weekdays, read.day, read.nth)
+    ):
+        return False
+    in_week = all(0 <= each < 7 for each in read.weekdays)
+    counted = read.nth == 0 or (bool(read.weekdays) and read.nth in (-1, 1, 2, 3, 4))
+    return in_week and counted and 0 <= read.day <= 31
