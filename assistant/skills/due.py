@@ -1,6 +1,7 @@
 """Watches when timers, alarms and reminders are due, and lets them ring."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ from assistant.skills.due_times import Content, due_at, is_over
 from assistant.skills.due_words import DueThing, missed_words, ring_words
 from assistant.skills.spoken_errors import notice
 from assistant.state import Entry, EntryKind
+
+logger = logging.getLogger(__name__)
 
 CHECK_S = 10.0
 """Longest time between two looks at the clock and the state, in seconds. The clock may be set, and
@@ -120,6 +123,9 @@ class DueWatch:
                 if not self._failed:  # report it once
                     self._emit(notice(error))
                 self._failed = True
+            except Exception:  # whatever it is, the rest must still ring
+                logger.exception("What is due could not ring.")
+                wait_s = AGAIN_S
             with suppress(TimeoutError):
                 async with asyncio.timeout(wait_s):
                     await self._changed.wait()
@@ -188,6 +194,7 @@ class DueWatch:
         return {
             key: _Known(kind, content, due_at(content, zone) or NEVER)
             for key, kind, content in entries
+            if self.entries.readable(kind, key, content)
         }
 
     def _due(self) -> dict[str, _Known]:

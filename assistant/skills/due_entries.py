@@ -22,6 +22,7 @@ What doesn't repeat is over once it rang. It stays for `SNOOZABLE`, so that it c
 """
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -29,10 +30,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from assistant.language.schedule import Schedule
-from assistant.memory import microseconds, time_of
+from assistant.memory import microseconds, short, time_of
 from assistant.skills.clocks import Clocks
 from assistant.skills.due_times import Content, due_at, is_over
-from assistant.state import Entry, EntryKind, StateStore
+from assistant.state import Entry, EntryKind, StateStore, check_content
+
+logger = logging.getLogger(__name__)
 
 DUE_KINDS = (EntryKind.TIMER, EntryKind.ALARM, EntryKind.REMINDER)
 SNOOZABLE = timedelta(minutes=10)
@@ -99,12 +102,14 @@ class DueEntries:
         self.clocks = clocks
         self._changing = threading.Lock()
         """Held from reading an entry until it is changed."""
+        self._unreadable: set[str] = set()
+        """Ids of the entries that have been logged because they can't be read."""
 
     def due_at(self, content: Content) -> datetime | None:
         return due_at(content, self.clocks.zone())
 
     async def all(self, *kinds: EntryKind) -> list[Entry]:
-        """Return all entries of these kinds, including those that are over."""
+        """Return all readable entries of these kinds, including those that are over."""
         return await asyncio.to_thread(self._all, kinds)
 
     async def running(self, kind: EntryKind) -> list[Entry]:
@@ -145,8 +150,21 @@ class DueEntries:
         """Bring removed entries back as they were."""
         await asyncio.to_thread(self._store.restore, entries)
 
+    def readable(self, kind: EntryKind, key: str, content: Content) -> bool:
+        """Whether an entry can be read. One that can't be is left alone and logged once: it must
+        not keep the others from ringing."""
+        try:
+            check_content(kind, content)
+        except ValueError as error:
+            if key not in self._unreadable:
+                self._unreadable.add(key)
+                logger.warning("The %s %s is left out: %s.", kind, short(key), error)
+            return False
+        return True
+
     def _all(self, kinds: Collection[EntryKind]) -> list[Entry]:
-        return [each for kind in kinds for each in self._store.entries(kind)]
+        found = (each for kind in kinds for each in self._store.entries(kind))
+        return [each for each in found if self.readable(each.kind, each.id, each.content)]
 
     def _change(
         self, keys: Collection[str], edit: Callable[[Entry], Content | None]

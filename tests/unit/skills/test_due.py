@@ -286,6 +286,48 @@ async def test_the_watch_reports_an_error_once_and_goes_on(
     assert [each.text for each in notices] == ["The disk is full."]
 
 
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [
+        (EntryKind.ALARM, {"name": "", "local": "soon"}),
+        (EntryKind.ALARM, {"local": "2026-11-18T10:20", "repeat": {"every": 1, "unit": "day"}}),
+        (EntryKind.TIMER, {"ends_at": 10**30}),
+        (EntryKind.TIMER, {"ends_at": 0}),
+        (EntryKind.REMINDER, {"local": "2026-11-18T10:20"}),
+    ],
+)
+async def test_an_unreadable_entry_silences_nothing_else_and_is_logged_once(
+    here: Bench,
+    kind: EntryKind,
+    content: dict[str, Any],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    here.store.add(kind, [content])
+    timer(here, 60, "pasta")
+    assert await here.wait(60) == ["The pasta timer is done."]
+    assert here.contents(kind)[0] == content
+    assert [each.levelname for each in caplog.records] == ["WARNING"]
+
+
+async def test_the_watch_goes_on_after_an_error_of_the_ringer(
+    here: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    timer(here, 0)
+    monkeypatch.setattr("assistant.skills.due.AGAIN_S", 0.0)
+    rang = asyncio.Event()
+    fails = [RuntimeError("No loudspeaker.")]
+
+    def sometimes() -> None:
+        if fails:
+            raise fails.pop()
+
+    here.ringer.before, here.ringer.after = sometimes, rang.set
+    running = asyncio.create_task(here.watch.run())
+    async with asyncio.timeout(5):
+        await rang.wait()
+    running.cancel()
+
+
 async def test_a_new_timer_wakes_the_watch(here: Bench) -> None:
     rang = asyncio.Event()
     here.ringer.after = rang.set
