@@ -87,13 +87,14 @@ def reminder_of(words: str) -> str:
 
 
 def time_words(content: Content, at: datetime, now: datetime) -> str:
-    """Return when something is due: "at nine tomorrow", "every weekday at half past six".
+    """Return when something is due: "at nine tomorrow", "every weekday at half past six". Of what
+    repeats, a snooze is not told.
 
     Args:
         at: local time at which it is due next.
         now: local time.
     """
-    if "repeat" in content and "snoozed_until" not in content:
+    if "repeat" in content:
         repeat = Repeat.from_json(content["repeat"])
         return spoken_repeat(repeat, datetime.fromisoformat(content["local"]))
     return spoken(at.replace(tzinfo=None), now.replace(tzinfo=None))

@@ -1,7 +1,7 @@
 """What alarms and reminders have in common: they are found and cancelled by their time."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from functools import partial
@@ -9,9 +9,10 @@ from functools import partial
 from assistant.language.calendar import WEEKDAYS
 from assistant.language.repeats import Repeat, occurrence
 from assistant.language.schedule import Schedule, schedule
+from assistant.language.spoken_times import spoken, spoken_clock
 from assistant.memory import microseconds
 from assistant.skills.choosing import which
-from assistant.skills.due_entries import Change, DueEntries
+from assistant.skills.due_entries import Change, DueEntries, rung
 from assistant.skills.due_times import Content
 from assistant.skills.due_words import listed, sentence, time_words
 from assistant.skills.skill import Reply, last_done
@@ -66,8 +67,13 @@ class Planned:
         return exact or [each for each in found if _same_hands(self._clock(each), clock)]
 
     def spoken_time(self, content: Content) -> str:
-        """Return the words for the time at which it is due: "at seven tomorrow"."""
-        return time_words(content, self._local(content), self.entries.clocks.local())
+        """Return the words for the time at which it is due: "at seven tomorrow", or "every day at
+        seven, and again in ten minutes" if it is snoozed."""
+        words = self._usual_time(content)
+        if not content.keys() >= {"repeat", "snoozed_until"}:
+            return words
+        at, now = self._local(content), self.entries.clocks.local()
+        return f"{words}, and again {spoken(at.replace(tzinfo=None), now.replace(tzinfo=None))}"
 
     # -- calling off ----------------------------------------------------------------------------
 
@@ -76,7 +82,7 @@ class Planned:
     ) -> Reply:
         """Cancel the one that is meant. Of a repetition, only the day that `when` names is left
         out."""
-        act = partial(self._call_off, when=when)
+        act = partial(self._call_off, day=self._day(when), every=every)
         return await which(found, [self._choice(each) for each in found], act, every=every)
 
     async def unset(self, entry: Entry) -> Reply:
@@ -94,24 +100,56 @@ class Planned:
 
     # -- inside ---------------------------------------------------------------------------------
 
+    def _usual_time(self, content: Content) -> str:
+        return time_words(content, self._local(content), self.entries.clocks.local())
+
     def _name(self, entry: Entry) -> str:
-        return self.name(entry.content, self.spoken_time(entry.content))
+        return self.name(entry.content, self._usual_time(entry.content))
 
     def _choice(self, entry: Entry) -> str:
-        return self.choice(entry.content, self.spoken_time(entry.content))
+        return self.choice(entry.content, self._usual_time(entry.content))
 
-    async def _call_off(self, found: Sequence[Entry], *, when: str | None) -> Reply:
-        read = self._read(when)
-        day = read.local.date() if when and read and read.local and not read.repeat else None
-        if day is None or not _NAMES_DAY.search(when or ""):
-            return await self._remove(found)
-        skipped = [each for each in found if "repeat" in each.content]
-        if len(skipped) < len(found):
-            return await self._remove([each for each in found if "repeat" not in each.content])
-        if any(self._local(each.content).date() != day for each in skipped):
-            text = f"Shall I cancel {self.names(skipped)} altogether?"
-            return Reply(text, if_yes=partial(self._remove, skipped))
-        return await self._skip(skipped)
+    async def _call_off(
+        self, found: Sequence[Entry], *, day: date | None, every: bool = False
+    ) -> Reply:
+        """Remove what is single. Of a repetition, leave out only `day`, or what is snoozed."""
+        today = self.entries.clocks.local().date()
+        only_snooze = day == today or (day is None and not every)
+        single, again, repeating = list[Entry](), list[Entry](), list[Entry]()
+        for each in found:
+            if "repeat" in each.content and "snoozed_until" in each.content and only_snooze:
+                again.append(each)
+            elif "repeat" in each.content and day is not None:
+                repeating.append(each)
+            else:
+                single.append(each)
+        replies = [await self._remove(single)] if single else []
+        replies += [await self._not_again(again)] if again else []
+        replies += [await self._leave_out(repeating, day)] if repeating else []
+        return _together(replies)
+
+    async def _leave_out(self, found: Sequence[Entry], day: date | None) -> Reply:
+        """Leave out a day of repetitions. If it is not their next, ask whether to cancel them."""
+        if any(self._local(each.content).date() != day for each in found):
+            text = f"Shall I cancel {self.names(found)} altogether?"
+            return Reply(text, if_yes=partial(self._remove, found))
+        return await self._skip(found)
+
+    async def _not_again(self, found: Sequence[Entry]) -> Reply:
+        """Drop the snooze of repetitions, which go on."""
+        now = self.entries.clocks.now()
+        changed = await self.entries.change(
+            [each.id for each in found],
+            lambda each: rung(each.content, now) if "snoozed_until" in each.content else None,
+        )
+        if not changed:
+            return Reply(self.gone)
+        after = [each.after for each in changed]
+        soonest = min(self._local(each.content) for each in after)
+        is_today = soonest.date() == self.entries.clocks.local().date()
+        until = f"until {spoken_clock(soonest)}" if is_today else "today"
+        text = f"{self.names(after)} won't ring again {until}"
+        return Reply(sentence(text), undo=partial(self._put_back, changed))
 
     async def _skip(self, found: Sequence[Entry]) -> Reply:
         """Leave out the next time of repetitions."""
@@ -150,6 +188,13 @@ class Planned:
         is_alarm = self.kind is EntryKind.ALARM
         return schedule(when, self.entries.clocks.local(), alarm=is_alarm) if when else None
 
+    def _day(self, when: str | None) -> date | None:
+        """Return the one day that the words name."""
+        read = self._read(when)
+        if read is None or read.local is None or read.repeat is not None:
+            return None
+        return read.local.date() if _NAMES_DAY.search(when or "") else None
+
     def _due(self, content: Content) -> datetime:
         return self.entries.due_at(content) or self.entries.clocks.now()
 
@@ -172,6 +217,18 @@ class Planned:
             zone,
         )
         return at is not None and at.astimezone(zone).date() == day
+
+
+def _together(replies: Sequence[Reply]) -> Reply:
+    """Return one reply for several acts, of which only the last may ask something. They are undone
+    together."""
+    undos = [each.undo for each in replies if each.undo is not None]
+    undo = partial(_undo_all, undos) if undos else None
+    return replace(replies[-1], text=" ".join(each.text for each in replies), undo=undo)
+
+
+async def _undo_all(undos: Sequence[Callable[[], Awaitable[Reply]]]) -> Reply:
+    return Reply(" ".join([(await undo()).text for undo in undos]))
 
 
 def _following(day: date, weekday: int) -> date:

@@ -129,6 +129,33 @@ async def test_one_day_of_a_repetition_is_left_out(here: Bench) -> None:
     assert await here.answer("yes") == "Cancelled your alarm for every weekday at half past seven."
 
 
+async def test_all_alarms_of_a_day_are_off_whether_they_repeat_or_not(here: Bench) -> None:
+    await here.say(Kind.ALARM_SET, when="every day at 7:00")
+    await here.say(Kind.ALARM_SET, when="tomorrow at 8:00")
+    before = here.contents(EntryKind.ALARM)
+    assert await here.say(Kind.ALARM_CANCEL, when="tomorrow", every=True) == (
+        "Cancelled your alarm for eight tomorrow. "
+        "Your alarm for every day at seven is off until Friday."
+    )
+    assert await here.undo() == (
+        "Your alarm for eight tomorrow is on again. Your alarm for every day at seven is on again."
+    )
+    assert sorted(map(str, here.contents(EntryKind.ALARM))) == sorted(map(str, before))
+    await here.say(Kind.ALARM_CANCEL, when="tomorrow", every=True)
+    assert await here.wait(DAY_S) == []
+
+
+async def test_a_repetition_that_is_also_due_later_is_asked_about(here: Bench) -> None:
+    await here.say(Kind.ALARM_SET, when="every day at 7:00")
+    await here.say(Kind.ALARM_SET, when="Friday at 8:00")
+    said = await here.say(Kind.ALARM_CANCEL, when="Friday", every=True)
+    assert said is not None
+    assert said.startswith("Cancelled your alarm for Friday at eight")
+    assert said.endswith(" Shall I cancel your alarm for every day at seven altogether?")
+    assert await here.answer("no") == "All right."
+    assert len(here.contents(EntryKind.ALARM)) == 1
+
+
 async def test_a_skipped_day_is_brought_back(here: Bench) -> None:
     await here.say(Kind.ALARM_SET, when="7:30 every weekday")
     before = here.contents(EntryKind.ALARM)
@@ -193,6 +220,31 @@ async def test_a_repeating_alarm_goes_on_after_a_snooze(here: Bench) -> None:
     await here.say(Kind.SNOOZE, when="half an hour")
     rang = await here.wait(DAY_S + 600)
     assert rang == ["It's eleven o'clock.", "It's half past ten."]
+
+
+async def test_cancelling_a_snoozed_repetition_drops_only_the_snooze(here: Bench) -> None:
+    await here.say(Kind.ALARM_SET, when="every day at 10:30")
+    await here.wait(630)
+    await here.say(Kind.SNOOZE)
+    snoozed = here.contents(EntryKind.ALARM)
+    assert await here.say(Kind.ALARM_LIST) == (
+        "Your alarm is set for every day at half past ten, and again in ten minutes."
+    )
+    off = "Your alarm for every day at half past ten won't ring again today."
+    assert await here.say(Kind.ALARM_CANCEL) == off
+    assert await here.undo() == "Your alarm for every day at half past ten is on again."
+    assert here.contents(EntryKind.ALARM) == snoozed
+    assert await here.say(Kind.ALARM_CANCEL, when="today") == off
+    assert await here.wait(DAY_S) == ["It's half past ten."]
+
+
+async def test_cancelling_all_alarms_cancels_a_snoozed_repetition_too(here: Bench) -> None:
+    await here.say(Kind.ALARM_SET, when="every day at 10:30")
+    await here.wait(630)
+    await here.say(Kind.SNOOZE)
+    said = await here.say(Kind.ALARM_CANCEL, every=True)
+    assert said == "Cancelled your alarm for every day at half past ten."
+    assert here.contents(EntryKind.ALARM) == []
 
 
 async def test_only_what_rang_last_is_snoozed(here: Bench) -> None:
