@@ -24,15 +24,17 @@ What doesn't repeat is over once it rang. It stays for `SNOOZABLE`, so that it c
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
+from assistant.events import Event
 from assistant.language.schedule import Schedule
 from assistant.memory import microseconds, short, time_of
 from assistant.skills.clocks import Clocks
 from assistant.skills.due_times import Content, due_at, is_over
+from assistant.skills.removed_entries import RemovedEntries
 from assistant.state import Entry, EntryKind, StateStore, check_content
 
 logger = logging.getLogger(__name__)
@@ -42,6 +44,8 @@ SNOOZABLE = timedelta(minutes=10)
 """How long something can be snoozed after it rang."""
 SHIFTED = frozenset({"ends_at", "at", "rang_at", "snoozed_until"})
 """Keys of moments that count real time."""
+SET_S = 1.0
+"""If the clock differs from the steady one by more seconds than before, it has been set."""
 NEVER = datetime.max.replace(tzinfo=UTC)
 _DAY = timedelta(days=1)
 
@@ -87,6 +91,17 @@ def shifted(content: Content, by: timedelta, now: datetime) -> Content:
     return {**content, **moved}
 
 
+def resumed(content: Content, now: datetime, zone: tzinfo | None) -> Content | None:
+    """Return the content of what was off and is on again: as it was, unless its time has passed. Of
+    a repetition, only later times count then; for anything else, return None."""
+    if (due_at(content, zone) or NEVER) > now:
+        return content
+    if "repeat" not in content:
+        return None
+    still = {key: value for key, value in content.items() if key != "snoozed_until"}
+    return {**still, "since": max(content["since"], microseconds(now))}
+
+
 def _told(content: Content) -> dict[str, Any]:
     return {key: value for key, value in content.items() if key not in ("rang_at", "snoozed_until")}
 
@@ -100,16 +115,24 @@ class DueEntries:
     def __init__(self, store: StateStore, clocks: Clocks) -> None:
         self._store = store
         self.clocks = clocks
+        self._removed = RemovedEntries(store)
         self._changing = threading.Lock()
         """Held from reading an entry until it is changed."""
         self._unreadable: set[str] = set()
         """Ids of the entries that have been logged because they can't be read."""
+        self._offset: timedelta | None = None
+        """The difference of the two clocks that the entries are based on."""
 
     def due_at(self, content: Content) -> datetime | None:
         return due_at(content, self.clocks.zone())
 
+    async def follow_clock(self) -> None:
+        """If the clock was set, shift all that counts real time."""
+        await asyncio.to_thread(self._follow_clock)
+
     async def all(self, *kinds: EntryKind) -> list[Entry]:
         """Return all readable entries of these kinds, including those that are over."""
+        await self.follow_clock()
         return await asyncio.to_thread(self._all, kinds)
 
     async def running(self, kind: EntryKind) -> list[Entry]:
@@ -128,6 +151,7 @@ class DueEntries:
         return sorted(found, key=lambda each: each.content["rang_at"], reverse=True)
 
     async def add(self, kind: EntryKind, content: Content) -> Entry:
+        await self.follow_clock()  # else a later shift would move the new entry too
         (entry,) = await asyncio.to_thread(self._store.add, kind, [content])
         return entry
 
@@ -140,15 +164,49 @@ class DueEntries:
             edit: returns an entry's new content, or None to leave it as it is. Called in another
                 thread.
         """
+        await self.follow_clock()
         return await asyncio.to_thread(self._change, keys, edit)
 
-    async def remove(self, keys: Collection[str]) -> list[Entry]:
-        """Remove entries, and return those that were removed."""
-        return await asyncio.to_thread(self._store.remove, keys)
+    async def clear_away(self, keys: Collection[str]) -> None:
+        """Remove entries for good."""
+        await asyncio.to_thread(self._store.remove, keys)
 
-    async def restore(self, entries: Sequence[Entry]) -> None:
-        """Bring removed entries back as they were."""
-        await asyncio.to_thread(self._store.restore, entries)
+    async def remove(self, keys: Collection[str]) -> tuple[str, list[Entry]]:
+        """Remove entries. Return the key of the removal, and what was removed, oldest first."""
+        return await asyncio.to_thread(self._removed.remove, keys)
+
+    async def restore(self, removal: str) -> tuple[list[Entry], list[Entry]]:
+        """Bring removed entries back. Return those that are back, and those that are not, because
+        their time has passed. Both are empty if anything has been forgotten since."""
+        return await asyncio.to_thread(self._restore, removal)
+
+    def watch(self, event: Event) -> None:
+        """Receive an event from the event bus."""
+        self._removed.watch(event)
+
+    def _restore(self, removal: str) -> tuple[list[Entry], list[Entry]]:
+        now, zone = self.clocks.now(), self.clocks.zone()
+
+        def edit(entry: Entry) -> Entry | None:
+            content = resumed(entry.content, now, zone)
+            return replace(entry, content=content) if content is not None else None
+
+        removed = self._removed.kept(removal)
+        back = list(self._removed.restore(removal, edit))
+        ids = {each.id for each in back}
+        return back, [each for each in removed if each.id not in ids]
+
+    def _follow_clock(self) -> None:
+        with self._changing:
+            now = self.clocks.now()
+            offset = now - datetime.fromtimestamp(self.clocks.steady(), UTC)
+            by = offset - (self._offset or offset)
+            if self._offset is not None and abs(by) < timedelta(seconds=SET_S):
+                return
+            old = {each.id: each.content for each in self._all(DUE_KINDS)}
+            new = {key: shifted(content, by, now) for key, content in old.items()}
+            self._store.change_all({key: new[key] for key in new if new[key] != old[key]})
+            self._offset = offset
 
     def readable(self, kind: EntryKind, key: str, content: Content) -> bool:
         """Whether an entry can be read. One that can't be is left alone and logged once: it must

@@ -12,7 +12,7 @@ from assistant.language.schedule import Schedule, schedule
 from assistant.language.spoken_times import spoken, spoken_clock
 from assistant.memory import microseconds
 from assistant.skills.choosing import which
-from assistant.skills.due_entries import Change, DueEntries, rung
+from assistant.skills.due_entries import Change, DueEntries, resumed, rung
 from assistant.skills.due_times import Content
 from assistant.skills.due_words import listed, sentence, time_words
 from assistant.skills.skill import Reply, last_done
@@ -166,21 +166,31 @@ class Planned:
         return Reply(sentence(text), undo=partial(self._put_back, changed))
 
     async def _put_back(self, changes: Sequence[Change]) -> Reply:
-        before = {each.before.id: each.before.content for each in changes}
-        back = await self.entries.change(before, lambda each: before[each.id])
-        return Reply(sentence(f"{self.names([each.after for each in back])} is on again"))
+        since = {each.before.id: each.before.content["since"] for each in changes}
+        now, zone = self.entries.clocks.now(), self.entries.clocks.zone()
+        back = await self.entries.change(
+            since, lambda each: resumed({**each.content, "since": since[each.id]}, now, zone)
+        )
+        if not back:
+            return Reply(self.gone)
+        is_on = "are" if len(back) > 1 else "is"
+        return Reply(sentence(f"{self.names([each.after for each in back])} {is_on} on again"))
 
     async def _remove(self, found: Sequence[Entry]) -> Reply:
-        gone = await self.entries.remove([each.id for each in found])
+        removal, gone = await self.entries.remove([each.id for each in found])
         if not gone:
             return Reply(self.gone)
         text = f"Cancelled {self.names(gone)}."
-        return Reply(text, undo=partial(self._bring_back, gone))
+        return Reply(text, undo=partial(self._bring_back, removal))
 
-    async def _bring_back(self, found: Sequence[Entry]) -> Reply:
-        await self.entries.restore(found)
-        is_on = "are" if len(found) > 1 else "is"
-        return Reply(sentence(f"{self.names(found)} {is_on} on again"))
+    async def _bring_back(self, removal: str) -> Reply:
+        back, late = await self.entries.restore(removal)
+        said = [f"{self.names(back)} {'are' if len(back) > 1 else 'is'} on again"] if back else []
+        if late:
+            passed = "their time has" if len(late) > 1 else "its time has"
+            said.append(f"{self.names(late)} {'stay' if len(late) > 1 else 'stays'} off")
+            said[-1] += f", because {passed} passed"
+        return Reply(" ".join(sentence(each) for each in said) or self.gone)
 
     # -- times ----------------------------------------------------------------------------------
 

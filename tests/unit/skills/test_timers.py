@@ -1,14 +1,16 @@
 """Timers: set, changed, read and told apart."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from assistant.events import ForgettingBegan
 from assistant.intents.command import CommandKind as Kind
-from assistant.skills.timers import HOW_LONG, HOW_MUCH, NONE, NONE_PAUSED, Timers
+from assistant.skills.timers import GONE, HOW_LONG, HOW_MUCH, NONE, NONE_PAUSED, Timers
 from assistant.state.store import EntryKind
-from tests.support.due import Bench
+from tests.support.due import START, Bench
 
 
 @pytest.fixture
@@ -98,6 +100,34 @@ async def test_every_change_can_be_undone(here: Bench) -> None:
     assert here.contents(EntryKind.TIMER) == []
 
 
+async def test_added_time_is_taken_off_again_after_a_pause(here: Bench) -> None:
+    await here.say(Kind.TIMER_SET, when="ten minutes")
+    await here.say(Kind.TIMER_ADD, when="five minutes")
+    await here.say(Kind.TIMER_PAUSE)
+    assert await here.wait(1800) == []
+    await here.say(Kind.TIMER_RESUME)
+    assert await here.undo() == "Paused the ten minute timer."
+    assert await here.undo() == "The ten minute timer has about fifteen minutes left."
+    assert await here.undo() == "The ten minute timer has ten minutes left."
+
+
+async def test_added_time_that_has_begun_is_not_taken_off(here: Bench) -> None:
+    await here.say(Kind.TIMER_SET, when="one minute")
+    await here.say(Kind.TIMER_ADD, when="five minutes")
+    here.set_by_hand.pass_(120)
+    left = await here.undo()
+    assert left == "The one minute timer has only four minutes left, so I left it alone."
+    assert await here.wait(200) == []
+
+
+async def test_a_timer_that_had_rung_is_done_again_after_undo(here: Bench) -> None:
+    await here.say(Kind.TIMER_SET, when="one minute")
+    await here.wait(70)
+    await here.say(Kind.TIMER_ADD, when="two minutes")
+    assert await here.undo() == "The one minute timer is done."
+    assert await here.wait(200) == []
+
+
 async def test_more_is_not_taken_than_is_left(here: Bench) -> None:
     await here.say(Kind.TIMER_SET, when="one minute", name="egg")
     said = await here.say(Kind.TIMER_TAKE, when="two minutes")
@@ -178,3 +208,41 @@ async def test_many_timers_are_read_up_to_five(here: Bench) -> None:
     assert asked == (
         "Which one: one minute, two minutes, three minutes, four minutes, or five minutes?"
     )
+
+
+@pytest.mark.parametrize("hours", [1, -1])
+async def test_a_timer_set_right_after_the_clock_was_corrected_is_right(
+    here: Bench, hours: int
+) -> None:
+    await here.wait(60)
+    here.set_by_hand.now += timedelta(hours=hours)
+    await here.say(Kind.TIMER_SET, when="five minutes")
+    assert await here.wait(290) == []
+    assert await here.wait(10) == ["The five minute timer is done."]
+
+
+@pytest.mark.parametrize("hours", [1, -1])
+async def test_a_timer_read_right_after_the_clock_was_corrected_is_right(
+    here: Bench, hours: int
+) -> None:
+    await here.say(Kind.TIMER_SET, when="five minutes")
+    await here.wait(60)
+    here.set_by_hand.now += timedelta(hours=hours)
+    assert await here.say(Kind.TIMER_LEFT) == "Four minutes left."
+    assert await here.wait(230) == []
+
+
+async def test_a_cancelled_timer_does_not_come_back_when_its_time_has_passed(here: Bench) -> None:
+    await here.say(Kind.TIMER_SET, when="five minutes")
+    await here.say(Kind.TIMER_CANCEL)
+    await here.wait(400)
+    assert await here.undo() == "The five minute timer would be done by now."
+    assert await here.wait(60) == []
+
+
+async def test_a_cancelled_timer_is_gone_for_good_once_anything_is_forgotten(here: Bench) -> None:
+    await here.say(Kind.TIMER_SET, when="five minutes", name="Anna's injection")
+    await here.say(Kind.TIMER_CANCEL)
+    here.watch.watch(ForgettingBegan("f", (), (), START))
+    assert await here.undo() == GONE
+    assert here.contents(EntryKind.TIMER) == []
