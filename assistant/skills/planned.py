@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from functools import partial
+from typing import Any
 
 from assistant.language.calendar import WEEKDAYS
 from assistant.language.repeats import Repeat, occurrence
@@ -22,6 +23,8 @@ UNDO_IT = "Shall I undo that?"
 AT_ONCE = timedelta(microseconds=1)
 HALF_DAY = 12
 WEEKEND = (5, 6)
+TIMES = frozenset({"since", "snoozed_until", "rang_at"})
+"""The keys of a content that change when something rings, is snoozed or is left out."""
 _NAMES_DAY = re.compile(
     rf"\b(?:today|tonight|tomorrow|weekend|{'|'.join(WEEKDAYS)})s?\b|\d(?:st|nd|rd|th)\b|\bof\b",
     re.IGNORECASE,
@@ -166,11 +169,14 @@ class Planned:
         return Reply(sentence(text), undo=partial(self._put_back, changed))
 
     async def _put_back(self, changes: Sequence[Change]) -> Reply:
-        since = {each.before.id: each.before.content["since"] for each in changes}
+        times = {each.before.id: _times(each.before.content) for each in changes}
         now, zone = self.entries.clocks.now(), self.entries.clocks.zone()
-        back = await self.entries.change(
-            since, lambda each: resumed({**each.content, "since": since[each.id]}, now, zone)
-        )
+
+        def as_before(entry: Entry) -> Content | None:
+            rest = {key: value for key, value in entry.content.items() if key not in TIMES}
+            return resumed({**rest, **times[entry.id]}, now, zone)
+
+        back = await self.entries.change(times, as_before)
         if not back:
             return Reply(self.gone)
         is_on = "are" if len(back) > 1 else "is"
@@ -252,3 +258,7 @@ def _same_hands(one: time, other: time) -> bool:
 
 def _when_again(at: datetime) -> str:
     return WEEKDAYS[at.weekday()]
+
+
+def _times(content: Content) -> dict[str, Any]:
+    return {key: value for key, value in content.items() if key in TIMES}
