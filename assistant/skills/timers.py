@@ -133,6 +133,8 @@ class Timers:
 
     def _says_left(self, timer: Entry, *, alone: bool) -> str:
         still, content = left(self._left_s(timer.content)), timer.content
+        if is_over(content):
+            return f"{the_timer(content)} is done"
         if "left_s" in content:
             return f"{the_timer(content)} is paused with {still} left"
         plain = alone and not content["name"]
@@ -170,7 +172,7 @@ class Timers:
         did = "Added" if by_s > 0 else "Took off"
         still = listed([self._says_left(each.after, alone=len(changed) == 1) for each in changed])
         text = f"{did} {spoken_duration(abs(by_s))}. {sentence(still)}"
-        return Reply(text, undo=partial(self._put_back, changed))
+        return Reply(text, undo=partial(self._put_back, by_s, changed))
 
     def _by(self, by_s: float) -> Callable[[Entry], Content | None]:
         """Return the edit that lengthens a timer. One that has rung runs again from now on."""
@@ -186,12 +188,24 @@ class Timers:
 
         return edit
 
-    async def _put_back(self, changes: Sequence[Change]) -> Reply:
-        """Undo changes of timers that still run."""
+    async def _put_back(self, by_s: float, changes: Sequence[Change]) -> Reply:
+        """Undo that timers were lengthened by `by_s`, if they still run. They may have been paused
+        or resumed since, so the same time is taken off; only what had rung is over again."""
         before = {each.before.id: each.before.content for each in changes}
-        back = await self._entries.change(
-            before, lambda each: None if is_over(each.content) else before[each.id]
-        )
+        over = {key for key, content in before.items() if is_over(content)}
+        shorten = self._by(-by_s)
+        for each in await self._entries.running(_TIMER):
+            still = self._left_s(each.content)
+            if each.id in before.keys() - over and still <= by_s:
+                text = f"{the_timer(each.content)} has only {left(still)} left, so I left it alone"
+                return Reply(sentence(text))
+
+        def edit(timer: Entry) -> Content | None:
+            if is_over(timer.content):
+                return None
+            return before[timer.id] if timer.id in over else shorten(timer)
+
+        back = await self._entries.change(before, edit)
         if not back:
             return Reply(GONE)
         return Reply(sentence(listed([self._says_left(each.after, alone=False) for each in back])))

@@ -98,6 +98,34 @@ async def test_every_change_can_be_undone(here: Bench) -> None:
     assert here.contents(EntryKind.TIMER) == []
 
 
+async def test_added_time_is_taken_off_again_after_a_pause(here: Bench) -> None:
+    await here.say(Kind.TIMER_SET, when="ten minutes")
+    await here.say(Kind.TIMER_ADD, when="five minutes")
+    await here.say(Kind.TIMER_PAUSE)
+    assert await here.wait(1800) == []
+    await here.say(Kind.TIMER_RESUME)
+    assert await here.undo() == "Paused the ten minute timer."
+    assert await here.undo() == "The ten minute timer has about fifteen minutes left."
+    assert await here.undo() == "The ten minute timer has ten minutes left."
+
+
+async def test_added_time_that_has_begun_is_not_taken_off(here: Bench) -> None:
+    await here.say(Kind.TIMER_SET, when="one minute")
+    await here.say(Kind.TIMER_ADD, when="five minutes")
+    here.set_by_hand.pass_(120)
+    left = await here.undo()
+    assert left == "The one minute timer has only four minutes left, so I left it alone."
+    assert await here.wait(200) == []
+
+
+async def test_a_timer_that_had_rung_is_done_again_after_undo(here: Bench) -> None:
+    await here.say(Kind.TIMER_SET, when="one minute")
+    await here.wait(70)
+    await here.say(Kind.TIMER_ADD, when="two minutes")
+    assert await here.undo() == "The one minute timer is done."
+    assert await here.wait(200) == []
+
+
 async def test_more_is_not_taken_than_is_left(here: Bench) -> None:
     await here.say(Kind.TIMER_SET, when="one minute", name="egg")
     said = await here.say(Kind.TIMER_TAKE, when="two minutes")
