@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from assistant.errors import StoreError
@@ -18,7 +18,6 @@ from assistant.skills.due_entries import (
     Change,
     DueEntries,
     rung,
-    shifted,
     snoozed,
 )
 from assistant.skills.due_times import Content, due_at, is_over
@@ -35,8 +34,6 @@ LATE_S = 60.0
 """What is due for longer than this, because nobody watched, is told instead of rung."""
 AGAIN_S = 30.0
 """Seconds until what wasn't heard rings again, or until the state is read again after an error."""
-SET_S = 1.0
-"""If the clock differs from the steady one by more seconds than before, it has been set."""
 
 
 class Ringer(Protocol):
@@ -90,8 +87,6 @@ class DueWatch:
         """All entries, by their ids."""
         self._looked_at = float("-inf")
         """When the watch last looked at the clock, by the steady clock."""
-        self._offset: timedelta | None = None
-        """The difference of the two clocks that the entries are based on."""
         self._missed: set[str] = set()
         """Ids of what was due while nobody watched, and has not been told."""
         self._ringing: tuple[str, ...] = ()
@@ -132,7 +127,7 @@ class DueWatch:
 
     async def check(self) -> float:
         """Ring what is due. Return in how many seconds to check again. Raises StoreError."""
-        await self._follow_clock()
+        await self.entries.follow_clock()
         await self._record()
         await self._read()
         self._note_missed()
@@ -162,22 +157,6 @@ class DueWatch:
         return tuple(
             each.id for each in rang if each.content["rang_at"] == rang[0].content["rang_at"]
         )
-
-    async def _follow_clock(self) -> None:
-        """If the clock was set, shift all that counts real time."""
-        now = self._clocks.now()
-        offset = now - datetime.fromtimestamp(self._clocks.steady(), UTC)
-        by = offset - (self._offset or offset)
-        if self._offset is not None and abs(by) < timedelta(seconds=SET_S):
-            return
-        keys = [each.id for each in await self.entries.all(*DUE_KINDS)]
-
-        def shift(entry: Entry) -> Content | None:
-            moved = shifted(entry.content, by, now)
-            return moved if moved != entry.content else None
-
-        await self.entries.change(keys, shift)
-        self._offset = offset
 
     async def _read(self) -> None:
         """Read all entries. If they change meanwhile, the change is already known."""

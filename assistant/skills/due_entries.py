@@ -42,6 +42,8 @@ SNOOZABLE = timedelta(minutes=10)
 """How long something can be snoozed after it rang."""
 SHIFTED = frozenset({"ends_at", "at", "rang_at", "snoozed_until"})
 """Keys of moments that count real time."""
+SET_S = 1.0
+"""If the clock differs from the steady one by more seconds than before, it has been set."""
 NEVER = datetime.max.replace(tzinfo=UTC)
 _DAY = timedelta(days=1)
 
@@ -104,12 +106,19 @@ class DueEntries:
         """Held from reading an entry until it is changed."""
         self._unreadable: set[str] = set()
         """Ids of the entries that have been logged because they can't be read."""
+        self._offset: timedelta | None = None
+        """The difference of the two clocks that the entries are based on."""
 
     def due_at(self, content: Content) -> datetime | None:
         return due_at(content, self.clocks.zone())
 
+    async def follow_clock(self) -> None:
+        """If the clock was set, shift all that counts real time."""
+        await asyncio.to_thread(self._follow_clock)
+
     async def all(self, *kinds: EntryKind) -> list[Entry]:
         """Return all readable entries of these kinds, including those that are over."""
+        await self.follow_clock()
         return await asyncio.to_thread(self._all, kinds)
 
     async def running(self, kind: EntryKind) -> list[Entry]:
@@ -128,6 +137,7 @@ class DueEntries:
         return sorted(found, key=lambda each: each.content["rang_at"], reverse=True)
 
     async def add(self, kind: EntryKind, content: Content) -> Entry:
+        await self.follow_clock()  # else a later shift would move the new entry too
         (entry,) = await asyncio.to_thread(self._store.add, kind, [content])
         return entry
 
@@ -140,6 +150,7 @@ class DueEntries:
             edit: returns an entry's new content, or None to leave it as it is. Called in another
                 thread.
         """
+        await self.follow_clock()
         return await asyncio.to_thread(self._change, keys, edit)
 
     async def remove(self, keys: Collection[str]) -> list[Entry]:
@@ -161,6 +172,18 @@ class DueEntries:
                 logger.warning("The %s %s is left out: %s.", kind, short(key), error)
             return False
         return True
+
+    def _follow_clock(self) -> None:
+        with self._changing:
+            now = self.clocks.now()
+            offset = now - datetime.fromtimestamp(self.clocks.steady(), UTC)
+            by = offset - (self._offset or offset)
+            if self._offset is not None and abs(by) < timedelta(seconds=SET_S):
+                return
+            old = {each.id: each.content for each in self._all(DUE_KINDS)}
+            new = {key: shifted(content, by, now) for key, content in old.items()}
+            self._store.change_all({key: new[key] for key in new if new[key] != old[key]})
+            self._offset = offset
 
     def _all(self, kinds: Collection[EntryKind]) -> list[Entry]:
         found = (each for kind in kinds for each in self._store.entries(kind))

@@ -1,6 +1,7 @@
 """Timers: set, changed, read and told apart."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -206,3 +207,25 @@ async def test_many_timers_are_read_up_to_five(here: Bench) -> None:
     assert asked == (
         "Which one: one minute, two minutes, three minutes, four minutes, or five minutes?"
     )
+
+
+@pytest.mark.parametrize("hours", [1, -1])
+async def test_a_timer_set_right_after_the_clock_was_corrected_is_right(
+    here: Bench, hours: int
+) -> None:
+    await here.wait(60)
+    here.set_by_hand.now += timedelta(hours=hours)
+    await here.say(Kind.TIMER_SET, when="five minutes")
+    assert await here.wait(290) == []
+    assert await here.wait(10) == ["The five minute timer is done."]
+
+
+@pytest.mark.parametrize("hours", [1, -1])
+async def test_a_timer_read_right_after_the_clock_was_corrected_is_right(
+    here: Bench, hours: int
+) -> None:
+    await here.say(Kind.TIMER_SET, when="five minutes")
+    await here.wait(60)
+    here.set_by_hand.now += timedelta(hours=hours)
+    assert await here.say(Kind.TIMER_LEFT) == "Four minutes left."
+    assert await here.wait(230) == []
