@@ -97,6 +97,7 @@ class DueWatch:
 
     def watch(self, event: Event) -> None:
         """Receive an event from the event bus."""
+        self.entries.watch(event)
         if not isinstance(event, StateChanged) or event.kind not in DUE_KINDS:
             return
         kind = EntryKind(event.kind)
@@ -249,7 +250,7 @@ class DueWatch:
             if is_over(each.content) and time_of(each.content["rang_at"]) < since
         ]
         if over:
-            await self.entries.remove(over)
+            await self.entries.clear_away(over)
 
     def _next_s(self) -> float:
         now = self._clocks.now()

@@ -24,15 +24,17 @@ What doesn't repeat is over once it rang. It stays for `SNOOZABLE`, so that it c
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
+from assistant.events import Event
 from assistant.language.schedule import Schedule
 from assistant.memory import microseconds, short, time_of
 from assistant.skills.clocks import Clocks
 from assistant.skills.due_times import Content, due_at, is_over
+from assistant.skills.removed_entries import RemovedEntries
 from assistant.state import Entry, EntryKind, StateStore, check_content
 
 logger = logging.getLogger(__name__)
@@ -89,6 +91,17 @@ def shifted(content: Content, by: timedelta, now: datetime) -> Content:
     return {**content, **moved}
 
 
+def resumed(content: Content, now: datetime, zone: tzinfo | None) -> Content | None:
+    """Return the content of what was off and is on again: as it was, unless its time has passed. Of
+    a repetition, only later times count then; for anything else, return None."""
+    if (due_at(content, zone) or NEVER) > now:
+        return content
+    if "repeat" not in content:
+        return None
+    still = {key: value for key, value in content.items() if key != "snoozed_until"}
+    return {**still, "since": max(content["since"], microseconds(now))}
+
+
 def _told(content: Content) -> dict[str, Any]:
     return {key: value for key, value in content.items() if key not in ("rang_at", "snoozed_until")}
 
@@ -102,6 +115,7 @@ class DueEntries:
     def __init__(self, store: StateStore, clocks: Clocks) -> None:
         self._store = store
         self.clocks = clocks
+        self._removed = RemovedEntries(store)
         self._changing = threading.Lock()
         """Held from reading an entry until it is changed."""
         self._unreadable: set[str] = set()
@@ -153,13 +167,34 @@ class DueEntries:
         await self.follow_clock()
         return await asyncio.to_thread(self._change, keys, edit)
 
-    async def remove(self, keys: Collection[str]) -> list[Entry]:
-        """Remove entries, and return those that were removed."""
-        return await asyncio.to_thread(self._store.remove, keys)
+    async def clear_away(self, keys: Collection[str]) -> None:
+        """Remove entries for good."""
+        await asyncio.to_thread(self._store.remove, keys)
 
-    async def restore(self, entries: Sequence[Entry]) -> None:
-        """Bring removed entries back as they were."""
-        await asyncio.to_thread(self._store.restore, entries)
+    async def remove(self, keys: Collection[str]) -> tuple[str, list[Entry]]:
+        """Remove entries. Return the key of the removal, and what was removed, oldest first."""
+        return await asyncio.to_thread(self._removed.remove, keys)
+
+    async def restore(self, removal: str) -> tuple[list[Entry], list[Entry]]:
+        """Bring removed entries back. Return those that are back, and those that are not, because
+        their time has passed. Both are empty if anything has been forgotten since."""
+        return await asyncio.to_thread(self._restore, removal)
+
+    def watch(self, event: Event) -> None:
+        """Receive an event from the event bus."""
+        self._removed.watch(event)
+
+    def _restore(self, removal: str) -> tuple[list[Entry], list[Entry]]:
+        now, zone = self.clocks.now(), self.clocks.zone()
+
+        def edit(entry: Entry) -> Entry | None:
+            content = resumed(entry.content, now, zone)
+            return replace(entry, content=content) if content is not None else None
+
+        removed = self._removed.kept(removal)
+        back = list(self._removed.restore(removal, edit))
+        ids = {each.id for each in back}
+        return back, [each for each in removed if each.id not in ids]
 
     def readable(self, kind: EntryKind, key: str, content: Content) -> bool:
         """Whether an entry can be read. One that can't be is left alone and logged once: it must

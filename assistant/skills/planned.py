@@ -1,7 +1,7 @@
 """What alarms and reminders have in common: they are found and cancelled by their time."""
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from functools import partial
@@ -12,7 +12,7 @@ from assistant.language.schedule import Schedule, schedule
 from assistant.language.spoken_times import spoken, spoken_clock
 from assistant.memory import microseconds
 from assistant.skills.choosing import which
-from assistant.skills.due_entries import Change, DueEntries, rung
+from assistant.skills.due_entries import Change, DueEntries, resumed, rung
 from assistant.skills.due_times import Content
 from assistant.skills.due_words import listed, sentence, time_words
 from assistant.skills.skill import Reply, last_done
@@ -22,6 +22,7 @@ UNDO_IT = "Shall I undo that?"
 AT_ONCE = timedelta(microseconds=1)
 HALF_DAY = 12
 WEEKEND = (5, 6)
+_MOMENTS = frozenset({"since", "rang_at", "snoozed_until"})
 _NAMES_DAY = re.compile(
     rf"\b(?:today|tonight|tomorrow|weekend|{'|'.join(WEEKDAYS)})s?\b|\d(?:st|nd|rd|th)\b|\bof\b",
     re.IGNORECASE,
@@ -149,7 +150,7 @@ class Planned:
         is_today = soonest.date() == self.entries.clocks.local().date()
         until = f"until {spoken_clock(soonest)}" if is_today else "today"
         text = f"{self.names(after)} won't ring again {until}"
-        return Reply(sentence(text), undo=partial(self._put_back, changed))
+        return Reply(sentence(text), undo=partial(self._put_back, _moments(changed)))
 
     async def _skip(self, found: Sequence[Entry]) -> Reply:
         """Leave out the next time of repetitions."""
@@ -163,24 +164,37 @@ class Planned:
         again = listed([_when_again(self._local(each.after.content)) for each in changed])
         off = "are" if len(changed) > 1 else "is"
         text = f"{self.names([each.before for each in changed])} {off} off until {again}"
-        return Reply(sentence(text), undo=partial(self._put_back, changed))
+        return Reply(sentence(text), undo=partial(self._put_back, _moments(changed)))
 
-    async def _put_back(self, changes: Sequence[Change]) -> Reply:
-        before = {each.before.id: each.before.content for each in changes}
-        back = await self.entries.change(before, lambda each: before[each.id])
-        return Reply(sentence(f"{self.names([each.after for each in back])} is on again"))
+    async def _put_back(self, before: Mapping[str, Content]) -> Reply:
+        """Undo changes of repetitions, given the moments of each before."""
+        now, zone = self.entries.clocks.now(), self.entries.clocks.zone()
+
+        def edit(entry: Entry) -> Content | None:
+            rest = {key: value for key, value in entry.content.items() if key not in _MOMENTS}
+            return resumed({**rest, **before[entry.id]}, now, zone)
+
+        back = await self.entries.change(before, edit)
+        if not back:
+            return Reply(self.gone)
+        is_on = "are" if len(back) > 1 else "is"
+        return Reply(sentence(f"{self.names([each.after for each in back])} {is_on} on again"))
 
     async def _remove(self, found: Sequence[Entry]) -> Reply:
-        gone = await self.entries.remove([each.id for each in found])
+        removal, gone = await self.entries.remove([each.id for each in found])
         if not gone:
             return Reply(self.gone)
         text = f"Cancelled {self.names(gone)}."
-        return Reply(text, undo=partial(self._bring_back, gone))
+        return Reply(text, undo=partial(self._bring_back, removal))
 
-    async def _bring_back(self, found: Sequence[Entry]) -> Reply:
-        await self.entries.restore(found)
-        is_on = "are" if len(found) > 1 else "is"
-        return Reply(sentence(f"{self.names(found)} {is_on} on again"))
+    async def _bring_back(self, removal: str) -> Reply:
+        back, late = await self.entries.restore(removal)
+        said = [f"{self.names(back)} {'are' if len(back) > 1 else 'is'} on again"] if back else []
+        if late:
+            passed = "their time has" if len(late) > 1 else "its time has"
+            said.append(f"{self.names(late)} {'stay' if len(late) > 1 else 'stays'} off")
+            said[-1] += f", because {passed} passed"
+        return Reply(" ".join(sentence(each) for each in said) or self.gone)
 
     # -- times ----------------------------------------------------------------------------------
 
@@ -217,6 +231,15 @@ class Planned:
             zone,
         )
         return at is not None and at.astimezone(zone).date() == day
+
+
+def _moments(changes: Sequence[Change]) -> dict[str, Content]:
+    """Return what `_put_back` needs, without words that may have to be forgotten."""
+    contents = {each.before.id: each.before.content for each in changes}
+    return {
+        key: {moment: content[moment] for moment in _MOMENTS & content.keys()}
+        for key, content in contents.items()
+    }
 
 
 def _together(replies: Sequence[Reply]) -> Reply:

@@ -1,6 +1,6 @@
 """Keeps what a skill has removed from the user's state, so that it can be brought back."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from uuid import uuid4
 
 from assistant.events import Event, ForgettingBegan
@@ -44,8 +44,13 @@ class RemovedEntries:
         """Return the removed entries that can still be restored."""
         return self._kept.get(removal, ())
 
-    def restore(self, removal: str) -> Sequence[Entry]:
+    def restore(
+        self, removal: str, edit: Callable[[Entry], Entry | None] = lambda entry: entry
+    ) -> Sequence[Entry]:
         """Restore what was removed, unless what it belonged to is gone. Return what was restored.
+
+        Args:
+            edit: returns an entry as it is to be restored, or None to leave it removed.
 
         Raises:
             StoreError: nothing was restored.
@@ -53,8 +58,9 @@ class RemovedEntries:
         kept = self.kept(removal)
         own = {each.id for each in kept}
         back = [
-            each
+            edited
             for each in kept
+            if (edited := edit(each)) is not None
             if not each.parent or each.parent in own or self._store.get(each.parent)
         ]
         if back:

@@ -121,7 +121,7 @@ class Timers:
         return await self._set(words, name, asked=True) if known else None
 
     async def _unset(self, entry: Entry) -> Reply:
-        gone = await self._entries.remove([entry.id])
+        _, gone = await self._entries.remove([entry.id])
         return Reply(f"Cancelled {the_timer(entry.content)}." if gone else GONE)
 
     async def _left(self, command: Command) -> Reply:
@@ -241,16 +241,17 @@ class Timers:
         return Reply(sentence(listed(going)), undo=partial(_undoing, again))
 
     async def _cancel(self, timers: Sequence[Entry]) -> Reply:
-        gone = await self._entries.remove([each.id for each in timers])
+        removal, gone = await self._entries.remove([each.id for each in timers])
         if not gone:
             return Reply(GONE)
         names = listed([the_timer(each.content) for each in gone])
-        return Reply(f"Cancelled {names}.", undo=partial(self._bring_back, gone))
+        return Reply(f"Cancelled {names}.", undo=partial(self._bring_back, removal))
 
-    async def _bring_back(self, timers: Sequence[Entry]) -> Reply:
-        await self._entries.restore(timers)
-        going = [self._says_left(each, alone=False) for each in timers]
-        return Reply(sentence(listed(going)))
+    async def _bring_back(self, removal: str) -> Reply:
+        back, late = await self._entries.restore(removal)
+        going = [self._says_left(each, alone=False) for each in back]
+        going += [f"{the_timer(each.content)} would be done by now" for each in late]
+        return Reply(sentence(listed(going)) if going else GONE)
 
     # -- which timer ----------------------------------------------------------------------------
 

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from assistant.events import ForgettingBegan
 from assistant.intents.command import CommandKind as Kind
 from assistant.skills.due_words import reminder_of
 from assistant.skills.remembering import OFF_RECORD
 from assistant.skills.reminders import (
+    GONE,
     NO_SUCH,
     NONE,
     NONE_THEN,
@@ -18,7 +20,7 @@ from assistant.skills.reminders import (
     Reminders,
 )
 from assistant.state.store import EntryKind
-from tests.support.due import Bench
+from tests.support.due import START, Bench
 
 
 @pytest.fixture
@@ -167,3 +169,39 @@ async def test_an_unsure_reminder_is_asked_about(here: Bench) -> None:
     said = await here.answer("yes")
     assert said == "I'll remind you at two this afternoon to phone the bank."
     assert await here.say(Kind.REMINDER_SET, when="at two", sure=False) is None
+
+
+async def test_a_cancelled_reminder_stays_off_when_its_time_has_passed(here: Bench) -> None:
+    await here.say(Kind.REMINDER_SET, "call Anna", when="tomorrow at nine")
+    await here.say(Kind.REMINDER_CANCEL)
+    await here.wait(48 * 3600)
+    said = await here.undo()
+    assert said == "The reminder to call Anna stays off, because its time has passed."
+    assert await here.wait(60) == []
+
+
+async def test_a_cancelled_repetition_goes_on_with_its_next_time(here: Bench) -> None:
+    await here.say(Kind.REMINDER_SET, "call Anna", when="every day at nine")
+    await here.say(Kind.REMINDER_CANCEL)
+    await here.wait(48 * 3600)
+    assert await here.undo() == "The reminder to call Anna is on again."
+    assert await here.wait(60) == []
+    assert len(await here.wait(24 * 3600)) == 1
+
+
+async def test_a_skipped_time_that_has_passed_does_not_ring_after_undo(here: Bench) -> None:
+    await here.say(Kind.REMINDER_SET, "call Anna", when="every day at nine")
+    await here.say(Kind.REMINDER_CANCEL, when="tomorrow")
+    await here.wait(23 * 3600)
+    assert await here.undo() == "The reminder to call Anna is on again."
+    assert await here.wait(60) == []
+
+
+async def test_a_cancelled_reminder_is_gone_for_good_once_anything_is_forgotten(
+    here: Bench,
+) -> None:
+    await here.say(Kind.REMINDER_SET, "call Dr Meyer", when="tomorrow at nine")
+    await here.say(Kind.REMINDER_CANCEL)
+    here.watch.watch(ForgettingBegan("f", (), (), START))
+    assert await here.undo() == GONE
+    assert here.contents(EntryKind.REMINDER) == []

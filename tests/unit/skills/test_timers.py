@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from assistant.events import ForgettingBegan
 from assistant.intents.command import CommandKind as Kind
-from assistant.skills.timers import HOW_LONG, HOW_MUCH, NONE, NONE_PAUSED, Timers
+from assistant.skills.timers import GONE, HOW_LONG, HOW_MUCH, NONE, NONE_PAUSED, Timers
 from assistant.state.store import EntryKind
-from tests.support.due import Bench
+from tests.support.due import START, Bench
 
 
 @pytest.fixture
@@ -229,3 +230,19 @@ async def test_a_timer_read_right_after_the_clock_was_corrected_is_right(
     here.set_by_hand.now += timedelta(hours=hours)
     assert await here.say(Kind.TIMER_LEFT) == "Four minutes left."
     assert await here.wait(230) == []
+
+
+async def test_a_cancelled_timer_does_not_come_back_when_its_time_has_passed(here: Bench) -> None:
+    await here.say(Kind.TIMER_SET, when="five minutes")
+    await here.say(Kind.TIMER_CANCEL)
+    await here.wait(400)
+    assert await here.undo() == "The five minute timer would be done by now."
+    assert await here.wait(60) == []
+
+
+async def test_a_cancelled_timer_is_gone_for_good_once_anything_is_forgotten(here: Bench) -> None:
+    await here.say(Kind.TIMER_SET, when="five minutes", name="Anna's injection")
+    await here.say(Kind.TIMER_CANCEL)
+    here.watch.watch(ForgettingBegan("f", (), (), START))
+    assert await here.undo() == GONE
+    assert here.contents(EntryKind.TIMER) == []
