@@ -86,15 +86,15 @@ class Planned:
         act = partial(self._call_off, day=self._day(when), every=every)
         return await which(found, [self._choice(each) for each in found], act, every=every)
 
-    async def unset(self, entry: Entry) -> Reply:
+    async def unset(self, key: str) -> Reply:
         """Undo that one was set. It can't be undone itself."""
-        return replace(await self._remove([entry]), undo=None)
+        return replace(await self._remove([key]), undo=None)
 
-    async def shall_unset(self, entry: Entry, did: str) -> str:
+    async def shall_unset(self, key: str, did: Callable[[Content], str]) -> str:
         """Return the question whether to undo that one was set; empty if it is gone."""
         set_now = await self.entries.running(self.kind)
-        there = any(each.id == entry.id for each in set_now)
-        return last_done(did, UNDO_IT) if there else ""
+        there = [each for each in set_now if each.id == key]
+        return last_done(did(there[0].content), UNDO_IT) if there else ""
 
     def names(self, found: Sequence[Entry]) -> str:
         return listed([self._name(each) for each in found])
@@ -124,7 +124,7 @@ class Planned:
                 repeating.append(each)
             else:
                 single.append(each)
-        replies = [await self._remove(single)] if single else []
+        replies = [await self._remove([each.id for each in single])] if single else []
         replies += [await self._not_again(again)] if again else []
         replies += [await self._leave_out(repeating, day)] if repeating else []
         return _together(replies)
@@ -133,7 +133,7 @@ class Planned:
         """Leave out a day of repetitions. If it is not their next, ask whether to cancel them."""
         if any(self._local(each.content).date() != day for each in found):
             text = f"Shall I cancel {self.names(found)} altogether?"
-            return Reply(text, if_yes=partial(self._remove, found))
+            return Reply(text, if_yes=partial(self._remove, [each.id for each in found]))
         return await self._skip(found)
 
     async def _not_again(self, found: Sequence[Entry]) -> Reply:
@@ -180,8 +180,8 @@ class Planned:
         is_on = "are" if len(back) > 1 else "is"
         return Reply(sentence(f"{self.names([each.after for each in back])} {is_on} on again"))
 
-    async def _remove(self, found: Sequence[Entry]) -> Reply:
-        removal, gone = await self.entries.remove([each.id for each in found])
+    async def _remove(self, keys: Sequence[str]) -> Reply:
+        removal, gone = await self.entries.remove(keys)
         if not gone:
             return Reply(self.gone)
         text = f"Cancelled {self.names(gone)}."
