@@ -84,8 +84,10 @@ class Alarms:
         text = f"{spoken_topic(called_so).capitalize()} alarm" if called_so else "Alarm"
         return Reply(
             f"{text} set {at}.",
-            undo=partial(self._set_ones.unset, entry),
-            undo_question=partial(self._set_ones.shall_unset, entry, f"set an alarm {at}"),
+            undo=partial(self._set_ones.unset, entry.id),
+            undo_question=partial(
+                self._set_ones.shall_unset, entry.id, lambda _: f"set an alarm {at}"
+            ),
         )
 
     async def _list(self, when: str | None) -> Reply:

@@ -196,18 +196,6 @@ class DueEntries:
         ids = {each.id for each in back}
         return back, [each for each in removed if each.id not in ids]
 
-    def _follow_clock(self) -> None:
-        with self._changing:
-            now = self.clocks.now()
-            offset = now - datetime.fromtimestamp(self.clocks.steady(), UTC)
-            by = offset - (self._offset or offset)
-            if self._offset is not None and abs(by) < timedelta(seconds=SET_S):
-                return
-            old = {each.id: each.content for each in self._all(DUE_KINDS)}
-            new = {key: shifted(content, by, now) for key, content in old.items()}
-            self._store.change_all({key: new[key] for key in new if new[key] != old[key]})
-            self._offset = offset
-
     def readable(self, kind: EntryKind, key: str, content: Content) -> bool:
         """Whether an entry can be read. One that can't be is left alone and logged once: it must
         not keep the others from ringing."""
@@ -219,6 +207,18 @@ class DueEntries:
                 logger.warning("The %s %s is left out: %s.", kind, short(key), error)
             return False
         return True
+
+    def _follow_clock(self) -> None:
+        with self._changing:
+            now = self.clocks.now()
+            offset = now - datetime.fromtimestamp(self.clocks.steady(), UTC)
+            by = offset - (self._offset or offset)
+            if self._offset is not None and abs(by) < timedelta(seconds=SET_S):
+                return
+            old = {each.id: each.content for each in self._all(DUE_KINDS)}
+            new = {key: shifted(content, by, now) for key, content in old.items()}
+            self._store.change_all({key: new[key] for key in new if new[key] != old[key]})
+            self._offset = offset
 
     def _all(self, kinds: Collection[EntryKind]) -> list[Entry]:
         found = (each for kind in kinds for each in self._store.entries(kind))

@@ -1,7 +1,7 @@
 """What alarms and reminders have in common: they are found and cancelled by their time."""
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from functools import partial
@@ -23,8 +23,7 @@ UNDO_IT = "Shall I undo that?"
 AT_ONCE = timedelta(microseconds=1)
 HALF_DAY = 12
 WEEKEND = (5, 6)
-TIMES = frozenset({"since", "snoozed_until", "rang_at"})
-"""The keys of a content that change when something rings, is snoozed or is left out."""
+_MOMENTS = frozenset({"since", "rang_at", "snoozed_until"})
 _NAMES_DAY = re.compile(
     rf"\b(?:today|tonight|tomorrow|weekend|{'|'.join(WEEKDAYS)})s?\b|\d(?:st|nd|rd|th)\b|\bof\b",
     re.IGNORECASE,
@@ -88,15 +87,15 @@ class Planned:
         act = partial(self._call_off, day=self._day(when), every=every)
         return await which(found, [self._choice(each) for each in found], act, every=every)
 
-    async def unset(self, entry: Entry) -> Reply:
+    async def unset(self, key: str) -> Reply:
         """Undo that one was set. It can't be undone itself."""
-        return replace(await self._remove([entry]), undo=None)
+        return replace(await self._remove([key]), undo=None)
 
-    async def shall_unset(self, entry: Entry, did: str) -> str:
+    async def shall_unset(self, key: str, did: Callable[[Content], str]) -> str:
         """Return the question whether to undo that one was set; empty if it is gone."""
         set_now = await self.entries.running(self.kind)
-        there = any(each.id == entry.id for each in set_now)
-        return last_done(did, UNDO_IT) if there else ""
+        there = [each for each in set_now if each.id == key]
+        return last_done(did(there[0].content), UNDO_IT) if there else ""
 
     def names(self, found: Sequence[Entry]) -> str:
         return listed([self._name(each) for each in found])
@@ -126,7 +125,7 @@ class Planned:
                 repeating.append(each)
             else:
                 single.append(each)
-        replies = [await self._remove(single)] if single else []
+        replies = [await self._remove([each.id for each in single])] if single else []
         replies += [await self._not_again(again)] if again else []
         replies += [await self._leave_out(repeating, day)] if repeating else []
         return _together(replies)
@@ -135,7 +134,7 @@ class Planned:
         """Leave out a day of repetitions. If it is not their next, ask whether to cancel them."""
         if any(self._local(each.content).date() != day for each in found):
             text = f"Shall I cancel {self.names(found)} altogether?"
-            return Reply(text, if_yes=partial(self._remove, found))
+            return Reply(text, if_yes=partial(self._remove, [each.id for each in found]))
         return await self._skip(found)
 
     async def _not_again(self, found: Sequence[Entry]) -> Reply:
@@ -152,7 +151,7 @@ class Planned:
         is_today = soonest.date() == self.entries.clocks.local().date()
         until = f"until {spoken_clock(soonest)}" if is_today else "today"
         text = f"{self.names(after)} won't ring again {until}"
-        return Reply(sentence(text), undo=partial(self._put_back, changed))
+        return Reply(sentence(text), undo=partial(self._put_back, _moments(changed)))
 
     async def _skip(self, found: Sequence[Entry]) -> Reply:
         """Leave out the next time of repetitions."""
@@ -166,24 +165,24 @@ class Planned:
         again = listed([_when_again(self._local(each.after.content)) for each in changed])
         off = "are" if len(changed) > 1 else "is"
         text = f"{self.names([each.before for each in changed])} {off} off until {again}"
-        return Reply(sentence(text), undo=partial(self._put_back, changed))
+        return Reply(sentence(text), undo=partial(self._put_back, _moments(changed)))
 
-    async def _put_back(self, changes: Sequence[Change]) -> Reply:
-        times = {each.before.id: _times(each.before.content) for each in changes}
+    async def _put_back(self, before: Mapping[str, Content]) -> Reply:
+        """Undo changes of repetitions, given the moments of each before."""
         now, zone = self.entries.clocks.now(), self.entries.clocks.zone()
 
-        def as_before(entry: Entry) -> Content | None:
-            rest = {key: value for key, value in entry.content.items() if key not in TIMES}
-            return resumed({**rest, **times[entry.id]}, now, zone)
+        def edit(entry: Entry) -> Content | None:
+            rest = {key: value for key, value in entry.content.items() if key not in _MOMENTS}
+            return resumed({**rest, **before[entry.id]}, now, zone)
 
-        back = await self.entries.change(times, as_before)
+        back = await self.entries.change(before, edit)
         if not back:
             return Reply(self.gone)
         is_on = "are" if len(back) > 1 else "is"
         return Reply(sentence(f"{self.names([each.after for each in back])} {is_on} on again"))
 
-    async def _remove(self, found: Sequence[Entry]) -> Reply:
-        removal, gone = await self.entries.remove([each.id for each in found])
+    async def _remove(self, keys: Sequence[str]) -> Reply:
+        removal, gone = await self.entries.remove(keys)
         if not gone:
             return Reply(self.gone)
         text = f"Cancelled {self.names(gone)}."
@@ -233,6 +232,15 @@ class Planned:
             zone,
         )
         return at is not None and at.astimezone(zone).date() == day
+
+
+def _moments(changes: Sequence[Change]) -> dict[str, Content]:
+    """Return what `_put_back` needs, without words that may have to be forgotten."""
+    contents = {each.before.id: each.before.content for each in changes}
+    return {
+        key: {moment: content[moment] for moment in _MOMENTS & content.keys()}
+        for key, content in contents.items()
+    }
 
 
 def _together(replies: Sequence[Reply]) -> Reply:

@@ -98,10 +98,8 @@ class Reminders:
         what = f"{self._set_ones.spoken_time(content)} {reminder_of(content['words'])}"
         return Reply(
             f"I'll remind you {what}.",
-            undo=partial(self._set_ones.unset, entry),
-            undo_question=partial(
-                self._set_ones.shall_unset, entry, f"set a reminder {reminder_of(words)}"
-            ),
+            undo=partial(self._set_ones.unset, entry.id),
+            undo_question=partial(self._set_ones.shall_unset, entry.id, _set_one),
         )
 
     # -- reading and cancelling -----------------------------------------------------------------
@@ -142,6 +140,10 @@ class Reminders:
 def _named(content: Content, at: str) -> str:
     del at
     return f"the reminder {reminder_of(content['words'])}"
+
+
+def _set_one(content: Content) -> str:
+    return f"set a reminder {reminder_of(content['words'])}"
 
 
 def _choice(content: Content, at: str) -> str:

@@ -8,7 +8,7 @@ from assistant.intents import Command, CommandKind
 from assistant.language.durations import seconds
 from assistant.language.spoken_times import spoken_duration
 from assistant.skills.due import DueWatch
-from assistant.skills.due_entries import Change, rung
+from assistant.skills.due_entries import rung
 from assistant.skills.due_times import Content
 from assistant.skills.skill import Reply
 from assistant.state import Entry
@@ -51,16 +51,15 @@ class Snoozing:
         if not changes:
             return Reply(NOTHING_RINGS)
         text = f"I'll ring again in {spoken_duration(length)}."
-        return Reply(text, undo=partial(self._let_be, changes))
+        return Reply(text, undo=partial(self._let_be, [each.before.id for each in changes]))
 
-    async def _let_be(self, changes: Sequence[Change]) -> Reply:
+    async def _let_be(self, keys: Sequence[str]) -> Reply:
         """Undo a snooze: what rang counts as rung again."""
         entries = self._watch.entries
-        before = {each.before.id: each.before.content for each in changes}
         now = entries.clocks.now()
 
         def edit(entry: Entry) -> Content | None:
-            return rung(before[entry.id], now) if "snoozed_until" in entry.content else None
+            return rung(entry.content, now) if "snoozed_until" in entry.content else None
 
-        back = await entries.change(before, edit)
+        back = await entries.change(keys, edit)
         return Reply(NOT_AGAIN if back else NOTHING_RINGS)

@@ -1,6 +1,6 @@
 """The skill that sets timers, and changes and reads those that run."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -12,7 +12,7 @@ from assistant.language.second_person import spoken_topic
 from assistant.language.spoken_times import spoken_duration
 from assistant.memory import microseconds, time_of
 from assistant.skills.choosing import Act, called, which
-from assistant.skills.due_entries import Change, DueEntries
+from assistant.skills.due_entries import DueEntries
 from assistant.skills.due_times import Content, is_over
 from assistant.skills.due_words import bare_name, left, listed, sentence, the_timer, timer_choice
 from assistant.skills.skill import Reply
@@ -26,6 +26,7 @@ ALL_PAUSED = "No timer is running."
 GONE = "That timer is gone."
 _TIMER = EntryKind.TIMER
 _SECOND = timedelta(seconds=1)
+_MOMENTS = frozenset({"ends_at", "left_s", "rang_at", "snoozed_until"})
 
 
 class Timers:
@@ -114,15 +115,15 @@ class Timers:
         words = spoken_duration(length)
         named = f"{the_timer(content).removeprefix('the ')}: {words}"
         text = named if called_so else f"{words}, starting now"
-        return Reply(sentence(text), undo=partial(self._unset, entry))
+        return Reply(sentence(text), undo=partial(self._unset, entry.id))
 
     async def _told_length(self, name: str | None, words: str) -> Reply | None:
         known = seconds(words, bare_minutes=True) is not None
         return await self._set(words, name, asked=True) if known else None
 
-    async def _unset(self, entry: Entry) -> Reply:
-        _, gone = await self._entries.remove([entry.id])
-        return Reply(f"Cancelled {the_timer(entry.content)}." if gone else GONE)
+    async def _unset(self, key: str) -> Reply:
+        _, gone = await self._entries.remove([key])
+        return Reply(f"Cancelled {the_timer(gone[0].content)}." if gone else GONE)
 
     async def _left(self, command: Command) -> Reply:
         found = await self._meant(command)
@@ -172,7 +173,11 @@ class Timers:
         did = "Added" if by_s > 0 else "Took off"
         still = listed([self._says_left(each.after, alone=len(changed) == 1) for each in changed])
         text = f"{did} {spoken_duration(abs(by_s))}. {sentence(still)}"
-        return Reply(text, undo=partial(self._put_back, by_s, changed))
+        rang = {
+            each.before.id: _moments(each.before.content) if is_over(each.before.content) else None
+            for each in changed
+        }
+        return Reply(text, undo=partial(self._put_back, by_s, rang))
 
     def _by(self, by_s: float) -> Callable[[Entry], Content | None]:
         """Return the edit that lengthens a timer. One that has rung runs again from now on."""
@@ -188,24 +193,27 @@ class Timers:
 
         return edit
 
-    async def _put_back(self, by_s: float, changes: Sequence[Change]) -> Reply:
+    async def _put_back(self, by_s: float, rang: Mapping[str, Content | None]) -> Reply:
         """Undo that timers were lengthened by `by_s`, if they still run. They may have been paused
-        or resumed since, so the same time is taken off; only what had rung is over again."""
-        before = {each.before.id: each.before.content for each in changes}
-        over = {key for key, content in before.items() if is_over(content)}
+        or resumed since, so the same time is taken off; only what had rung is over again.
+
+        Args:
+            rang: id of a timer → its moments before, if it had rung.
+        """
         shorten = self._by(-by_s)
         for each in await self._entries.running(_TIMER):
             still = self._left_s(each.content)
-            if each.id in before.keys() - over and still <= by_s:
+            if each.id in rang and rang[each.id] is None and still <= by_s:
                 text = f"{the_timer(each.content)} has only {left(still)} left, so I left it alone"
                 return Reply(sentence(text))
 
         def edit(timer: Entry) -> Content | None:
             if is_over(timer.content):
                 return None
-            return before[timer.id] if timer.id in over else shorten(timer)
+            moments = rang[timer.id]
+            return shorten(timer) if moments is None else {**_untimed(timer.content), **moments}
 
-        back = await self._entries.change(before, edit)
+        back = await self._entries.change(rang, edit)
         if not back:
             return Reply(GONE)
         return Reply(sentence(listed([self._says_left(each.after, alone=False) for each in back])))
@@ -221,8 +229,8 @@ class Timers:
         if not changed:
             return Reply(GONE)
         names = listed([the_timer(each.after.content) for each in changed])
-        again = partial(self._resume, [each.after for each in changed])
-        return Reply(f"Paused {names}.", undo=partial(_undoing, again))
+        undo = partial(self._undo_by, self._resume, [each.after.id for each in changed])
+        return Reply(f"Paused {names}.", undo=undo)
 
     async def _resume(self, timers: Sequence[Entry]) -> Reply:
         now = self._entries.clocks.now()
@@ -237,8 +245,13 @@ class Timers:
         if not changed:
             return Reply(GONE)
         going = [self._says_left(each.after, alone=False) for each in changed]
-        again = partial(self._pause, [each.after for each in changed])
-        return Reply(sentence(listed(going)), undo=partial(_undoing, again))
+        undo = partial(self._undo_by, self._pause, [each.after.id for each in changed])
+        return Reply(sentence(listed(going)), undo=undo)
+
+    async def _undo_by(self, act: Act, keys: Sequence[str]) -> Reply:
+        """Do the opposite of what is undone. It can't be undone itself."""
+        found = [each for each in await self._entries.running(_TIMER) if each.id in keys]
+        return replace(await act(found), undo=None) if found else Reply(GONE)
 
     async def _cancel(self, timers: Sequence[Entry]) -> Reply:
         removal, gone = await self._entries.remove([each.id for each in timers])
@@ -296,10 +309,8 @@ class Timers:
 
 
 def _untimed(content: Content) -> dict[str, Any]:
-    moments = ("ends_at", "left_s", "rang_at", "snoozed_until")
-    return {key: value for key, value in content.items() if key not in moments}
+    return {key: value for key, value in content.items() if key not in _MOMENTS}
 
 
-async def _undoing(act: Callable[[], Awaitable[Reply]]) -> Reply:
-    """Do the opposite of what is undone. It can't be undone itself."""
-    return replace(await act(), undo=None)
+def _moments(content: Content) -> Content:
+    return {key: content[key] for key in _MOMENTS & content.keys()}

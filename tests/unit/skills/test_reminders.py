@@ -205,3 +205,11 @@ async def test_a_cancelled_reminder_is_gone_for_good_once_anything_is_forgotten(
     here.watch.watch(ForgettingBegan("f", (), (), START))
     assert await here.undo() == GONE
     assert here.contents(EntryKind.REMINDER) == []
+
+
+async def test_what_can_be_undone_keeps_no_words_of_a_reminder(here: Bench) -> None:
+    await here.say(Kind.REMINDER_SET, "call Dr Meyer", when="every day at nine")
+    await here.say(Kind.REMINDER_CANCEL, when="tomorrow")
+    await here.say(Kind.REMINDER_CANCEL)
+    assert len(here.skills._undos) == 3
+    assert "Meyer" not in repr([(each.act, each.question) for each in here.skills._undos])

@@ -246,3 +246,13 @@ async def test_a_cancelled_timer_is_gone_for_good_once_anything_is_forgotten(her
     here.watch.watch(ForgettingBegan("f", (), (), START))
     assert await here.undo() == GONE
     assert here.contents(EntryKind.TIMER) == []
+
+
+async def test_what_can_be_undone_keeps_no_name_of_a_timer(here: Bench) -> None:
+    await here.say(Kind.TIMER_SET, when="five minutes", name="Anna's injection")
+    await here.say(Kind.TIMER_ADD, when="two minutes")
+    await here.say(Kind.TIMER_PAUSE)
+    await here.say(Kind.TIMER_RESUME)
+    await here.say(Kind.TIMER_CANCEL)
+    assert len(here.skills._undos) == 5
+    assert "injection" not in repr([each.act for each in here.skills._undos])
