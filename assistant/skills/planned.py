@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from functools import partial
-from typing import Any
 
 from assistant.language.calendar import WEEKDAYS
 from assistant.language.repeats import Repeat, occurrence
@@ -266,7 +265,3 @@ def _same_hands(one: time, other: time) -> bool:
 
 def _when_again(at: datetime) -> str:
     return WEEKDAYS[at.weekday()]
-
-
-def _times(content: Content) -> dict[str, Any]:
-    return {key: value for key, value in content.items() if key in TIMES}
