@@ -14,13 +14,12 @@ from assistant.language.sentences import as_sentence
 from assistant.language.stemming import TextAnalyzer
 from assistant.language.word_lists import words_of
 from assistant.memory import says_unknown, spoken_replies
-from assistant.skills.remembering import OFF_RECORD, sentence, that
+from assistant.skills.remembering import NOTHING, OFF_RECORD, sentence, that
 from assistant.skills.removed_entries import RemovedEntries
 from assistant.skills.skill import BRING_BACK, UNDO_IT, Choice, Reply, last_done
 from assistant.state import Entry, EntryKind, StateStore
 
 WHAT = "What should I note?"
-NOTHING = "All right."
 NO_NOTES = "You don't have any notes."
 WHICH = "Which note shall I remove?"
 KEPT = "All right, I'll keep it."

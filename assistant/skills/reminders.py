@@ -6,12 +6,13 @@ from functools import partial
 from assistant.intents import Command, CommandKind
 from assistant.language.schedule import Schedule, schedule
 from assistant.language.second_person import spoken_topic
+from assistant.memory import says_unknown
 from assistant.skills.choosing import called
 from assistant.skills.due_entries import DueEntries, scheduled
 from assistant.skills.due_times import Content
 from assistant.skills.due_words import reminder_of, series
 from assistant.skills.planned import Planned
-from assistant.skills.remembering import OFF_RECORD
+from assistant.skills.remembering import NOTHING, OFF_RECORD
 from assistant.skills.skill import Reply
 from assistant.state import Entry, EntryKind
 
@@ -83,7 +84,9 @@ class Reminders:
             return Reply(question, if_said=partial(self._told_time, words or ""))
         return await self._set(words or "", read)
 
-    async def _told_words(self, when: str | None, words: str) -> Reply:
+    async def _told_words(self, when: str | None, words: str) -> Reply | None:
+        if says_unknown(words):
+            return Reply(NOTHING) if says_unknown(words, only=True) else None
         return await self._begin(words, when)
 
     async def _told_time(self, words: str, when: str) -> Reply | None:

@@ -164,7 +164,7 @@ def _purge_locations(transcript: Transcript, words: Redaction) -> None:
     Raises:
         StoreError: a location could not be purged.
     """
-    for location in transcript.locations:
+    for location in tuple(transcript.locations):
         location.purge(words)
 
 

@@ -74,7 +74,7 @@ def patterns_of(
         (words if exchange.id in gone else kept).extend(
             (exchange.user_text, exchange.assistant_text)
         )
-    for location in transcript.locations:
+    for location in tuple(transcript.locations):
         going, staying = location.words(user, gone, deleted)
         words, kept = words + going, kept + staying
     if table is not None:
@@ -143,7 +143,7 @@ def verify_gone(
     if table is not None:
         searched += [search_table(table, patterns, breathe), search_tombstones(table, patterns)]
     searched.append(search_transcript(transcript, patterns))
-    for location in transcript.locations:
+    for location in tuple(transcript.locations):
         searched += location.search(patterns)
     unprovable = tuple(what_cannot_be_proved(transcript, table, patterns))
     return Receipt(datetime.now(UTC), exchanges, memories, tuple(searched), unprovable)
@@ -249,7 +249,7 @@ def what_cannot_be_proved(
     if patterns.short:
         were = "was" if patterns.short == 1 else "were"
         yield f"{patterns.short} of the texts {were} too short to search for."
-    for location in transcript.locations:
+    for location in tuple(transcript.locations):
         yield from location.limits()
 
 

@@ -85,6 +85,12 @@ async def test_what_is_missing_is_asked_for(here: Bench) -> None:
     assert await here.answer("I have two cats") is None
 
 
+async def test_not_knowing_what_of_sets_nothing(here: Bench) -> None:
+    assert await here.say(Kind.REMINDER_SET, when="tomorrow at nine") == OF_WHAT
+    assert await here.answer("I don't know.") == "All right."
+    assert await here.say(Kind.REMINDER_LIST) == "You have no reminders."
+
+
 async def test_a_time_that_is_not_understood_is_asked_for(here: Bench) -> None:
     said = await here.say(Kind.REMINDER_SET, "call Anna", when="when I get home")
     assert said == WHEN_EXACTLY
