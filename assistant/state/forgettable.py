@@ -6,14 +6,14 @@ from assistant.memory import ADDED_BY_USER, Memory, MemoryKind
 from assistant.state.store import Entry, EntryKind, StateStore
 
 SHOWN: Mapping[EntryKind, tuple[str, str]] = {
-    EntryKind.TIMER: ("name", "your {} timer"),
-    EntryKind.ALARM: ("name", "your alarm for {}"),
-    EntryKind.REMINDER: ("words", "your reminder: {}"),
-    EntryKind.LIST: ("name", "your {} list"),
+    EntryKind.TIMER: ("name", "My {} timer"),
+    EntryKind.ALARM: ("name", "My alarm for {}"),
+    EntryKind.REMINDER: ("words", "My reminder: {}"),
+    EntryKind.LIST: ("name", "My {} list"),
     EntryKind.ITEM: ("text", "{}"),
     EntryKind.NOTE: ("text", "{}"),
 }
-"""The key of an entry's words, and how they are named. Other kinds hold no words."""
+"""The key of an entry's words, and how the user would name them. Other kinds hold no words."""
 
 
 def outlines(store: StateStore, user: str) -> Mapping[str, Memory]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from assistant.language.second_person import spoken_phrase
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.forgetting.executor import ForgettingExecutor
 from assistant.memory.forgetting.memory_access import MemoryAccess
@@ -84,3 +85,11 @@ async def test_what_is_in_no_entry_is_not_found(tmp_path: Path) -> None:
     async with bench(tmp_path) as here:
         with pytest.raises(NothingMeant):
             here.resolver.resolve(ForgetRequest(about="my bicycle"))
+
+
+async def test_what_is_forgotten_is_named_as_the_user_would_name_it(tmp_path: Path) -> None:
+    async with bench(tmp_path) as here:
+        plan = here.resolver.resolve(ForgetRequest(about="my shopping list"))
+        assert [spoken_phrase(each.text, english=True) for each in plan.items] == [
+            "your shopping list"
+        ]
