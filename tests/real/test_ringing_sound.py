@@ -33,6 +33,8 @@ pytestmark = [pytest.mark.real, pytest.mark.sound, pytest.mark.alone]
 
 UP = "The timer for the potatoes is up."
 PAUSE_S = 1.5
+MOST_MISHEARD = 4
+"""Number of misheard words after which the test fails. About one in six is misheard."""
 
 
 class Ringer:
@@ -106,17 +108,43 @@ async def test_a_ring_is_audible_and_a_spoken_stop_in_the_middle_of_the_bell_end
     assert np.abs(bell.astype(int)).max() > 8000
     assert listener.word_error(words, UP) < 0.2
     assert not rings.done(), "its own sound does not end it"
+    assert not turns(ringer.events), "its own sound is not taken for speech"
 
-    while not rings.done():  # the word may be lost while the echo canceller adapts
+    while not await stopped_by_command(rings, ringer, pulse, stop):
+        assert await rings
+        assert len(turns(ringer.events)) < MOST_MISHEARD
+        rings = asyncio.create_task(ringer.loop.ringer.ring(lambda: UP, insistent=True))
+    assert await rings
+    assert not ringer.dialogue.aloud
+    written = [each for each in ringer.events if each == Remarked(UP)]
+    assert len(written) == 1 + len(turns(ringer.events)), "once for each time that it rang"
+
+
+async def stopped_by_command(
+    rings: "asyncio.Task[bool]", ringer: Ringer, pulse: PulseServer, stop: Samples
+) -> bool:
+    """Say "Stop." in the middle of the bell until it ends. Return whether the word was heard as a
+    command. The canceller is still adapting to a bell as loud as the voice, so a word may be lost,
+    or misheard and taken for a turn, which ends the bell, too."""
+    misheard = len(turns(ringer.events))
+    while not rings.done():
         sounds = asyncio.create_task(ringer.sounds())
         await asyncio.wait({rings, sounds}, return_when=asyncio.FIRST_COMPLETED)
         sounds.cancel()
         if not rings.done():
             await asyncio.to_thread(pulse.speak, stop)
             await asyncio.wait({rings}, timeout=PAUSE_S)
-    assert await rings
-    assert [each for each in ringer.events if isinstance(each, Remarked)] == [Remarked(UP)]
-    assert not [each for each in ringer.events if isinstance(each, TurnHeard)]
-    ignored = {each.reason for each in ringer.events if isinstance(each, SpeechIgnored)}
-    assert "command" in ignored
-    assert not ringer.dialogue.aloud
+    async with asyncio.timeout(PATIENCE_S):  # the bell ends before the event comes
+        while not (commanded := is_commanded(ringer.events)):
+            if len(turns(ringer.events)) > misheard:
+                break
+            await asyncio.sleep(0.02)
+    return commanded
+
+
+def turns(events: list[Event]) -> list[TurnHeard]:
+    return [each for each in events if isinstance(each, TurnHeard)]
+
+
+def is_commanded(events: list[Event]) -> bool:
+    return any(isinstance(each, SpeechIgnored) and each.reason == "command" for each in events)
