@@ -125,6 +125,11 @@ def date_line(now: datetime) -> str:
     return f"(It is {weekday} {now.day} {month} {now.year} {now.hour:02}:{now.minute:02}.)"
 
 
+def state_line(state: str) -> str:
+    """Return what the model is told of an open form or task, as a part of the newest message."""
+    return f"({state.strip()})" if state.strip() else ""
+
+
 def joined(*parts: str) -> str:
     """Return the non-empty parts, one per line."""
     return "\n".join(part for part in parts if part)

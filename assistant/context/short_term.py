@@ -99,6 +99,11 @@ class ShortTermMemory:
         """Ids of the exchanges said off the record; None while the session is on the record."""
         self._finished: Summary | None = None
 
+    def show_state(self, state: Callable[[], str]) -> None:
+        """Have every prompt contain what `state` returns: a few lines about an open form or task,
+        or nothing. When that changes, the model should read `read_ahead()` again."""
+        self._window.state = state
+
     @property
     def turns(self) -> int:
         """The number of the last turn. Numbering continues after a restart within the same
@@ -119,7 +124,6 @@ class ShortTermMemory:
         self,
         newest_user_text: str,
         memories: Sequence[MemoryUsed] = (),
-        state: str | None = None,
         reads_per_s: float | None = None,
     ) -> Prompt:
         """Build the prompt for the next turn. Does not change the conversation.
@@ -132,7 +136,6 @@ class ShortTermMemory:
             self.conversation,
             newest_user_text,
             memories=memories,
-            state=state,
             reads_per_s=reads_per_s,
         )
 

@@ -1,7 +1,7 @@
 """Selects the exchanges that the model sees, counted in exact tokens, and builds each turn's
 prompt.
 
-    [system prompt + profile + summary] [history …] | [date, memories, state + newest message]
+    [system prompt + profile + summary] [history …] | [state, date, memories + newest message]
      stable: the same bytes each turn                | new each turn
 
 When the window is full, the older half leaves at once. So the bytes before the bar stay the same
@@ -21,6 +21,7 @@ from assistant.context.prompt import (
     Prompt,
     date_line,
     joined,
+    state_line,
     summary_text,
     system_prompt,
 )
@@ -75,15 +76,15 @@ class _Newest:
     """The parts of the newest message."""
 
     pending: str
+    state: str
     date: str
     memories: MemoryBlock
-    state: str
     words: str
 
     @property
     def message(self) -> Message:
         return Message(
-            "user", joined(self.pending, self.date, self.memories.text, self.state, self.words)
+            "user", joined(self.pending, self.state, self.date, self.memories.text, self.words)
         )
 
 
@@ -114,6 +115,8 @@ class ContextWindow:
         self._max_turns = settings.context.max_turns
         self._language = settings.persona.language
         self._memory = settings.memory
+        self.state: Callable[[], str] = str
+        """Returns what the model is told of an open form or task. The model's cache holds it."""
         room = llm.context_tokens - settings.llm.max_answer_tokens - MARGIN
         self.budget = min(settings.context.max_context_tokens, room)
         """Maximum number of tokens of a prompt."""
@@ -147,7 +150,6 @@ class ContextWindow:
         newest_user_text: str,
         *,
         memories: Sequence[MemoryUsed] = (),
-        state: str | None = None,
         reads_per_s: float | None = None,
     ) -> Prompt:
         """Build the prompt for a turn. Does not change the conversation, so the words may be
@@ -155,19 +157,17 @@ class ContextWindow:
 
         Args:
             memories: best first; `Prompt.memories` has those that fitted.
-            state: structured state, a few lines.
             reads_per_s: tokens that this model reads per second, if known.
         """
         words = newest_user_text.strip()
         cues = QuestionCues.of(words, self._language)
-        # What the state says may depend on the date. Memories contain their own dates.
-        date = date_line(self._now()) if cues.dated or state else ""
-        about = f"({state.strip()})" if state and state.strip() else ""
+        date = date_line(self._now()) if cues.dated else ""  # memories contain their own dates
+        state = state_line(self.state())
         budget = self._memory_budget(reads_per_s)
 
         def newest_after(shown: _Shown) -> _Newest:
             block = self._memory_block(shown, memories, cues, budget)
-            return _Newest(self._pending_text(shown), date, block, about, words)
+            return _Newest(self._pending_text(shown), state, date, block, words)
 
         shown = self._shown(conversation)
         newest = newest_after(shown)
@@ -207,7 +207,7 @@ class ContextWindow:
             parts.append(Message("user", joined(pending, user_text.strip())))
             parts.append(Message("assistant", answer.strip()))
             pending = ""
-        last = Message("user", joined(pending, UNKNOWN_YET))
+        last = Message("user", joined(pending, state_line(self.state()), UNKNOWN_YET))
         return (self._head_message(conversation.summary), *parts, last)
 
     def unsummarized_tokens(self, conversation: Conversation) -> int:
@@ -389,8 +389,8 @@ class ContextWindow:
                 "\n".join([*(f"{each.role}: {each.content}" for each in history), newest.pending]),
                 sum(self._group_cost(group) for group in shown.groups) + count(newest.pending),
             ),
+            "state": (joined(newest.state, newest.date), count(joined(newest.state, newest.date))),
             "memories": (newest.memories.text, newest.memories.tokens),
-            "state": (joined(newest.date, newest.state), count(joined(newest.date, newest.state))),
         }
         sections = [PromptSection(name, *part) for name, part in before.items() if part[0].strip()]
         rest = tokens - sum(section.tokens for section in sections)

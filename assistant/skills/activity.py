@@ -1,12 +1,11 @@
 """What the user and the assistant work on over several turns: a form or a task."""
 
-from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Protocol
 
 from assistant.context import Exchange
 from assistant.intents import Command, CommandKind
-from assistant.skills.skill import Reply
+from assistant.skills.skill import Act, Reply
 
 
 class Activity(Protocol):
@@ -25,12 +24,20 @@ class Activity(Protocol):
     def opened(self) -> datetime | None:
         """When it was opened or last resumed; None if none is open."""
 
+    @property
+    def name(self) -> str:
+        """What it is called in a sentence ("the intake form"); empty if none is open."""
+
+    @property
+    def heard(self) -> str:
+        """The id of the exchange that it heard last, or empty."""
+
     def block(self) -> str:
         """Return what the model is told of it: a line or a few, without brackets; empty if none is
         open. Reads no files. What has not changed keeps its bytes, and comes before what changes
         often."""
 
-    def takes(self, text: str) -> Callable[[], Awaitable[Reply]] | None:
+    def takes(self, text: str) -> Act | None:
         """Return what takes in an utterance that, by rules alone, does nothing but fill in what is
         asked for, and replies. Changes nothing itself: the user may still go on speaking. None if
         the language model should answer."""

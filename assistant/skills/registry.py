@@ -2,7 +2,7 @@
 
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -10,6 +10,7 @@ from assistant.errors import StoreError
 from assistant.events import Event, ForgettingBegan, RecordChanged
 from assistant.intents import (
     ALL,
+    BY_MEANING,
     Command,
     CommandKind,
     Intent,
@@ -20,7 +21,7 @@ from assistant.intents import (
 )
 from assistant.language.dialogue_acts import is_courtesy, is_question
 from assistant.memory import spoken_replies
-from assistant.skills.skill import UNDO_IT, Reply, Skill, said
+from assistant.skills.skill import UNDO_IT, Act, Reply, Skill, TakesTurns, said
 from assistant.skills.spoken_errors import failed
 
 ANSWER_S = 30.0
@@ -30,8 +31,10 @@ UNDOS = 20
 WHICH = "Which one do you mean?"
 YES_OR_NO = "Is that a yes or a no?"
 NOT_UNDONE = "All right, I'll leave it as it is."
-
-Act = Callable[[], Awaitable[Reply]]
+OUTRANKED = BY_MEANING | {CommandKind.REMEMBER, CommandKind.CORRECT}
+"""What is only likely a command of these kinds may as well fill in what a form asks for."""
+STATING = frozenset({CommandKind.REMEMBER, CommandKind.CORRECT})
+"""Commands that state something, which is meant for an open form in the first place."""
 
 
 class SkillRegistry:
@@ -47,8 +50,9 @@ class SkillRegistry:
     """
 
     def __init__(
-        self, skills: Iterable[Skill], emit: Callable[[Event], object] = lambda _: None
+        self, skills: Sequence[Skill], emit: Callable[[Event], object] = lambda _: None
     ) -> None:
+        self._takers = [each for each in skills if isinstance(each, TakesTurns)]
         self._skills = {kind: skill for skill in skills for kind in skill.kinds}
         self._emit = emit
         self._asked: Reply | None = None
@@ -134,6 +138,25 @@ class SkillRegistry:
         if not yes:
             return partial(self._settle, asked, partial(said, Reply(asked.if_no)))
         return partial(self._settle, asked, asked.if_yes or partial(said, _again(asked)))
+
+    async def takes(self, text: str, intent: Intent | None) -> Act | None:
+        """Return what answers an utterance that is no command, in place of the language model; None
+        if the model should.
+
+        Args:
+            intent: the command that the utterance may be.
+        """
+        if intent is not None:
+            kind = intent.command.kind
+            if kind not in (STATING if intent.sure else OUTRANKED):
+                return None
+        for each in self._takers:
+            if (act := await each.takes(text)) is not None:
+                return partial(self._take, act)
+        return None
+
+    async def _take(self, act: Act) -> Reply:
+        return await self._settled(act) or Reply("")
 
     def takes_words(self, text: str) -> bool:
         """Whether a question waits that `text` may answer with the words that it asks for."""

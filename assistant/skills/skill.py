@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from assistant.events import Notice
 from assistant.intents import Command, CommandKind
@@ -60,6 +60,10 @@ class Reply:
         return self.if_yes is not None or self.if_said is not None or bool(self.choices)
 
 
+Act = Callable[[], Awaitable[Reply]]
+"""Does something, and returns what to say about it."""
+
+
 async def said(reply: Reply) -> Reply:
     """Return `reply`. Used in place of a function that makes a reply, if the reply is already
     known."""
@@ -96,3 +100,13 @@ class Skill(Protocol):
         """Return a question that says what the command would do, and asks whether the user means
         it. Its `if_yes` carries the command out. Return None if there is nothing to ask about; the
         turn is then an ordinary one."""
+
+
+@runtime_checkable
+class TakesTurns(Protocol):
+    """A skill that may also answer what is no command."""
+
+    async def takes(self, text: str) -> Act | None:
+        """Return what answers an utterance in place of the language model; None if the model should
+        answer. Changes nothing: the user may still go on speaking. Must be as quick as the
+        recogniser of commands."""

@@ -92,6 +92,8 @@ class RouteIntents(FrameProcessor):
                 return
             if intent is None:
                 act = self._skills.answer(text, names, explained=True)
+        if act is None and not (intent is not None and self._wakes_the_woken(intent, text)):
+            act = await self._skills.takes(text, intent)
         if act is not None:
             agreed = act
             self._later(answer, lambda: self._answer(agreed))

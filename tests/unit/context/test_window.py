@@ -59,21 +59,22 @@ def test_the_date_is_in_the_prompt_only_for_words_that_may_need_it() -> None:
 
 def test_memories_and_state_precede_the_newest_words_and_never_enter_the_history() -> None:
     conversation, window = talk(3), window_of()
+    window.state = lambda: " Form: the intake "
     prompt = window.build(
         conversation,
         "And my dog?",
         memories=[recalled("dog is Max"), recalled("likes fetch")],
-        state=" Timer: 5 min ",
     )
     check_prompt(prompt)
     assert prompt.messages[-1].content == (
-        f"{DATE}\n({MEMORIES_OPENING}\n- dog is Max\n- likes fetch)\n(Timer: 5 min)\nAnd my dog?"
+        f"(Form: the intake)\n({MEMORIES_OPENING}\n- dog is Max\n- likes fetch)\nAnd my dog?"
     )
     assert contents(prompt).count("Max") == 1
-    assert sections(prompt) == ["system", "history", "memories", "state", "newest message"]
+    assert sections(prompt) == ["system", "history", "state", "memories", "newest message"]
 
     say(conversation, "And my dog?", "Max.")
-    history = window.build(conversation, "Thanks.", state="  ").stable_messages[1:]
+    window.state = lambda: "  "
+    history = window.build(conversation, "Thanks.").stable_messages[1:]
     assert [message.content for message in history[-2:]] == ["And my dog?", "Max."]
     assert all("(" not in message.content for message in history)
 
@@ -211,6 +212,16 @@ def test_a_window_limited_in_turns_drops_half_of_them_when_full() -> None:
         window.settle(conversation)
     assert max(sizes) == 8
     assert sizes[8:16] == [8, 4, 5, 6, 7, 8, 4, 5]
+
+
+def test_the_state_is_read_ahead_with_the_history() -> None:
+    conversation, window = talk(3), window_of()
+    window.state = lambda: "Form: the intake"
+    ahead = window.read_ahead(conversation)
+    prompt = window.build(conversation, "What is on tomorrow?")
+    assert ahead[:-1] == prompt.stable_messages
+    assert ahead[-1].content == "(Form: the intake)\n…"
+    assert prompt.messages[-1].content == f"(Form: the intake)\n{DATE}\nWhat is on tomorrow?"
 
 
 def test_the_messages_read_ahead_are_the_beginning_of_the_next_prompt() -> None:

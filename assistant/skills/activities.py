@@ -1,0 +1,165 @@
+"""The skill for what the user and the assistant work on over several turns: forms and tasks."""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+
+from assistant.context import Conversation, Exchange
+from assistant.errors import StoreError
+from assistant.events import Event, TurnEnded, UserSensed
+from assistant.intents import Command, CommandKind
+from assistant.skills.activity import Activity
+from assistant.skills.skill import Act, Reply
+
+logger = logging.getLogger(__name__)
+
+LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+class Activities:
+    """Opens forms and tasks, and has the one that was opened last listen to what is said. Use it
+    only on the event loop.
+
+    Args:
+        conversation: returns the session's conversation.
+        quiet: waits until nobody speaks and no turn is being answered.
+    """
+
+    def __init__(
+        self,
+        activities: Sequence[Activity],
+        conversation: Callable[[], Conversation],
+        quiet: Callable[[], Awaitable[object]],
+    ) -> None:
+        self._activities = activities
+        self._conversation = conversation
+        self._quiet = quiet
+        self._waiting: deque[str] = deque()
+        """Ids of exchanges that the open activity has not heard yet, oldest first."""
+        self._woken = asyncio.Event()
+        self._hearing: asyncio.Task[None] | None = None
+        self.kinds = frozenset(
+            {
+                *(each.opens for each in activities),
+                *(CommandKind.FORM_STATUS, CommandKind.FORM_READ),
+                *(CommandKind.FORM_CANCEL, CommandKind.FORM_DONE),
+            }
+        )
+
+    async def load(self) -> None:
+        """Read what an earlier session left open. What it stored, but didn't hear, is heard now.
+
+        Raises:
+            StoreError: the state can't be read.
+        """
+        for each in self._activities:
+            await each.load()
+        newest = self._newest
+        if newest is not None:
+            self._waiting.extend(_unheard(self._conversation(), newest))
+            self._woken.set()
+
+    def block(self) -> str:
+        """Return what the model is told of the activity that was opened last; empty if none is
+        open."""
+        newest = self._newest
+        return newest.block() if newest is not None else ""
+
+    async def takes(self, text: str) -> Act | None:
+        """Return what takes in an utterance that only fills in what is asked for, and replies."""
+        newest = self._newest
+        return newest.takes(text) if newest is not None else None
+
+    # -- as a `Skill` ---------------------------------------------------------------------------
+
+    async def carry_out(self, command: Command) -> Reply | None:
+        for each in self._activities:
+            if each.opens is command.kind:
+                return await each.open(command)
+        newest = self._newest
+        if newest is None:
+            return None  # nothing is open, so something else was meant
+        return await _acts(newest)[command.kind]()
+
+    async def ask(self, command: Command) -> Reply | None:
+        for each in self._activities:
+            if each.opens is command.kind:
+                return await each.ask_to_open(command)
+        newest = self._newest
+        if newest is None:
+            return None
+        if command.kind in (CommandKind.FORM_STATUS, CommandKind.FORM_READ):  # changes nothing
+            return await self.carry_out(command)
+        done = command.kind is CommandKind.FORM_DONE
+        text = f"Are we done with {newest.name}?" if done else f"Shall I drop {newest.name}?"
+        return Reply(text, if_yes=_acts(newest)[command.kind], if_no="All right, let's go on.")
+
+    # -- what the model answers -----------------------------------------------------------------
+
+    def watch(self, event: Event) -> None:
+        """Receive an event from the event bus."""
+        match event:
+            case TurnEnded() if event.exchange and self._newest is not None:
+                self._waiting.append(event.exchange)
+                self._woken.set()
+            case UserSensed() if self._hearing is not None:
+                self._hearing.cancel()
+
+    async def run(self) -> None:
+        """Have the open activity hear the exchanges that the model answered, until cancelled."""
+        while True:
+            await self._woken.wait()
+            self._woken.clear()
+            while self._waiting:
+                await self._quiet()
+                self._hearing = asyncio.create_task(self._hear(self._waiting[0]))
+                try:
+                    with suppress(asyncio.CancelledError):
+                        await self._hearing
+                finally:
+                    cancelled = self._hearing.cancelled() or not self._hearing.done()
+                    self._hearing.cancel()
+                    self._hearing = None
+                if not cancelled:
+                    self._waiting.popleft()
+
+    async def _hear(self, key: str) -> None:
+        exchanges = {each.id: each for each in self._conversation().exchanges}
+        newest, exchange = self._newest, exchanges.get(key)
+        if newest is None or exchange is None:  # closed or forgotten meanwhile
+            return
+        try:
+            await newest.hear(exchange)
+        except StoreError as error:
+            logger.warning("what was said could not be filled in: %s", error)
+        except Exception:  # whatever it is, the conversation goes on
+            logger.exception("What was said could not be filled in.")
+
+    @property
+    def _newest(self) -> Activity | None:
+        """The activity that was opened last, if any is open."""
+        found = [each for each in self._activities if each.opened is not None]
+        return max(found, key=lambda each: each.opened or LONG_AGO, default=None)
+
+
+def _acts(activity: Activity) -> dict[CommandKind, Callable[[], Awaitable[Reply]]]:
+    return {
+        CommandKind.FORM_STATUS: activity.status,
+        CommandKind.FORM_READ: activity.read_back,
+        CommandKind.FORM_CANCEL: activity.cancel,
+        CommandKind.FORM_DONE: activity.finish,
+    }
+
+
+def _unheard(conversation: Conversation, activity: Activity) -> list[str]:
+    """Return the ids of the exchanges that came after the last one that the activity has heard, or
+    after it was opened."""
+    exchanges: list[Exchange] = [each for each in conversation.exchanges if not each.open]
+    ids = [each.id for each in exchanges]
+    if activity.heard in ids:
+        return ids[ids.index(activity.heard) + 1 :]
+    since = activity.opened or LONG_AGO
+    return [each.id for each in exchanges if each.started > since]
