@@ -6,13 +6,14 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 
 from assistant.context import Conversation, Exchange
 from assistant.errors import StoreError
 from assistant.events import Event, TurnEnded, UserSensed
 from assistant.intents import Command, CommandKind
 from assistant.skills.activity import Activity
-from assistant.skills.skill import Act, Reply
+from assistant.skills.skill import Act, Remark, Reply
 
 logger = logging.getLogger(__name__)
 
@@ -26,6 +27,7 @@ class Activities:
     Args:
         conversation: returns the session's conversation.
         quiet: waits until nobody speaks and no turn is being answered.
+        remark: says a remark once it is quiet.
     """
 
     def __init__(
@@ -33,7 +35,11 @@ class Activities:
         activities: Sequence[Activity],
         conversation: Callable[[], Conversation],
         quiet: Callable[[], Awaitable[object]],
+        remark: Callable[[Remark], object],
     ) -> None:
+        self._remark = remark
+        self._asked_on = ""
+        """The question that was asked last, after an answer of the model."""
         self._activities = activities
         self._conversation = conversation
         self._quiet = quiet
@@ -67,6 +73,11 @@ class Activities:
         open."""
         newest = self._newest
         return newest.block() if newest is not None else ""
+
+    @property
+    def listens(self) -> bool:
+        """Whether a form or a task is open."""
+        return self._newest is not None
 
     async def takes(self, text: str) -> Act | None:
         """Return what takes in an utterance that only fills in what is asked for, and replies."""
@@ -124,7 +135,9 @@ class Activities:
                     self._hearing.cancel()
                     self._hearing = None
                 if not cancelled:
-                    self._waiting.popleft()
+                    heard = self._waiting.popleft()
+                    if not self._waiting:
+                        self._remark(partial(self._ask_on, heard))
 
     async def _hear(self, key: str) -> None:
         exchanges = {each.id: each for each in self._conversation().exchanges}
@@ -137,6 +150,21 @@ class Activities:
             logger.warning("what was said could not be filled in: %s", error)
         except Exception:  # whatever it is, the conversation goes on
             logger.exception("What was said could not be filled in.")
+
+    async def _ask_on(self, key: str) -> Reply | None:
+        """Ask for what is missing, if the exchange `key` is still the last one and its answer was
+        no question itself. The same question isn't asked twice: the user may want to talk about
+        something else."""
+        newest, exchanges = self._newest, self._conversation().exchanges
+        if newest is None or not exchanges or exchanges[-1].id != key:
+            return None
+        if exchanges[-1].interrupted or exchanges[-1].assistant_text.rstrip().endswith("?"):
+            return None
+        reply = await newest.ask_on()
+        if reply is None or reply.text == self._asked_on:
+            return None
+        self._asked_on = reply.text
+        return reply
 
     @property
     def _newest(self) -> Activity | None:

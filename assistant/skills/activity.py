@@ -48,6 +48,10 @@ class Activity(Protocol):
         Called in the order of the exchanges, while nobody speaks. Cancelled when somebody speaks;
         then called again with the same exchange. So it has to be idempotent."""
 
+    async def ask_on(self) -> Reply | None:
+        """Return the question for what is missing next, to be asked once the model has answered
+        something else; None if nothing is asked for."""
+
     async def open(self, command: Command) -> Reply | None:
         """Open the one that the command names, or resume it."""
 

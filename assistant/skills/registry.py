@@ -35,6 +35,8 @@ OUTRANKED = BY_MEANING | {CommandKind.REMEMBER, CommandKind.CORRECT}
 """What is only likely a command of these kinds may as well fill in what a form asks for."""
 STATING = frozenset({CommandKind.REMEMBER, CommandKind.CORRECT})
 """Commands that state something, which is meant for an open form in the first place."""
+LIKELY_STATING = STATING | {CommandKind.LIST_ADD, CommandKind.LIST_REMOVE}
+"""While a form is open, what is only likely such a command is rather said for the form."""
 
 
 class SkillRegistry:
@@ -199,6 +201,9 @@ class SkillRegistry:
             self._offer, self._offered = reply, kind
             return reply
         skill = self._skills.get(kind)
+        for_form = not intent.sure and kind in LIKELY_STATING
+        if for_form and any(each.listens for each in self._takers):
+            skill = None
         if skill is None:
             self._asked = self._hint = None
             return None

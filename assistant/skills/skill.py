@@ -106,6 +106,10 @@ class Skill(Protocol):
 class TakesTurns(Protocol):
     """A skill that may also answer what is no command."""
 
+    @property
+    def listens(self) -> bool:
+        """Whether statements are meant for it: it is about something that is being filled in."""
+
     async def takes(self, text: str) -> Act | None:
         """Return what answers an utterance in place of the language model; None if the model should
         answer. Changes nothing: the user may still go on speaking. Must be as quick as the

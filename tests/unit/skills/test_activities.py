@@ -12,7 +12,7 @@ from assistant.events import Latency, TurnEnded, UserSensed
 from assistant.intents import Command, CommandKind, Intent
 from assistant.skills.activities import Activities
 from assistant.skills.registry import SkillRegistry
-from assistant.skills.skill import Act, Reply
+from assistant.skills.skill import Act, Remark, Reply
 
 START = datetime(2026, 11, 18, 10, tzinfo=UTC)
 
@@ -52,6 +52,9 @@ class Notebook:
         self.written.append(exchange.user_text)
         self.heard = exchange.id
 
+    async def ask_on(self) -> Reply | None:
+        return Reply("Since when?") if "since Monday" not in self.written else None
+
     async def open(self, command: Command) -> Reply | None:
         self.opened = START + timedelta(seconds=len(command.name or ""))
         return Reply(f"Let's go: {self.name}.")
@@ -83,21 +86,22 @@ class Desk:
         self.conversation = Conversation.begin("ada")
         self.quiet = asyncio.Event()
         self.quiet.set()
+        self.remarks: list[Remark] = []
         self.activities = Activities(
-            [self.form, self.task], lambda: self.conversation, self.quiet.wait
+            [self.form, self.task], lambda: self.conversation, self.quiet.wait, self.remarks.append
         )
 
     async def command(self, kind: CommandKind, name: str = "") -> str | None:
         reply = await self.activities.carry_out(Command(kind, name=name))
         return reply.text if reply is not None else None
 
-    def exchange(self, text: str) -> Exchange:
+    def exchange(self, text: str, answer: str = "I see.") -> Exchange:
         turn = self.conversation.last_turn + 1
         self.conversation.append_user(turn, text, START + timedelta(minutes=turn))
-        return self.conversation.complete(turn, "I see.")
+        return self.conversation.complete(turn, answer)
 
-    def say(self, text: str) -> None:
-        exchange = self.exchange(text)
+    def say(self, text: str, answer: str = "I see.") -> None:
+        exchange = self.exchange(text, answer)
         ended = TurnEnded(
             turn=exchange.turn,
             user=text,
@@ -177,6 +181,30 @@ async def test_an_open_form_takes_what_it_asks_for_unless_it_is_a_command() -> N
     assert await registry.takes("What about you?", None) is None
 
 
+async def test_with_a_form_open_what_may_be_a_correction_is_left_to_the_form() -> None:
+    desk = Desk()
+
+    class Correcting:
+        kinds = frozenset({CommandKind.CORRECT})
+
+        async def carry_out(self, command: Command) -> Reply | None:
+            return Reply("Changed.")
+
+        async def ask(self, command: Command) -> Reply | None:
+            return Reply("Shall I change it?")
+
+    registry = SkillRegistry([desk.activities, Correcting()])
+    likely, sure = (Intent(Command(CommandKind.CORRECT), sure=each) for each in (False, True))
+    asked = await registry.carry_out(likely)
+    assert asked is not None
+    assert asked.text == "Shall I change it?"
+    await desk.command(CommandKind.FORM_OPEN)
+    assert await registry.carry_out(likely) is None
+    done = await registry.carry_out(sure)
+    assert done is not None
+    assert done.text == "Changed."
+
+
 async def test_what_the_model_answered_is_heard_in_order_once_it_is_quiet() -> None:
     desk = Desk()
     desk.say("before it was opened")
@@ -190,6 +218,30 @@ async def test_what_the_model_answered_is_heard_in_order_once_it_is_quiet() -> N
         assert desk.form.begun == []
         desk.quiet.set()
         await until(lambda: desk.form.written == ["one", "two"])
+
+    await running(desk, talk)
+
+
+async def test_after_an_answer_to_something_else_the_form_asks_on_once() -> None:
+    desk = Desk()
+    await desk.command(CommandKind.FORM_OPEN)
+
+    async def asked(text: str, answer: str) -> str | None:
+        before = len(desk.remarks)
+        desk.say(text, answer)
+        await until(lambda: len(desk.remarks) > before)
+        reply = await desk.remarks[-1]()
+        return reply.text if reply is not None else None
+
+    async def talk() -> None:
+        assert await asked("Is it raining?", "I can't know. Is it?") is None
+        assert await asked("No.", "Good.") == "Since when?"
+        assert await asked("Tell me a joke.", "A horse walks into a bar.") is None
+        desk.say("And another.")
+        await until(lambda: desk.form.written[-1] == "And another.")
+        overtaken = desk.remarks[-1]
+        desk.exchange("And one more.")
+        assert await overtaken() is None
 
     await running(desk, talk)
 
