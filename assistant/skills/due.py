@@ -174,7 +174,6 @@ class DueWatch:
         return {
             key: _Known(kind, content, due_at(content, zone) or NEVER)
             for key, kind, content in entries
-            if self.entries.readable(kind, key, content)
         }
 
     def _due(self) -> dict[str, _Known]:

@@ -22,7 +22,6 @@ What doesn't repeat is over once it rang. It stays for `SNOOZABLE`, so that it c
 """
 
 import asyncio
-import logging
 import threading
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
@@ -31,13 +30,11 @@ from typing import Any
 
 from assistant.events import Event
 from assistant.language.schedule import Schedule
-from assistant.memory import microseconds, short, time_of
+from assistant.memory import microseconds, time_of
 from assistant.skills.clocks import Clocks
 from assistant.skills.due_times import Content, due_at, is_over
 from assistant.skills.removed_entries import RemovedEntries
-from assistant.state import Entry, EntryKind, StateStore, check_content
-
-logger = logging.getLogger(__name__)
+from assistant.state import Entry, EntryKind, StateStore
 
 DUE_KINDS = (EntryKind.TIMER, EntryKind.ALARM, EntryKind.REMINDER)
 SNOOZABLE = timedelta(minutes=10)
@@ -118,8 +115,6 @@ class DueEntries:
         self._removed = RemovedEntries(store)
         self._changing = threading.Lock()
         """Held from reading an entry until it is changed."""
-        self._unreadable: set[str] = set()
-        """Ids of the entries that have been logged because they can't be read."""
         self._offset: timedelta | None = None
         """The difference of the two clocks that the entries are based on."""
 
@@ -131,7 +126,7 @@ class DueEntries:
         await asyncio.to_thread(self._follow_clock)
 
     async def all(self, *kinds: EntryKind) -> list[Entry]:
-        """Return all readable entries of these kinds, including those that are over."""
+        """Return all entries of these kinds, including those that are over."""
         await self.follow_clock()
         return await asyncio.to_thread(self._all, kinds)
 
@@ -196,18 +191,6 @@ class DueEntries:
         ids = {each.id for each in back}
         return back, [each for each in removed if each.id not in ids]
 
-    def readable(self, kind: EntryKind, key: str, content: Content) -> bool:
-        """Whether an entry can be read. One that can't be is left alone and logged once: it must
-        not keep the others from ringing."""
-        try:
-            check_content(kind, content)
-        except ValueError as error:
-            if key not in self._unreadable:
-                self._unreadable.add(key)
-                logger.warning("The %s %s is left out: %s.", kind, short(key), error)
-            return False
-        return True
-
     def _follow_clock(self) -> None:
         with self._changing:
             now = self.clocks.now()
@@ -221,8 +204,7 @@ class DueEntries:
             self._offset = offset
 
     def _all(self, kinds: Collection[EntryKind]) -> list[Entry]:
-        found = (each for kind in kinds for each in self._store.entries(kind))
-        return [each for each in found if self.readable(each.kind, each.id, each.content)]
+        return [each for kind in kinds for each in self._store.entries(kind)]
 
     def _change(
         self, keys: Collection[str], edit: Callable[[Entry], Content | None]

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from assistant.facade import exports
 
 if TYPE_CHECKING:
-    from assistant.state.contents import check_content
+    from assistant.state.entries import Change, Entry, EntryKind
     from assistant.state.forgettable import outlines
     from assistant.state.requests import ACTS, StateRequests
-    from assistant.state.store import Change, Entry, EntryKind, StateStore
+    from assistant.state.store import StateStore
 else:
     __getattr__ = exports(__name__)
 
@@ -23,6 +23,5 @@ __all__ = [
     "EntryKind",
     "StateRequests",
     "StateStore",
-    "check_content",
     "outlines",
 ]

@@ -6,7 +6,7 @@ from typing import Any
 
 from assistant.language.repeats import Repeat
 from assistant.memory import time_of
-from assistant.state.store import EntryKind
+from assistant.state.entries import EntryKind
 
 Content = Mapping[str, Any]
 NAMES_AND_TEXTS = ("name", "words", "text")
@@ -17,6 +17,7 @@ NEEDED: Mapping[EntryKind, tuple[str, ...]] = {
     EntryKind.LIST: ("name",),
     EntryKind.ITEM: ("text", "done"),
     EntryKind.NOTE: ("text",),
+    EntryKind.VOICE: ("volume_db", "speed"),
 }
 """The fields that each kind can't do without."""
 WHEN_DUE: Mapping[EntryKind, tuple[str, ...]] = {
@@ -40,6 +41,9 @@ def check_content(kind: EntryKind, content: Content) -> None:
         raise ValueError("a name or a text is not a text")
     if not isinstance(content.get("done", False), bool):
         raise ValueError("the field `done` is neither true nor false")
+    for key in ("volume_db", "speed"):
+        if not _is_number(content.get(key, 0)):
+            raise ValueError(f"the field `{key}` is not a number")
     if kind in WHEN_DUE:
         _check_times(content, WHEN_DUE[kind])
 
@@ -77,9 +81,10 @@ def _is_moment(value: object) -> bool:
 
 def _is_local(value: object) -> bool:
     try:
-        return isinstance(value, str) and datetime.fromisoformat(value).tzinfo is None
+        read = datetime.fromisoformat(value) if isinstance(value, str) else None
     except ValueError:
         return False
+    return read is not None and read.tzinfo is None and read.year <= LAST_YEAR
 
 
 def _is_repeat(value: object) -> bool:

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 
 from assistant.memory import ADDED_BY_USER, Memory, MemoryKind
-from assistant.state.store import Entry, EntryKind, StateStore
+from assistant.state.entries import Entry, EntryKind
+from assistant.state.store import StateStore
 
 SHOWN: Mapping[EntryKind, tuple[str, str]] = {
     EntryKind.TIMER: ("name", "My {} timer"),
@@ -23,15 +24,17 @@ def outlines(store: StateStore, user: str) -> Mapping[str, Memory]:
     Raises:
         StoreError: the state can't be read.
     """
-    entries = (entry for kind in SHOWN for entry in store.entries(kind))
+    entries = (entry for kind in SHOWN for entry in store.entries(kind, unreadable=True))
     found = (_outline(entry, user) for entry in entries)
     return {each.id: each for each in found if each is not None}
 
 
 def _outline(entry: Entry, user: str) -> Memory | None:
     key, shape = SHOWN[entry.kind]
-    words = str(entry.content.get(key) or "").strip()
-    if not words:
+    words = entry.content.get(key)
+    if not isinstance(words, str):  # unreadable: whatever texts there are
+        words, shape = " ".join(entry.texts), "{}"
+    if not (words := words.strip()):
         return None
     text = shape.format(words)
     return Memory(entry.id, user, MemoryKind.FACT, text, entry.created, sources=(ADDED_BY_USER,))

@@ -31,7 +31,8 @@ from assistant.errors import SettingsError, StoreError
 from assistant.ipc import Request, Row
 from assistant.memory import Transcript, short
 from assistant.state.contents import check_content
-from assistant.state.store import Entry, EntryKind, StateStore
+from assistant.state.entries import Entry, EntryKind
+from assistant.state.store import StateStore
 
 SHOWN = (
     *(EntryKind.TIMER, EntryKind.ALARM, EntryKind.REMINDER),
@@ -153,12 +154,12 @@ def _remove(store: StateStore, request: Request) -> Iterator[Row]:
 def _clear(store: StateStore, request: Request) -> Iterator[Row]:
     kind, name = _kind(request), request.get("name")
     if name is None:
-        gone = store.entries(kind)
+        gone = store.entries(kind, unreadable=True)
     else:
         found = _named(store, _text(name))
         if kind is not EntryKind.LIST or found is None:
             raise StoreError(f"There is no list {name!r:.40}.", mend="assistant lists")
-        gone = store.entries(EntryKind.ITEM, found.id)
+        gone = store.entries(EntryKind.ITEM, found.id, unreadable=True)
     for entry in store.remove([each.id for each in gone]):
         yield _row(entry, "removed")
 
@@ -174,7 +175,7 @@ def _import(store: StateStore, request: Request) -> Iterator[Row]:
     if not isinstance(rows, list) or len(rows) > MOST_IMPORTED:
         raise SettingsError("There is nothing to import.", mend="assistant notes export FILE")
     entries = [_imported(row, number) for number, row in enumerate(rows, start=1)]
-    here = {each.id for kind in SHOWN for each in store.entries(kind)}
+    here = {each.id for kind in SHOWN for each in store.entries(kind, unreadable=True)}
     for number, entry in enumerate(entries, start=1):
         lists = here | {each.id for each in entries if each.kind is EntryKind.LIST}
         if (entry.kind is EntryKind.ITEM) != bool(entry.parent) or (

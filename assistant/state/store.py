@@ -3,10 +3,8 @@
 import json
 import logging
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from enum import StrEnum
 from typing import Any
 from uuid import uuid4
 
@@ -19,61 +17,16 @@ from assistant.memory import (
     RemovesWords,
     Transcript,
     microseconds,
+    short,
     time_of,
 )
+from assistant.state.contents import check_content
+from assistant.state.entries import Change, Entry, EntryKind, texts_in
 
 logger = logging.getLogger(__name__)
 
 _COLUMNS = "id, kind, parent, created, changed, content"
 _NEWLY = "INSERT INTO state (user, id, kind, parent, created, changed, content)"
-
-
-class EntryKind(StrEnum):
-    """What an entry is. Items belong to a list, slots to a form, and lines to a task."""
-
-    TIMER = "timer"
-    ALARM = "alarm"
-    REMINDER = "reminder"
-    LIST = "list"
-    ITEM = "item"
-    NOTE = "note"
-    FORM = "form"
-    SLOT = "slot"
-    TASK = "task"
-    LINE = "line"
-    VOICE = "voice"
-    """How loud and how fast the assistant speaks."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """An entry of the user's state.
-
-    `content` is JSON-compatible. The skill that owns the kind defines its keys. `parent` is the id
-    of the entry that this one belongs to, or empty. Times are in UTC.
-    """
-
-    id: str
-    kind: EntryKind
-    content: Mapping[str, Any]
-    parent: str
-    created: datetime
-    changed: datetime
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """All texts in the content."""
-        return tuple(_texts(self.content))
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """An earlier content of an entry. `at` is when it was replaced, and `exchange` the id of the
-    exchange whose words replaced it, or empty."""
-
-    at: datetime
-    exchange: str
-    content: Mapping[str, Any]
 
 
 class StateStore:
@@ -99,26 +52,31 @@ class StateStore:
         self._emit = emit
         self._now = now
         self._hidden: dict[str, HiddenItems] = {}
+        self._unreadable: set[str] = set()
+        """Ids of the entries that have been logged because no skill could read them."""
         transcript.locations.append(self)
 
     # -- reading --------------------------------------------------------------------------------
 
-    def entries(self, kind: EntryKind, parent: str | None = None) -> list[Entry]:
+    def entries(
+        self, kind: EntryKind, parent: str | None = None, *, unreadable: bool = False
+    ) -> list[Entry]:
         """Return the entries of a kind, in the order in which they were added. Hidden entries, and
         those that belong to a hidden entry, are left out.
 
         Args:
             parent: return only what belongs to this entry.
+            unreadable: whether to include entries that no skill could read, e.g. to delete them.
         """
         found = self._read("kind = ? AND (? IS NULL OR parent = ?)", (kind.value, parent, parent))
-        hidden = self._hidden_ids()
-        return [each for each in found if hidden.isdisjoint((each.id, each.parent))]
+        shown = self._shown(found)
+        return shown if unreadable else [each for each in shown if self._readable(each)]
 
     def get(self, key: str) -> Entry | None:
-        """Return the entry with this id; None if it does not exist or is hidden."""
-        hidden = self._hidden_ids()
-        found = self._read("id = ?", (key,))
-        return next((each for each in found if hidden.isdisjoint((each.id, each.parent))), None)
+        """Return the entry with this id; None if it does not exist, is hidden, or no skill could
+        read it."""
+        found = self._shown(self._read("id = ?", (key,)))
+        return next((each for each in found if self._readable(each)), None)
 
     def changes(self, key: str) -> list[Change]:
         """Return the earlier contents of an entry, oldest first."""
@@ -128,7 +86,7 @@ class StateStore:
                 " ON s.id = c.entry WHERE s.user = ? AND s.id = ? ORDER BY c.number",
                 (self._user, key),
             ).fetchall()
-        return [Change(time_of(at), source, json.loads(text)) for at, source, text in found]
+        return [Change(time_of(at), source, _content(text)) for at, source, text in found]
 
     # -- changing -------------------------------------------------------------------------------
 
@@ -216,7 +174,8 @@ class StateStore:
         with self._transcript.reading() as db:
             query = "SELECT DISTINCT kind FROM state WHERE user = ? ORDER BY kind"
             found = db.execute(query, (self._user,)).fetchall()
-        self._tell(EntryKind(kind) for (kind,) in found)
+        known = {kind for (kind,) in found}
+        self._tell(kind for kind in EntryKind if kind.value in known)
 
     # -- as a `HidesItems` ----------------------------------------------------------------------
 
@@ -295,8 +254,21 @@ class StateStore:
             gone += map(_entry, found)
         return gone
 
-    def _hidden_ids(self) -> set[str]:
-        return {key for each in list(self._hidden.values()) for key in each.memories}
+    def _shown(self, found: Sequence[Entry]) -> list[Entry]:
+        hidden = {key for each in list(self._hidden.values()) for key in each.memories}
+        return [each for each in found if hidden.isdisjoint((each.id, each.parent))]
+
+    def _readable(self, entry: Entry) -> bool:
+        """Whether the skills can read an entry. An older version or the user's own hand may have
+        written what they can't; it is left alone, and must not keep them from the others."""
+        try:
+            check_content(entry.kind, entry.content)
+        except ValueError as error:
+            if entry.id not in self._unreadable:
+                self._unreadable.add(entry.id)
+                logger.warning("the %s %s is left out: %s", entry.kind, short(entry.id), error)
+            return False
+        return True
 
     def _tell_of(self, items: HiddenItems) -> None:
         """Emit what has changed. A deletion must not fail because the state can't be read."""
@@ -329,7 +301,17 @@ def _row(entry: Entry) -> tuple[Any, ...]:
 def _entry(row: Sequence[Any]) -> Entry:
     key, kind, parent, created, changed, content = row
     times = (time_of(created), time_of(changed))
-    return Entry(key, EntryKind(kind), json.loads(content), parent, *times)
+    return Entry(key, EntryKind(kind), _content(content), parent, *times)
+
+
+def _content(text: str) -> Mapping[str, Any]:
+    """Return a stored content. What isn't a JSON object, which only another program can have
+    written, is kept as a text, so that it is found when it is to be forgotten."""
+    try:
+        content = json.loads(text)
+    except ValueError:
+        content = text
+    return content if isinstance(content, Mapping) else {"unreadable": content}
 
 
 def _all(db: sqlite3.Connection, user: str) -> list[Entry]:
@@ -339,16 +321,4 @@ def _all(db: sqlite3.Connection, user: str) -> list[Entry]:
 
 def _earlier(db: sqlite3.Connection, key: str) -> list[str]:
     found = db.execute("SELECT content FROM state_change WHERE entry = ?", (key,)).fetchall()
-    return [text for (content,) in found for text in _texts(json.loads(content))]
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        if value.strip():
-            yield value
-    elif isinstance(value, Mapping):
-        for each in value.values():
-            yield from _texts(each)
-    elif isinstance(value, list | tuple):
-        for each in value:
-            yield from _texts(each)
+    return [text for (content,) in found for text in texts_in(_content(content))]

@@ -16,7 +16,7 @@ from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.transcript.database import Transcript
 from assistant.paths import Home
 from assistant.settings import Settings
-from assistant.state.store import EntryKind, StateStore
+from assistant.state import EntryKind, StateStore
 from models.interfaces import ModelSet
 from tests.support.encoders import HashingEncoder
 from tests.support.fakes import LoudVoice, ScriptedEnd, ScriptedLlm, ScriptedStt, ToneTts

@@ -14,7 +14,7 @@ from assistant.skills.due import DueWatch
 from assistant.skills.due_entries import DueEntries
 from assistant.skills.registry import SkillRegistry
 from assistant.skills.skill import Skill
-from assistant.state.store import EntryKind, StateStore
+from assistant.state import EntryKind, StateStore
 
 LONDON = ZoneInfo("Europe/London")
 START = datetime(2026, 11, 18, 10, 20, tzinfo=UTC)

@@ -10,7 +10,7 @@ from assistant.intents.command import CommandKind as Kind
 from assistant.skills.alarms import GONE, NO_SUCH, NONE, NONE_THEN, WHAT_TIME, Alarms
 from assistant.skills.snoozing import HOW_LONG, NOT_AGAIN, NOTHING_RINGS, Snoozing
 from assistant.skills.timers import Timers
-from assistant.state.store import EntryKind
+from assistant.state import EntryKind
 from tests.support.due import Bench
 
 DAY_S = 86_400.0

@@ -16,7 +16,7 @@ from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.stored_values import microseconds
 from assistant.skills.due import AGAIN_S, CHECK_S
 from assistant.skills.due_times import due_at
-from assistant.state.store import EntryKind
+from assistant.state import EntryKind
 from tests.support.due import LONDON, START, Bench
 
 HOUR_S = 3600.0
@@ -305,7 +305,7 @@ async def test_an_unreadable_entry_silences_nothing_else_and_is_logged_once(
     here.store.add(kind, [content])
     timer(here, 60, "pasta")
     assert await here.wait(60) == ["The pasta timer is done."]
-    assert here.contents(kind)[0] == content
+    assert here.store.entries(kind, unreadable=True)[0].content == content
     assert [each.levelname for each in caplog.records] == ["WARNING"]
 
 

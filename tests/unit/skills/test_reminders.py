@@ -19,7 +19,7 @@ from assistant.skills.reminders import (
     WHEN_EXACTLY,
     Reminders,
 )
-from assistant.state.store import EntryKind
+from assistant.state import EntryKind
 from tests.support.due import START, Bench
 
 

@@ -8,7 +8,7 @@ import pytest
 from assistant.intents.command import Command, CommandKind
 from assistant.memory.transcript.database import Transcript
 from assistant.skills.skill import Reply
-from assistant.state.store import EntryKind, StateStore
+from assistant.state import EntryKind, StateStore
 from assistant.voice import voice_skill as module
 from assistant.voice.audio.interfaces import dbfs
 from assistant.voice.voice_control import FASTEST, LOUDEST_DB, QUIETEST_DB, SLOWEST, VoiceControl

@@ -15,6 +15,8 @@ from assistant.memory.forgetting.resolver import ForgetRequest, NothingMeant, Re
 from assistant.memory.transcript.database import Transcript
 from assistant.state import EntryKind, StateStore, outlines
 
+CALL = {"words": "call the dermatologist", "at": 1_800_000_000_000_000}
+
 
 class Bench:
     """A home with state only, and what forgets it."""
@@ -29,7 +31,7 @@ class Bench:
         [shopping] = self.store.add(EntryKind.LIST, [{"name": "shopping"}])
         self.store.add(EntryKind.ITEM, [{"text": "quince jelly", "done": False}], shopping.id)
         self.store.add(EntryKind.NOTE, [{"text": "The rash on my arm itches."}])
-        self.store.add(EntryKind.REMINDER, [{"words": "call the dermatologist"}])
+        self.store.add(EntryKind.REMINDER, [CALL])
 
     def texts(self) -> list[str]:
         entries = (each for kind in EntryKind for each in self.store.entries(kind))

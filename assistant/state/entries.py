@@ -1,0 +1,68 @@
+"""What the user's state consists of."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+
+class EntryKind(StrEnum):
+    """What an entry is. Items belong to a list, slots to a form, and lines to a task."""
+
+    TIMER = "timer"
+    ALARM = "alarm"
+    REMINDER = "reminder"
+    LIST = "list"
+    ITEM = "item"
+    NOTE = "note"
+    FORM = "form"
+    SLOT = "slot"
+    TASK = "task"
+    LINE = "line"
+    VOICE = "voice"
+    """How loud and how fast the assistant speaks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry of the user's state.
+
+    `content` is JSON-compatible. The skill that owns the kind defines its keys. `parent` is the id
+    of the entry that this one belongs to, or empty. Times are in UTC.
+    """
+
+    id: str
+    kind: EntryKind
+    content: Mapping[str, Any]
+    parent: str
+    created: datetime
+    changed: datetime
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All texts in the content."""
+        return tuple(texts_in(self.content))
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An earlier content of an entry. `at` is when it was replaced, and `exchange` the id of the
+    exchange whose words replaced it, or empty."""
+
+    at: datetime
+    exchange: str
+    content: Mapping[str, Any]
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield all texts in a JSON value that aren't blank."""
+    if isinstance(value, str):
+        if value.strip():
+            yield value
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            yield from texts_in(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from texts_in(each)
