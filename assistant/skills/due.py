@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -39,9 +39,9 @@ AGAIN_S = 30.0
 class Ringer(Protocol):
     """Rings, and says what for."""
 
-    async def ring(self, words: Callable[[], str | None], *, insistent: bool) -> bool:
-        """Sound the chime and say `words()` once nobody speaks and no answer plays. Return whether
-        it was heard at least once.
+    async def ring(self, words: Callable[[], str | None], *, insistent: bool) -> int:
+        """Sound the chime and say `words()` once nobody speaks and no answer plays. Return how
+        often `words` had been called when it was heard last; 0 if it was never heard.
 
         Args:
             words: called each time right before it is said. None means that it is no longer wanted.
@@ -132,10 +132,10 @@ class DueWatch:
         await self._record()
         await self._read()
         self._note_missed()
-        again = bool(self._due()) and not await self._ring()
+        unheard = await self._ring() if self._due() else set[str]()
         self._looked_at = self._clocks.steady()
         await self._clear_away()
-        return AGAIN_S if again else self._next_s()
+        return self._next_s(AGAIN_S, unheard) if unheard else self._next_s(CHECK_S)
 
     async def can_snooze(self) -> bool:
         """Return whether something rings now, or has rung lately. Raises StoreError."""
@@ -191,21 +191,21 @@ class DueWatch:
             late = self._clocks.now() - timedelta(seconds=LATE_S)
             self._missed |= {key for key, each in self._due().items() if each.at <= late}
 
-    async def _ring(self) -> bool:
-        """Ring what is due, but what was missed by itself. Return False if it was not heard,
-        although it is still wanted."""
+    async def _ring(self) -> set[str]:
+        """Ring what is due, and what becomes due meanwhile. What was missed is told by itself.
+        Return the ids of what was not heard, although it is still wanted."""
         first = self._due()
         late = not self._missed.isdisjoint(first)
-        said = set[str]()
+        insistent = not late and any(_insists(each) for each in first.values())
+        said: list[set[str]] = []
 
         def words() -> str | None:
-            """Say what is due now; after the first time, only what was said then."""
             found = {
                 key: each
                 for key, each in self._due().items()
-                if (key in self._missed) is late and (not said or key in said)
+                if (key in self._missed) is late and (late or insistent or not _insists(each))
             }
-            said.update(found)
+            said.append(set(found))
             self._ringing = tuple(found)
             now, say = self._clocks.local(), missed_words if late else ring_words
             things = [
@@ -214,15 +214,15 @@ class DueWatch:
             ]
             return say(things, now) if things else None
 
-        insistent = any(each.kind is not EntryKind.REMINDER for each in first.values())
         try:
-            heard = await self._ringer.ring(words, insistent=insistent and not late)
+            heard = await self._ringer.ring(words, insistent=insistent)
         finally:
             self._ringing = ()
         if heard:
-            self._heard |= said
+            self._heard.update(*said[:heard])
             await self._record()
-        return heard or not self._due()
+            return set()
+        return first.keys() & self._due().keys()
 
     async def _record(self) -> None:
         """Record what was heard, except for what has been changed meanwhile: what was snoozed or
@@ -251,7 +251,17 @@ class DueWatch:
         if over:
             await self.entries.clear_away(over)
 
-    def _next_s(self) -> float:
+    def _next_s(self, most_s: float, without: Collection[str] = ()) -> float:
+        """Return the seconds until the next one is due, but not more than `most_s`.
+
+        Args:
+            without: ids of those that don't count.
+        """
         now = self._clocks.now()
-        waits = [(each.at - now).total_seconds() for each in self._known.values()]
-        return max(0.0, min([CHECK_S, *waits]))
+        due = (each.at for key, each in self._known.items() if key not in without)
+        return max(0.0, min([most_s, *((at - now).total_seconds() for at in due)]))
+
+
+def _insists(known: _Known) -> bool:
+    """Whether it rings until it is silenced. A reminder is told once."""
+    return known.kind is not EntryKind.REMINDER

@@ -62,9 +62,10 @@ class Ringing(FrameProcessor):
             self._drop()
         await self.push_frame(frame, direction)
 
-    async def ring(self, words: Callable[[], str | None], *, insistent: bool) -> bool:
-        """Sound the bell and say `words()` once nobody speaks and no answer plays. Return whether
-        it was heard at least once: some of the words were played, or the user silenced it.
+    async def ring(self, words: Callable[[], str | None], *, insistent: bool) -> int:
+        """Sound the bell and say `words()` once nobody speaks and no answer plays. Return how often
+        `words` had been called when it was heard last: some of the words were played, or the user
+        silenced the bell. Return 0 if it was never heard.
 
         Args:
             words: called each time right before it is said. None means that it is no longer wanted.
@@ -105,22 +106,24 @@ class Ringing(FrameProcessor):
 
     # -- inside ----------------------------------------------------------------------------------
 
-    async def _ring(self, words: Callable[[], str | None], *, again: bool) -> bool:
-        heard, written = False, ""
+    async def _ring(self, words: Callable[[], str | None], *, again: bool) -> int:
+        called, heard, written = 0, 0, ""
         while True:
             over_user = await self._wait_for_quiet()
             text = words() if self._goes_on else None
             if text is None:
-                return heard or self._silenced
+                return heard or int(self._silenced)
+            called += 1
             if not self._dialogue.ringing:
                 self._dialogue.ringing, self._began = True, time.monotonic()
                 self._dialogue.emit(RingingChanged(True))
             if text != written:
                 written = text
                 self._dialogue.emit(Remarked(text))
-            heard = await self._say(text, over_user=over_user) or heard
+            if await self._say(text, over_user=over_user):
+                heard = called
             if heard and not again:
-                return True
+                return heard
             with suppress(TimeoutError):
                 async with asyncio.timeout(REPEAT_S):
                     await self._over.wait()

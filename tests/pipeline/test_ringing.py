@@ -106,7 +106,7 @@ async def test_it_rings_after_the_answer_if_the_user_went_on_speaking_after_a_pa
 
 async def test_an_insistent_bell_repeats_and_gives_up_after_a_minute(tmp_path: Path) -> None:
     async with ringing(tmp_path) as (talk, heard):
-        assert await start(talk)
+        assert await start(talk) == heard.bells
         assert 5 <= heard.bells <= 15
         assert talk.of(Remarked) == [Remarked(UP)], "it is written once"
         assert not talk.dialogue.ringing

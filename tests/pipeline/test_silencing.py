@@ -240,7 +240,7 @@ class TheLoops:
     def __init__(self) -> None:
         self.talk: Session | None = None
 
-    async def ring(self, words: Callable[[], str | None], *, insistent: bool) -> bool:
+    async def ring(self, words: Callable[[], str | None], *, insistent: bool) -> int:
         assert self.talk is not None
         return await self.talk.loop.ringer.ring(words, insistent=insistent)
 

@@ -41,6 +41,7 @@ class HandSet:
 class Heard:
     """A ringer that says all words at once, or none if nobody `hears` it.
 
+    An insistent one is said `times`. It is `heard` as often, or not to the end if that is less.
     `rang` holds what was said, and whether it was insistent. `before` is called before the words
     are said, and `after` afterwards.
     """
@@ -48,17 +49,20 @@ class Heard:
     rang: list[tuple[str, bool]] = field(default_factory=list)
     hears: bool = True
     silenced: int = 0
+    times: int = 1
+    heard: int | None = None
     before: Callable[[], object] = lambda: None
     after: Callable[[], object] = lambda: None
 
-    async def ring(self, words: Callable[[], str | None], *, insistent: bool) -> bool:
-        self.before()
-        text = words()
-        if text is None or not self.hears:
-            return False
-        self.rang.append((text, insistent))
-        self.after()
-        return True
+    async def ring(self, words: Callable[[], str | None], *, insistent: bool) -> int:
+        for called in range(self.times if insistent else 1):
+            self.before()
+            text = words()
+            if text is None or not self.hears:
+                return called
+            self.rang.append((text, insistent))
+            self.after()
+        return self.times if self.heard is None else self.heard
 
     def silence(self) -> bool:
         self.silenced += 1

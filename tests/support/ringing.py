@@ -74,7 +74,7 @@ async def ringing(
 
 def start(
     talk: Session, words: Callable[[], str | None] = lambda: UP, *, insistent: bool = True
-) -> "asyncio.Task[bool]":
+) -> "asyncio.Task[int]":
     return asyncio.create_task(talk.loop.ringer.ring(words, insistent=insistent))
 
 

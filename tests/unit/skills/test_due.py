@@ -82,6 +82,53 @@ async def test_what_is_not_heard_rings_again(here: Bench) -> None:
     assert await here.wait(0) == ["The one minute timer is done."]
 
 
+async def test_what_becomes_due_while_something_rings_rings_with_it(here: Bench) -> None:
+    timer(here, 60, "egg")
+    timer(here, 70, "pasta")
+    here.ringer.times, here.ringer.after = 2, lambda: here.set_by_hand.pass_(10)
+    await here.wait(60)
+    assert [text for text, _ in here.ringer.rang] == [
+        "The egg timer is done.",
+        "The egg timer is done. The pasta timer is done.",
+    ]
+    assert await here.wait(300) == []
+
+
+async def test_what_was_silenced_before_it_was_said_rings_again(here: Bench) -> None:
+    timer(here, 60, "egg")
+    timer(here, 70, "pasta")
+    here.ringer.times, here.ringer.heard = 2, 1
+    here.ringer.after = lambda: here.set_by_hand.pass_(10)
+    await here.wait(60)
+    here.ringer.times, here.ringer.after = 1, lambda: None
+    assert await here.wait(0) == ["The pasta timer is done."]
+    assert await here.wait(300) == []
+
+
+async def test_an_alarm_that_becomes_due_after_a_reminder_still_insists(here: Bench) -> None:
+    reminder(here, "the bins", "2026-11-18T10:30")
+    alarm(here, "2026-11-18T10:31")
+    until_quiet = [70.0, 0.0]
+    here.ringer.before = lambda: here.set_by_hand.pass_(until_quiet.pop(0))
+    await here.wait(600)
+    await here.wait(0)
+    assert here.ringer.rang == [
+        ("Here's your reminder about the bins.", False),
+        ("It's ten thirty-one.", True),
+    ]
+
+
+async def test_what_is_due_next_need_not_wait_until_what_was_not_heard_rings_again(
+    here: Bench,
+) -> None:
+    timer(here, 60)
+    timer(here, 65)
+    here.ringer.hears = False
+    await here.wait(50)
+    here.set_by_hand.pass_(10)
+    assert await here.watch.check() == 5
+
+
 async def test_what_was_cancelled_before_its_words_does_not_ring(here: Bench) -> None:
     key = timer(here, 60)
     here.set_by_hand.pass_(61)
