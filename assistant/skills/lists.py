@@ -26,6 +26,8 @@ RECENT_S = 600.0
 """Seconds for which the list that was used last is the one that is meant."""
 NO_LISTS = "You don't have any lists yet."
 NOT_CLEARED = "All right, I'll keep it."
+NOT_EMPTY = "There's something on it now, so I'll keep it."
+STILL_HIDDEN = "I can't delete it yet, because something on it is still being forgotten."
 ANY = "any of your lists"
 
 Act = Callable[[str], Awaitable[Reply]]
@@ -167,7 +169,7 @@ class Lists:
                 f"I've made {spoken_lists.a(name)} list. What shall I put on it?",
                 if_said=partial(self._what, replace(command, name=name)),
                 undo=partial(self._take_back, (), (), new.id),
-                undo_question=partial(self._shall_drop, new),
+                undo_question=partial(self._shall_drop, new.id),
             )
         where = f" to {your(meant[0].name)}" if len(meant) == 1 else ""
         what = partial(self._what, command)
@@ -202,9 +204,7 @@ class Lists:
         return Reply(
             _added(added, changed, there),
             undo=partial(self._take_back, *_undo_arguments(added)),
-            undo_question=partial(
-                self._shall_undo, [each.id for each in changed], your(added.to.name)
-            ),
+            undo_question=partial(self._shall_undo, [each.id for each in changed], added.to.id),
         )
 
     async def _take_back(self, new: Sequence[str], reopened: Sequence[str], created: str) -> Reply:
@@ -213,15 +213,19 @@ class Lists:
             return Reply(f"All right, I've taken {spoken_lists.known(gone)} off again.")
         return Reply("All right, I've dropped that list." if created and not new else ITEMS_GONE)
 
-    async def _shall_undo(self, keys: Sequence[str], where: str) -> str:
+    async def _shall_undo(self, keys: Sequence[str], key: str) -> str:
         """Return the question whether to undo adding; empty if nothing of it is left."""
-        left = await asyncio.to_thread(self._lists.texts, keys)
-        return last_done(f"add {spoken_lists.items(left)} to {where}", UNDO_IT) if left else ""
+        whole = await asyncio.to_thread(self._lists.get, key)
+        left = [each.text for each in whole.items if each.id in keys] if whole is not None else []
+        if whole is None or not left:
+            return ""
+        return last_done(f"add {spoken_lists.items(left)} to {your(whole.name)}", UNDO_IT)
 
-    async def _shall_drop(self, new: UserList) -> str:
-        left = await asyncio.to_thread(self._lists.get, new.id)
-        unused = left is not None and not left.items
-        return last_done(f"make {spoken_lists.a(new.name)} list", UNDO_IT) if unused else ""
+    async def _shall_drop(self, key: str) -> str:
+        left = await asyncio.to_thread(self._lists.get, key)
+        if left is None or left.items:
+            return ""
+        return last_done(f"make {spoken_lists.a(left.name)} list", UNDO_IT)
 
     # -- reading --------------------------------------------------------------------------------
 
@@ -318,38 +322,55 @@ class Lists:
         if whole is None:
             return Reply(GONE)
         self._use(key)
-        act = partial(self._do_clear, whole)
         if whole.items:
-            count = len(whole.items)
+            count, act = len(whole.items), partial(self._do_clear, key)
             text = spoken_lists.shall_clear(whole)
             return Reply(text, if_yes=act, if_no=NOT_CLEARED, deletes=count)
         text = f"There's nothing on {your(whole.name)}. Shall I delete the list?"
+        act = partial(self._delete, key)
         return Reply(text, if_yes=act, if_no=NOT_CLEARED, deletes=1)
 
-    async def _do_clear(self, whole: UserList) -> Reply:
-        """Remove what is on a list, or the list if nothing was on it when the user was asked."""
-        now = await asyncio.to_thread(self._lists.get, whole.id)
-        if now is None:
+    async def _do_clear(self, key: str) -> Reply:
+        whole = await asyncio.to_thread(self._lists.get, key)
+        if whole is None:
             return Reply(GONE)
-        keys = [each.id for each in now.items] if whole.items else [now.id]
+        keys = [each.id for each in whole.items]
         removal, gone = await asyncio.to_thread(self._removed.remove, keys)
         if not gone:
-            return Reply(f"There's nothing on {your(now.name)}.")
-        did, done = ("clear", "Cleared") if whole.items else ("delete", "Deleted")
+            return Reply(f"There's nothing on {your(whole.name)}.")
+        return self._removed_from("clear", f"Cleared {your(whole.name)}.", removal, key)
+
+    async def _delete(self, key: str) -> Reply:
+        """Delete a list, unless something has been put on it since the user was asked."""
+        whole = await asyncio.to_thread(self._lists.get, key)
+        if whole is None:
+            return Reply(GONE)
+        remove = partial(self._removed.remove, [key], if_empty=True)
+        removal, gone = await asyncio.to_thread(remove)
+        if not gone:
+            return Reply(NOT_EMPTY if whole.items else STILL_HIDDEN)
+        return self._removed_from("delete", f"Deleted {your(whole.name)}.", removal, key)
+
+    def _removed_from(self, did: str, text: str, removal: str, key: str) -> Reply:
+        """Return the reply to a removal that can be undone."""
         return Reply(
-            f"{done} {your(now.name)}.",
-            undo=partial(self._restore, removal, now.name),
-            undo_question=partial(self._shall_restore, removal, f"{did} {your(now.name)}"),
+            text,
+            undo=partial(self._restore, removal, key),
+            undo_question=partial(self._shall_restore, did, removal, key),
         )
 
-    async def _restore(self, removal: str, name: str) -> Reply:
+    async def _restore(self, removal: str, key: str) -> Reply:
         back = await asyncio.to_thread(self._removed.restore, removal)
-        if not back:
+        whole = await asyncio.to_thread(self._lists.get, key)
+        if not back or whole is None:
             return Reply(spoken_replies.NOTHING_TO_UNDO)
-        return Reply(f"All right, {your(name)} is back as it was.")
+        return Reply(f"All right, {your(whole.name)} is back as it was.")
 
-    async def _shall_restore(self, removal: str, did: str) -> str:
-        return last_done(did, BRING_BACK) if self._removed.kept(removal) else ""
+    async def _shall_restore(self, did: str, removal: str, key: str) -> str:
+        kept = {each.id: each for each in self._removed.kept(removal)}
+        whole = await asyncio.to_thread(self._lists.get, key)
+        name = str(kept[key].content["name"]) if key in kept else whole and whole.name
+        return last_done(f"{did} {your(name)}", BRING_BACK) if kept and name else ""
 
 
 def _undo_arguments(added: Added) -> tuple[list[str], list[str], str]:

@@ -26,13 +26,17 @@ class RemovedEntries:
         if isinstance(event, ForgettingBegan):
             self._kept.clear()
 
-    def remove(self, keys: Collection[str]) -> tuple[str, list[Entry]]:
+    def remove(self, keys: Collection[str], *, if_empty: bool = False) -> tuple[str, list[Entry]]:
         """Remove entries. Return the key of the removal, and what was removed, oldest first.
+
+        Args:
+            if_empty: as for `StateStore.remove`.
 
         Raises:
             StoreError: nothing was removed.
         """
-        gone = sorted(self._store.remove(keys), key=lambda entry: entry.created)
+        removed = self._store.remove(keys, if_empty=if_empty)
+        gone = sorted(removed, key=lambda entry: entry.created)
         removal = uuid4().hex
         if gone:
             self._kept[removal] = gone

@@ -98,16 +98,19 @@ class StoredLists:
             name: name of a list to create.
         """
         lists = self.all()
-        to = next((each for each in lists if each.id == key), None) if key else self.create(name)
+        created = [] if key else self._store.new(EntryKind.LIST, [{"name": name}])
+        known = [*lists, *(UserList(each.id, name) for each in created)]
+        to = next((each for each in known if each.id == (key or created[0].id)), None)
         if to is None:
             return None
-        known = {self._whole(each.text): each for each in to.items}
+        on_it = {self._whole(each.text): each for each in to.items}
         wanted = {self._whole(each): each for each in texts}
-        there = [known[whole] for whole in wanted if whole in known]
+        there = [on_it[whole] for whole in wanted if whole in on_it]
         contents = [
-            {"text": text, "done": False} for whole, text in wanted.items() if whole not in known
+            {"text": text, "done": False} for whole, text in wanted.items() if whole not in on_it
         ]
-        added = self._store.add(EntryKind.ITEM, contents, to.id) if contents else []
+        added = self._store.new(EntryKind.ITEM, contents, to.id)
+        self._store.restore([*created, *added])
         if self._store.get(to.id) is None:  # forgotten in between
             self._store.remove([each.id for each in added])
             return None
@@ -123,27 +126,25 @@ class StoredLists:
 
     def mark(self, keys: Iterable[str], *, done: bool) -> list[Item]:
         """Mark items as done or as not done. Return those that have changed."""
-        changed: list[Item] = []
-        for key in keys:
-            entry = self._store.get(key)
-            if entry is None or bool(entry.content["done"]) is done:
-                continue
-            new = self._store.change(key, {**entry.content, "done": done})
-            if new is not None:
-                changed.append(_item(new))
-        return changed
+        found = (entry for key in keys if (entry := self._store.get(key)) is not None)
+        changes = {
+            each.id: {**each.content, "done": done}
+            for each in found
+            if each.content["done"] is not done
+        }
+        return list(map(_item, self._store.change_all(changes)))
 
     def take_back(self, added: Sequence[str], reopened: Sequence[str], created: str) -> list[str]:
         """Undo `add`. Return the texts of the items that are no longer on the list.
 
         Args:
             created: id of the list if it was created for the items, or empty. It is removed if
-                nothing else is on it.
+                nothing else is on it, not even what is hidden.
         """
         gone = [str(each.content["text"]) for each in self._store.remove(added)]
         gone += [each.text for each in self.mark(reopened, done=True)]
-        if created and not self._store.entries(EntryKind.ITEM, created):
-            self._store.remove([created])
+        if created:
+            self._store.remove([created], if_empty=True)
         return gone
 
     def texts(self, keys: Iterable[str]) -> list[str]:

@@ -96,7 +96,7 @@ class TakingOff:
             question = f"tick off {names}" if off.tick else f"take {names} off {where}"
             act = partial(self.find, replace(off, sure=True), whole.id)
             return Reply(f"Shall I {question}?", if_yes=act)
-        reply = await (self._tick(off) if off.tick else self._remove(off, where))
+        reply = await (self._tick(off) if off.tick else self._remove(off, whole))
         return replace(reply, text=" ".join([reply.text, *also]))
 
     async def _tick(self, off: ItemsMeant) -> Reply:
@@ -114,15 +114,15 @@ class TakingOff:
         back = await asyncio.to_thread(partial(self._lists.mark, ids, done=False))
         return _back([each.text for each in back])
 
-    async def _remove(self, off: ItemsMeant, where: str) -> Reply:
+    async def _remove(self, off: ItemsMeant, whole: UserList) -> Reply:
         removal, gone = await asyncio.to_thread(self._removed.remove, off.found)
         if not gone:
             return Reply(ITEMS_GONE)
         texts = [str(each.content["text"]) for each in gone]
         return Reply(
-            f"Removed {spoken_lists.known(texts)} from {where}.",
+            f"Removed {spoken_lists.known(texts)} from {your(whole.name)}.",
             undo=partial(self._restore, removal),
-            undo_question=partial(self._shall_restore, where, removal),
+            undo_question=partial(self._shall_restore, whole.id, removal),
         )
 
     async def _shall_undo(self, did: str, keys: Sequence[str]) -> str:
@@ -133,10 +133,13 @@ class TakingOff:
         back = await asyncio.to_thread(self._removed.restore, removal)
         return _back([str(each.content["text"]) for each in back])
 
-    async def _shall_restore(self, where: str, removal: str) -> str:
+    async def _shall_restore(self, key: str, removal: str) -> str:
         texts = [str(each.content["text"]) for each in self._removed.kept(removal)]
-        what = f"remove {spoken_lists.known(texts)} from {where}"
-        return last_done(what, BRING_BACK) if texts else ""
+        whole = await asyncio.to_thread(self._lists.get, key)
+        if whole is None or not texts:
+            return ""
+        what = f"remove {spoken_lists.known(texts)} from {your(whole.name)}"
+        return last_done(what, BRING_BACK)
 
 
 def _back(texts: Sequence[str]) -> Reply:

@@ -94,10 +94,17 @@ class StateStore:
         self, kind: EntryKind, contents: Iterable[Mapping[str, Any]], parent: str = ""
     ) -> list[Entry]:
         """Add entries of a kind in one transaction, and return them."""
-        now = self._now()
-        new = [Entry(uuid4().hex, kind, each, parent, now, now) for each in contents]
+        new = self.new(kind, contents, parent)
         self.restore(new)
         return new
+
+    def new(
+        self, kind: EntryKind, contents: Iterable[Mapping[str, Any]], parent: str = ""
+    ) -> list[Entry]:
+        """Return new entries that are not stored yet. `restore` adds them, in one transaction with
+        others."""
+        now = self._now()
+        return [Entry(uuid4().hex, kind, each, parent, now, now) for each in contents]
 
     def restore(self, entries: Sequence[Entry]) -> None:
         """Add entries as they were, e.g. to undo `remove`. Those that exist are left unchanged.
@@ -160,10 +167,17 @@ class StateStore:
         self._tell(each.kind for each in entries)
         return entries
 
-    def remove(self, keys: Collection[str]) -> list[Entry]:
+    def remove(self, keys: Collection[str], *, if_empty: bool = False) -> list[Entry]:
         """Delete entries, and everything that belongs to them. Return what was deleted, so that it
-        can be restored."""
+        can be restored.
+
+        Args:
+            if_empty: whether to leave those to which anything belongs, even if that is hidden.
+        """
         with self._transcript.writing() as db:
+            if if_empty:
+                query = "SELECT EXISTS (SELECT 1 FROM state WHERE user = ? AND parent = ?)"
+                keys = [k for k in keys if not db.execute(query, (self._user, k)).fetchone()[0]]
             gone = self._delete(db, keys)
         self._tell(each.kind for each in gone)
         return gone

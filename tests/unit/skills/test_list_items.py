@@ -1,9 +1,8 @@
 """What the user ticks off, removes and clears, in a real store in a real file."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -233,15 +232,89 @@ async def test_what_was_put_on_a_list_while_it_was_forgotten_is_taken_off(
     await here.obey(ADD, "milk")
     [shopping] = here.store.entries(EntryKind.LIST)
     hidden = HiddenItems.of("me", (), (shopping.id,), datetime(2026, 11, 21, tzinfo=UTC))
-    add = here.store.add
+    restore = here.store.restore
 
-    def add_late(
-        kind: EntryKind, contents: Iterable[Mapping[str, Any]], parent: str = ""
-    ) -> list[Entry]:
+    def add_late(entries: Sequence[Entry]) -> None:
         here.store.hide(hidden)
-        return add(kind, contents, parent)
+        restore(entries)
 
-    monkeypatch.setattr(here.store, "add", add_late)
+    monkeypatch.setattr(here.store, "restore", add_late)
     assert await here.obey(ADD, "eggs") == "That list is gone."
     here.store.unhide(hidden, ())
     assert on(here) == ["milk"]
+
+
+async def test_a_list_is_kept_if_something_was_put_on_it_since_the_question(
+    here: SkillBench,
+) -> None:
+    await here.obey(ADD, name="packing")
+    [packing] = here.store.entries(EntryKind.LIST)
+    await here.obey(CLEAR)
+    here.store.add(EntryKind.ITEM, [{"text": "socks", "done": False}], packing.id)
+    assert await here.answer("Yes.") == "There's something on it now, so I'll keep it."
+    assert on(here) == ["socks"]
+
+
+async def test_a_list_is_kept_while_something_on_it_may_be_brought_back(here: SkillBench) -> None:
+    await here.obey(ADD, "socks", "packing")
+    [socks] = here.store.entries(EntryKind.ITEM)
+    hidden = HiddenItems.of("me", (), (socks.id,), datetime(2026, 11, 21, tzinfo=UTC))
+    here.store.hide(hidden)
+    await here.obey(CLEAR)
+    said = await here.answer("Yes.")
+    assert said == "I can't delete it yet, because something on it is still being forgotten."
+    here.store.unhide(hidden, ())
+    assert on(here) == ["socks"]
+
+
+async def test_undoing_the_first_item_keeps_the_list_while_something_on_it_is_hidden(
+    here: SkillBench,
+) -> None:
+    await here.obey(ADD, "socks", "packing")
+    [packing] = here.store.entries(EntryKind.LIST)
+    [hat] = here.store.add(EntryKind.ITEM, [{"text": "hat", "done": False}], packing.id)
+    hidden = HiddenItems.of("me", (), (hat.id,), datetime(2026, 11, 21, tzinfo=UTC))
+    here.store.hide(hidden)
+    await here.undo()
+    here.store.unhide(hidden, ())
+    assert on(here) == ["hat"]
+
+
+async def test_if_its_items_cannot_be_stored_no_new_list_stays(here: SkillBench) -> None:
+    with here.store._transcript.writing() as db:
+        db.execute(
+            "CREATE TRIGGER full BEFORE INSERT ON state WHEN NEW.kind = 'item'"
+            " BEGIN SELECT RAISE(ABORT, 'full'); END"
+        )
+    await here.obey(ADD, "socks", "packing")
+    assert here.contents(EntryKind.LIST) == []
+
+
+async def test_no_undo_holds_the_name_of_a_list_that_may_be_forgotten(here: SkillBench) -> None:
+    await here.obey(ADD, name="infidelity")
+    for kind, words in ((ADD, "hotel"), (TICK, "hotel"), (REMOVE, "hotel"), (ADD, "rose")):
+        await here.obey(kind, words, "infidelity")
+    for _ in ("clear", "delete"):
+        await here.obey(CLEAR)
+        await here.answer("Yes.")
+    assert here.contents(EntryKind.LIST) == []
+    kept = [repr((each.act, each.question)) for each in here.registry._undos]
+    assert len(kept) == 7
+    assert not [each for each in kept if "infidelity" in each or "hotel" in each]
+
+
+async def test_late_questions_to_undo_name_the_list_as_it_is(here: SkillBench) -> None:
+    await here.obey(ADD, "hotel")
+    await here.obey(REMOVE, "hotel")
+    await here.obey(CLEAR)
+    await here.answer("Yes.")
+    said = []
+    for _ in range(3):
+        here.registry.turn_began()
+        said.append(await here.undo())
+        await here.answer("Yes.")
+    assert said == [
+        "The last thing I did was delete your shopping list. Shall I bring that back?",
+        "The last thing I did was remove hotel from your shopping list. Shall I bring that back?",
+        "The last thing I did was add hotel to your shopping list. Shall I undo that?",
+    ]
