@@ -24,8 +24,10 @@ characters of these.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
+from uuid import NAMESPACE_OID, uuid5
 
 from assistant.errors import SettingsError, StoreError
 from assistant.ipc import Request, Row
@@ -182,8 +184,8 @@ def _import(store: StateStore, request: Request) -> Iterator[Row]:
             entry.parent and entry.parent not in lists
         ):
             raise _unusable(number, "its list is missing")
-    store.restore(entries)
-    yield {"event": "imported", "count": len({each.id for each in entries} - here)}
+    added = store.restore(_renamed(store, str(request.get("user", "")), entries))
+    yield {"event": "imported", "count": len(added)}
 
 
 ACTS: Mapping[str, Callable[[StateStore, Request], Iterator[Row]]] = {
@@ -328,6 +330,17 @@ def _check(entry: Entry) -> None:
     check_content(entry.kind, entry.content)
     if not all(map(_encodable, filter(None, (entry.id, entry.parent, *entry.texts)))):
         raise ValueError("it contains an invalid character")
+
+
+def _renamed(store: StateStore, user: str, entries: Sequence[Entry]) -> list[Entry]:
+    """Return the entries with ids of their own instead of those that another user's entries have.
+    They are the same at each import."""
+    taken = store.of_others([each.id for each in entries])
+    ids = {key: uuid5(NAMESPACE_OID, f"{user} {key}").hex for key in taken}
+    return [
+        replace(each, id=ids.get(each.id, each.id), parent=ids.get(each.parent, each.parent))
+        for each in entries
+    ]
 
 
 def _unusable(number: int, why: str) -> SettingsError:

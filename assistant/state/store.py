@@ -106,15 +106,23 @@ class StateStore:
         now = self._now()
         return [Entry(uuid4().hex, kind, each, parent, now, now) for each in contents]
 
-    def restore(self, entries: Sequence[Entry]) -> None:
-        """Add entries as they were, e.g. to undo `remove`. Those that exist are left unchanged.
-        Their earlier contents are lost."""
+    def restore(self, entries: Sequence[Entry]) -> list[Entry]:
+        """Add entries as they were, e.g. to undo `remove`. Their earlier contents are lost. Those
+        whose ids exist are left unchanged. Return the others."""
+        insert = f"{_NEWLY} VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id"
         with self._transcript.writing() as db:
-            db.executemany(
-                f"{_NEWLY} VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                [(self._user, *_row(each)) for each in entries],
-            )
-        self._tell(each.kind for each in entries)
+            added = [
+                each for each in entries if db.execute(insert, (self._user, *_row(each))).fetchall()
+            ]
+        self._tell(each.kind for each in added)
+        return added
+
+    def of_others(self, ids: Collection[str]) -> set[str]:
+        """Return those of these ids that are those of other users' entries."""
+        query = "SELECT id FROM state WHERE user != ? AND id IN (SELECT value FROM json_each(?))"
+        with self._transcript.reading() as db:
+            found = db.execute(query, (self._user, json.dumps(list(ids)))).fetchall()
+        return {key for (key,) in found}
 
     def change(
         self, key: str, content: Mapping[str, Any], exchange: str = "", *, logged: bool = False

@@ -234,9 +234,9 @@ async def test_what_was_put_on_a_list_while_it_was_forgotten_is_taken_off(
     hidden = HiddenItems.of("me", (), (shopping.id,), datetime(2026, 11, 21, tzinfo=UTC))
     restore = here.store.restore
 
-    def add_late(entries: Sequence[Entry]) -> None:
+    def add_late(entries: Sequence[Entry]) -> list[Entry]:
         here.store.hide(hidden)
-        restore(entries)
+        return restore(entries)
 
     monkeypatch.setattr(here.store, "restore", add_late)
     assert await here.obey(ADD, "eggs") == "That list is gone."

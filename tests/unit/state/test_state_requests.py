@@ -92,6 +92,23 @@ def test_what_was_removed_can_be_imported_again_as_it_was(session: Session) -> N
     assert session.ask("import", rows=before) == [{"event": "imported", "count": 0}]
 
 
+def test_what_another_user_exported_is_imported_with_ids_of_its_own(session: Session) -> None:
+    session.ask("add", kind="list", name="shopping", items=["milk"])
+    rows = session.ask("export")
+    assert session.ask("import", "bob", rows=rows) == [{"event": "imported", "count": 2}]
+    assert session.contents("list", "bob") == session.contents("list")
+    assert session.ask("import", "bob", rows=rows) == [{"event": "imported", "count": 0}]
+    session.ask("clear", kind="list", name="shopping")
+    assert {"text": "milk", "done": False} in session.contents("list", "bob")
+
+
+def test_an_import_does_not_count_what_is_being_forgotten(session: Session) -> None:
+    [note] = session.ask("add", kind="note", text="Old.")
+    rows = session.ask("export")
+    session.store.hide(HiddenItems.of("me", (), (note["id"],), NOW))
+    assert session.ask("import", rows=rows) == [{"event": "imported", "count": 0}]
+
+
 def test_all_timers_or_all_items_of_a_list_are_cleared(session: Session) -> None:
     session.store.add(EntryKind.TIMER, [{"name": "", "length_s": 60}, {"name": "", "length_s": 9}])
     session.ask("add", kind="list", name="shopping", items=["milk"])
