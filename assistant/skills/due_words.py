@@ -8,6 +8,7 @@ from datetime import datetime
 from assistant.language.calendar import WEEKDAYS
 from assistant.language.enumerations import joined
 from assistant.language.numbers import number_word
+from assistant.language.reminder_phrases import reminder_of
 from assistant.language.repeats import Repeat
 from assistant.language.second_person import spoken_topic
 from assistant.language.spoken_times import (
@@ -16,7 +17,6 @@ from assistant.language.spoken_times import (
     spoken_duration,
     spoken_repeat,
 )
-from assistant.language.word_lists import words_of
 from assistant.skills.due_times import Content
 from assistant.state import EntryKind
 
@@ -29,7 +29,6 @@ COARSE_S = 10
 _ONE_UNIT = re.compile(r"([\w-]+ (?:second|minute|hour|day|week))s?")
 _ARTICLE = re.compile(r"(?:the|a|an) ", re.IGNORECASE)
 _AFTER_NAME = re.compile(r" (?:timer|alarm|one)$", re.IGNORECASE)
-_INTRODUCED = re.compile(r"(?:to|that|about|of) ", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,23 +63,6 @@ def the_timer(content: Content) -> str:
         )
     unit = _ONE_UNIT.fullmatch(length)
     return f"the {unit[1]} timer" if unit else f"the timer for {length}"
-
-
-def reminder_of(words: str) -> str:
-    """Return what a reminder is of, in the second person: "to call your sister", "about the bins",
-    "that the rent is due"."""
-    phrase = spoken_topic(words)
-    if _INTRODUCED.match(phrase):
-        return phrase[:1].lower() + phrase[1:]
-    all_words = phrase.lower().split()
-    first, last = (all_words[0], all_words[-1]) if all_words else ("", "")
-    alone = len(all_words) == 1 and first not in words_of("reminders", "alone")
-    event = len(all_words) == 2 and last in words_of("reminders", "events")
-    joined = all_words[1:2] and all_words[1] in words_of("reminders", "join_events")
-    begins = first in words_of("reminders", "events" if joined else "begin_thing")
-    if alone or event or begins or first.endswith(("'s", "s'", "ing")) or first.isdecimal():
-        return f"about {phrase}"
-    return f"to {phrase[:1].lower()}{phrase[1:]}"
 
 
 # -- times --------------------------------------------------------------------------------------

@@ -4,13 +4,14 @@ from collections.abc import Callable
 from functools import partial
 
 from assistant.intents import Command, CommandKind
+from assistant.language.reminder_phrases import reminder_of
 from assistant.language.schedule import Schedule, schedule
 from assistant.language.second_person import spoken_topic
 from assistant.memory import says_unknown
 from assistant.skills.choosing import called
 from assistant.skills.due_entries import DueEntries, scheduled
 from assistant.skills.due_times import Content
-from assistant.skills.due_words import reminder_of, series
+from assistant.skills.due_words import series
 from assistant.skills.planned import Planned
 from assistant.skills.remembering import NOTHING, OFF_RECORD
 from assistant.skills.skill import Reply

@@ -7,7 +7,6 @@ import pytest
 
 from assistant.events import ForgettingBegan
 from assistant.intents.command import CommandKind as Kind
-from assistant.skills.due_words import reminder_of
 from assistant.skills.remembering import OFF_RECORD
 from assistant.skills.reminders import (
     GONE,
@@ -28,28 +27,6 @@ def here(tmp_path: Path) -> Iterator[Bench]:
     bench = Bench(tmp_path / "t.db", lambda watch, off: [Reminders(watch.entries, off)])
     yield bench
     bench.transcript.close()
-
-
-@pytest.mark.parametrize(
-    ("words", "phrase"),
-    [
-        ("call my sister", "to call your sister"),
-        ("Call Anna.", "to call Anna"),
-        ("to buy milk", "to buy milk"),
-        ("the bins", "about the bins"),
-        ("my dentist appointment", "about your dentist appointment"),
-        ("dentist appointment", "about dentist appointment"),
-        ("Grandad's birthday", "about Grandad's birthday"),
-        ("dinner with Tom", "about dinner with Tom"),
-        ("milk", "about milk"),
-        ("exercise", "to exercise"),
-        ("that the rent is due", "that the rent is due"),
-        ("take my blood pressure tablets", "to take your blood pressure tablets"),
-        ("pick up Zara from school", "to pick up Zara from school"),
-    ],
-)
-def test_a_reminder_is_read_back_in_the_second_person(words: str, phrase: str) -> None:
-    assert reminder_of(words) == phrase
 
 
 async def test_a_reminder_is_set_and_told_once(here: Bench) -> None:
