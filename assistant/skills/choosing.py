@@ -20,22 +20,29 @@ async def which(
 
     Args:
         found: what may be meant, likeliest first; at least one.
-        names: what each is called in the question.
+        names: what each is called in the question. Those with the same name are meant together.
     """
-    if every or len(found) == 1:
+    alike: dict[str, list[Entry]] = {}
+    for name, each in zip(names, found, strict=True):
+        alike.setdefault(name, []).append(each)
+    if every or len(alike) == 1:
         return await act(found)
-    offered = list(zip(names, found, strict=True))[:MOST]
-    choices = [Choice(name, partial(act, [each])) for name, each in offered]
+    offered = list(alike.items())[:MOST]
+    choices = [Choice(name, partial(act, some)) for name, some in offered]
     *first, last = [name for name, _ in offered]
     text = f"Which one: {', '.join(first)}, or {last}?"
     return Reply(text, if_no=LEFT_AS_IS, choices=(*choices, Choice("", partial(act, found))))
 
 
-def called(found: Collection[Entry], said: str, texts: Callable[[Entry], str]) -> list[Entry]:
-    """Return the entries whose text has all content words of `said`. If there is none, return those
-    that have some of them."""
+def called(
+    found: Collection[Entry], said: str, texts: Callable[[Entry], str]
+) -> tuple[list[Entry], bool]:
+    """Return the entries whose text has all content words of `said`, and True. If there is none,
+    return those that have some of them, and False: the user may mean something else."""
     lexicon = TextAnalyzer("en")
     wanted = lexicon.content_and_numbers(said)
     have = {each.id: lexicon.content_and_numbers(texts(each)) for each in found}
     whole = [each for each in found if wanted and wanted <= have[each.id]]
-    return whole or [each for each in found if wanted & have[each.id]]
+    if whole:
+        return whole, True
+    return [each for each in found if wanted & have[each.id]], False

@@ -145,6 +145,11 @@ class DueEntries:
         ]
         return sorted(found, key=lambda each: each.content["rang_at"], reverse=True)
 
+    async def has_rung(self, key: str) -> bool:
+        """Whether this one is over."""
+        entry = await asyncio.to_thread(self._store.get, key)
+        return entry is not None and is_over(entry.content)
+
     async def add(self, kind: EntryKind, content: Content) -> Entry:
         await self.follow_clock()  # else a later shift would move the new entry too
         (entry,) = await asyncio.to_thread(self._store.add, kind, [content])

@@ -20,6 +20,7 @@ from assistant.language.spoken_times import (
 from assistant.skills.due_times import Content
 from assistant.state import EntryKind
 
+RUNG_ALREADY = "That has rung already."
 MOST = 5
 """Maximum number of things that are named at once."""
 EXACT_S = 600

@@ -152,7 +152,9 @@ class Notes:
             return Reply(await self._none(words))
         if len(found) > 1:
             return self._which(found, words)
-        return await self._do_remove([found[0].id]) if sure else self._shall_remove(found[0])
+        if not (sure and self._fits(found[0], words)):
+            return self._shall_remove(found[0])
+        return await self._do_remove([found[0].id])
 
     def _shall_remove_any(self, every: Sequence[Entry]) -> Reply:
         """Ask which note to remove if the user has named none."""
@@ -164,7 +166,10 @@ class Notes:
 
     async def _told_which(self, words: str) -> Reply | None:
         """Take the answer to the question which note is meant. Return None if it fits none."""
-        return await self._remove(words) if await self._meant(words) else None
+        found = await self._meant(words)
+        if len(found) == 1:
+            return await self._do_remove([found[0].id])
+        return self._which(found, words) if found else None
 
     def _shall_remove(self, note: Entry) -> Reply:
         question = f"Shall I remove this note: {self._phrase(note)}?"
@@ -226,6 +231,14 @@ class Notes:
         shared = [len(wanted & self._lexicon.content_and_numbers(_text(each))) for each in every]
         best = max(shared, default=0)
         return [each for each, n in zip(every, shared, strict=True) if n == best > 0]
+
+    def _fits(self, note: Entry, words: str | None) -> bool:
+        """Return whether a note has all words of the subject. If it has only some, the user may
+        mean another one, which doesn't exist."""
+        if words is None or _pointer(words):
+            return True
+        content = self._lexicon.content_and_numbers
+        return content(words) <= content(_text(note))
 
     def _name(self, notes: Sequence[Entry]) -> None:
         self._named = (tuple(each.id for each in notes), self._now())

@@ -1,64 +1,178 @@
-"""What alarms and reminders have in common: they are found and cancelled by their time."""
+"""What alarms and reminders have in common: they are listed, found by their time and their words,
+and cancelled."""
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from functools import partial
+from typing import NamedTuple
 
+from assistant.intents import Command, CommandKind
 from assistant.language.calendar import WEEKDAYS
 from assistant.language.repeats import Repeat, occurrence
 from assistant.language.schedule import Schedule, schedule
-from assistant.language.spoken_times import spoken, spoken_clock
+from assistant.language.spoken_times import spoken, spoken_clock, spoken_day
 from assistant.memory import microseconds
-from assistant.skills.choosing import which
+from assistant.skills.choosing import called, which
 from assistant.skills.due_entries import Change, DueEntries, resumed, rung
 from assistant.skills.due_times import Content
-from assistant.skills.due_words import listed, sentence, time_words
-from assistant.skills.skill import Reply, last_done
+from assistant.skills.due_words import RUNG_ALREADY, for_time, listed, sentence, time_words
+from assistant.skills.skill import UNDO_IT, Reply, last_done
 from assistant.state import Entry, EntryKind
 
-UNDO_IT = "Shall I undo that?"
 AT_ONCE = timedelta(microseconds=1)
 HALF_DAY = 12
 WEEKEND = (5, 6)
 _MOMENTS = frozenset({"since", "rang_at", "snoozed_until"})
+_TODAY = re.compile(r"(?:for |of )?(?:today|tonight)(?:'s)?\W*", re.IGNORECASE)
 _NAMES_DAY = re.compile(
     rf"\b(?:today|tonight|tomorrow|weekend|{'|'.join(WEEKDAYS)})s?\b|\d(?:st|nd|rd|th)\b|\bof\b",
     re.IGNORECASE,
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """The alarms, or the reminders, of a user.
+class Wording(NamedTuple):
+    """What is said of alarms, or of reminders: that there are `none`, none at a time (`none_then`),
+    `no_such` one, that one is `gone`; and `shall_list`, the question whether to list them."""
 
-    Attributes:
-        name: returns how one is called, given its content and the words for its time: "your alarm
-            for seven tomorrow".
-        choice: the same for a question that offers several: "seven tomorrow".
-        gone: what is said if one isn't there any more.
+    none: str
+    none_then: str
+    no_such: str
+    gone: str
+    shall_list: str
+
+
+class Planned(ABC):
+    """The skill for the alarms, or for the reminders, of a user.
+
+    A subclass sets them, and says how they are called.
+
+    Args:
+        off_record: returns whether the session is off the record. No words are stored then.
     """
 
-    entries: DueEntries
     kind: EntryKind
-    name: Callable[[Content, str], str]
-    choice: Callable[[Content, str], str]
-    gone: str
+    sets: CommandKind
+    lists: CommandKind
+    cancels: CommandKind
+    wording: Wording
+
+    def __init__(self, entries: DueEntries, off_record: Callable[[], bool]) -> None:
+        self.kinds = frozenset({self.sets, self.lists, self.cancels})
+        self.entries = entries
+        self.off_record = off_record
+
+    # -- to be implemented by a subclass --------------------------------------------------------
+
+    @abstractmethod
+    async def set(self, command: Command) -> Reply:
+        """Set one, or ask for what is missing."""
+
+    @abstractmethod
+    def shall_set(self, command: Command) -> str:
+        """Return the question whether to set one; empty if there is nothing sensible to ask."""
+
+    @abstractmethod
+    def name(self, content: Content, at: str) -> str:
+        """Return how one is called: "your alarm for seven tomorrow".
+
+        Args:
+            at: the words for the time at which it is due.
+        """
+
+    @abstractmethod
+    def choice(self, content: Content, at: str) -> str:
+        """Return the same for a question that offers several: "seven tomorrow"."""
+
+    @abstractmethod
+    def told(self, contents: Sequence[Content]) -> str:
+        """Return the sentence that lists these; at least one."""
+
+    @abstractmethod
+    def named_in(self, command: Command) -> str:
+        """Return the words by which a command names one, besides its time."""
+
+    @abstractmethod
+    def words(self, content: Content) -> str:
+        """Return the words that `named_in` is compared with."""
+
+    # -- as a skill -----------------------------------------------------------------------------
+
+    async def carry_out(self, command: Command) -> Reply | None:
+        if command.kind is self.sets:
+            return await self.set(command)
+        return await (
+            self._list(command.when) if command.kind is self.lists else self._cancel(command)
+        )
+
+    async def ask(self, command: Command) -> Reply | None:
+        if command.kind is self.sets:
+            question = self.shall_set(command)
+            return Reply(question, partial(self.set, command)) if question else None
+        found, _ = await self._meant(command)
+        if not found:
+            return None
+        if command.kind is self.lists:
+            return Reply(self.wording.shall_list, partial(self._list, command.when))
+        return await self._cancel(command, sure=False)
+
+    # -- listing and cancelling -----------------------------------------------------------------
+
+    async def _list(self, when: str | None) -> Reply:
+        found = await self._at(when)
+        if not found:
+            return Reply(await self._nothing(self.wording.none_then))
+        return Reply(self.told([each.content for each in found]))
+
+    async def _cancel(self, command: Command, *, sure: bool = True) -> Reply:
+        """Cancel the one that is meant. If only some of the words fit, ask first."""
+        found, fits = await self._meant(command)
+        if not found:
+            return Reply(await self._nothing(self.wording.no_such))
+        act = partial(self._call_off, day=self._day(command.when), every=command.every)
+        if not (sure and fits) and (command.every or len(found) == 1):
+            return Reply(f"Shall I cancel {self._names(found)}?", partial(act, found))
+        return await which(found, [self._choice(each) for each in found], act, every=command.every)
+
+    async def _nothing(self, otherwise: str) -> str:
+        return otherwise if await self._at(None) else self.wording.none
+
+    async def _meant(self, command: Command) -> tuple[list[Entry], bool]:
+        """Return those that a command may mean, and whether all of its words fit."""
+        found, words = await self._at(command.when), self.named_in(command)
+        return (
+            called(found, words, lambda each: self.words(each.content)) if words else (found, True)
+        )
+
+    # -- undoing that one was set ---------------------------------------------------------------
+
+    async def unset(self, key: str) -> Reply:
+        """Undo that one was set. It can't be undone itself."""
+        if await self.entries.has_rung(key):
+            return Reply(RUNG_ALREADY)
+        return replace(await self._remove([key]), undo=None)
+
+    async def shall_unset(self, key: str, did: Callable[[Content], str]) -> str:
+        """Return the question whether to undo that one was set; empty if it is gone."""
+        set_now = await self.entries.running(self.kind)
+        there = [each for each in set_now if each.id == key]
+        return last_done(did(there[0].content), UNDO_IT) if there else ""
 
     # -- finding --------------------------------------------------------------------------------
 
-    async def at(self, when: str | None) -> list[Entry]:
+    async def _at(self, when: str | None) -> list[Entry]:
         """Return those that are set, soonest first; only those at a time, if `when` is one."""
         found = await self.entries.running(self.kind)
-        read = self._read(when)
+        read, day = self._read(when), self._day(when)
         if read is None or read.local is None or when is None:
-            return found
+            return [each for each in found if day is None or self._on(each, day)]
         if "weekend" in when.lower():
             days = [_following(read.local.date(), weekday) for weekday in WEEKEND]
             return [each for each in found if any(self._on(each, day) for day in days)]
-        if _NAMES_DAY.search(when) and read.repeat is None:
-            found = [each for each in found if self._on(each, read.local.date())]
+        if day is not None:
+            found = [each for each in found if self._on(each, day)]
         elif read.repeat is not None:
             found = [each for each in found if "repeat" in each.content]
         if not read.timed:
@@ -76,39 +190,22 @@ class Planned:
         at, now = self._local(content), self.entries.clocks.local()
         return f"{words}, and again {spoken(at.replace(tzinfo=None), now.replace(tzinfo=None))}"
 
-    # -- calling off ----------------------------------------------------------------------------
-
-    async def cancel(
-        self, found: Sequence[Entry], when: str | None = None, *, every: bool = False
-    ) -> Reply:
-        """Cancel the one that is meant. Of a repetition, only the day that `when` names is left
-        out."""
-        act = partial(self._call_off, day=self._day(when), every=every)
-        return await which(found, [self._choice(each) for each in found], act, every=every)
-
-    async def unset(self, key: str) -> Reply:
-        """Undo that one was set. It can't be undone itself."""
-        return replace(await self._remove([key]), undo=None)
-
-    async def shall_unset(self, key: str, did: Callable[[Content], str]) -> str:
-        """Return the question whether to undo that one was set; empty if it is gone."""
-        set_now = await self.entries.running(self.kind)
-        there = [each for each in set_now if each.id == key]
-        return last_done(did(there[0].content), UNDO_IT) if there else ""
-
-    def names(self, found: Sequence[Entry]) -> str:
-        return listed([self._name(each) for each in found])
-
-    # -- inside ---------------------------------------------------------------------------------
+    # -- in words -------------------------------------------------------------------------------
 
     def _usual_time(self, content: Content) -> str:
         return time_words(content, self._local(content), self.entries.clocks.local())
 
-    def _name(self, entry: Entry) -> str:
-        return self.name(entry.content, self._usual_time(entry.content))
+    def _names(self, found: Sequence[Entry]) -> str:
+        return listed([self._name(each.content) for each in found])
+
+    def _name(self, content: Content) -> str:
+        at = self._local(content).replace(second=0, microsecond=0)  # never "in ten minutes"
+        return self.name(content, time_words(content, at, self.entries.clocks.local()))
 
     def _choice(self, entry: Entry) -> str:
         return self.choice(entry.content, self._usual_time(entry.content))
+
+    # -- calling off ----------------------------------------------------------------------------
 
     async def _call_off(
         self, found: Sequence[Entry], *, day: date | None, every: bool = False
@@ -132,7 +229,7 @@ class Planned:
     async def _leave_out(self, found: Sequence[Entry], day: date | None) -> Reply:
         """Leave out a day of repetitions. If it is not their next, ask whether to cancel them."""
         if any(self._local(each.content).date() != day for each in found):
-            text = f"Shall I cancel {self.names(found)} altogether?"
+            text = f"Shall I cancel {self._names(found)} altogether?"
             return Reply(text, if_yes=partial(self._remove, [each.id for each in found]))
         return await self._skip(found)
 
@@ -144,12 +241,12 @@ class Planned:
             lambda each: rung(each.content, now) if "snoozed_until" in each.content else None,
         )
         if not changed:
-            return Reply(self.gone)
+            return Reply(self.wording.gone)
         after = [each.after for each in changed]
         soonest = min(self._local(each.content) for each in after)
         is_today = soonest.date() == self.entries.clocks.local().date()
         until = f"until {spoken_clock(soonest)}" if is_today else "today"
-        text = f"{self.names(after)} won't ring again {until}"
+        text = f"{self._names(after)} won't ring again {until}"
         return Reply(sentence(text), undo=partial(self._put_back, _moments(changed)))
 
     async def _skip(self, found: Sequence[Entry]) -> Reply:
@@ -160,11 +257,19 @@ class Planned:
             lambda each: {**each.content, "since": next_time[each.id]},
         )
         if not changed:
-            return Reply(self.gone)
-        again = listed([_when_again(self._local(each.after.content)) for each in changed])
+            return Reply(self.wording.gone)
+        again = listed([self._when_again(each.after.content) for each in changed])
         off = "are" if len(changed) > 1 else "is"
-        text = f"{self.names([each.before for each in changed])} {off} off until {again}"
+        text = f"{self._names([each.before for each in changed])} {off} off until {again}"
         return Reply(sentence(text), undo=partial(self._put_back, _moments(changed)))
+
+    def _when_again(self, content: Content) -> str:
+        """Return until when something is off: "Friday", or "noon today" if it rings several times a
+        day."""
+        at, now = self._local(content).replace(tzinfo=None), self.entries.clocks.local()
+        if content["repeat"]["unit"] in ("minute", "hour"):
+            return for_time(spoken(at, now.replace(tzinfo=None)))
+        return for_time(spoken_day(at.date(), now.date()))
 
     async def _put_back(self, before: Mapping[str, Content]) -> Reply:
         """Undo changes of repetitions, given the moments of each before."""
@@ -176,25 +281,25 @@ class Planned:
 
         back = await self.entries.change(before, edit)
         if not back:
-            return Reply(self.gone)
+            return Reply(self.wording.gone)
         is_on = "are" if len(back) > 1 else "is"
-        return Reply(sentence(f"{self.names([each.after for each in back])} {is_on} on again"))
+        return Reply(sentence(f"{self._names([each.after for each in back])} {is_on} on again"))
 
     async def _remove(self, keys: Sequence[str]) -> Reply:
         removal, gone = await self.entries.remove(keys)
         if not gone:
-            return Reply(self.gone)
-        text = f"Cancelled {self.names(gone)}."
+            return Reply(self.wording.gone)
+        text = f"Cancelled {self._names(gone)}."
         return Reply(text, undo=partial(self._bring_back, removal))
 
     async def _bring_back(self, removal: str) -> Reply:
         back, late = await self.entries.restore(removal)
-        said = [f"{self.names(back)} {'are' if len(back) > 1 else 'is'} on again"] if back else []
+        said = [f"{self._names(back)} {'are' if len(back) > 1 else 'is'} on again"] if back else []
         if late:
             passed = "their time has" if len(late) > 1 else "its time has"
-            said.append(f"{self.names(late)} {'stay' if len(late) > 1 else 'stays'} off")
+            said.append(f"{self._names(late)} {'stay' if len(late) > 1 else 'stays'} off")
             said[-1] += f", because {passed} passed"
-        return Reply(" ".join(sentence(each) for each in said) or self.gone)
+        return Reply(" ".join(sentence(each) for each in said) or self.wording.gone)
 
     # -- times ----------------------------------------------------------------------------------
 
@@ -205,6 +310,8 @@ class Planned:
     def _day(self, when: str | None) -> date | None:
         """Return the one day that the words name."""
         read = self._read(when)
+        if read is None and _TODAY.fullmatch(when or ""):  # whose usual time may have passed
+            return self.entries.clocks.local().date()
         if read is None or read.local is None or read.repeat is not None:
             return None
         return read.local.date() if _NAMES_DAY.search(when or "") else None
@@ -261,7 +368,3 @@ def _following(day: date, weekday: int) -> date:
 def _same_hands(one: time, other: time) -> bool:
     """Whether a clock of twelve hours shows both times alike."""
     return (one.hour % HALF_DAY, one.minute) == (other.hour % HALF_DAY, other.minute)
-
-
-def _when_again(at: datetime) -> str:
-    return WEEKDAYS[at.weekday()]

@@ -17,7 +17,7 @@ USUAL_S = 600.0
 """How long something is snoozed if nothing else is said, in seconds."""
 HOW_LONG = "For how long?"
 NOTHING_RINGS = "Nothing has rung in the last ten minutes."
-NOT_AGAIN = "All right, it won't ring again."
+NOT_AGAIN = "All right, the snooze is off."
 
 
 class Snoozing:

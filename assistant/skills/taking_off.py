@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from assistant.language.enumerations import joined
+from assistant.language.second_person import spoken_topic
 from assistant.memory import spoken_replies
 from assistant.skills import spoken_lists
 from assistant.skills.removed_entries import RemovedEntries
@@ -78,7 +79,7 @@ class TakingOff:
             ids = tuple(each.id for each in some)
             return partial(self.find, replace(off, found=(*off.found, *ids), sure=True), key)
 
-        choices = [Choice(each.text, choose([each])) for each in found]
+        choices = [Choice(spoken_topic(each.text), choose([each])) for each in found]
         text = f"Which do you mean: {joined([each.name for each in choices], 'or')}?"
         return Reply(text, choices=(*choices, Choice("", choose(found))))
 

@@ -9,12 +9,20 @@ from typing import Any
 from assistant.intents import Command, CommandKind
 from assistant.language.durations import seconds
 from assistant.language.second_person import spoken_topic
-from assistant.language.spoken_times import spoken_duration
+from assistant.language.spoken_times import ordinal_words_of, spoken_duration
 from assistant.memory import microseconds, time_of
 from assistant.skills.choosing import Act, called, which
 from assistant.skills.due_entries import DueEntries
 from assistant.skills.due_times import Content, is_over
-from assistant.skills.due_words import bare_name, left, listed, sentence, the_timer, timer_choice
+from assistant.skills.due_words import (
+    RUNG_ALREADY,
+    bare_name,
+    left,
+    listed,
+    sentence,
+    the_timer,
+    timer_choice,
+)
 from assistant.skills.skill import Reply
 from assistant.state import Entry, EntryKind
 
@@ -71,7 +79,7 @@ class Timers:
                 return None
             what = f"Shall I set a timer for {spoken_duration(length)}?"
         else:
-            found = await self._meant(command)
+            found, _ = await self._meant(command)
             if not found or (len(found) > 1 and not command.every):
                 return await self.carry_out(command) if len(found) > 1 else None
             what = self._question(command, found)
@@ -122,11 +130,13 @@ class Timers:
         return await self._set(words, name, asked=True) if known else None
 
     async def _unset(self, key: str) -> Reply:
+        if await self._entries.has_rung(key):
+            return Reply(RUNG_ALREADY)
         _, gone = await self._entries.remove([key])
         return Reply(f"Cancelled {the_timer(gone[0].content)}." if gone else GONE)
 
     async def _left(self, command: Command) -> Reply:
-        found = await self._meant(command)
+        found, _ = await self._meant(command)
         if not found:
             return await self._nothing(command)
         said = [self._says_left(each, alone=len(found) == 1) for each in found]
@@ -269,17 +279,28 @@ class Timers:
     # -- which timer ----------------------------------------------------------------------------
 
     async def _one_of(self, command: Command, act: Act) -> Reply:
-        found = await self._meant(command)
+        """Act on the timer that is meant. If only some of the words fit, ask first."""
+        found, fits = await self._meant(command)
         if not found:
             return await self._nothing(command)
+        question = "" if fits else self._question(command, found)
+        if question and (command.every or len(found) == 1):
+            return Reply(question, if_yes=partial(act, found))
+        return await which(found, self._choices(found), act, every=command.every)
+
+    def _choices(self, found: Sequence[Entry]) -> list[str]:
+        """Return what each timer is called in a question, soonest first. Those of the same length
+        are told apart by what is left, or else by which ends first."""
         names = [timer_choice(each.content) for each in found]
-        if len(set(names)) < len(names):  # two of the same length
+        if len(set(names)) < len(names):
             still = [left(self._left_s(each.content)) for each in found]
             names = [f"{name} with {rest} left" for name, rest in zip(names, still, strict=True)]
-        return await which(found, names, act, every=command.every)
+        if len(set(names)) < len(names):
+            names = [f"the {ordinal_words_of(n)} to end" for n in range(1, len(names) + 1)]
+        return names
 
-    async def _meant(self, command: Command) -> list[Entry]:
-        """Return the timers that a command may mean."""
+    async def _meant(self, command: Command) -> tuple[list[Entry], bool]:
+        """Return the timers that a command may mean, and whether all of its words fit."""
         found = await self._entries.running(_TIMER)
         if not found and command.kind in (CommandKind.TIMER_ADD, CommandKind.TIMER_CANCEL):
             found = await self._entries.lately_rung(_TIMER)
@@ -289,14 +310,14 @@ class Timers:
         name = bare_name(command.name or "")
         length = seconds(name)
         if not name:
-            return found
+            return found, True
         if length is not None:
-            fitting = [each for each in found if each.content["length_s"] == length]
-        else:
-            fitting = called(found, name, lambda each: str(each.content["name"]))
-            only_unnamed = len(found) == 1 and not found[0].content["name"]
-            fitting = found if not fitting and (only_unnamed or command.every) else fitting
-        return fitting
+            return [each for each in found if each.content["length_s"] == length], True
+        fitting, fits = called(found, name, lambda each: str(each.content["name"]))
+        only_unnamed = len(found) == 1 and not found[0].content["name"]
+        if not fitting and (only_unnamed or command.every):
+            return found, True
+        return fitting, fits
 
     async def _nothing(self, command: Command) -> Reply:
         """Say that there is no such timer."""

@@ -36,7 +36,7 @@ def here(tmp_path: Path) -> Iterator[Bench]:
         ("tomorrow at half past seven", "Alarm set for half past seven tomorrow."),
         ("7", "Alarm set for seven tomorrow."),
         ("on Saturday at 7:30", "Alarm set for Saturday at half past seven."),
-        ("7:30 every weekday", "Alarm set for every weekday at half past seven."),
+        ("7:30 every weekday", "Alarm set to ring every weekday at half past seven."),
         ("in twenty minutes", "Alarm set for twenty to eleven this morning."),
     ],
 )
@@ -56,7 +56,9 @@ async def test_the_second_undo_takes_back_the_step_before(here: Bench) -> None:
 
 async def test_an_alarm_after_a_duration_is_told_as_one(here: Bench) -> None:
     here.set_by_hand.pass_(17)
-    assert await here.say(Kind.ALARM_SET, when="in 20 minutes") == "Alarm set in twenty minutes."
+    assert await here.say(Kind.ALARM_SET, when="in 20 minutes") == (
+        "Alarm set to ring in twenty minutes."
+    )
     assert await here.wait(1190) == []
     assert await here.wait(10) == ["It's twenty to eleven."]
 
@@ -87,7 +89,7 @@ async def test_alarms_are_listed_soonest_first(here: Bench) -> None:
     said = await here.say(Kind.ALARM_LIST, when="Saturday morning")
     assert said == "Your alarm is set for Saturday at nine."
     said = await here.say(Kind.ALARM_LIST, when="on Friday")
-    assert said == "Your alarm is set for every weekday at half past seven."
+    assert said == "Your alarm is set to ring every weekday at half past seven."
     assert await here.say(Kind.ALARM_LIST, when="on Sunday") == NONE_THEN
 
 
@@ -122,12 +124,17 @@ async def test_several_alarms_are_asked_about_or_cancelled_together(here: Bench)
 async def test_one_day_of_a_repetition_is_left_out(here: Bench) -> None:
     await here.say(Kind.ALARM_SET, when="7:30 every weekday")
     said = await here.say(Kind.ALARM_CANCEL, when="tomorrow")
-    assert said == "Your alarm for every weekday at half past seven is off until Friday."
+    assert said == "Your alarm that rings every weekday at half past seven is off until Friday."
     rang = await here.wait(DAY_S * 2)
     assert rang == ["It's half past seven."]
     asked = await here.say(Kind.ALARM_CANCEL, when="Tuesday")
-    assert asked == "Shall I cancel your alarm for every weekday at half past seven altogether?"
-    assert await here.answer("yes") == "Cancelled your alarm for every weekday at half past seven."
+    assert (
+        asked == "Shall I cancel your alarm that rings every weekday at half past seven altogether?"
+    )
+    assert (
+        await here.answer("yes")
+        == "Cancelled your alarm that rings every weekday at half past seven."
+    )
 
 
 async def test_all_alarms_of_a_day_are_off_whether_they_repeat_or_not(here: Bench) -> None:
@@ -136,10 +143,11 @@ async def test_all_alarms_of_a_day_are_off_whether_they_repeat_or_not(here: Benc
     before = here.contents(EntryKind.ALARM)
     assert await here.say(Kind.ALARM_CANCEL, when="tomorrow", every=True) == (
         "Cancelled your alarm for eight tomorrow. "
-        "Your alarm for every day at seven is off until Friday."
+        "Your alarm that rings every day at seven is off until Friday."
     )
     assert await here.undo() == (
-        "Your alarm for eight tomorrow is on again. Your alarm for every day at seven is on again."
+        "Your alarm for eight tomorrow is on again. "
+        "Your alarm that rings every day at seven is on again."
     )
     assert sorted(map(str, here.contents(EntryKind.ALARM))) == sorted(map(str, before))
     await here.say(Kind.ALARM_CANCEL, when="tomorrow", every=True)
@@ -152,16 +160,39 @@ async def test_a_repetition_that_is_also_due_later_is_asked_about(here: Bench) -
     said = await here.say(Kind.ALARM_CANCEL, when="Friday", every=True)
     assert said is not None
     assert said.startswith("Cancelled your alarm for Friday at eight")
-    assert said.endswith(" Shall I cancel your alarm for every day at seven altogether?")
+    assert said.endswith(" Shall I cancel your alarm that rings every day at seven altogether?")
     assert await here.answer("no") == "All right."
     assert len(here.contents(EntryKind.ALARM)) == 1
+
+
+@pytest.mark.parametrize(
+    ("when", "day", "until"),
+    [
+        ("every Thursday at 7:00", "tomorrow", "Thursday, the twenty-sixth of November"),
+        (
+            "on the 26th of every month at nine",
+            "the 26th",
+            "Saturday, the twenty-sixth of December",
+        ),
+        ("every three hours", "today", "twenty past four this afternoon"),
+    ],
+)
+async def test_it_says_until_when_a_repetition_is_off(
+    here: Bench, when: str, day: str, until: str
+) -> None:
+    await here.say(Kind.ALARM_SET, when=when)
+    said = await here.say(Kind.ALARM_CANCEL, when=day)
+    assert said is not None
+    assert said.endswith(f" is off until {until}.")
 
 
 async def test_a_skipped_day_is_brought_back(here: Bench) -> None:
     await here.say(Kind.ALARM_SET, when="7:30 every weekday")
     before = here.contents(EntryKind.ALARM)
     await here.say(Kind.ALARM_CANCEL, when="tomorrow")
-    assert await here.undo() == "Your alarm for every weekday at half past seven is on again."
+    assert (
+        await here.undo() == "Your alarm that rings every weekday at half past seven is on again."
+    )
     assert here.contents(EntryKind.ALARM) == before
 
 
@@ -179,6 +210,27 @@ async def test_off_the_record_an_alarm_gets_no_name(here: Bench) -> None:
     here.off_record = True
     await here.say(Kind.ALARM_SET, when="7", name="the clinic")
     assert here.contents(EntryKind.ALARM)[0]["name"] == ""
+
+
+async def test_an_alarm_of_another_name_is_cancelled_only_after_a_question(here: Bench) -> None:
+    await here.say(Kind.ALARM_SET, when="5 a.m.", name="the airport")
+    asked = await here.say(Kind.ALARM_CANCEL, name="airport bus")
+    assert asked == "Shall I cancel your airport alarm for five tomorrow morning?"
+    assert await here.answer("no") == "All right."
+    assert len(here.contents(EntryKind.ALARM)) == 1
+
+
+async def test_alarms_that_sound_alike_are_cancelled_together(here: Bench) -> None:
+    await here.say(Kind.ALARM_SET, when="7:00")
+    await here.say(Kind.ALARM_SET, when="7:00")
+    await here.say(Kind.ALARM_CANCEL)
+    assert here.contents(EntryKind.ALARM) == []
+
+
+async def test_what_has_rung_cannot_be_undone(here: Bench) -> None:
+    await here.say(Kind.ALARM_SET, when="10:30")
+    await here.wait(620)
+    assert await here.undo() == "That has rung already."
 
 
 async def test_an_alarm_that_vanished_is_gone(here: Bench) -> None:
@@ -223,17 +275,27 @@ async def test_a_repeating_alarm_goes_on_after_a_snooze(here: Bench) -> None:
     assert rang == ["It's eleven o'clock.", "It's half past ten."]
 
 
+async def test_a_snoozed_alarm_is_named_by_its_new_time(here: Bench) -> None:
+    await here.say(Kind.ALARM_SET, when="10:30")
+    here.set_by_hand.pass_(7)
+    await here.wait(610)
+    await here.say(Kind.SNOOZE)
+    assert await here.say(Kind.ALARM_LIST) == "Your alarm is set to ring in ten minutes."
+    said = await here.say(Kind.ALARM_CANCEL)
+    assert said == "Cancelled your alarm for twenty to eleven this morning."
+
+
 async def test_cancelling_a_snoozed_repetition_drops_only_the_snooze(here: Bench) -> None:
     await here.say(Kind.ALARM_SET, when="every day at 10:30")
     await here.wait(630)
     await here.say(Kind.SNOOZE)
     snoozed = here.contents(EntryKind.ALARM)
     assert await here.say(Kind.ALARM_LIST) == (
-        "Your alarm is set for every day at half past ten, and again in ten minutes."
+        "Your alarm is set to ring every day at half past ten, and again in ten minutes."
     )
-    off = "Your alarm for every day at half past ten won't ring again today."
+    off = "Your alarm that rings every day at half past ten won't ring again today."
     assert await here.say(Kind.ALARM_CANCEL) == off
-    assert await here.undo() == "Your alarm for every day at half past ten is on again."
+    assert await here.undo() == "Your alarm that rings every day at half past ten is on again."
     assert here.contents(EntryKind.ALARM) == snoozed
     assert await here.say(Kind.ALARM_CANCEL, when="today") == off
     assert await here.wait(DAY_S) == ["It's half past ten."]
@@ -244,7 +306,7 @@ async def test_cancelling_all_alarms_cancels_a_snoozed_repetition_too(here: Benc
     await here.wait(630)
     await here.say(Kind.SNOOZE)
     said = await here.say(Kind.ALARM_CANCEL, every=True)
-    assert said == "Cancelled your alarm for every day at half past ten."
+    assert said == "Cancelled your alarm that rings every day at half past ten."
     assert here.contents(EntryKind.ALARM) == []
 
 

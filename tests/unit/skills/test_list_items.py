@@ -244,6 +244,15 @@ async def test_what_was_put_on_a_list_while_it_was_forgotten_is_taken_off(
     assert on(here) == ["milk"]
 
 
+async def test_a_choice_of_items_is_asked_for_in_the_second_person(here: SkillBench) -> None:
+    await here.obey(ADD, "my boiler's filter and filter coffee")
+    asked = await here.obey(REMOVE, "filter")
+    assert asked == "Which do you mean: your boiler's filter or filter coffee?"
+    assert await here.answer("my boiler's filter") == (
+        "Removed your boiler's filter from your shopping list."
+    )
+
+
 async def test_a_list_is_kept_if_something_was_put_on_it_since_the_question(
     here: SkillBench,
 ) -> None:

@@ -213,6 +213,16 @@ async def test_of_several_notes_the_user_chooses(
     assert [each.lower() for each in notes(here)] == [f"{each.lower()}." for each in left]
 
 
+async def test_a_note_that_shares_one_word_is_removed_only_after_a_question(
+    here: SkillBench,
+) -> None:
+    await here.obey(ADD, "the car needs a new battery")
+    said = await here.obey(REMOVE, "about the car insurance")
+    assert said == "Shall I remove this note: the car needs a new battery?"
+    assert await here.answer("No.") == "All right, I'll keep it."
+    assert len(here.contents(EntryKind.NOTE)) == 1
+
+
 async def test_all_notes_are_removed_after_a_question(here: SkillBench) -> None:
     await later(here, BOILER, CODE)
     said = await here.obey(REMOVE, "all my notes")

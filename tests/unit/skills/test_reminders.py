@@ -137,6 +137,23 @@ async def test_which_reminder_is_told_by_its_words(here: Bench) -> None:
     assert len(here.contents(EntryKind.REMINDER)) == 1
 
 
+async def test_a_reminder_that_shares_one_word_is_cancelled_only_after_a_question(
+    here: Bench,
+) -> None:
+    await here.say(Kind.REMINDER_SET, "wash the car", when="tomorrow at nine")
+    asked = await here.say(Kind.REMINDER_CANCEL, "the car insurance")
+    assert asked == "Shall I cancel the reminder to wash the car?"
+    assert await here.answer("no") == "All right."
+    await here.say(Kind.REMINDER_CANCEL, "the car insurance")
+    assert await here.answer("yes") == "Cancelled the reminder to wash the car."
+
+
+async def test_a_reminder_that_was_told_cannot_be_undone(here: Bench) -> None:
+    await here.say(Kind.REMINDER_SET, "call Anna", when="in one minute")
+    await here.wait(60)
+    assert await here.undo() == "That has rung already."
+
+
 async def test_all_reminders_of_a_day_are_cancelled(here: Bench) -> None:
     await here.say(Kind.REMINDER_SET, "call Anna", when="on Thursday at nine")
     await here.say(Kind.REMINDER_SET, "the bins", when="on Thursday at ten")

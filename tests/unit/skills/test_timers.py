@@ -178,6 +178,30 @@ async def test_two_of_the_same_length_are_told_apart(here: Bench) -> None:
     assert await here.say(Kind.TIMER_LEFT) == "Ten minutes left."
 
 
+async def test_two_that_sound_the_same_are_told_apart_by_their_order(here: Bench) -> None:
+    for length in ("one minute", "one minute", "ten minutes"):
+        await here.say(Kind.TIMER_SET, when=length)
+    asked = await here.say(Kind.TIMER_CANCEL, name="one minute")
+    assert asked == "Which one: the first to end, or the second to end?"
+    assert await here.answer("the second") == "Cancelled the one minute timer."
+
+
+async def test_a_timer_of_another_name_is_changed_only_after_a_question(here: Bench) -> None:
+    await here.say(Kind.TIMER_SET, when="ten minutes", name="chicken")
+    asked = await here.say(Kind.TIMER_ADD, when="two minutes", name="chicken soup")
+    assert asked == "Shall I add two minutes to the chicken timer?"
+    assert await here.answer("yes") == (
+        "Added two minutes. The chicken timer has about twelve minutes left."
+    )
+    assert await here.undo() == "The chicken timer has ten minutes left."
+
+
+async def test_a_timer_that_has_rung_cannot_be_undone(here: Bench) -> None:
+    await here.say(Kind.TIMER_SET, when="one minute")
+    await here.wait(60)
+    assert await here.undo() == "That has rung already."
+
+
 async def test_an_unsure_command_is_asked_about(here: Bench) -> None:
     asked = await here.say(Kind.TIMER_SET, when="5 minutes", sure=False)
     assert asked == "Shall I set a timer for five minutes?"
