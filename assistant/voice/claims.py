@@ -22,8 +22,9 @@ LEAST_CLAIM = 0.6
 DEADLINE_S = 0.05
 """Seconds after which a clause is spoken without the classifier's verdict. Normally it takes a few
 milliseconds."""
-NOT_DONE = "Sorry, I can't do that."
-"""Said in place of the first claim of an answer, and of all that would have followed."""
+NOT_DONE = "I haven't done that. Try saying it another way, or ask what I can do."
+"""Said in place of the first claim of an answer, and of all that would have followed. It is true
+whether the act is impossible or the request was only missed."""
 
 
 class ClaimDetector:
