@@ -164,7 +164,8 @@ class Command:
     (FORGET_ABOUT, KNOW, WHEN_TOLD, LIFT), the period (FORGET_PERIOD), or the statement (REMEMBER,
     CORRECT). It is None if the utterance only points back ("remember that"), or if KNOW is about
     the user. `minutes` is set for FORGET_SPAN, and for SLEEP if the user
-    says for how long. `for_good` is set for REMEMBER if the user said
+    says for how long; if the user says until when, `when` is set instead, to all that follows
+    "until". `for_good` is set for REMEMBER if the user said
     never to forget the statement. Every prompt then contains it. `names_wish` is set for LIFT if
     the user calls it "my wish", "my rule" or the like ("cancel my wish about …").
 

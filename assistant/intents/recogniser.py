@@ -19,6 +19,7 @@ TWICE_WORDS = 14
 LONGEST_DURATION = 6
 """Maximum number of words of a duration: "two and three quarters of an hour" isn't one."""
 ENGLISH = "en"
+UNTIL = re.compile(r"\b(?:un)?till?\s+(.*\w)", re.IGNORECASE | re.DOTALL)
 UNBROKEN = ("time", "correction")
 """Slots before which there may be a pause."""
 
@@ -37,11 +38,12 @@ def recognise(text: str, names: tuple[str, ...] = ()) -> Command | None:
 
 def in_full(command: Command, text: str) -> Command:
     """Return the command with what `text` says besides its argument: `for_good`, `names_wish`,
-    `every` and the `minutes` of SLEEP are set, and a calculation begins with its "how many"."""
+    `every` and the `minutes` or `when` of SLEEP are set, and a calculation begins with its "how
+    many"."""
     if command.kind in CANCELLING:
         return replace(command, every=_says_every(command, text))
     if command.kind is CommandKind.SLEEP:
-        return replace(command, minutes=_minutes_in(text))
+        return replace(command, minutes=_minutes_in(text), when=_end_in(text))
     if command.kind is CommandKind.CALCULATE and command.words:
         return replace(command, words=_with_amount(command.words, text))
     if command.kind not in (CommandKind.LIFT, CommandKind.REMEMBER):
@@ -86,6 +88,12 @@ def _minutes_in(text: str) -> int | None:
         found += [minutes] if minutes is not None else []
         at = end
     return found[0] if len(found) == 1 else None
+
+
+def _end_in(text: str) -> str | None:
+    """Return the words after "until"."""
+    found = UNTIL.search(text)
+    return found[1] if found else None
 
 
 def _recognised(said: CommandText, words: tuple[Word, ...]) -> Command | None:

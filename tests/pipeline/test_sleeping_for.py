@@ -1,7 +1,7 @@
 """A sleep of a certain length ends by itself."""
 
 import asyncio
-import doctest
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -9,16 +9,12 @@ import pytest
 from assistant.events import Notice
 from assistant.intents.command import Command, CommandKind
 from assistant.intents.recogniser import in_full
-from assistant.voice import dialogue_skill as module
-from assistant.voice.dialogue_skill import LISTENING_AGAIN, DialogueSkill
+from assistant.voice.dialogue_skill import LISTENING_AGAIN, UNTIL_WHEN, DialogueSkill
+from tests.support.due import LONDON
 from tests.support.fakes import ScriptedLlm, ScriptedStt, silence
-from tests.support.session import session
+from tests.support.session import Session, session
 
 A_MINUTE = Command(CommandKind.SLEEP, minutes=1)
-
-
-def test_the_examples_in_the_documentation_are_true() -> None:
-    assert doctest.testmod(module).failed == 0
 
 
 @pytest.mark.parametrize(
@@ -43,7 +39,7 @@ async def test_it_listens_again_when_the_time_is_over(tmp_path: Path) -> None:
         reply = await skill.carry_out(A_MINUTE)
         assert reply is not None
         assert reply.text == (
-            "Okay, I'll listen again in a minute. Say hey Ada to wake me earlier."
+            "Okay, I'll listen again in one minute. Say hey Ada to wake me earlier."
         )
         asleep: list[bool] = []
         for seconds in (59, 2):
@@ -51,6 +47,68 @@ async def test_it_listens_again_when_the_time_is_over(tmp_path: Path) -> None:
             asleep.append(talk.dialogue.asleep)
         assert asleep == [True, False]
         assert [each.text for each in talk.of(Notice)] == [LISTENING_AGAIN]
+
+
+def at(talk: Session, hour: int, minute: int = 0) -> DialogueSkill:
+    now = datetime(2026, 11, 18, hour, minute, tzinfo=LONDON)
+    return DialogueSkill(talk.dialogue, lambda: now)
+
+
+def until(text: str) -> Command:
+    return in_full(Command(CommandKind.SLEEP), text)
+
+
+@pytest.mark.parametrize(
+    ("text", "clock", "when"),
+    [
+        ("Stop listening until three o'clock.", (14, 59), "at three this afternoon"),
+        (
+            "Don't listen till half past eleven, please",
+            (11, 29),
+            "at half past eleven this morning",
+        ),
+    ],
+)
+async def test_it_sleeps_until_a_time(
+    tmp_path: Path, text: str, clock: tuple[int, int], when: str
+) -> None:
+    async with session(ScriptedStt("-"), ScriptedLlm(), silence(0.1), tmp_path) as talk:
+        reply = await at(talk, *clock).carry_out(until(text))
+        assert reply is not None
+        assert reply.text == f"Okay, I'll listen again {when}. Say hey Ada to wake me earlier."
+        await asyncio.sleep(59)
+        assert talk.dialogue.asleep
+        await asyncio.sleep(2)
+        assert not talk.dialogue.asleep
+
+
+async def test_a_time_that_cannot_be_read_is_asked_for(tmp_path: Path) -> None:
+    async with session(ScriptedStt("-"), ScriptedLlm(), silence(0.1), tmp_path) as talk:
+        skill = at(talk, 10)
+        reply = await skill.carry_out(until("Stop listening until the three of us are back."))
+        assert reply is not None
+        assert reply.text == UNTIL_WHEN
+        assert not talk.dialogue.asleep
+        assert reply.if_said is not None
+        assert await reply.if_said("when we are back") is None
+        told = await reply.if_said("Until noon.")
+        assert told is not None
+        assert told.text.startswith("Okay, I'll listen again at noon")
+        skill.close()
+
+
+async def test_until_it_is_called_it_sleeps_without_a_time(tmp_path: Path) -> None:
+    async with session(ScriptedStt("-"), ScriptedLlm(), silence(0.1), tmp_path) as talk:
+        reply = await at(talk, 10).carry_out(until("Stop listening until I call you."))
+        assert reply is not None
+        assert reply.text == "Good night. Say hey Ada to wake me."
+
+
+async def test_a_likely_request_names_the_time(tmp_path: Path) -> None:
+    async with session(ScriptedStt("-"), ScriptedLlm(), silence(0.1), tmp_path) as talk:
+        asked = await at(talk, 10).ask(until("no listening until 3"))
+        assert asked is not None
+        assert asked.text == "Shall I stop listening until three this afternoon?"
 
 
 async def test_a_later_sleep_is_not_ended_by_an_earlier_one(tmp_path: Path) -> None:
@@ -69,7 +127,7 @@ async def test_a_likely_request_names_the_length(tmp_path: Path) -> None:
         skill = DialogueSkill(talk.dialogue)
         asked = await skill.ask(A_MINUTE)
         assert asked is not None
-        assert asked.text == "Shall I stop listening for a minute?"
+        assert asked.text == "Shall I stop listening for one minute?"
         assert asked.if_yes is not None
         await asked.if_yes()
         assert talk.dialogue.asleep
