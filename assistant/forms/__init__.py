@@ -1,0 +1,28 @@
+"""Forms: what they ask for, how slots are filled from the user's words, and what is filled in.
+
+It knows nothing of the voice loop, and no model is needed.
+"""
+
+from typing import TYPE_CHECKING
+
+from assistant.facade import exports
+
+if TYPE_CHECKING:
+    from assistant.forms.definition import Form, FormLibrary, Slot, SlotType, read_form
+    from assistant.forms.values import NONE, UNKNOWN, Value, read, shown, spoken
+else:
+    __getattr__ = exports(__name__)
+
+__all__ = [
+    "NONE",
+    "UNKNOWN",
+    "Form",
+    "FormLibrary",
+    "Slot",
+    "SlotType",
+    "Value",
+    "read",
+    "read_form",
+    "shown",
+    "spoken",
+]

@@ -1,0 +1,97 @@
+"""Compares the wording of answers with the lists of phrases in the language data. English only."""
+
+import re
+from functools import cache
+
+from assistant.language.numbers import one_of
+from assistant.language.word_lists import language_data
+
+_MARKS = ' \t.,;:!?…"“”—–-'
+
+
+def phrases(name: str) -> tuple[str, ...]:
+    """Return a list of phrases about forms."""
+    found: list[str] = language_data("en")["forms"][name]
+    return tuple(found)
+
+
+def plain(words: str) -> str:
+    """Return words in lower case, with plain apostrophes and without punctuation marks."""
+    said = words.lower().replace("’", "'")
+    return " ".join(re.sub(r"[^\w' ]", " ", said).split())
+
+
+def stripped(words: str, *names: str) -> str:
+    """Return words without punctuation marks and fillers around them, and without the phrases of
+    these lists.
+
+    >>> stripped("Um, I think about fifty, or so.", "around_number")
+    'fifty'
+    """
+    said = words.replace("’", "'").strip(_MARKS)
+    before, after = _edges("around", *names)
+    while True:
+        inner = after.sub("", before.sub("", said)).strip(_MARKS)
+        if inner == said:
+            return said
+        said = inner
+
+
+def without_lead(words: str, name: str) -> str:
+    """Return words without fillers around them, and without the phrases of a list before them.
+
+    >>> without_lead("Well, I need milk and eggs, please.", "before_list")
+    'milk and eggs'
+    """
+    said = stripped(words)
+    before, _ = _edges(name)
+    while True:
+        inner = stripped(before.sub("", said))
+        if inner == said:
+            return said
+        said = inner
+
+
+def is_phrase(words: str, name: str) -> bool:
+    """Return whether words are one of a list's phrases, apart from fillers around them."""
+    whole = plain(words)
+    return whole in _all(name) or _bare(whole, name) in _all(name)
+
+
+def begins_with(words: str, name: str) -> bool:
+    """Return whether words begin with one of a list's phrases, followed by a pause or nothing."""
+    said = words.replace("’", "'").strip(_MARKS)
+    return _begins(name).match(said) is not None
+
+
+@cache
+def _all(name: str) -> frozenset[str]:
+    return frozenset(map(plain, phrases(name)))
+
+
+def _bare(said: str, name: str) -> str:
+    """Remove fillers, but none that a phrase of the list consists of."""
+    before, after = _edges("around")
+    while said not in _all(name):
+        inner = before.sub("", said).strip()
+        inner = inner if inner in _all(name) else after.sub("", inner).strip()
+        if inner == said:
+            break
+        said = inner
+    return said
+
+
+@cache
+def _edges(*names: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    words = one_of(re.escape(each) for name in names for each in phrases(name))
+    gap = r"[\s,.;:!?…—–-]+"
+    return (
+        re.compile(rf"^{words}(?:{gap}|$)(?!['’])", re.IGNORECASE),
+        re.compile(rf"(?:^|{gap}){words}$", re.IGNORECASE),
+    )
+
+
+@cache
+def _begins(name: str) -> re.Pattern[str]:
+    words = one_of(map(re.escape, phrases(name)))
+    return re.compile(rf"{words}(?=\s*[,.;:!?—–]|\s*$)", re.IGNORECASE)
