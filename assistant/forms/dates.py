@@ -1,5 +1,5 @@
-"""Reads a date as an answer to a form: "last Tuesday", "about two weeks ago", "in March", "the third
-of May 1980", "tomorrow".
+"""Reads a date as an answer to a form: "last Tuesday", "about two weeks ago", "in March", "the
+third of May 1980", "tomorrow".
 
 A date has as much precision as the words have: "2026-11-17", "2026-03" or "1980", as in ISO 8601.
 English only.
@@ -22,88 +22,12 @@ from assistant.language.days import (
     take_past_day,
 )
 from assistant.language.spoken_times import ordinal_words_of
+from assistant.language.word_lists import words_of
 
-_AROUND = frozenset(
-    [
-        "on",
-        "in",
-        "at",
-        "the",
-        "of",
-        "for",
-        "be",
-        "from",
-        "now",
-        "then",
-        "is",
-        "since",
-        "about",
-        "around",
-        "roughly",
-        "approximately",
-        "maybe",
-        "perhaps",
-        "probably",
-        "by",
-        "it",
-        "was",
-        "its",
-        "have",
-        "had",
-        "i",
-        "think",
-        "say",
-        "like",
-        "sometime",
-        "just",
-        "only",
-        "already",
-        "ever",
-        "started",
-        "began",
-        "guess",
-        "suppose",
-        "well",
-        "back",
-        "early",
-        "late",
-        "beginning",
-        "end",
-        "start",
-        "middle",
-        "mid",
-        "uh",
-        "um",
-        "er",
-        "oh",
-        "so",
-        "please",
-        "would",
-        "that",
-        "day",
-        "date",
-        "my",
-        "birthday",
-        "born",
-        "am",
-        "will",
-        "we",
-        "us",
-        "s",
-        "go",
-        "lets",
-        "let",
-        "make",
-        "do",
-        "did",
-        "and",
-        "until",
-        "till",
-    ]
-)
+_UNIT = "(?P<unit>day|week|fortnight|month|year)s?"
 _COUNTS = {"a few": "3", "few": "3", "several": "4", "couple of": "2", "couple": "2"}
 _AGO = re.compile(
-    r"(?:for )?(?:the )?(?:last |past )?(?P<count>an?|\d+) (?P<unit>day|week|fortnight|month|year)s?"
+    rf"(?:for )?(?:the )?(?:last |past )?(?P<count>an?|\d+) {_UNIT}"
     r"(?: (?P<half>and a half))?(?: ago| back| now)?"
 )
 _NUMERIC = re.compile(r"(?P<a>\d{1,4})[-/.](?P<b>\d{1,2})[-/.](?P<c>\d{4}|\d{2})")
@@ -113,6 +37,7 @@ _SHORT_YEAR = re.compile(
 )
 _YEAR = r"(?P<year>(?:19|20) ?\d\d)"
 _FULL_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_STEPS = {"last": -1, "this": 0, "next": 1}
 NEAR = 300
 """Up to this many days away, a date is spoken without its year."""
 
@@ -197,7 +122,7 @@ def _named(words: str, today: date, *, past: bool) -> str | None:
     for read in (_since_length, _whole_day, _month, _year):
         phrase = Phrase(" ".join(said.split()))
         found = read(phrase, today, past)
-        if found is not None and not phrase.segments(_AROUND):
+        if found is not None and not phrase.segments(words_of("forms", "around_date")):
             return found
     return None
 
@@ -266,23 +191,20 @@ def _month(phrase: Phrase, today: date, past: bool) -> str | None:
     """Read "in March", "last May", "early summer" as the month in which it begins."""
     names = "|".join((*(name.lower() for name in MONTHS), *SEASONS))
     found = phrase.take(
-        rf"(?:(?P<way>last|this|next) )?(?P<name>{names})(?: (?:of )?(?:{_YEAR}|(?P<near>last|this|next) year))?"
+        rf"(?:(?P<way>last|this|next) )?(?P<name>{names})"
+        rf"(?: (?:of )?(?:{_YEAR}|(?P<near>last|this|next) year))?"
     )
     if found is None:
         unit = phrase.take(r"(?P<way>last|this|next) month")
-        steps = {"last": -1, "this": 0, "next": 1}
-        return (
-            away(today.replace(day=1), steps[unit["way"]], "month").isoformat()[:7]
-            if unit
-            else None
-        )
+        first = today.replace(day=1)
+        return away(first, _STEPS[unit["way"]], "month").isoformat()[:7] if unit else None
     months = [name.lower() for name in MONTHS]
     name = found["name"]
     month = months.index(name) + 1 if name in months else SEASONS[name]
     if found["year"]:
         return f"{found['year'].replace(' ', '')}-{month:02d}"
     if found["near"]:
-        return f"{today.year + (['last', 'this', 'next'].index(found['near']) - 1)}-{month:02d}"
+        return f"{today.year + _STEPS[found['near']]}-{month:02d}"
     back = past or found["way"] == "last"
     year = today.year - (month > today.month) if back else today.year + (month < today.month)
     return f"{year}-{month:02d}"
@@ -290,7 +212,7 @@ def _month(phrase: Phrase, today: date, past: bool) -> str | None:
 
 def _year(phrase: Phrase, today: date, past: bool) -> str | None:
     if found := phrase.take(r"(?P<way>last|this|next) year"):
-        return str(today.year + (["last", "this", "next"].index(found["way"]) - 1))
+        return str(today.year + _STEPS[found["way"]])
     if found := phrase.take(r"(?P<way>last|this) week") if past else None:
         monday = today - timedelta(days=today.weekday() + 7 * (found["way"] == "last"))
         return monday.isoformat()

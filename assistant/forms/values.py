@@ -32,9 +32,7 @@ LONGEST_TEXT = 300
 MOST_ITEMS = 60
 FIRST_HOUR = 7
 """An hour before this, without a half of the day, is in the afternoon."""
-_NEGATED = re.compile(
-    r"\b(?:not|no|never|nor|neither|without|don't|isn't|won't|rather not|\w+n't)\b"
-)
+_NEGATED = re.compile(r"\b(?:not|no|never|nor|neither|without|\w+n't)\b")
 _OVER = re.compile(r"\b(?:quit|stopped|gave up|given up|used to)\b")
 """Words for what is no longer so."""
 
@@ -74,21 +72,21 @@ def says_unknown(words: str) -> bool:
 
 def says_none(slot: Slot, words: str) -> bool:
     """Return whether the user says that there is nothing to put on a list."""
-    if is_phrase(words, "none"):
-        return True
-    said = plain(stripped(words))
-    none = r"(?:no|any|not any|anything|nothing)"
+    return is_phrase(words, "none") or _none(slot).fullmatch(plain(stripped(words))) is not None
+
+
+@cache
+def _none(slot: Slot) -> re.Pattern[str]:
+    """Return a pattern for "no allergies", "I don't take any medicine" and the like."""
+    named = mentions(slot).pattern
     has = r"(?:i )?(?:don't|do not|haven't|have|haven't got|have got|am|'m)"
     verb = r"(?:take|have|need|use|got|on|taking|know of)?"
-    named = mentions(slot).pattern
-    return (
-        re.fullmatch(rf"no (?:{named})(?: (?:at all|that i know of))?", said) is not None
-        or re.fullmatch(rf"{has} {verb} ?{none}(?: (?:{named}))?(?: at all| either)?", said)
-        is not None
-        or re.fullmatch(rf"(?:i'm |i am )?not (?:{named})(?: to)? (?:anything|any)", said)
-        is not None
-        or re.fullmatch(r"i (?:don't|do not) \w+ (?:any|anything)(?: at all| regularly)?", said)
-        is not None
+    none = r"(?:no|any|not any|anything|nothing)"
+    return re.compile(
+        rf"no {named}(?: (?:at all|that i know of))?"
+        rf"|{has} {verb} ?{none}(?: {named})?(?: at all| either)?"
+        rf"|(?:i'm |i am )?not {named}(?: to)? (?:anything|any)"
+        r"|i (?:don't|do not) \w+ (?:any|anything)(?: at all| regularly)?"
     )
 
 
@@ -96,9 +94,8 @@ def says_none(slot: Slot, words: str) -> bool:
 def mentions(slot: Slot) -> re.Pattern[str]:
     """Return a pattern for the words that show that the user speaks of a slot: its label and its
     cues, in any form of theirs."""
-    return re.compile(
-        rf"\b{one_of(map(_forms, (slot.label.lower(), *map(str.lower, slot.cues))))}\b"
-    )
+    named = (slot.label.lower(), *map(str.lower, slot.cues))
+    return re.compile(rf"\b{one_of(map(_forms, named))}\b")
 
 
 def check_value(slot: Slot | None, value: object) -> None:
@@ -182,9 +179,8 @@ def _spoken_time(value: str) -> str:
 def _part_of(hour: int) -> str:
     if 7 <= hour < 12:
         return ""
-    return (
-        " in the morning" if hour < 12 else " in the afternoon" if hour < 18 else " in the evening"
-    )
+    part = "morning" if hour < 12 else "afternoon" if hour < 18 else "evening"
+    return f" in the {part}"
 
 
 def _bool(slot: Slot, words: str) -> bool | None:
