@@ -9,6 +9,8 @@ from assistant.facade import exports
 
 if TYPE_CHECKING:
     from assistant.forms.definition import Form, FormLibrary, Slot, SlotType, read_form
+    from assistant.forms.filling import accept, fill
+    from assistant.forms.proposal import Proposal, Way
     from assistant.forms.values import NONE, UNKNOWN, Value, read, shown, spoken
 else:
     __getattr__ = exports(__name__)
@@ -18,9 +20,13 @@ __all__ = [
     "UNKNOWN",
     "Form",
     "FormLibrary",
+    "Proposal",
     "Slot",
     "SlotType",
     "Value",
+    "Way",
+    "accept",
+    "fill",
     "read",
     "read_form",
     "shown",

@@ -116,6 +116,7 @@ def _named(words: str, today: date, *, past: bool) -> str | None:
     for vague, count in _COUNTS.items():
         said = re.sub(rf"\b(?:a )?{vague}\b(?= (?:day|week|fortnight|month|year))", count, said)
     said = _years_in_words(as_digits(said))
+    said = re.sub(r"\b(?:then|um|uh|er|like|say)\b", " ", said)
     said = re.sub(r"\bthis (?:morning|afternoon|evening)\b|\btonight\b", "today", said)
     said = re.sub(r"\blast night\b", "yesterday", said)
     said = re.sub(r"\b(?:in the )?(?:morning|afternoon|evening|night|lunchtime)\b", " ", said)

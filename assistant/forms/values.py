@@ -35,6 +35,9 @@ FIRST_HOUR = 7
 _NEGATED = re.compile(r"\b(?:not|no|never|nor|neither|without|\w+n't)\b")
 _OVER = re.compile(r"\b(?:quit|stopped|gave up|given up|used to)\b")
 """Words for what is no longer so."""
+_STOPPED = re.compile(r"(?:no )?not (?:since|for (?:\w+ )?years|any longer)\b")
+_RESUMED = re.compile(r"(?:wait|hang on|hold on|sorry|actually|make|i mean|that's)\b")
+"""What follows a "no" that corrects something."""
 
 
 def read(slot: Slot, words: str, today: date) -> Value | None:
@@ -187,8 +190,12 @@ def _bool(slot: Slot, words: str) -> bool | None:
     for answer, name in ((False, "no"), (True, "yes")):
         if is_phrase(words, name):
             return answer
+    if _STOPPED.match(plain(words)):
+        return False
     for answer, name in ((False, "no"), (True, "yes")):
         if begins_with(words, name):
+            if _RESUMED.match(plain(stripped(words).partition(",")[2])):
+                return None
             rest = _NEGATED.search(plain(stripped(words).partition(",")[2]))
             return answer if not (answer and rest) else None
     said = plain(words)
@@ -201,15 +208,15 @@ def _choice(slot: Slot, words: str) -> str | None:
     said = plain(words)
     if _NEGATED.search(said):
         return None
-    meant = [each for each in slot.choices if _choice_words(each).search(said)]
+    meant = [each for each in slot.choices if choice_words(each).search(said)]
     if len(meant) != 1:
         return None
-    left = _choice_words(meant[0]).sub(" ", said)
+    left = choice_words(meant[0]).sub(" ", said)
     return meant[0] if not stripped(" ".join(left.split()), "around_choice") else None
 
 
 @cache
-def _choice_words(choice: str) -> re.Pattern[str]:
+def choice_words(choice: str) -> re.Pattern[str]:
     """Return a pattern for the words that mean a choice: its own, and those of like meaning."""
     own = plain(choice)
     meanings = language_data("en")["forms"]["meanings"]

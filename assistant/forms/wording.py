@@ -6,6 +6,9 @@ from functools import cache
 from assistant.language.numbers import one_of
 from assistant.language.word_lists import language_data
 
+_LEADING = re.compile(
+    r"^(?:(?:so|well|oh|ah|um|uh|er|erm|hmm|and|then)\b[\s,.:;!?…-]*)+", re.IGNORECASE
+)
 _MARKS = ' \t.,;:!?…"“”—–-'
 
 
@@ -19,6 +22,11 @@ def plain(words: str) -> str:
     """Return words in lower case, with plain apostrophes and without punctuation marks."""
     said = words.lower().replace("’", "'")
     return " ".join(re.sub(r"[^\w' ]", " ", said).split())
+
+
+def _once(said: str) -> str:
+    """Return words without repetitions: "no no" as "no"."""
+    return re.sub(r"\b([\w']+)(?: \1\b)+", r"\1", said)
 
 
 def stripped(words: str, *names: str) -> str:
@@ -54,13 +62,13 @@ def without_lead(words: str, name: str) -> str:
 
 def is_phrase(words: str, name: str) -> bool:
     """Return whether words are one of a list's phrases, apart from fillers around them."""
-    whole = plain(words)
+    whole = _once(plain(words))
     return whole in _all(name) or _bare(whole, name) in _all(name)
 
 
 def begins_with(words: str, name: str) -> bool:
     """Return whether words begin with one of a list's phrases, followed by a pause or nothing."""
-    said = words.replace("’", "'").strip(_MARKS)
+    said = _LEADING.sub("", words.replace("’", "'").strip(_MARKS))
     return _begins(name).match(said) is not None
 
 
@@ -94,4 +102,4 @@ def _edges(*names: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 @cache
 def _begins(name: str) -> re.Pattern[str]:
     words = one_of(map(re.escape, phrases(name)))
-    return re.compile(rf"{words}(?=\s*[,.;:!?—–]|\s*$)", re.IGNORECASE)
+    return re.compile(rf"(?:{words}\s)*{words}(?=\s*[,.;:!?—–]|\s*$)", re.IGNORECASE)
