@@ -23,14 +23,16 @@ _VERB = re.compile(
 """Words of sentences, which answers of a few words don't contain."""
 _DEFERRED = re.compile(
     r"\b(?:hang on|hold on|wait|(?:one|a) (?:second|sec|moment|minute)|just a|give me"
-    r"|bear with|later|pardon|excuse me|come again|say that again|repeat|anyway|by the way"
-    r"|never ?mind|sorry|hello|hi|bye|goodbye|night|stop|cancel|undo|forget|remove|delete|help)\b"
+    r"|let me|think|question|bear with|later|pardon|excuse me|come again|say that again"
+    r"|repeat|anyway|by the way|never ?mind|sorry|hello|hi|bye|goodbye|night|stop|cancel|undo|forget|remove|delete|help)\b"
 )
 """Words of those who don't answer yet, or say something else."""
 
+_POINTERS = frozenset(["that", "it", "this", "them", "those", "one", "the same", "more", "else"])
+
 
 def answers(turn: Turn) -> list[Found]:
-    """Return what answers the question, if anything does: at most one value."""
+    """Return what answers the question, if anything does. A day may come with its time."""
     slot = turn.asked
     if slot is None:
         return []
@@ -39,6 +41,7 @@ def answers(turn: Turn) -> list[Found]:
     best = given[-1:] or found[-1:]
     if not best and slot.type not in (SlotType.TEXT, SlotType.LIST, SlotType.BOOL):
         best = _among_words(turn, slot)
+    best = [*best, *_beside(turn, slot)]
     return [each for each in best if turn.may_put(slot, each.value) or _adds(each, turn)]
 
 
@@ -89,6 +92,24 @@ def _among_words(turn: Turn, slot: Slot) -> list[Found]:
     return [each for each in found if any(c.start <= each.start < c.end for c in usable)][-1:]
 
 
+def _beside(turn: Turn, slot: Slot) -> list[Found]:
+    """Return the time that is told with the day that was asked for, or the other way round, if the
+    form has only one slot for it, which is empty: "Friday at three"."""
+    other = {SlotType.DATE: SlotType.TIME, SlotType.TIME: SlotType.DATE}.get(slot.type)
+    empty = [each for each in turn.form.slots if each.type is other]
+    if len(empty) != 1 or empty[0].name in turn.filled:
+        return []
+    for sentence in turn.told:
+        for clause in sentence.clauses:
+            given = spans(slot, clause.text, turn.today) if clause.usable else []
+            rest = clause.text.replace(given[0][0], " ") if len(given) == 1 else ""
+            more = spans(empty[0], rest, turn.today)
+            if len(more) == 1:
+                at = clause.start + clause.text.find(more[0][0])
+                return [Found(empty[0], more[0][1], at, at + len(more[0][0]))]
+    return []
+
+
 def text_value(slot: Slot, clause: Clause, turn: Turn) -> str | None:
     """Return the text that a clause gives, if it is surely an answer: a few words without a verb at
     the beginning, or what follows "it's about" or the like there."""
@@ -96,6 +117,8 @@ def text_value(slot: Slot, clause: Clause, turn: Turn) -> str | None:
         return None
     value = read(slot, clause.text, turn.today)
     if not isinstance(value, str) or len(value.split()) > LONGEST_TEXT:
+        return None
+    if plain(value) in _POINTERS:
         return None
     if _VERB.search(plain(value)) or (about_others(value) and not slot.asks_who):
         return None

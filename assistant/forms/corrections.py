@@ -128,13 +128,23 @@ def _meant(turn: Turn, said: str, clause: Clause, *, strong: bool) -> list[Slot]
     if doubted:
         return doubted[:1] if len(doubted) == 1 else []
     recent = filled[0] if filled else None
-    if recent is None or (not strong and turn.asked not in (None, recent)):
+    if recent is None:
+        return []
+    if not strong and turn.asked not in (None, recent) and not _only_for(turn, recent, said):
         return []
     typed = [each for each in filled if each.type not in (SlotType.TEXT, SlotType.LIST)]
     able = [each for each in typed if read(each, said, turn.today) is not None]
     if able and recent not in able:
         return able if len(able) == 1 else []
     return [recent]
+
+
+def _only_for(turn: Turn, recent: Slot, said: str) -> bool:
+    """Return whether words are a value of the slot that was filled last, and none of the one that
+    is asked for."""
+    counted = recent.type not in (SlotType.TEXT, SlotType.LIST, SlotType.BOOL)
+    other = turn.asked is not None and read(turn.asked, said, turn.today) is not None
+    return counted and not other and read(recent, said, turn.today) is not None
 
 
 def _stands_in(turn: Turn, slot: Slot, before: str) -> bool:

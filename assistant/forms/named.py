@@ -10,7 +10,7 @@ from assistant.forms.clauses import Told
 from assistant.forms.definition import Slot, SlotType
 from assistant.forms.proposal import Found, Turn
 from assistant.forms.spans import spans
-from assistant.forms.values import Value, mentions, read, says_none
+from assistant.forms.values import Value, label_is, mentions, read, says_none
 from assistant.forms.wording import plain, without_lead
 from assistant.language.word_lists import words_of
 
@@ -59,7 +59,7 @@ def _value(turn: Turn, slot: Slot, sentence: Told, at: int) -> tuple[int, Value 
     if slot.type is SlotType.CHOICE:
         return clause.end, read(slot, clause.text, turn.today)
     if slot.type is SlotType.TEXT:
-        match = _label_is(slot).search(clause.text)
+        match = label_is(slot).search(clause.text)
         value = read(slot, clause.text[match.end() :], turn.today) if match else None
         named = isinstance(value, str) and items(value) is not None
         return clause.end, value if named else None
@@ -90,15 +90,15 @@ def _means(slot: Slot, said: str) -> bool:
     if slot.type is SlotType.CHOICE:
         return _FIRST_PERSON.search(said) is not None or said.startswith("by ")
     if slot.type is SlotType.TEXT or slot.type is SlotType.TIME:
-        return _label_is(slot).search(said) is not None
+        return label_is(slot).search(said) is not None
     named_by = {each.lower() for each in (slot.label, *slot.cues)}
     rare = named_by - words_of("forms", "common")
     if slot.type is SlotType.LIST and slot.label in rare and not (rare - {slot.label}):
-        return _label_is(slot).search(said) is not None
+        return label_is(slot).search(said) is not None
     found = mentions(slot).search(said)
     if found is None:
         return False
-    return (bool(rare) and _rare(slot).search(said) is not None) or _label_is(slot).search(
+    return (bool(rare) and _rare(slot).search(said) is not None) or label_is(slot).search(
         said
     ) is not None
 
@@ -110,8 +110,3 @@ def _rare(slot: Slot) -> re.Pattern[str]:
     kept = [each for each in slot.cues if each.lower() not in common]
     label = slot.label if slot.label.lower() not in common else slot.name.replace("_", " ")
     return mentions(slot.model_copy(update={"cues": tuple(kept), "label": label}))
-
-
-@cache
-def _label_is(slot: Slot) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:the |my |our )?{re.escape(slot.label)}{_IS}", re.IGNORECASE)

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from assistant.forms.clauses import Told, told
 from assistant.forms.definition import Form, Slot, SlotType
-from assistant.forms.values import UNKNOWN, Value, same_value
+from assistant.forms.values import UNKNOWN, Value, label_is, same_value
 from assistant.language.stemming import TextAnalyzer
 from assistant.language.word_lists import words_of
 
@@ -101,7 +101,8 @@ class Turn:
             return before is None
         if value in (UNKNOWN, []):
             return before == UNKNOWN or bool(before == [])
-        return before == UNKNOWN or slot == self.asked or self.corrects
+        named = label_is(slot).search(self.text) is not None
+        return before == UNKNOWN or slot == self.asked or self.corrects or named
 
     def way_for(self, slot: Slot) -> Way:
         """Return what a further answer does: it adds to a list that has items."""

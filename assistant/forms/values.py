@@ -101,6 +101,14 @@ def mentions(slot: Slot) -> re.Pattern[str]:
     return re.compile(rf"\b{one_of(map(_forms, named))}\b")
 
 
+@cache
+def label_is(slot: Slot) -> re.Pattern[str]:
+    """Return a pattern for words that introduce a slot's value by its label: "the day is"."""
+    label = re.escape(slot.label)
+    verb = r"(?:\s+(?:is|are|was|will be|should be|would be|to|at)|\s*[:=])\s+"
+    return re.compile(rf"\b(?:the |my |our )?{label}{verb}", re.IGNORECASE)
+
+
 def check_value(slot: Slot | None, value: object) -> None:
     """Raise ValueError if a stored value is none of the slot, or, without a slot, of any."""
     if isinstance(value, list):

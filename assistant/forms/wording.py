@@ -1,11 +1,15 @@
 """Compares the wording of answers with the lists of phrases in the language data. English only."""
 
 import re
+from collections.abc import Iterator
 from functools import cache
 
 from assistant.language.numbers import one_of
 from assistant.language.word_lists import language_data
 
+LONGEST_PHRASE = 16
+"""Maximum number of words that may be one of the phrases."""
+MOST_TRIED = 24
 _LEADING = re.compile(
     r"^(?:(?:so|well|oh|ah|um|uh|er|erm|hmm|and|then)\b[\s,.:;!?…-]*)+", re.IGNORECASE
 )
@@ -62,8 +66,9 @@ def without_lead(words: str, name: str) -> str:
 
 def is_phrase(words: str, name: str) -> bool:
     """Return whether words are one of a list's phrases, apart from fillers around them."""
-    whole = _once(plain(words))
-    return whole in _all(name) or _bare(whole, name) in _all(name)
+    if len(words.split()) > LONGEST_PHRASE:
+        return False
+    return any(each in _all(name) for each in _without_fillers(_once(plain(words))))
 
 
 def begins_with(words: str, name: str) -> bool:
@@ -77,16 +82,18 @@ def _all(name: str) -> frozenset[str]:
     return frozenset(map(plain, phrases(name)))
 
 
-def _bare(said: str, name: str) -> str:
-    """Remove fillers, but none that a phrase of the list consists of."""
+def _without_fillers(said: str) -> Iterator[str]:
+    """Yield words with fewer and fewer of the fillers around them. As phrases may consist of
+    fillers, too, all ways of leaving some out are tried."""
     before, after = _edges("around")
-    while said not in _all(name):
-        inner = before.sub("", said).strip()
-        inner = inner if inner in _all(name) else after.sub("", inner).strip()
-        if inner == said:
-            break
-        said = inner
-    return said
+    waiting = [said]
+    for _ in range(MOST_TRIED):
+        if not waiting:
+            return
+        now = waiting.pop(0)
+        shorter = (before.sub("", now).strip(), after.sub("", now).strip())
+        waiting += [each for each in shorter if each != now and each not in waiting]
+        yield now
 
 
 @cache
