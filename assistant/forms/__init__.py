@@ -10,7 +10,9 @@ from assistant.facade import exports
 if TYPE_CHECKING:
     from assistant.forms.definition import Form, FormLibrary, Slot, SlotType, read_form
     from assistant.forms.filling import accept, fill
+    from assistant.forms.open_form import Filled, OpenForm, PutInSlot
     from assistant.forms.proposal import Proposal, Way
+    from assistant.forms.questions import asked_in
     from assistant.forms.values import NONE, UNKNOWN, Value, read, shown, spoken
 else:
     __getattr__ = exports(__name__)
@@ -18,14 +20,18 @@ else:
 __all__ = [
     "NONE",
     "UNKNOWN",
+    "Filled",
     "Form",
     "FormLibrary",
+    "OpenForm",
     "Proposal",
+    "PutInSlot",
     "Slot",
     "SlotType",
     "Value",
     "Way",
     "accept",
+    "asked_in",
     "fill",
     "read",
     "read_form",

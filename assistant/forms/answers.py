@@ -24,7 +24,8 @@ _VERB = re.compile(
 _DEFERRED = re.compile(
     r"\b(?:hang on|hold on|wait|(?:one|a) (?:second|sec|moment|minute)|just a|give me"
     r"|let me|think|question|bear with|later|pardon|excuse me|come again|say that again"
-    r"|repeat|anyway|by the way|never ?mind|sorry|hello|hi|bye|goodbye|night|stop|cancel|undo|forget|remove|delete|help)\b"
+    r"|repeat|anyway|by the way|never ?mind|sorry|hello|hi|bye|goodbye|night|stop|cancel|undo"
+    r"|forget|remove|delete|help)\b"
 )
 """Words of those who don't answer yet, or say something else."""
 

@@ -63,7 +63,7 @@ class Filled:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PutInSlot:
     """What was put in a slot. `before` is the content that was replaced; None if it was empty."""
 
     key: str
@@ -112,17 +112,30 @@ class OpenForm:
         return cls(store, form, entry)
 
     @classmethod
-    def unfinished(cls, store: StateStore, library: FormLibrary) -> "list[OpenForm]":
-        """Return the forms that are not closed and whose definitions exist, the one that was
-        opened or resumed last first. Blocks."""
-        found = []
-        for entry in store.entries(EntryKind.FORM):
-            form = library.get(str(entry.content["form"]))
-            if form is not None and not entry.content.get("closed"):
-                found.append(cls(store, form, entry))
-        for each in found:
-            each.reload()
-        return sorted(found, key=lambda each: each.opened, reverse=True)
+    def unfinished(cls, store: StateStore, form: Form) -> "OpenForm | None":
+        """Return the one of this form that is not closed, and was opened or resumed last.
+        Blocks."""
+        return _newest(
+            cls(store, form, entry)
+            for entry in store.entries(EntryKind.FORM)
+            if entry.content["form"] == form.key and not entry.content.get("closed")
+        )
+
+    @classmethod
+    def in_progress(
+        cls, store: StateStore, library: FormLibrary, since: datetime
+    ) -> "OpenForm | None":
+        """Return the form that was opened or resumed last, if it is not closed and was worked on
+        since some time. Others were set aside. Blocks."""
+        entries = store.entries(EntryKind.FORM)
+        last = max(entries, key=lambda each: int(each.content["opened"]), default=None)
+        form = library.get(str(last.content["form"])) if last is not None else None
+        if last is None or form is None or last.content.get("closed"):
+            return None
+        slots = store.entries(EntryKind.SLOT, last.id)
+        if max(each.changed for each in (last, *slots)) < since:
+            return None
+        return _newest([cls(store, form, last)])
 
     def reload(self) -> bool:
         """Read what the store contains. Return whether the form is still there and open. Blocks."""
@@ -217,7 +230,7 @@ class OpenForm:
 
     # -- changing -------------------------------------------------------------------------------
 
-    def put(self, proposals: Iterable[Proposal], exchange: str = "") -> list[Change]:
+    def put(self, proposals: Iterable[Proposal], exchange: str = "") -> list[PutInSlot]:
         """Fill slots, and keep what they contained in their history. Return what has changed.
         Blocks.
 
@@ -233,10 +246,10 @@ class OpenForm:
             return []
         return made
 
-    def take_back(self, changes: Sequence[Change]) -> list[Change]:
+    def take_back(self, changes: Sequence[PutInSlot]) -> list[PutInSlot]:
         """Undo `put`, except for slots that have changed again or are gone. Return what was undone.
         Blocks."""
-        undone: list[Change] = []
+        undone: list[PutInSlot] = []
         for each in reversed(changes):
             entry = self._store.get(each.key)
             if entry is None or entry.content != each.after:
@@ -267,7 +280,7 @@ class OpenForm:
 
     # -- inside ---------------------------------------------------------------------------------
 
-    def _put(self, proposal: Proposal, exchange: str) -> Change | None:
+    def _put(self, proposal: Proposal, exchange: str) -> PutInSlot | None:
         slot = self.form.slot(proposal.slot)
         if slot is None:
             return None
@@ -290,9 +303,9 @@ class OpenForm:
             key = there.id
             if self._store.change(key, content, exchange, logged=True) is None:
                 return None  # forgotten in between
-        self._filled[slot.name] = Filled(key, slot, content)
+        self._filled = {**self._filled, slot.name: Filled(key, slot, content)}
         self._recency = [*(name for name in self._recency if name != slot.name), slot.name]
-        return Change(key, slot, there.content if there is not None else None, content)
+        return PutInSlot(key, slot, there.content if there is not None else None, content)
 
     def _change(self, **fields: Any) -> bool:
         entry = self._store.get(self.key)
@@ -316,6 +329,12 @@ class OpenForm:
                 continue
             filled[name] = Filled(key, slot, content)
         self._filled = filled
+
+
+def _newest(forms: Iterable[OpenForm]) -> OpenForm | None:
+    """Return the form that was opened last, with what it contains."""
+    found = max(forms, key=lambda each: each.opened, default=None)
+    return found if found is not None and found.reload() else None
 
 
 def _now() -> int:
