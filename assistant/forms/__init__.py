@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from assistant.forms.open_form import Filled, OpenForm, PutInSlot
     from assistant.forms.proposal import Proposal, Way
     from assistant.forms.questions import asked_in
-    from assistant.forms.values import NONE, UNKNOWN, Value, read, shown, spoken
+    from assistant.forms.values import NONE, UNKNOWN, Value, read, shown, spoken, value_words
 else:
     __getattr__ = exports(__name__)
 
@@ -37,4 +37,5 @@ __all__ = [
     "read_form",
     "shown",
     "spoken",
+    "value_words",
 ]

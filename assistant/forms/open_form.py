@@ -20,7 +20,7 @@ from assistant.context import sanitised
 from assistant.events import StateEntry
 from assistant.forms.definition import Form, FormLibrary, Slot
 from assistant.forms.proposal import Proposal
-from assistant.forms.values import Value, check_value, same_value, shown
+from assistant.forms.values import Value, check_value, same_value, shown, value_words
 from assistant.memory import microseconds, time_of
 from assistant.state import Entry, EntryKind, StateStore
 
@@ -57,9 +57,7 @@ class Filled:
     @property
     def shown(self) -> str:
         """The value as it is written."""
-        if self.slot is not None:
-            return shown(self.slot, self.value)
-        return ", ".join(self.value) if isinstance(self.value, list) else str(self.value)
+        return shown(self.slot, self.value) if self.slot else value_words(self.value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,15 +151,12 @@ def spoken(slot: Slot, value: Value, today: date) -> str:
 
 def shown(slot: Slot, value: Value) -> str:
     """Return a value as it is written on the screen and in Markdown."""
-    if value == UNKNOWN:
-        return "not known"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list):
-        return ", ".join(value) if value else "none"
-    if isinstance(value, int | float):
-        return f"{value:g} {unit_beside(slot, value)}".strip()
-    return shown_date(value) if slot.type is SlotType.DATE else value
+    words = value_words(value)
+    if slot.type is SlotType.DATE and isinstance(value, str) and value != UNKNOWN:
+        return shown_date(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{words} {unit_beside(slot, value)}".strip()
+    return words
 
 
 # -- internals ----------------------------------------------------------------------------------
@@ -251,6 +248,17 @@ def _forms(phrase: str) -> str:
     else:
         ending, base = "s?", last
     return " ".join([*map(re.escape, first), f"{re.escape(base)}{ending}"])
+
+
+def value_words(value: Value) -> str:
+    """Return a value as it is written if its slot is not known."""
+    if value == UNKNOWN:
+        return "not known"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(value) if value else "none"
+    return f"{value:g}" if isinstance(value, int | float) else value
 
 
 def same_value(first: Value, second: Value) -> bool:

@@ -25,6 +25,9 @@ from assistant.memory import (
 logger = logging.getLogger(__name__)
 
 _COLUMNS = "id, kind, parent, created, changed, content"
+NO_WORDS = frozenset({"form", "title", "slot", "label", "asked", "read", "exchange"})
+"""Keys of contents with texts that are not the user's words: names of a form and of what it asks
+for, and ids."""
 _NEWLY = "INSERT INTO state (user, id, kind, parent, created, changed, content)"
 
 
@@ -62,7 +65,7 @@ class Entry:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """All texts in the content."""
+        """All texts in the content that the user has said or written."""
         return tuple(_texts(self.content))
 
 
@@ -246,7 +249,6 @@ class StateStore:
     ) -> tuple[list[str], list[str]]:
         """Return the texts of the entries that are deleted with these memories, and those of all
         others."""
-        del exchanges
         going: list[str] = []
         staying: list[str] = []
         with self._transcript.reading() as db:
@@ -254,18 +256,20 @@ class StateStore:
                 gone = entry.id in memories or entry.parent in memories
                 texts = going if gone else staying
                 texts += entry.texts
-                texts += _earlier(db, entry.id)
+                for content in _earlier(db, entry.id):
+                    said_there = gone or content.get("exchange", "") in exchanges
+                    (going if said_there else staying).extend(_texts(content))
         return going, staying
 
     def purge(self, gone: RemovesWords) -> int:
-        """Delete the entries whose ids are among the memories, and all that belongs to them. Return
-        how many were deleted."""
+        """Delete the entries whose ids are among the memories, all that belongs to them, and
+        earlier contents that come from the exchanges. Return how many were deleted."""
         if gone.user != self._user:
             return 0
-        deleted = self.remove(gone.memories)
+        deleted = len(self.remove(gone.memories)) + self._forget_earlier(gone.exchanges)
         if deleted:
             self._transcript.rewrite()
-        return len(deleted)
+        return deleted
 
     def search(self, patterns: FindsWords) -> Iterable[Searched]:
         """Return nothing: the search of the transcript covers its tables."""
@@ -294,6 +298,15 @@ class StateStore:
             ).fetchall()
             gone += map(_entry, found)
         return gone
+
+    def _forget_earlier(self, exchanges: Collection[str]) -> int:
+        """Delete the earlier contents that come from these exchanges. Return their number."""
+        with self._transcript.writing() as db:
+            return db.execute(
+                "DELETE FROM state_change WHERE entry IN (SELECT id FROM state WHERE user = ?)"
+                " AND json_extract(content, '$.exchange') IN (SELECT value FROM json_each(?))",
+                (self._user, json.dumps(list(exchanges))),
+            ).rowcount
 
     def _hidden_ids(self) -> set[str]:
         return {key for each in list(self._hidden.values()) for key in each.memories}
@@ -337,9 +350,9 @@ def _all(db: sqlite3.Connection, user: str) -> list[Entry]:
     return list(map(_entry, found))
 
 
-def _earlier(db: sqlite3.Connection, key: str) -> list[str]:
+def _earlier(db: sqlite3.Connection, key: str) -> list[Mapping[str, Any]]:
     found = db.execute("SELECT content FROM state_change WHERE entry = ?", (key,)).fetchall()
-    return [text for (content,) in found for text in _texts(json.loads(content))]
+    return [json.loads(content) for (content,) in found]
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -347,8 +360,9 @@ def _texts(value: Any) -> Iterator[str]:
         if value.strip():
             yield value
     elif isinstance(value, Mapping):
-        for each in value.values():
-            yield from _texts(each)
+        for key, each in value.items():
+            if key not in NO_WORDS:
+                yield from _texts(each)
     elif isinstance(value, list | tuple):
         for each in value:
             yield from _texts(each)
