@@ -11,6 +11,7 @@ from assistant.forms.values import UNKNOWN, Value, read, same_value, says_none, 
 from assistant.forms.wording import is_phrase, plain, stripped, without_lead
 from assistant.language.dialogue_acts import is_courtesy
 from assistant.language.enumerations import names_act, parts
+from assistant.language.numbers import number_of
 
 LONGEST_TEXT = 8
 """Maximum number of words of a text that is taken without a model."""
@@ -119,11 +120,16 @@ def text_value(slot: Slot, clause: Clause, turn: Turn) -> str | None:
     value = read(slot, clause.text, turn.today)
     if not isinstance(value, str) or len(value.split()) > LONGEST_TEXT:
         return None
-    if plain(value) in _POINTERS:
+    if plain(value) in _POINTERS or _number(value):
         return None
     if _VERB.search(plain(value)) or (about_others(value) and not slot.asks_who):
         return None
     return value
+
+
+def _number(text: str) -> bool:
+    """Return whether a text is only a number, which is none of the texts that are asked for."""
+    return number_of(re.sub(r"^an? ", "", plain(text))) is not None
 
 
 def _comes_first(clause: Clause, turn: Turn) -> bool:
@@ -157,7 +163,7 @@ def list_value(slot: Slot, clause: Clause, sentence: Told) -> list[str] | None:
 
 def _no_answer(text: str) -> bool:
     """Return whether words are certainly no text and no items."""
-    if _DEFERRED.search(plain(text)) or is_courtesy(text):
+    if _DEFERRED.search(plain(stripped(text))) or is_courtesy(text):
         return True
     return is_phrase(text, "yes") or is_phrase(text, "no")
 
@@ -167,7 +173,13 @@ def items(words: str) -> list[str] | None:
     found = [without_lead(each, "before_list") for each in parts(words)]
     for each in found:
         said = plain(each)
-        if not said or len(said.split()) > LONGEST_ITEM or _VERB.search(said) or names_act(each):
+        if (
+            not said
+            or is_phrase(each, "none")
+            or len(said.split()) > LONGEST_ITEM
+            or _VERB.search(said)
+            or names_act(each)
+        ):
             return None
     return list(dict.fromkeys(found)) or None
 

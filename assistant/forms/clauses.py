@@ -26,7 +26,7 @@ _ASKING = re.compile(
     r"^(?:(?:so|and|but|oh|hey|well|wait|hang on|now) )*"
     r"(?:(?:why|how|what|where|when|who|which)(?:'s)?"
     r"|(?:do|are|can|could|would|will|have|did) you|is (?:it|that|there)|should i|shall|may i|can i"
-    r"|tell me)\b"
+    r"|tell me|(?:is|are|was|were|does|did|should|could|would) (?:an?|the|my|our|that|this|i|we))\b"
 )
 _QUOTED = re.compile(r"[\"“”]")
 _SAID = re.compile(r"\b(?:says|said|saying|told|tells|asked|asks|reckons|thinks|texted|wrote)\b")

@@ -158,4 +158,5 @@ def _follows(slot: Slot, proposal: Proposal, words: str, today: date) -> bool:
 
 def _contained(texts: Sequence[str], words: str) -> bool:
     said = set(content_words(words))
-    return bool(texts) and all(set(content_words(each)) <= said for each in texts)
+    wanted = [set(content_words(each)) for each in texts]
+    return bool(wanted) and all(each and each <= said for each in wanted)
