@@ -40,6 +40,11 @@ class Home:
         return self.root / "memories"
 
     @property
+    def forms(self) -> Path:
+        """The folder with the user's own forms, as TOML files."""
+        return self.root / "forms"
+
+    @property
     def recordings(self) -> Path:
         """The folder with recorded conversations, as JSON lines."""
         return self.root / "recordings"

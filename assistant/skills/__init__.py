@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from assistant.skills.exact_answers import ExactAnswers
     from assistant.skills.explaining import NOTHING_SAID, Explaining
     from assistant.skills.forgetting import Forgetting
+    from assistant.skills.form_activity import FormActivity
     from assistant.skills.lifting import Lifting
     from assistant.skills.lists import Lists
     from assistant.skills.notes import Notes
@@ -40,6 +41,7 @@ __all__ = [
     "ExactAnswers",
     "Explaining",
     "Forgetting",
+    "FormActivity",
     "Lifting",
     "Lists",
     "ModelInUse",

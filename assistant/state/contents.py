@@ -9,7 +9,10 @@ from assistant.memory import time_of
 from assistant.state.entries import EntryKind
 
 Content = Mapping[str, Any]
-NAMES_AND_TEXTS = ("name", "words", "text")
+NAMES_AND_TEXTS = (
+    *("name", "words", "text"),
+    *("form", "title", "asked", "read", "slot", "label", "said", "exchange"),
+)
 MOMENTS = ("ends_at", "at", "since", "rang_at", "snoozed_until")
 NEEDED: Mapping[EntryKind, tuple[str, ...]] = {
     EntryKind.TIMER: ("name", "length_s"),
@@ -18,6 +21,8 @@ NEEDED: Mapping[EntryKind, tuple[str, ...]] = {
     EntryKind.ITEM: ("text", "done"),
     EntryKind.NOTE: ("text",),
     EntryKind.VOICE: ("volume_db", "speed"),
+    EntryKind.FORM: ("form", "title", "opened"),
+    EntryKind.SLOT: ("slot", "label", "value"),
 }
 """The fields that each kind can't do without."""
 WHEN_DUE: Mapping[EntryKind, tuple[str, ...]] = {
@@ -28,6 +33,8 @@ WHEN_DUE: Mapping[EntryKind, tuple[str, ...]] = {
 """The fields of which a kind needs one to be due at some time."""
 MOST_S = 1e10
 """Maximum length of a timer in seconds. With more, the calendar would end."""
+MOST_NUMBER = 1e15
+"""Numbers in slots are smaller, so that they can be spoken."""
 LAST_YEAR = 9000
 """Moments after it could pass the end of the calendar in another zone."""
 
@@ -39,11 +46,16 @@ def check_content(kind: EntryKind, content: Content) -> None:
             raise ValueError(f"the field `{key}` is missing")
     if not all(isinstance(content.get(key, ""), str) for key in NAMES_AND_TEXTS):
         raise ValueError("a name or a text is not a text")
-    if not isinstance(content.get("done", False), bool):
-        raise ValueError("the field `done` is neither true nor false")
+    for key in ("done", "closed"):
+        if not isinstance(content.get(key, False), bool):
+            raise ValueError(f"the field `{key}` is neither true nor false")
     for key in ("volume_db", "speed"):
         if not _is_number(content.get(key, 0)):
             raise ValueError(f"the field `{key}` is not a number")
+    if kind is EntryKind.FORM and not _is_moment(content["opened"]):
+        raise ValueError("the field `opened` is not a moment")
+    if kind is EntryKind.SLOT and not _is_value(content["value"]):
+        raise ValueError("the field `value` is not a value of a slot")
     if kind in WHEN_DUE:
         _check_times(content, WHEN_DUE[kind])
 
@@ -68,6 +80,13 @@ def _check_times(content: Content, either: tuple[str, ...]) -> None:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_value(value: object) -> bool:
+    """Whether a slot of any type can have this value."""
+    if isinstance(value, list):
+        return all(isinstance(each, str) for each in value)
+    return isinstance(value, str) or (isinstance(value, int | float) and abs(value) < MOST_NUMBER)
 
 
 def _is_moment(value: object) -> bool:

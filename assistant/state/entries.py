@@ -6,6 +6,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+NO_WORDS = frozenset({"form", "title", "slot", "label", "asked", "read", "exchange"})
+"""Keys of contents with texts that are not the user's words: names of a form and of what it asks
+for, and ids."""
+
 
 class EntryKind(StrEnum):
     """What an entry is. Items belong to a list, slots to a form, and lines to a task."""
@@ -41,7 +45,7 @@ class Entry:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """All texts in the content."""
+        """All texts in the content that the user has said or written."""
         return tuple(texts_in(self.content))
 
 
@@ -56,13 +60,14 @@ class Change:
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Yield all texts in a JSON value that aren't blank."""
+    """Yield all texts of the user in a content or a part of it."""
     if isinstance(value, str):
         if value.strip():
             yield value
     elif isinstance(value, Mapping):
-        for each in value.values():
-            yield from texts_in(each)
+        for key, each in value.items():
+            if key not in NO_WORDS:
+                yield from texts_in(each)
     elif isinstance(value, list | tuple):
         for each in value:
             yield from texts_in(each)

@@ -1,6 +1,7 @@
 """Shows the user's state to requests to forget, which look for memories."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from assistant.memory import ADDED_BY_USER, Memory, MemoryKind
 from assistant.state.entries import Entry, EntryKind
@@ -13,8 +14,10 @@ SHOWN: Mapping[EntryKind, tuple[str, str]] = {
     EntryKind.LIST: ("name", "My {} list"),
     EntryKind.ITEM: ("text", "{}"),
     EntryKind.NOTE: ("text", "{}"),
+    EntryKind.FORM: ("title", "My {} form"),
 }
-"""The key of an entry's words, and how the user would name them. Other kinds hold no words."""
+"""The key of an entry's words, and how the user would name them. The words of a slot are its label
+and its value. Other kinds hold no words."""
 
 
 def outlines(store: StateStore, user: str) -> Mapping[str, Memory]:
@@ -25,7 +28,9 @@ def outlines(store: StateStore, user: str) -> Mapping[str, Memory]:
         StoreError: the state can't be read.
     """
     entries = (entry for kind in SHOWN for entry in store.entries(kind, unreadable=True))
-    found = (_outline(entry, user) for entry in entries)
+    found = [_outline(entry, user) for entry in entries]
+    slots = store.entries(EntryKind.SLOT, unreadable=True)
+    found += [_slot(store, entry, user) for entry in slots]
     return {each.id: each for each in found if each is not None}
 
 
@@ -38,3 +43,20 @@ def _outline(entry: Entry, user: str) -> Memory | None:
         return None
     text = shape.format(words)
     return Memory(entry.id, user, MemoryKind.FACT, text, entry.created, sources=(ADDED_BY_USER,))
+
+
+def _slot(store: StateStore, entry: Entry, user: str) -> Memory:
+    """Return what a slot of a form contains and has contained. It is forgotten with the exchange
+    that it comes from."""
+    contents = [entry.content, *(each.content for each in reversed(store.changes(entry.id)))]
+    said = list(dict.fromkeys(words for content in contents for words in _said(content)))
+    text = f"{entry.content.get('label', '')}: {', '.join(said)}"
+    source = str(entry.content.get("exchange") or ADDED_BY_USER)
+    return Memory(entry.id, user, MemoryKind.FACT, text, entry.created, sources=(source,))
+
+
+def _said(content: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a slot's value, and the words that it was read from if they say more."""
+    value, words = content.get("value", ""), str(content.get("said", ""))
+    shown = ", ".join(value) if isinstance(value, list) else str(value)
+    yield from filter(None, (shown, "" if words.casefold() in shown.casefold() else words))

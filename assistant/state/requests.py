@@ -4,21 +4,24 @@ The command line and the screen send such requests. Entries are named by their i
 characters of these.
 
 {"act": "state.list", "kind": "note"}       → "entry" rows in the order in which they were added,
-                                              then a "listed" row; each list comes before its items
+                                              then a "listed" row; each list comes before its items,
+                                              and each form before its slots
 {"act": "state.add", "kind": "note", "text": "…"}
 {"act": "state.add", "kind": "list", "name": "shopping", "items": ["milk"]}
                                             → "added" rows; the list is created if there is none
                                               with this name
 {"act": "state.change", "ids": ["1f0c2a"], "text": "…", "done": true}
                                             → "changed" rows; "text" is for items and notes, "done"
-                                              for items
+                                              for items, and "value" for slots
 {"act": "state.remove", "ids": ["1f0c2a"], "kind": "list"}
                                             → "removed" rows, also for what belonged to the entries;
                                               with "kind": only entries of this kind, and items of
-                                              lists
+                                              lists or slots of forms
 {"act": "state.clear", "kind": "timer"}     → "removed" rows; with "name": only the items of this
                                               list
 {"act": "state.export", "kind": "list"}     → bare rows, without "event"; without "kind": all
+{"act": "state.history", "ids": ["1f0c2a"]} → "earlier" rows: what these slots, or those of these
+                                              forms, contained before, oldest first
 {"act": "state.import", "rows": […]}        → an "imported" row; entries that exist stay unchanged
 """
 
@@ -38,10 +41,17 @@ from assistant.state.store import StateStore
 
 SHOWN = (
     *(EntryKind.TIMER, EntryKind.ALARM, EntryKind.REMINDER),
-    *(EntryKind.LIST, EntryKind.ITEM, EntryKind.NOTE),
+    *(EntryKind.LIST, EntryKind.ITEM, EntryKind.NOTE, EntryKind.FORM, EntryKind.SLOT),
 )
 """The kinds that requests can be about. The others belong to conversations in progress."""
-TEXT_KEY = {EntryKind.ITEM: "text", EntryKind.NOTE: "text"}
+PARTS = {EntryKind.LIST: EntryKind.ITEM, EntryKind.FORM: EntryKind.SLOT}
+"""The kinds of entries to which others belong, and what belongs to them."""
+CHANGEABLE = {
+    EntryKind.ITEM: frozenset({"text", "done"}),
+    EntryKind.NOTE: frozenset({"text"}),
+    EntryKind.SLOT: frozenset({"value", "said", "exchange"}),
+}
+"""The fields of each kind that a request can change."""
 SHORTEST_ID = 6
 LONGEST_TEXT = 10_000
 MOST_IMPORTED = 100_000
@@ -134,18 +144,46 @@ def _change(store: StateStore, request: Request) -> Iterator[Row]:
     changes: dict[str, Any] = {"text": _text(text)} if text is not None else {}
     if isinstance(done, bool):
         changes["done"] = done
+    if "value" in request:
+        changes |= {"value": request["value"], "said": "", "exchange": ""}
     entries = _chosen(store, request)
     for entry in entries:
-        allowed = {"text", "done"} if entry.kind is EntryKind.ITEM else {"text"}
-        if entry.kind not in TEXT_KEY or not changes.keys() <= allowed:
+        if not changes.keys() <= CHANGEABLE.get(entry.kind, frozenset()):
             raise SettingsError(
                 f"{short(entry.id)} is a {entry.kind}, which can't be changed like this.",
                 mend="assistant lists",
             )
+        _check_changed(entry, changes)
     for entry in entries:
-        changed = store.change(entry.id, {**entry.content, **changes})
+        logged = entry.kind is EntryKind.SLOT
+        changed = store.change(entry.id, {**entry.content, **changes}, logged=logged)
         if changed is not None:
             yield _row(changed, "changed")
+
+
+def _check_changed(entry: Entry, changes: Mapping[str, Any]) -> None:
+    try:
+        check_content(entry.kind, {**entry.content, **changes})
+    except ValueError as error:
+        raise SettingsError(
+            f"{short(entry.id)} can't be changed like this: {error}.", mend="assistant forms"
+        ) from error
+
+
+def _history(store: StateStore, request: Request) -> Iterator[Row]:
+    for entry in _chosen(store, request):
+        slots = store.entries(EntryKind.SLOT, entry.id)
+        for slot in slots if entry.kind is EntryKind.FORM else [entry]:
+            for change in store.changes(slot.id):
+                yield {
+                    "event": "earlier",
+                    "short": short(slot.id),
+                    "id": slot.id,
+                    "kind": slot.kind.value,
+                    "content": dict(change.content),
+                    "until": change.at.isoformat(),
+                    "by": change.exchange,
+                }
 
 
 def _remove(store: StateStore, request: Request) -> Iterator[Row]:
@@ -178,12 +216,13 @@ def _import(store: StateStore, request: Request) -> Iterator[Row]:
         raise SettingsError("There is nothing to import.", mend="assistant notes export FILE")
     entries = [_imported(row, number) for number, row in enumerate(rows, start=1)]
     here = {each.id for kind in SHOWN for each in store.entries(kind, unreadable=True)}
+    whole = {part: kind for kind, part in PARTS.items()}
+    wholes = here | {each.id for each in entries if each.kind in PARTS}
     for number, entry in enumerate(entries, start=1):
-        lists = here | {each.id for each in entries if each.kind is EntryKind.LIST}
-        if (entry.kind is EntryKind.ITEM) != bool(entry.parent) or (
-            entry.parent and entry.parent not in lists
+        if (entry.kind in whole) != bool(entry.parent) or (
+            entry.parent and entry.parent not in wholes
         ):
-            raise _unusable(number, "its list is missing")
+            raise _unusable(number, f"its {whole.get(entry.kind, EntryKind.LIST)} is missing")
     added = store.restore(_renamed(store, str(request.get("user", "")), entries))
     yield {"event": "imported", "count": len(added)}
 
@@ -192,6 +231,7 @@ ACTS: Mapping[str, Callable[[StateStore, Request], Iterator[Row]]] = {
     "state.list": _list,
     "state.add": _add,
     "state.change": _change,
+    "state.history": _history,
     "state.remove": _remove,
     "state.clear": _clear,
     "state.export": _export,
@@ -204,12 +244,12 @@ ACTS: Mapping[str, Callable[[StateStore, Request], Iterator[Row]]] = {
 
 
 def _of_kind(store: StateStore, kind: EntryKind) -> list[Entry]:
-    """Return the entries of a kind, and each list before its items."""
+    """Return the entries of a kind, and each before those that belong to it."""
     found = store.entries(kind)
-    if kind is not EntryKind.LIST:
+    if kind not in PARTS:
         return found
-    items = store.entries(EntryKind.ITEM)
-    own = ([each, *(item for item in items if item.parent == each.id)] for each in found)
+    parts = store.entries(PARTS[kind])
+    own = ([each, *(part for part in parts if part.parent == each.id)] for each in found)
     return [entry for entries in own for entry in entries]
 
 
@@ -232,7 +272,7 @@ def _chosen(store: StateStore, request: Request) -> list[Entry]:
     kinds: Sequence[EntryKind] = SHOWN
     if request.get("kind") is not None:
         kind = _kind(request)
-        kinds = (kind, EntryKind.ITEM) if kind is EntryKind.LIST else (kind,)
+        kinds = (kind, PARTS[kind]) if kind in PARTS else (kind,)
     every = [entry for kind in kinds for entry in store.entries(kind)]
     return list({(one := _one(every, key)).id: one for key in ids}.values())
 

@@ -227,7 +227,6 @@ class StateStore:
     ) -> tuple[list[str], list[str]]:
         """Return the texts of the entries that are deleted with these memories, and those of all
         others."""
-        del exchanges
         going: list[str] = []
         staying: list[str] = []
         with self._transcript.reading() as db:
@@ -235,18 +234,20 @@ class StateStore:
                 gone = entry.id in memories or entry.parent in memories
                 texts = going if gone else staying
                 texts += entry.texts
-                texts += _earlier(db, entry.id)
+                for content in _earlier(db, entry.id):
+                    said_there = gone or content.get("exchange", "") in exchanges
+                    (going if said_there else staying).extend(texts_in(content))
         return going, staying
 
     def purge(self, gone: RemovesWords) -> int:
-        """Delete the entries whose ids are among the memories, and all that belongs to them. Return
-        how many were deleted."""
+        """Delete the entries whose ids are among the memories, all that belongs to them, and
+        earlier contents that come from the exchanges. Return how many were deleted."""
         if gone.user != self._user:
             return 0
-        deleted = self.remove(gone.memories)
+        deleted = len(self.remove(gone.memories)) + self._forget_earlier(gone.exchanges)
         if deleted:
             self._transcript.rewrite()
-        return len(deleted)
+        return deleted
 
     def search(self, patterns: FindsWords) -> Iterable[Searched]:
         """Return nothing: the search of the transcript covers its tables."""
@@ -291,6 +292,15 @@ class StateStore:
                 logger.warning("the %s %s is left out: %s", entry.kind, short(entry.id), error)
             return False
         return True
+
+    def _forget_earlier(self, exchanges: Collection[str]) -> int:
+        """Delete the earlier contents that come from these exchanges. Return their number."""
+        with self._transcript.writing() as db:
+            return db.execute(
+                "DELETE FROM state_change WHERE entry IN (SELECT id FROM state WHERE user = ?)"
+                " AND json_extract(content, '$.exchange') IN (SELECT value FROM json_each(?))",
+                (self._user, json.dumps(list(exchanges))),
+            ).rowcount
 
     def _tell_of(self, items: HiddenItems) -> None:
         """Emit what has changed. A deletion must not fail because the state can't be read."""
@@ -341,6 +351,6 @@ def _all(db: sqlite3.Connection, user: str) -> list[Entry]:
     return list(map(_entry, found))
 
 
-def _earlier(db: sqlite3.Connection, key: str) -> list[str]:
+def _earlier(db: sqlite3.Connection, key: str) -> list[Mapping[str, Any]]:
     found = db.execute("SELECT content FROM state_change WHERE entry = ?", (key,)).fetchall()
-    return [text for (content,) in found for text in texts_in(_content(content))]
+    return [_content(content) for (content,) in found]

@@ -1,4 +1,4 @@
-"""What `assistant timers`, `alarms`, `reminders`, `lists` and `notes` have in common.
+"""What `assistant timers`, `alarms`, `reminders`, `lists`, `notes` and `forms` have in common.
 
 A running assistant is asked. If none is running, the command opens the state itself.
 """
@@ -75,9 +75,9 @@ def run(args: argparse.Namespace, home: Home, settings: ReadSettings) -> int:
     read = settings().settings
     rows = ask_state(home, read, request_of(args))
     if args.action == "export":
-        _export(rows, args)
+        export_rows(rows, args)
     else:
-        _print(rows, as_json=args.json)
+        print_rows(rows, as_json=args.json)
     return 0
 
 
@@ -125,7 +125,7 @@ def ask_state(home: Home, settings: Settings, request: Row) -> Iterator[Row]:
     return ask(home, request, answer)
 
 
-def _print(rows: Iterable[Row], *, as_json: bool) -> None:
+def print_rows(rows: Iterable[Row], *, as_json: bool) -> None:
     if as_json:
         for row in rows:
             print_json(row)
@@ -134,7 +134,7 @@ def _print(rows: Iterable[Row], *, as_json: bool) -> None:
             print(line)
 
 
-def _export(rows: Iterator[Row], args: argparse.Namespace) -> None:
+def export_rows(rows: Iterator[Row], args: argparse.Namespace) -> None:
     if args.file == STANDARD_STREAM:
         for row in rows:
             print_json(row)

@@ -40,6 +40,7 @@ COMMANDS = {
     "alarms": "show or remove alarms",
     "reminders": "show or remove reminders",
     "lists": "show lists; add, tick off and remove items",
+    "forms": "show filled-in forms and export them; check a form of your own",
     "notes": "show, write and remove notes",
     "idle": "work done while nobody speaks: show, run now, pause",
 }

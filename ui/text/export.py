@@ -1,5 +1,6 @@
-"""Write memories to a new file. If this fails, no file is created."""
+"""Write memories, or other rows, to a new file. If this fails, no file is created."""
 
+import json
 import os
 import tempfile
 from collections.abc import Iterable
@@ -7,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from assistant.errors import StoreError
-from ui.process.console import print_json
 
 
 def expanded_path(path: str) -> Path:
@@ -31,6 +31,18 @@ def write(rows: Iterable[dict[str, Any]], file: Path) -> int:
         The number of lines.
 
     Raises:
+        StoreError: as `write_lines`.
+    """
+    return write_lines((json.dumps(row, ensure_ascii=False) for row in rows), file)
+
+
+def write_lines(lines: Iterable[str], file: Path) -> int:
+    """Write lines to a new file that only its owner can read.
+
+    Returns:
+        The number of lines.
+
+    Raises:
         StoreError: the file exists already or can't be written. No partial file is left behind.
     """
     count = 0
@@ -41,8 +53,8 @@ def write(rows: Iterable[dict[str, Any]], file: Path) -> int:
         descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=".", suffix=".new")
         fresh = Path(name)
         with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            for row in rows:
-                print_json(row, stream)
+            for line in lines:
+                print(line, file=stream)
                 count += 1
         _take_place(fresh, file)
     except FileExistsError as error:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
+from assistant.forms import value_words
 from assistant.ipc import Row
 from assistant.language.repeats import Repeat
 from assistant.language.spoken_times import spoken_repeat
@@ -17,6 +18,7 @@ NOTHING = {
     "reminder": "There are no reminders.",
     "list": "There are no lists yet. To begin one: assistant lists add NAME ITEM",
     "note": "There are no notes yet. To write one: assistant notes add TEXT",
+    "form": "No form has been filled in yet.",
 }
 MANY = {
     "timer": "timers",
@@ -25,6 +27,8 @@ MANY = {
     "list": "lists",
     "item": "items",
     "note": "notes",
+    "form": "forms",
+    "slot": "slots",
 }
 DONE, OPEN = "[x]", "[ ]"
 Content = Mapping[str, Any]
@@ -48,13 +52,15 @@ def lines(rows: Iterable[Row], now: datetime) -> Iterator[str]:
                 yield entry_line(row, now)
             case "removed":
                 yield f"Removed {_named(row)}."
+            case "earlier":
+                yield f"{_moment(datetime.fromisoformat(row['until']), now)}  {_earlier(row)}"
             case "imported":
                 yield f"{entries(row['count'])} imported."
 
 
 def entry_line(row: Row, now: datetime) -> str:
     """Return the line for an entry, beginning with its id."""
-    indent = "  " if row["kind"] == "item" else ""
+    indent = "  " if row["kind"] in ("item", "slot") else ""
     return f"{plain(row['short']):<8}  {indent}{plain(words(row['kind'], row['content'], now))}"
 
 
@@ -71,6 +77,10 @@ def words(kind: str, content: Content, now: datetime) -> str:
             return f"{DONE if content.get('done') else OPEN} {content.get('text', '')}"
         case "list":
             return str(content.get("name", ""))
+        case "form":
+            return f"{content.get('title', '')} ({'closed' if content.get('closed') else 'open'})"
+        case "slot":
+            return f"{content.get('label', '')}: {value_words(content.get('value', ''))}"
     return str(content.get("text", ""))
 
 
@@ -126,13 +136,26 @@ def _moment(moment: datetime, now: datetime) -> str:
     return f"{names.get(days, f'{local:%a} {local.day} {local:%b}{year}')} {local:%H:%M}"
 
 
+def _earlier(row: Row) -> str:
+    """Return what a slot contained until it was changed, and the words that it came from."""
+    content = row["content"]
+    said = plain(" ".join(str(content.get("said", "")).split()))
+    was = f"{plain(content['label'])} was {plain(value_words(content['value']))}"
+    return f'{was}, from "{said}"' if said else was
+
+
 def _named(row: Row) -> str:
     """Return an entry in the words of a confirmation: "milk", "the timer pasta"."""
     content, kind = row["content"], row["kind"]
-    text = content.get("text") or content.get("name") or content.get("words") or ""
+    names = ("text", "name", "words", "title", "label")
+    text = next((content[each] for each in names if content.get(each)), "")
     text = plain(" ".join(str(text).split()))
     if kind == "item":
         return text
+    if kind == "slot":
+        return f"the answer to {text}"
+    if kind == "form":
+        return f"the form {text}"
     if kind in ("note", "reminder"):
         return f"the {kind}: {text.rstrip('.')}"
     return f"the {kind} {text}".rstrip()

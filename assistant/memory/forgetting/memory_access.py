@@ -53,11 +53,17 @@ class MemoryAccess:
             if self.memory is not None
             else {each.id: each for each in self.rows()}
         )
-        if self.state is None or (exchanges is not None and not ids):
+        if self.state is None or (exchanges is not None and not exchanges and not ids):
             return found
-        wanted = set(ids)
-        state = self.state().items()
-        return {**found, **{k: each for k, each in state if exchanges is None or k in wanted}}
+        state = self.state()
+        if exchanges is not None:
+            wanted, going = set(ids), set(exchanges)
+            state = {
+                key: each
+                for key, each in state.items()
+                if key in wanted or not going.isdisjoint(each.sources)
+            }
+        return {**found, **state}
 
     def around(self, turns: Sequence[AnsweredTurn]) -> Mapping[str, Memory]:
         """Return, by id, the memories based on these exchanges, the memories in their prompts, and

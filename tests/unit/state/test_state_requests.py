@@ -164,7 +164,7 @@ def test_a_session_tells_what_there_is_and_what_requests_change(session: Session
         ("add", {"kind": "note", "text": " "}, SettingsError, "The text is empty."),
         ("add", {"kind": "note", "text": "a\ud800"}, SettingsError, "invalid character"),
         ("add", {"kind": "timer"}, SettingsError, "A timer can only be set by asking"),
-        ("add", {"kind": "slot", "text": "x"}, SettingsError, "There is no kind 'slot'."),
+        ("add", {"kind": "voice", "text": "x"}, SettingsError, "There is no kind 'voice'."),
         ("add", {"kind": "list", "name": "a", "items": "bc"}, SettingsError, "must be texts"),
         ("list", {}, SettingsError, "There is no kind None."),
         ("change", {"ids": ["012345"], "done": True}, StoreError, "There is no entry '012345'."),
@@ -186,7 +186,7 @@ def test_malformed_requests_are_refused_with_one_sentence(
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"kind": "slot"}, "There is no kind 'slot'"),
+        ({"kind": "voice"}, "There is no kind 'voice'"),
         ({"id": 7}, "an id is not a text"),
         ({"content": []}, "the field `content` is not a JSON object"),
         ({"content": {"text": 3}}, "a name or a text is not a text"),

@@ -1,0 +1,41 @@
+"""Forms: what they ask for, how slots are filled from the user's words, and what is filled in.
+
+It knows nothing of the voice loop, and no model is needed.
+"""
+
+from typing import TYPE_CHECKING
+
+from assistant.facade import exports
+
+if TYPE_CHECKING:
+    from assistant.forms.definition import Form, FormLibrary, Slot, SlotType, read_form
+    from assistant.forms.filling import accept, fill
+    from assistant.forms.open_form import Filled, OpenForm, PutInSlot
+    from assistant.forms.proposal import Proposal, Way
+    from assistant.forms.questions import asked_in
+    from assistant.forms.values import NONE, UNKNOWN, Value, read, shown, spoken, value_words
+else:
+    __getattr__ = exports(__name__)
+
+__all__ = [
+    "NONE",
+    "UNKNOWN",
+    "Filled",
+    "Form",
+    "FormLibrary",
+    "OpenForm",
+    "Proposal",
+    "PutInSlot",
+    "Slot",
+    "SlotType",
+    "Value",
+    "Way",
+    "accept",
+    "asked_in",
+    "fill",
+    "read",
+    "read_form",
+    "shown",
+    "spoken",
+    "value_words",
+]

@@ -1,0 +1,99 @@
+"""Reads a number as an answer to a form, and converts it to the slot's unit."""
+
+import re
+from fractions import Fraction
+
+from assistant.forms.definition import Slot
+from assistant.forms.wording import stripped
+from assistant.language.durations import seconds
+from assistant.language.measures import MONEY, Amount, Unit, units
+from assistant.language.numbers import with_digits
+from assistant.language.spoken_numbers import rounded, spoken_number
+
+_NUMBER = re.compile(r"(minus |-)?(\d+(?:\.\d+)?)")
+_HALF = re.compile(r"^(\d+) (?:and )?(?:a )?(half|quarter)\b")
+_DIGITS = re.compile(r"\b(\d+) point ((?:\d ?)+)")
+_MONEY = re.compile(r"[£$€]")
+_DEGREE = re.compile(r"°|\bdegrees?\b")
+
+
+def read_number(slot: Slot, words: str) -> float | None:
+    """Return the number in the slot's unit, or None if the words say anything else, give several
+    numbers, or one that the slot does not take."""
+    try:
+        value = _value(slot, words)
+    except (ValueError, OverflowError):
+        return None
+    if value is None:
+        return None
+    low, high = slot.minimum, slot.maximum
+    if (low is not None and value < low) or (high is not None and value > high):
+        return None
+    return int(value) if value == int(value) else round(float(value), 6)
+
+
+def spoken_value(slot: Slot, value: float) -> str:
+    """Return a number with its unit in words."""
+    words, _ = spoken_number(rounded(Fraction(str(value)), 3))
+    return f"{words} {unit_beside(slot, value)}".strip()
+
+
+def unit_beside(slot: Slot, value: float) -> str:
+    """Return the slot's unit in the singular or in the plural."""
+    known = units().get(slot.unit.lower())
+    if known is not None:
+        return known.singular if value == 1 else known.plural
+    return slot.unit.removesuffix("s") if value == 1 else slot.unit
+
+
+# -- internals ----------------------------------------------------------------------------------
+
+
+def _value(slot: Slot, words: str) -> Fraction | None:
+    said = _MONEY.sub(" ", re.sub(r"(?<=\d),(?=\d{3}\b)", "", words))
+    said = stripped(said.replace("-", " "), "around_number").lower()
+    unit = units().get(slot.unit.lower())
+    if unit is not None and unit.dimension == "time":
+        return _duration(said, unit)
+    said = _without_maximum(slot, " ".join(with_digits(said.split(), lone=True)))
+    said = _DIGITS.sub(lambda found: f"{found[1]}.{found[2].replace(' ', '')}", said)
+    said = _HALF.sub(lambda found: found[1] + (".5" if found[2] == "half" else ".25"), said)
+    said = "0.5" if said in ("half", "half a") else said
+    found = _NUMBER.match(said)
+    if found is None:
+        return None
+    value = Fraction(found[2]) * (-1 if found[1] else 1)
+    return _in_unit(value, said[found.end() :], unit, slot)
+
+
+def _duration(said: str, unit: Unit) -> Fraction | None:
+    length = seconds(said, bare_minutes=unit.factor == 60)
+    if length is None and re.fullmatch(r"[\d.]+|[a-z ]+", said):
+        length = seconds(f"{said} {unit.plural}")
+    return None if length is None else Fraction(str(length)) / unit.factor
+
+
+def _without_maximum(slot: Slot, said: str) -> str:
+    """Remove "out of ten" if ten is the slot's maximum."""
+    if slot.maximum is None:
+        return said
+    return re.sub(rf" (?:out )?of {slot.maximum:g}$", "", said)
+
+
+def _in_unit(value: Fraction, after: str, unit: Unit | None, slot: Slot) -> Fraction | None:
+    """Return the value in the slot's unit. None if another unit was named that can't be converted
+    to it, or if anything else follows the number."""
+    name = stripped(after, "around_number")
+    if not name or name in (slot.unit.lower(), slot.unit.lower().removesuffix("s")):
+        return value
+    said = units().get(name)
+    if said is None:
+        scale = _DEGREE.search(slot.unit.lower()) and units().get(_DEGREE.sub("", name).strip())
+        return value if scale and scale.dimension == "temperature" else None
+    if unit is None:
+        degrees = _DEGREE.search(slot.unit.lower()) and said.dimension == "temperature"
+        return value if degrees or (not slot.unit and said.dimension == MONEY) else None
+    if unit.dimension == said.dimension == MONEY:
+        return value if unit == said else None
+    made = Amount(value, said).to(unit)
+    return made.value if made else None

@@ -1,0 +1,92 @@
+"""Finds the words in a clause that give a value of a slot's type. English only."""
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from functools import cache
+
+from assistant.forms.definition import Slot, SlotType
+from assistant.forms.values import Value, choice_words, read
+from assistant.language.calendar import MONTHS, WEEKDAYS
+from assistant.language.days import FEAST
+from assistant.language.measures import units
+from assistant.language.numbers import numbers, one_of
+
+_WORD = re.compile(r"[^\s,;:!?…]*[^\s,;:!?….]|:\d\d")
+_TRIMMED = 3
+"""Maximum number of words that are taken off either end of a run."""
+_DATE_JOINS = (
+    "the of on in since last next this a an couple few and before after from about around early"
+    " late mid half"
+)
+_TIME_JOINS = (
+    "half quarter past to at in the a and minutes o'clock oclock before after around about"
+)
+_NUMBER_JOINS = "and a an half quarter point out of minus about"
+
+
+def spans(slot: Slot, text: str, today: date) -> list[tuple[str, Value]]:
+    """Return the words in a text that give a value of a number, date, time or choice, in their
+    order, each with its value."""
+    if slot.type is SlotType.CHOICE:
+        return [
+            (found[0], choice)
+            for choice in slot.choices
+            if (found := choice_words(choice).search(text.lower()))
+        ]
+    if slot.type not in (SlotType.DATE, SlotType.TIME, SlotType.NUMBER):
+        return []
+    return list(_read_runs(slot, text, today))
+
+
+def _read_runs(slot: Slot, text: str, today: date) -> Iterator[tuple[str, Value]]:
+    vocabulary, core = _vocabulary(slot.type)
+    run: list[re.Match[str]] = []
+    for word in [*_WORD.finditer(text), None]:
+        gap = word is not None and run and re.search(r"[,;!?…]", text[run[-1].end() : word.start()])
+        if word is not None and not gap and vocabulary.fullmatch(word[0].lower()):
+            run.append(word)
+            continue
+        yield from _best(slot, text, run, core, today)
+        run = [word] if word is not None and vocabulary.fullmatch(word[0].lower()) else []
+
+
+def _best(
+    slot: Slot, text: str, run: list[re.Match[str]], core: re.Pattern[str], today: date
+) -> Iterator[tuple[str, Value]]:
+    """Yield the longest part of a run that is a value."""
+    if not any(core.fullmatch(each[0].lower()) for each in run):
+        return
+    for cut in range(min(len(run), 2 * _TRIMMED)):
+        for first in range(cut + 1):
+            part = run[first : len(run) - (cut - first)]
+            if not part:
+                continue
+            words = text[part[0].start() : part[-1].end()]
+            value = read(slot, words, today)
+            if value is not None:
+                yield words, value
+                return
+
+
+@cache
+def _vocabulary(kind: SlotType) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return patterns for the words of which values consist, and for those that they need."""
+    number = rf"(?:{one_of(numbers())}(?:-{one_of(numbers())})?|[£$€]?\d[\d.,:]*(?:st|nd|rd|th)?)"
+    if kind is SlotType.DATE:
+        days = "|".join(name.lower() for name in (*WEEKDAYS, *MONTHS))
+        units_of = "days?|weeks?|fortnights?|months?|years?|weekend"
+        near = r"yesterday|today|tonight|tomorrow|ago|morning|weekend|week|\d+[-/]\d+[-/]\d+"
+        core = rf"(?:{days}|{near}|{FEAST}|{number})(?:'s)?"
+        return _with(core, f"{units_of}|evening|afternoon|night|eve|day", _DATE_JOINS)
+    if kind is SlotType.TIME:
+        core = rf"(?:{number}|noon|midday|midnight)(?: ?[ap]m)?"
+        return _with(core, r"[ap]\.?m\.?|morning|afternoon|evening|night|tonight", _TIME_JOINS)
+    named = one_of(re.escape(each) for each in units() if " " not in each)
+    core = rf"(?:{number}|half|hour)(?:{named})?"
+    return _with(core, rf"{named}|degrees?", _NUMBER_JOINS)
+
+
+def _with(core: str, more: str, joins: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    every = f"{core}|{more}|{one_of(joins.split())}"
+    return re.compile(every), re.compile(core)

@@ -1,0 +1,354 @@
+"""Fills in forms over several turns."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
+
+from assistant.context import Exchange
+from assistant.errors import AssistantError
+from assistant.events import Event, StateChanged
+from assistant.forms import (
+    Form,
+    FormLibrary,
+    OpenForm,
+    Proposal,
+    PutInSlot,
+    Slot,
+    Value,
+    Way,
+    accept,
+    asked_in,
+    fill,
+)
+from assistant.intents import Command, CommandKind
+from assistant.language.calendar import local_day
+from assistant.language.second_person import spoken_topic
+from assistant.memory import spoken_replies
+from assistant.skills import form_words
+from assistant.skills.form_words import ALL_THERE, name_of
+from assistant.skills.remembering import OFF_RECORD
+from assistant.skills.removed_entries import RemovedEntries
+from assistant.skills.skill import BRING_BACK, UNDO_IT, Act, Choice, Reply, last_done
+from assistant.state import StateStore
+
+logger = logging.getLogger(__name__)
+
+WORKED_ON = timedelta(days=1)
+"""A form that nobody has worked on for longer is not open at the next start. It is resumed when the
+user asks for it."""
+MOST_CHOICES = 4
+"""Maximum number of forms that are offered by name."""
+NONE_OPEN = "No form is open."
+KEPT = "All right, I'll keep it."
+GONE = "That form is gone."
+
+Propose = Callable[[Form, Mapping[str, Value], Exchange], Awaitable[Sequence[Proposal]]]
+"""Has a language model find what an exchange gives to a form."""
+
+
+class FormActivity:
+    """Opens forms, fills them from what is said, and asks for what is missing.
+
+    Args:
+        off_record: returns whether the session is off the record. Nothing is filled in then.
+        english: whether the language is English. If it isn't, only the model fills slots.
+        propose: None without a model that can do it.
+        now: returns the current time in UTC.
+    """
+
+    opens = CommandKind.FORM_OPEN
+
+    def __init__(
+        self,
+        library: FormLibrary,
+        store: StateStore,
+        off_record: Callable[[], bool],
+        *,
+        english: bool = True,
+        propose: Propose | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._library = library
+        self._store = store
+        self._off_record = off_record
+        self._english = english
+        self._propose = propose
+        self._now = now
+        self._open: OpenForm | None = None
+        self._removed = RemovedEntries(store)
+        self._turns = 0
+        """Number of utterances that were taken; varies the wording."""
+
+    def watch(self, event: Event) -> None:
+        """Receive an event from the event bus."""
+        self._removed.watch(event)
+        form = self._open
+        if form is None or not isinstance(event, StateChanged):
+            return
+        if not form.update(event.kind, event.entries):
+            self._open = None
+
+    # -- as an `Activity` -----------------------------------------------------------------------
+
+    async def load(self) -> None:
+        since = self._now() - WORKED_ON
+        found = partial(OpenForm.in_progress, self._store, self._library, since)
+        self._open = await asyncio.to_thread(found)
+
+    @property
+    def opened(self) -> datetime | None:
+        return self._open.opened if self._open is not None else None
+
+    @property
+    def name(self) -> str:
+        return name_of(self._open.form) if self._open is not None else ""
+
+    @property
+    def heard(self) -> str:
+        return self._open.read if self._open is not None else ""
+
+    def block(self) -> str:
+        return self._open.block() if self._open is not None else ""
+
+    def takes(self, text: str) -> Act | None:
+        form = self._open
+        if form is None or not self._english:
+            return None
+        found = fill(form.form, form.values(), form.asked, text, self._today)
+        if not found or not all(each.whole for each in found):
+            return None
+        return partial(self._take, form, found)
+
+    async def hear(self, exchange: Exchange) -> None:
+        form = self._open
+        if form is None or self._off_record() or exchange.id == form.read:
+            return
+        found = await self._found(form, exchange)
+        asked = asked_in(form.form, exchange.assistant_text)
+        await asyncio.to_thread(form.put, found, exchange.id)
+        await asyncio.to_thread(form.heard, exchange.id, asked.name if asked is not None else "")
+
+    async def ask_on(self) -> Reply | None:
+        return None if self._off_record() or self._open is None else await self._ask("")
+
+    async def open(self, command: Command) -> Reply | None:
+        if self._off_record():
+            return Reply(OFF_RECORD)
+        form = await asyncio.to_thread(self._library.find, command.name or "")
+        if form is not None:
+            return await self._begin(form)
+        forms = await asyncio.to_thread(self._library.forms)
+        if command.name and not _means_any(command.name):
+            topic = spoken_topic(command.name, english=self._english)
+            known = form_words.titles(forms)
+            return Reply(f"I don't have a form for {topic}. I have these: {known}.")
+        offered = forms[:MOST_CHOICES]
+        choices = [
+            Choice(form_words.titles([each]), partial(self._begin, each)) for each in offered
+        ]
+        return Reply(f"Which form: {form_words.titles(offered, 'or')}?", choices=tuple(choices))
+
+    async def ask_to_open(self, command: Command) -> Reply | None:
+        form = await asyncio.to_thread(self._library.find, command.name or "")
+        if form is None or self._off_record():
+            return None
+        open_now = await asyncio.to_thread(OpenForm.unfinished, self._store, form)
+        verb = "go back to" if open_now is not None else "start"
+        return Reply(f"Shall I {verb} {name_of(form)}?", if_yes=partial(self._begin, form))
+
+    async def status(self) -> Reply:
+        form = self._open
+        if form is None:
+            return Reply(NONE_OPEN)
+        empty = form.missing()
+        return await self._ask(form_words.missing(empty) if empty else "")
+
+    async def read_back(self) -> Reply:
+        form = self._open
+        if form is None:
+            return Reply(NONE_OPEN)
+        if not form.filled:
+            return await self._ask(f"There is nothing in {name_of(form.form)} yet.")
+        order = [each.name for each in form.form.slots]
+        known = [each for each in form.filled if each.slot is not None]
+        known.sort(key=lambda each: order.index(str(each.content["slot"])))
+        text = form_words.contents(known, self._today)
+        return (
+            Reply(text) if form.missing() else Reply(f"{text} Is that right?", if_yes=self.finish)
+        )
+
+    async def cancel(self) -> Reply:
+        form = self._open
+        if form is None:
+            return Reply(NONE_OPEN)
+        if not form.filled:
+            return await self._throw_away(form)
+        text = f"{name_of(form.form)} has {form_words.answers(len(form.filled))}"
+        return Reply(
+            f"{text[:1].upper()}{text[1:]}. Shall I throw it away?",
+            if_yes=partial(self._throw_away, form),
+            if_no=KEPT,
+            deletes=1,
+        )
+
+    async def finish(self) -> Reply:
+        form = self._open
+        if form is None:
+            return Reply(NONE_OPEN)
+        needed = [each for each in form.missing() if each.required]
+        if not needed:
+            return await self._close(form)
+        await asyncio.to_thread(form.ask_for, needed[0])
+        return Reply(
+            f"{form_words.missing(needed)} Shall I close it anyway?",
+            if_yes=partial(self._close, form),
+            if_no=f"All right. {needed[0].ask}",
+        )
+
+    # -- filling --------------------------------------------------------------------------------
+
+    async def _take(self, form: OpenForm, found: Sequence[Proposal]) -> Reply:
+        if self._off_record():
+            return Reply(OFF_RECORD)
+        changes = await asyncio.to_thread(form.put, found)
+        self._turns += 1
+        reply = await self._ask(form_words.understood(changes, self._today, self._turns))
+        if not changes:
+            return reply
+        return Reply(
+            reply.text,
+            if_yes=reply.if_yes,
+            undo=partial(self._take_back, form, changes),
+            undo_question=partial(self._shall_take_back, changes),
+        )
+
+    async def _found(self, form: OpenForm, exchange: Exchange) -> list[Proposal]:
+        """Return what an exchange gives to the form: first by rules, then by the model."""
+        values, text = form.values(), exchange.user_text
+        today = local_day(exchange.started)
+        rules = fill(form.form, values, form.asked, text, today) if self._english else []
+        if self._propose is None:
+            return rules
+        try:
+            proposed = await self._propose(form.form, values, exchange)
+        except AssistantError as error:
+            logger.warning("the model did not look for values: %s", error)
+            return rules
+        by_rule = {each.slot for each in rules}
+        more = [_adding(each) for each in proposed]
+        return rules + [
+            each
+            for each in more
+            if (each.slot not in by_rule or each.way is Way.ADD)
+            and accept(form.form, values, each, text, today, form.asked)
+        ]
+
+    async def _take_back(self, form: OpenForm, changes: Sequence[PutInSlot]) -> Reply:
+        undone = await asyncio.to_thread(form.take_back, changes)
+        if not undone:
+            return Reply(spoken_replies.NOTHING_TO_UNDO)
+        if self._open is not form:
+            return Reply("All right, I've undone that.")
+        await asyncio.to_thread(form.ask_for, undone[0].slot)
+        return Reply(f"All right, I've undone that. {undone[0].slot.ask}")
+
+    async def _shall_take_back(self, changes: Sequence[PutInSlot]) -> str:
+        there = await asyncio.to_thread(self._store.get, changes[0].key)
+        if there is None or there.content != changes[0].after:
+            return ""
+        return last_done(form_words.what_changed(changes, self._today), UNDO_IT)
+
+    async def _ask(self, before: str) -> Reply:
+        """Say something, then ask for what is missing next, or whether to read the form back."""
+        form = self._open
+        slot: Slot | None = form.next_slot() if form is not None else None
+        if form is None:
+            return Reply(before or NONE_OPEN)
+        await asyncio.to_thread(form.ask_for, slot)
+        if slot is None:
+            return Reply(f"{before} {ALL_THERE}".strip(), if_yes=self.read_back)
+        return Reply(f"{before} {slot.ask}".strip())
+
+    # -- opening and closing --------------------------------------------------------------------
+
+    async def _begin(self, form: Form) -> Reply:
+        if self._off_record():
+            return Reply(OFF_RECORD)
+        found = await asyncio.to_thread(OpenForm.unfinished, self._store, form)
+        if found is not None:
+            await asyncio.to_thread(found.resume)
+            self._open = found
+            return await self._ask(f"Back to {name_of(form)}.")
+        new = self._open = await asyncio.to_thread(OpenForm.begin, self._store, form)
+        reply = await self._ask(f"All right, {name_of(form)}.")
+        return Reply(reply.text, undo=partial(self._take_back_opening, new))
+
+    async def _take_back_opening(self, form: OpenForm) -> Reply:
+        await asyncio.to_thread(form.reload)
+        if form.filled:
+            return Reply(spoken_replies.NOTHING_TO_UNDO)
+        return await self._throw_away(form)
+
+    async def _throw_away(self, form: OpenForm) -> Reply:
+        removal, gone = await asyncio.to_thread(self._removed.remove, [form.key])
+        self._open = None if self._open is form else self._open
+        if not gone:
+            return Reply(GONE)
+        return Reply(
+            f"All right, I've thrown away {name_of(form.form)}.",
+            undo=partial(self._bring_back, form, removal),
+            undo_question=partial(self._shall_bring_back, form, removal),
+        )
+
+    async def _bring_back(self, form: OpenForm, removal: str) -> Reply:
+        back = await asyncio.to_thread(self._removed.restore, removal)
+        if not back:
+            return Reply(spoken_replies.NOTHING_TO_UNDO)
+        return await self._reopen(form, f"All right, I've brought back {name_of(form.form)}.")
+
+    async def _shall_bring_back(self, form: OpenForm, removal: str) -> str:
+        kept = self._removed.kept(removal)
+        return last_done(f"throw away {name_of(form.form)}", BRING_BACK) if kept else ""
+
+    async def _close(self, form: OpenForm) -> Reply:
+        if not await asyncio.to_thread(form.close):
+            self._open = None
+            return Reply(GONE)
+        self._open = None if self._open is form else self._open
+        return Reply(
+            f"All right, I've kept {name_of(form.form)}.",
+            undo=partial(self._open_again, form),
+            undo_question=partial(self._shall_open_again, form),
+        )
+
+    async def _open_again(self, form: OpenForm) -> Reply:
+        if not await asyncio.to_thread(partial(form.close, closed=False)):
+            return Reply(spoken_replies.NOTHING_TO_UNDO)
+        return await self._reopen(form, f"All right, {name_of(form.form)} is open again.")
+
+    async def _shall_open_again(self, form: OpenForm) -> str:
+        there = await asyncio.to_thread(self._store.get, form.key)
+        return last_done(f"close {name_of(form.form)}", UNDO_IT) if there is not None else ""
+
+    async def _reopen(self, form: OpenForm, said: str) -> Reply:
+        if await asyncio.to_thread(form.reload):
+            self._open = form
+            await asyncio.to_thread(form.resume)
+        return await self._ask(said)
+
+    @property
+    def _today(self) -> date:
+        return local_day(self._now())
+
+
+def _adding(proposal: Proposal) -> Proposal:
+    """Return a model's proposal such that it takes nothing off a list. Only rules do that."""
+    if proposal.way is Way.PUT and isinstance(proposal.value, list) and proposal.value:
+        return Proposal(proposal.slot, proposal.value, proposal.words, way=Way.ADD)
+    return proposal
+
+
+def _means_any(name: str) -> bool:
+    return name.lower().strip(" .") in ("form", "a form", "the form", "one", "something")

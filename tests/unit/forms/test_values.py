@@ -1,0 +1,283 @@
+"""Reading the value of a slot from words, and putting it into words."""
+
+from datetime import date
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assistant.forms import UNKNOWN, FormLibrary, Slot, Value, read, shown, spoken
+from assistant.forms.values import check_value
+
+TODAY = date(2026, 11, 18)
+"""A Wednesday."""
+
+
+@cache
+def slot(name: str) -> Slot:
+    """Return the slot "form.slot" of a shipped form."""
+    form, _, own = name.partition(".")
+    key = {"medical": "medical_intake", "shopping": "shopping_trip"}.get(form, form)
+    found = FormLibrary(Path("/nonexistent")).get(key)
+    assert found is not None
+    made = found.slot(own)
+    assert made is not None
+    return made
+
+
+def slot_of(kind: str, **more: Any) -> Slot:
+    return Slot.model_validate({"name": "it", "type": kind, "ask": "What?", **more})
+
+
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [
+        ("since last Tuesday", "2026-11-10"),
+        ("oh, since last Tuesday I think", "2026-11-10"),
+        ("last Monday", "2026-11-16"),
+        ("since Monday", "2026-11-16"),
+        ("Friday", "2026-11-13"),
+        ("about two weeks ago", "2026-11-04"),
+        ("for three weeks", "2026-10-28"),
+        ("a couple of days ago", "2026-11-16"),
+        ("yesterday", "2026-11-17"),
+        ("since this morning", "2026-11-18"),
+        ("last night", "2026-11-17"),
+        ("the day before yesterday", "2026-11-16"),
+        ("since the third", "2026-11-03"),
+        ("the twentieth", "2026-10-20"),
+        ("on the fifth of December", "2025-12-05"),
+        ("in March", "2026-03"),
+        ("last December", "2025-12"),
+        ("two months ago", "2026-09"),
+        ("three years ago", "2023"),
+        ("nineteen eighty-four", "1984"),
+        ("the 3rd of May 1980", "1980-05-03"),
+        ("May third, nineteen eighty", "1980-05-03"),
+        ("I was born on the fourth of July nineteen seventy six", "1976-07-04"),
+        ("twelfth of March eighty four", "1984-03-12"),
+        ("3/5/1980", "1980-05-03"),
+        ("1980-05-03", "1980-05-03"),
+        ("31/2/1980", None),
+        ("when I was young", None),
+        ("half past six", None),
+        ("since Monday or Tuesday", None),
+    ],
+)
+def test_a_date_in_the_past_is_read_as_precisely_as_it_is_said(
+    words: str, value: str | None
+) -> None:
+    assert read(slot("medical.since"), words, TODAY) == value
+
+
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [
+        ("tomorrow", "2026-11-19"),
+        ("on Friday", "2026-11-20"),
+        ("next Friday", "2026-11-27"),
+        ("Wednesday", "2026-11-18"),
+        ("Wednesday then, the twenty-fifth", "2026-11-25"),
+        ("the twelfth", "2026-12-12"),
+        ("in two weeks", "2026-12-02"),
+        ("Saturday morning", "2026-11-21"),
+        ("the thirtieth of February", None),
+        ("whenever", None),
+    ],
+)
+def test_a_date_to_come_is_the_next_one(words: str, value: str | None) -> None:
+    assert read(slot("appointment.day"), words, TODAY) == value
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "value"),
+    [
+        ("medical.severity", "seven out of ten", 7),
+        ("medical.severity", "I'd say a seven", 7),
+        ("medical.severity", "eleven", None),
+        ("medical.severity", "six or seven", None),
+        ("medical.temperature", "thirty eight point five", 38.5),
+        ("medical.temperature", "it's 38.5 degrees", 38.5),
+        ("medical.temperature", "a hundred and one fahrenheit", 101),
+        ("medical.temperature", "38 and a half", 38.5),
+        ("medical.temperature", "38 kilograms", None),
+        ("appointment.minutes", "an hour and a half", 90),
+        ("appointment.minutes", "half an hour", 30),
+        ("appointment.minutes", "forty five", 45),
+        ("appointment.minutes", "zero", None),
+        ("shopping.budget", "a fiver", None),
+        ("shopping.budget", "about fifty euros", 50),
+        ("shopping.budget", "£60", 60),
+        ("shopping.budget", "no more than eighty quid", 80),
+        ("shopping.budget", "two hundred and fifty", 250),
+        ("shopping.budget", "between fifty and sixty", None),
+        ("shopping.budget", "fifty kilometres", None),
+    ],
+)
+def test_a_number_is_read_with_its_unit(name: str, words: str, value: float | None) -> None:
+    assert read(slot(name), words, TODAY) == value
+
+
+def test_another_unit_of_the_same_dimension_is_converted() -> None:
+    weight = slot_of("number", unit="kilograms")
+    assert read(weight, "five hundred grams", TODAY) == 0.5
+    assert read(weight, "two kilos", TODAY) == 2
+    assert read(weight, "two metres", TODAY) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [
+        ("at three", "15:00"),
+        ("half past nine", "09:30"),
+        ("quarter to eight in the evening", "19:45"),
+        ("15:30", "15:30"),
+        ("around ten o'clock", "10:00"),
+        ("3 p.m.", "15:00"),
+        ("noon", "12:00"),
+        ("ten in the morning please", "10:00"),
+        ("in the morning", None),
+        ("three or four", None),
+    ],
+)
+def test_a_time_of_day_is_read(words: str, value: str | None) -> None:
+    assert read(slot("appointment.time"), words, TODAY) == value
+
+
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [
+        ("no", False),
+        ("No no, never.", False),
+        ("Not since nineteen ninety-eight!", False),
+        ("I don't smoke", False),
+        ("I stopped smoking", False),
+        ("yes please", True),
+        ("So yeah, about ten a day.", True),
+        ("I do smoke", True),
+        ("sometimes", True),
+        ("no, wait", None),
+        ("only the curtains", None),
+    ],
+)
+def test_yes_and_no_are_read_and_statements_about_the_matter(
+    words: str, value: bool | None
+) -> None:
+    assert read(slot("medical.smoker"), words, TODAY) is value
+
+
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [
+        ("by car", "car"),
+        ("I'll drive", "car"),
+        ("the bus I think", "bus"),
+        ("we'll walk", "on foot"),
+        ("I'll take my bike", "bike"),
+        ("bus or train", None),
+        ("not the car", None),
+        ("the bus is late", None),
+    ],
+)
+def test_a_choice_is_read_by_the_meaning_of_its_words(words: str, value: str | None) -> None:
+    assert read(slot("shopping.transport"), words, TODAY) == value
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "value"),
+    [
+        ("shopping.items", "um, I need milk, eggs and some bread", ["milk", "eggs", "bread"]),
+        ("medical.medicines", "just ibuprofen", ["ibuprofen"]),
+        ("medical.medicines", "nothing", []),
+        ("medical.medicines", "I don't take any medicine", []),
+        ("medical.allergies", "I'm allergic to penicillin and nuts", ["penicillin", "nuts"]),
+        ("medical.allergies", "no allergies", []),
+        ("medical.allergies", "No, not that I know of.", []),
+        ("medical.allergies", "I'm not allergic to anything", []),
+    ],
+)
+def test_a_list_is_read_item_by_item_and_may_be_empty(
+    name: str, words: str, value: list[str]
+) -> None:
+    assert read(slot(name), words, TODAY) == value
+
+
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [
+        ("with Doctor Smith", "Doctor Smith"),
+        ("Um, it's with my boss, I think.", "my boss"),
+        ("", None),
+        ("...", None),
+    ],
+)
+def test_a_text_is_stored_without_what_leads_up_to_it(words: str, value: str | None) -> None:
+    assert read(slot("appointment.with"), words, TODAY) == value
+
+
+@pytest.mark.parametrize("name", ["medical.since", "medical.severity", "shopping.transport"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "no idea",
+        "Oh honestly no idea, sorry",
+        "I don't know.",
+        "none of your business",
+        "skip that",
+        "I'd rather not say",
+        "let's skip that one please",
+    ],
+)
+def test_not_knowing_and_not_telling_are_values(name: str, words: str) -> None:
+    assert read(slot(name), words, TODAY) == UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said", "written"),
+    [
+        (
+            "medical.since",
+            "2026-11-10",
+            "Tuesday, the tenth of November",
+            "Tuesday 10 November 2026",
+        ),
+        ("medical.since", "2026-03", "March 2026", "March 2026"),
+        ("medical.since", "2026-11-17", "yesterday", "Tuesday 17 November 2026"),
+        ("medical.born", "1980-05-03", "the third of May 1980", "Saturday 3 May 1980"),
+        ("medical.temperature", 38.5, "thirty-eight point five degrees", "38.5 degrees"),
+        ("medical.allergies", [], "none", "none"),
+        ("medical.allergies", ["nuts", "my cat"], "nuts and your cat", "nuts, my cat"),
+        ("medical.smoker", False, "no", "no"),
+        ("medical.reason", "my knee", "your knee", "my knee"),
+        ("medical.reason", UNKNOWN, "not known", "not known"),
+        ("appointment.time", "15:30", "half past three in the afternoon", "15:30"),
+        ("appointment.time", "00:00", "midnight", "00:00"),
+        ("appointment.minutes", 1, "one minute", "1 minute"),
+    ],
+)
+def test_values_are_put_into_words(name: str, value: Value, said: str, written: str) -> None:
+    check_value(slot(name), value)
+    assert spoken(slot(name), value, TODAY) == said
+    assert shown(slot(name), value) == written
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("medical.since", "2026-13"),
+        ("medical.since", "yesterday"),
+        ("medical.since", 3),
+        ("medical.severity", "seven"),
+        ("medical.severity", True),
+        ("medical.smoker", 1),
+        ("medical.allergies", "nuts"),
+        ("medical.allergies", [1]),
+        ("appointment.time", "25:00"),
+        ("shopping.transport", "plane"),
+        ("medical.reason", None),
+    ],
+)
+def test_a_stored_value_of_another_type_is_refused(name: str, value: object) -> None:
+    with pytest.raises(ValueError, match=r"\w"):
+        check_value(slot(name), value)
