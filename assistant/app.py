@@ -11,11 +11,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
 from assistant.compose import SessionPlan, load_models
+from assistant.compose.activities import open_activities
 from assistant.compose.audio import load_detectors, open_audio
 from assistant.compose.conversation import (
     build_skills,
-    open_conversation,
-    short_term_memory,
+    open_short_term_memory,
     skills_about_itself,
 )
 from assistant.compose.engines import find_intent_classifier, model_in_use, open_benchmark
@@ -37,7 +37,7 @@ from assistant.events import (
 from assistant.idle import ACT as IDLE_ACT
 from assistant.memory import MemoryService, Recorder, store_location
 from assistant.paths import Home
-from assistant.settings import Settings
+from assistant.settings import Audio, Settings
 from assistant.skills import Remark
 from assistant.voice import Dialogue, LatencyLog, Recaller, Ringing, Speech, VoiceControl, VoiceLoop
 from assistant.voice.audio import FileMicrophone
@@ -56,15 +56,14 @@ class Assistant:
         loop: VoiceLoop,
         recordings: FileMicrophone | None,
         recorder: Recorder,
-        *,
-        push_to_talk: bool,
+        settings: Audio,
     ) -> None:
         self._bus = bus
         self._recorder = recorder
         self._dialogue = dialogue
         self._loop = loop
         self._recordings = recordings
-        self._push_to_talk = push_to_talk
+        self._push_to_talk = settings.push_to_talk
         self._turn_over = asyncio.Event()
         bus.subscribe(self._watch)
 
@@ -189,15 +188,14 @@ async def open_assistant(
         recordings = FileMicrophone(plan.recordings) if plan.recordings else None
         loops: list[VoiceLoop] = []  # contains the voice loop once it exists
         sound = await open_audio(settings, plan, bus, recordings, partial(_on_sound, loops))
-        hears = sound.microphone is not None
         detectors = asyncio.create_task(asyncio.to_thread(load_detectors))
         stack.callback(detectors.cancel)
         selection = await asyncio.to_thread(select_models, settings)
+        hears = sound.microphone is not None
         models = await load_models(selection, home, settings, bus, hears=hears, speaks=sound.speaks)
         stack.push_async_callback(models.llm.close)
         memory = await open_session_memory(home, settings, bus, vault.key, stack)
-        conversation = await open_conversation(memory, settings, bus)
-        window = short_term_memory(conversation, models.llm, settings, memory, bus)
+        window = await open_short_term_memory(memory, models.llm, settings, bus)
         recaller = _recaller(memory, window, recorder)
         dialogue = Dialogue(settings, bus, models.llm, window, LatencyLog(home.ledger))
         ringer, remark = Ringing(dialogue, speaks=sound.speaks), partial(_remark, loops)
@@ -205,6 +203,8 @@ async def open_assistant(
         skills, forgetting = await build_skills(
             memory, settings, bus, dialogue, window, models.llm, remark, state
         )
+        open_now = open_activities(home, settings, bus, dialogue, window, state, remark, stack)
+        skills.append(await open_now)
         control = VoiceControl(speed=settings.tts.speed)
         named = model_in_use(selection, settings, home, models.llm)
         skills += await skills_about_itself(skills, state, control, named, settings, bus)
@@ -212,8 +212,7 @@ async def open_assistant(
         speech, heard = Speech(classifier, control, ringer), await detectors
         loop = VoiceLoop(settings, dialogue, models, sound, heard, recaller, skills, speech)
         loops.append(loop)
-        by_key = settings.audio.push_to_talk
-        assistant = Assistant(bus, dialogue, loop, recordings, recorder, push_to_talk=by_key)
+        assistant = Assistant(bus, dialogue, loop, recordings, recorder, settings.audio)
         stack.push_async_callback(assistant.close)
         await assistant.start()
         await start_state(state, stack)

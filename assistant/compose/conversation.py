@@ -51,15 +51,12 @@ async def open_conversation(
     return resumed or Conversation.begin(user)
 
 
-def short_term_memory(
-    conversation: Conversation,
-    llm: LanguageModel,
-    settings: Settings,
-    memory: MemoryService | None,
-    bus: EventBus,
+async def open_short_term_memory(
+    memory: MemoryService | None, llm: LanguageModel, settings: Settings, bus: EventBus
 ) -> ShortTermMemory:
-    """Create the session's short-term memory. If `memory` is None, the conversation is not
-    stored."""
+    """Open the session's short-term memory with the user's last conversation if that is recent. If
+    `memory` is None, the conversation is not stored."""
+    conversation = await open_conversation(memory, settings, bus)
     if memory is None:
         return ShortTermMemory(conversation, llm, settings, None, bus.emit)
     return ShortTermMemory(

@@ -6,6 +6,7 @@ from assistant.facade import exports
 
 if TYPE_CHECKING:
     from assistant.skills.abilities import Abilities, ModelInUse
+    from assistant.skills.activities import Activities
     from assistant.skills.alarms import Alarms
     from assistant.skills.clocks import Clocks
     from assistant.skills.correcting import Correcting
@@ -32,6 +33,7 @@ else:
 __all__ = [
     "NOTHING_SAID",
     "Abilities",
+    "Activities",
     "Alarms",
     "Choice",
     "Clocks",

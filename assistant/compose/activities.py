@@ -1,0 +1,58 @@
+"""Creates what the user and the assistant work on over several turns: forms."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+
+from assistant.compose.state import UserState
+from assistant.context import ShortTermMemory
+from assistant.errors import StoreError
+from assistant.event_bus import EventBus
+from assistant.events import Event, Notice, Severity, StateChanged
+from assistant.forms import FormLibrary
+from assistant.language.stemming import TextAnalyzer
+from assistant.paths import Home
+from assistant.settings import Settings
+from assistant.skills import Activities, FormActivity, Remark
+from assistant.voice import Dialogue
+
+
+async def open_activities(
+    home: Home,
+    settings: Settings,
+    bus: EventBus,
+    dialogue: Dialogue,
+    window: ShortTermMemory,
+    state: UserState,
+    remark: Callable[[Remark], object],
+    stack: AsyncExitStack,
+) -> Activities:
+    """Open what an earlier session left open, have it listen, and show it to the model.
+
+    Args:
+        remark: says a remark after the answer of the running turn.
+    """
+    english = TextAnalyzer(settings.persona.language).language == "en"
+    library = FormLibrary(home.forms)
+    forms = FormActivity(library, state.store, lambda: dialogue.off_record, english=english)
+    activities = Activities([forms], lambda: window.conversation, dialogue.quiet.wait, remark)
+    for problem in await asyncio.to_thread(library.problems):
+        bus.emit(Notice(str(problem), Severity.WARNING, problem.mend))
+    try:
+        await activities.load()
+    except StoreError as error:
+        bus.emit(Notice(str(error), Severity.WARNING, error.mend))
+    shown = activities.block()
+
+    def follow(event: Event) -> None:
+        nonlocal shown
+        forms.watch(event)
+        activities.watch(event)
+        if isinstance(event, StateChanged) and activities.block() != shown:
+            shown = activities.block()
+            dialogue.refresh()
+
+    stack.callback(bus.subscribe(follow))
+    window.show_state(activities.block)
+    stack.callback(asyncio.create_task(activities.run()).cancel)
+    return activities
