@@ -6,7 +6,7 @@ from assistant.facade import exports
 
 if TYPE_CHECKING:
     from assistant.intents.answers import ALL, chosen, refused, sounds_like_undo, yes_or_no
-    from assistant.intents.command import DELETING, Command, CommandKind, Intent
+    from assistant.intents.command import BY_MEANING, DELETING, Command, CommandKind, Intent
     from assistant.intents.command_text import normalised
     from assistant.intents.grammar import language
     from assistant.intents.intent_recogniser import IntentRecogniser
@@ -17,6 +17,7 @@ else:
 
 __all__ = [
     "ALL",
+    "BY_MEANING",
     "DELETING",
     "ENGLISH",
     "Command",
