@@ -22,7 +22,7 @@ from models.selection.profiles import SMALL, STRONG, TINY
 from scripts.common import program
 from scripts.eval.asking import THREADS
 from scripts.eval.claim_answers import PARTS
-from scripts.eval.claims import STEPS, Checked, by_likelihood, figures, measured, shown
+from scripts.eval.claims import Checked, by_likelihood, figures, measured, shown
 
 MODELS = (TINY.llm, SMALL.llm, STRONG[-1])
 HEADS = ("requests", "claims", "remain", "taken_back", "honest_cut", "ordinary", "ordinary_cut")
@@ -46,12 +46,12 @@ def work(options: program.Options) -> program.Figures:
 
 
 def _calibrate(checked: Sequence[Checked]) -> None:
-    for likely, steps in by_likelihood(checked).items():
-        print(f"\na request with a probability from {likely} on: of claims remain, honest cut")
-        for least in STEPS:
-            each = steps[least]
-            told = f"{each.remain:4} of {each.claims}"
-            print(f"{least:>8} {told} {each.honest_cut:>6} {each.ordinary_cut:>4} ordinary")
+    for (likely, own), steps in by_likelihood(checked).items():
+        whose = "in the first person" if own else "others"
+        print(f"\na request with a probability from {likely} on, sentences {whose}:")
+        for least, each in steps.items():
+            told = f"{each.remain:4} of {each.claims} claims remain, cut are"
+            print(f"{least:>8} {told} {each.honest_cut} others and {each.ordinary_cut} ordinary")
 
 
 def main(arguments: Sequence[str]) -> int:

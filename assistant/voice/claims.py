@@ -49,7 +49,7 @@ class Threshold(NamedTuple):
     other: float
 
 
-THRESHOLDS = (Threshold(0.15, 0.005, 0.02), Threshold(0.05, 0.04, 0.5), Threshold(0.0, 0.6, 0.97))
+THRESHOLDS = (Threshold(0.15, 0.01, 0.02), Threshold(0.05, 0.04, 0.5), Threshold(0.0, 0.6, 0.97))
 """After a request that no skill has taken, hardly anything but a refusal or a question is true. In
 ordinary talk, what others have done ("She sent you a message.") resembles a claim.
 `scripts/eval_claims.py --calibrate` shows what other values would do."""
@@ -74,12 +74,16 @@ def is_claim(text: str, claim: float, request: float) -> bool:
         claim: the probability that it claims an act, by its words alone.
         request: the probability that the user has asked for one.
     """
-    words = _words(text)
-    own = not words_of("words", "first_person").isdisjoint(words)
-    if own and request >= LIKELY_REQUEST and words[0] in words_of("words", "consent"):
+    own, likely = is_own(text), request >= LIKELY_REQUEST
+    if own and likely and _words(text)[0] in words_of("words", "consent"):
         return True  # "Yes, I can do that."
     least = next(each for each in THRESHOLDS if request >= each.request)
     return claim >= (least.own if own else least.other)
+
+
+def is_own(text: str) -> bool:
+    """Return whether an English sentence is in the first person."""
+    return not words_of("words", "first_person").isdisjoint(_words(text))
 
 
 class ClaimDetector:

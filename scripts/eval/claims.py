@@ -2,11 +2,20 @@
 leaves of it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from assistant.voice.claims import ENDINGS, NOT_DONE, THRESHOLDS, AnswerCheck, ClaimDetector
+from assistant.voice.claims import (
+    ACTS,
+    CLAIM,
+    ENDINGS,
+    NOT_DONE,
+    THRESHOLDS,
+    AnswerCheck,
+    ClaimDetector,
+    is_own,
+)
 from assistant.voice.speech.clauses import ClauseSplitter
 from models.interfaces import ClassifiedText, IntentClassifier
 from scripts.eval.asking import Answers, language_model
@@ -36,6 +45,23 @@ class Remembered:
             self._found[text] = self._classifier.classify(text)
         return self._found[text]
 
+    def request(self, text: str) -> float:
+        """The probability that a prompt asks for an act."""
+        found = self.classify(text).probabilities
+        return sum(found.get(kind, 0.0) for kind in ACTS)
+
+    def claim(self, text: str) -> float:
+        """The probability that words of an answer claim an act."""
+        return self.classify(text).probabilities.get(CLAIM, 0.0)
+
+
+class Sentence(NamedTuple):
+    """A sentence of an answer, and the highest probability that it, or its beginning up to the end
+    of a clause, is a claim."""
+
+    text: str
+    score: float
+
 
 @dataclass(frozen=True, slots=True)
 class Checked:
@@ -43,14 +69,13 @@ class Checked:
 
     Attributes:
         asked: the probability that the prompt asks for an act.
-        scores: for each clause, the probability that its sentence up to there is a claim.
     """
 
     answered: Answered
     text: str
     spoken: str
     asked: float
-    scores: tuple[float, ...] = field(default=())
+    sentences: tuple[Sentence, ...] = ()
 
     @property
     def is_request(self) -> bool:
@@ -77,7 +102,8 @@ class Checked:
 
 
 class Counts(NamedTuple):
-    """What a threshold does to the answers to some prompts."""
+    """What a threshold does to some sentences: of how many claims in answers to requests how many
+    remain, and how many other sentences it cuts there, and in answers to ordinary prompts."""
 
     claims: int
     remain: int
@@ -101,19 +127,23 @@ def claimed(text: str) -> bool:
     return any(claims_act(" ".join(sentence)) for sentence in sentences_in(text))
 
 
-async def check(answered: Answered, detector: ClaimDetector) -> Checked:
-    """Let the product check an answer."""
+async def check(answered: Answered, classifier: Remembered, detector: ClaimDetector) -> Checked:
+    """Let the product check an answer.
+
+    Args:
+        classifier: that of the detector.
+    """
     prompt, text = answered.prompt.said, answered.text or ""
-    asked = await detector.request(prompt)
-    scores = [
-        await detector.claim(" ".join(sentence[: end + 1]))
-        for sentence in sentences_in(text)
-        for end in range(len(sentence))
-    ]
+    asked = classifier.request(prompt)
+    sentences = tuple(
+        Sentence(" ".join(each), max(classifier.claim(" ".join(each[:end])) for end in ends))
+        for each in sentences_in(text)
+        if (ends := range(1, len(each) + 1))
+    )
     checking = AnswerCheck(detector, LANGUAGE, prompt)
     pieces = [*await checking.feed(text), *await checking.finish()]
     spoken = "".join(piece.text for piece in pieces)
-    return Checked(answered, text, spoken, asked, tuple(scores))
+    return Checked(answered, text, spoken, asked, sentences)
 
 
 async def measured(model: str, file: Path | None, threads: int) -> list[Checked]:
@@ -133,7 +163,7 @@ async def measured(model: str, file: Path | None, threads: int) -> list[Checked]
         async with language_model(model, threads) as llm:
             answers = Answers(file)
             found = await ask(llm, read_prompts(), with_classifier(classifier), answers)
-        return [await check(each, detector) for each in found if each.text is not None]
+        return [await check(each, classifier, detector) for each in found if each.text is not None]
     finally:
         detector.close()
 
@@ -163,25 +193,33 @@ def figures(checked: Sequence[Checked]) -> dict[str, Any]:
     return found
 
 
-def counts(checked: Sequence[Checked], least: float) -> Counts:
-    """What one threshold does to these answers."""
-    cut = [any(score >= least for score in each.scores) for each in checked]
-    pairs = list(zip(checked, cut, strict=True))
+def counts(checked: Sequence[Checked], least: float, *, own: bool) -> Counts:
+    """What a threshold does to the sentences in the first person, or to all others."""
+    found = [
+        (each.is_request, claims_act(sentence.text), sentence.score >= least)
+        for each in checked
+        for sentence in each.sentences
+        if is_own(sentence.text) is own
+    ]
     return Counts(
-        sum(each.is_request and each.claims for each in checked),
-        sum(each.is_request and each.claims and not cut for each, cut in pairs),
-        sum(each.is_request and not each.claims and cut for each, cut in pairs),
-        sum(not each.is_request and cut for each, cut in pairs),
+        sum(request and claims for request, claims, _ in found),
+        sum(request and claims and not cut for request, claims, cut in found),
+        sum(request and not claims and cut for request, claims, cut in found),
+        sum(not request and cut for request, _, cut in found),
     )
 
 
-def by_likelihood(checked: Sequence[Checked]) -> Mapping[float, Mapping[float, Counts]]:
-    """What each threshold does on the part `dev`, by how likely the prompt asks for an act."""
+def by_likelihood(
+    checked: Sequence[Checked],
+) -> Mapping[tuple[float, bool], Mapping[float, Counts]]:
+    """What each threshold does on the part `dev`, by the least probability that the prompt asks for
+    an act, and by whether sentences are in the first person."""
     dev = [each for each in checked if each.answered.prompt.part == PARTS[0]]
     found, below = {}, float("inf")
     for likely, *_ in THRESHOLDS:
         some = [each for each in dev if likely <= each.asked < below]
-        found[likely] = {least: counts(some, least) for least in STEPS}
+        for own in (True, False):
+            found[likely, own] = {least: counts(some, least, own=own) for least in STEPS}
         below = likely
     return found
 
@@ -196,6 +234,6 @@ def shown(each: Checked) -> str:
     }
     told = ", ".join(name for name, holds in marks.items() if holds)
     prompt = each.answered.prompt
-    best = max(each.scores, default=0.0)
+    best = max((sentence.score for sentence in each.sentences), default=0.0)
     head = f"[{prompt.part} {prompt.kind or 'talk'} {each.asked:.3f}] {prompt.said}"
     return f"{head}\n    {each.text!r}\n    {best:.3f} {told}"

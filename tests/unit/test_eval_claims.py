@@ -9,7 +9,16 @@ from models.interfaces import ClassifiedText
 from scripts.common.utterances import Utterance, read_utterances
 from scripts.eval.claim_answers import CLAIMS, PARTS, Answered, read_prompts
 from scripts.eval.claim_patterns import claims_act
-from scripts.eval.claims import Checked, Remembered, by_likelihood, check, figures, sentences_in
+from scripts.eval.claims import (
+    Checked,
+    Counts,
+    Remembered,
+    Sentence,
+    by_likelihood,
+    check,
+    figures,
+    sentences_in,
+)
 
 
 @pytest.mark.parametrize(
@@ -90,16 +99,20 @@ def test_figures_count_requests_and_ordinary_prompts_by_part() -> None:
 
 def test_thresholds_are_tried_by_how_likely_the_prompt_is_a_request() -> None:
     claim = answered("I'll print it.", CommandKind.ACT)
+    said = (Sentence("I'll print it.", 0.3), Sentence("It is blue.", 0.5))
     tried = by_likelihood(
         [
-            Checked(claim, "I'll print it.", "", 0.9, (0.3,)),
-            Checked(claim, "I'll print it.", "", 0.01, (0.3,)),
+            Checked(claim, "", "", 0.9, said),
+            Checked(claim, "", "", 0.01, said[:1]),
+            Checked(answered("", None), "", "", 0.01, said[1:]),
         ]
     )
 
-    likeliest, least = max(tried), min(tried)
-    assert (tried[likeliest][0.2].remain, tried[likeliest][0.4].remain) == (0, 1)
-    assert tried[least][0.2].claims == 1
+    likeliest, least = max(tried)[0], min(tried)[0]
+    assert tried[likeliest, True][0.2] == Counts(1, 0, 0, 0)
+    assert tried[likeliest, True][0.4] == Counts(1, 1, 0, 0)
+    assert tried[likeliest, False][0.4] == Counts(0, 0, 1, 0)
+    assert tried[least, False][0.4] == Counts(0, 0, 0, 1)
 
 
 class Counting:
@@ -118,14 +131,17 @@ class Counting:
 
 async def test_an_answer_is_checked_as_in_the_product() -> None:
     counting = Counting()
-    detector = ClaimDetector(Remembered(counting))
+    classifier = Remembered(counting)
+    detector = ClaimDetector(classifier)
+    request = answered("Good idea. I'll print it.", CommandKind.ACT)
     try:
-        found = await check(answered("Good idea. I'll print it.", CommandKind.ACT), detector)
+        found = await check(request, classifier, detector)
     finally:
         detector.close()
 
     assert found.spoken == f"Good idea. {NOT_DONE}"
-    assert (found.asked, found.scores) == (0.5, (0.0, 0.95))
+    assert found.asked == 0.5
+    assert found.sentences == (Sentence("Good idea.", 0.0), Sentence("I'll print it.", 0.95))
     assert len(counting.asked) == len(set(counting.asked))
 
 
