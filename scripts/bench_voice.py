@@ -3,8 +3,10 @@
 DIR holds recordings of speech and optionally a `manifest.jsonl`, whose form is described in
 scripts/bench/voice/labels.py. Each clip is played in real time, with the noise of a quiet room,
 once to the assistant and once to the stock pipeline, in alternating order. Both have the same
-models, warmed up, and a new conversation. Times count from an end of speech that was labelled
-beforehand. With `--memory`, `--screen` or `--idle` the assistant is compared with itself instead.
+models, warmed up, and a new conversation. The assistant also has its skills, and the classifier of
+requests. Times count from an end of speech that was labelled beforehand. With `--memory`,
+`--classifier`, `--screen` or `--idle` the assistant is compared with itself instead. With
+`--skills`, requests that a skill answers are spoken in turn with the clips.
 """
 
 import asyncio
@@ -24,6 +26,8 @@ from scripts.bench.voice import (
     beside_screen,
     comparisons,
     report,
+    spoken_requests,
+    with_classifier,
     with_memory,
 )
 from scripts.bench.voice.labels import choose, read_clips, without_commands
@@ -32,6 +36,7 @@ from scripts.common.program import add_number
 from scripts.common.rows import Keep
 
 MEMORIES = 300
+SPOKEN = len(spoken_requests.REQUESTS)
 
 
 def work(options: program.Options) -> program.Figures:
@@ -44,6 +49,11 @@ def work(options: program.Options) -> program.Figures:
     elif options.memory:
         compare = partial(comparisons.against_forgetful, memories=options.memory)
         told = with_memory.table
+    elif options.classifier:
+        compare, told = comparisons.against_unclassified, with_classifier.table
+    elif options.skills:
+        compare = partial(comparisons.of_requests, count=options.skills)
+        told = spoken_requests.table
     else:
         compare, told = comparisons.against_stock, report.table
     found = asyncio.run(compare(clips, options.profile, options.seed, Keep(options.keep)))
@@ -70,6 +80,17 @@ def main(arguments: Sequence[str]) -> int:
         const=MEMORIES,
         metavar="N",
         help=f"compare with and without N memories ({MEMORIES} if N is left out)",
+    )
+    beside.add_argument(
+        "--classifier", action="store_true", help="compare with and without the classifier"
+    )
+    beside.add_argument(
+        "--skills",
+        type=program.at_least(1),
+        nargs="?",
+        const=SPOKEN,
+        metavar="N",
+        help=f"time the replies to N spoken requests ({SPOKEN} if N is left out)",
     )
     beside.add_argument("--screen", action="store_true", help="compare with and without the screen")
     beside.add_argument("--idle", action="store_true", help="compare with and without idle work")

@@ -7,9 +7,14 @@ model is false, and is neither spoken nor shown nor stored.
 
 import asyncio
 import logging
+import re
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
+from assistant.intents import BY_MEANING, CommandKind
+from assistant.language.word_lists import words_of
 from assistant.voice.speech.clauses import Clause, ClauseSplitter
 from models.interfaces import IntentClassifier
 
@@ -17,18 +22,74 @@ logger = logging.getLogger(__name__)
 
 CLAIM = "claim"
 """The classifier's name for the kind of text that claims or promises an act."""
-LEAST_CLAIM = 0.6
-"""Minimum probability of a claim."""
+TALK = frozenset(
+    {
+        *(CommandKind.TIME, CommandKind.DATE, CommandKind.CALCULATE),
+        *(CommandKind.ABILITIES, CommandKind.WHICH_MODEL, CommandKind.TASK_OPEN),
+        *(CommandKind.FORM_OPEN, CommandKind.FORM_STATUS, CommandKind.FORM_READ),
+        *(CommandKind.FORM_CANCEL, CommandKind.FORM_DONE),
+    }
+)
+"""The kinds of requests that may be answered by talking."""
+ACTS = BY_MEANING - TALK
+"""The kinds of requests to which "Sure!" promises an act, or knowledge that only a skill has."""
+
+
+class Threshold(NamedTuple):
+    """Minimum probabilities of a claim.
+
+    Attributes:
+        request: probability of a request from which on they apply.
+        own: of a sentence in the first person.
+        other: of any other sentence ("Your alarm is set.").
+    """
+
+    request: float
+    own: float
+    other: float
+
+
+THRESHOLDS = (Threshold(0.15, 0.01, 0.02), Threshold(0.05, 0.04, 0.5), Threshold(0.0, 0.6, 0.97))
+"""After a request that no skill has taken, hardly anything but a refusal or a question is true. In
+ordinary talk, what others have done ("She sent you a message.") resembles a claim.
+`scripts/eval_claims.py --calibrate` shows what other values would do."""
+LIKELY_REQUEST = 0.15
+"""Probability of a request from which on "Sure!" is a promise."""
+LONGEST = 40
+"""Maximum number of words that are judged together. Of a longer sentence, its first clauses are
+left out."""
 DEADLINE_S = 0.05
 """Seconds after which a clause is spoken without the classifier's verdict. Normally it takes a few
 milliseconds."""
 NOT_DONE = "I haven't done that. Try saying it another way, or ask what I can do."
 """Said in place of the first claim of an answer, and of all that would have followed. It is true
 whether the act is impossible or the request was only missed."""
+ENDINGS = (".", "!", "?", ":")
+_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
+
+
+def is_claim(text: str, claim: float, request: float) -> bool:
+    """Return whether a sentence, or its beginning, counts as a claim.
+
+    Args:
+        claim: the probability that it claims an act, by its words alone.
+        request: the probability that the user has asked for one.
+    """
+    own, likely = is_own(text), request >= LIKELY_REQUEST
+    if own and likely and _words(text)[0] in words_of("words", "consent"):
+        return True  # "Yes, I can do that."
+    least = next(each for each in THRESHOLDS if request >= each.request)
+    return claim >= (least.own if own else least.other)
+
+
+def is_own(text: str) -> bool:
+    """Return whether an English sentence is in the first person."""
+    return not words_of("words", "first_person").isdisjoint(_words(text))
 
 
 class ClaimDetector:
-    """Judges whether a clause of an answer claims an act. Use it only on the event loop.
+    """Judges what the user asks for, and whether the answer claims an act. Use it only on the event
+    loop.
 
     The classifier runs on a thread of its own, so that it neither waits behind other work nor holds
     the event loop.
@@ -47,21 +108,31 @@ class ClaimDetector:
         """End the thread."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
-    async def claims(self, clause: str) -> bool:
-        """Return whether the clause claims that an act was, is being or will be done."""
+    async def request(self, text: str) -> float:
+        """Return the probability that the user's words ask for an act. What a skill has taken
+        doesn't get here, so this is low; but it is much lower for ordinary talk."""
+        found = await self._probabilities(text)
+        return sum(found.get(kind, 0.0) for kind in ACTS)
+
+    async def claim(self, text: str) -> float:
+        """Return the probability that words of the assistant claim that an act was, is being or
+        will be done."""
+        return (await self._probabilities(text)).get(CLAIM, 0.0)
+
+    async def _probabilities(self, text: str) -> Mapping[str, float]:
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(DEADLINE_S):
-                found = await loop.run_in_executor(self._thread, self._classifier.classify, clause)
+                found = await loop.run_in_executor(self._thread, self._classifier.classify, text)
         except TimeoutError:
             logger.warning("the judgement of a clause missed its deadline")
-            return False
+            return {}
         except Exception:  # a failure of the classifier must not stop the answer
             if not self._failed:  # it may fail at every clause
                 self._failed = True
                 logger.exception("the judgement of clauses failed")
-            return False
-        return found.probabilities.get(CLAIM, 0.0) >= LEAST_CLAIM
+            return {}
+        return found.probabilities
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,22 +145,40 @@ class CheckedText:
 
 class AnswerCheck:
     """Checks one answer while it is being written, clause by clause. Text is held until its clause
-    has been judged. It is spoken no later for this, because speech waits for the end of a clause,
-    too.
+    has been judged, together with what precedes it in its sentence. It is spoken no later for this,
+    because speech waits for the end of a clause, too.
+
+    Only if the user has likely asked for an act, an answer's first words of consent ("Sure!") wait
+    for the next clause, because by themselves they are a promise.
 
     Args:
         language: the setting `persona.language`.
+        asked: the user's words.
+        pending: the probability that an earlier turn has asked for an act, if the assistant has
+            asked back.
     """
 
-    def __init__(self, detector: ClaimDetector, language: str) -> None:
+    def __init__(
+        self, detector: ClaimDetector, language: str, asked: str = "", pending: float = 0.0
+    ) -> None:
         self._detector = detector
         self._language = language
         self._splitter = ClauseSplitter(language)
+        self._request = asyncio.create_task(detector.request(asked))
+        self._pending = pending
+        self._sentence: list[str] = []
+        """The clauses of the incomplete sentence, in the form in which they are spoken."""
+        self._consent: list[Clause] = []
+        """The answer's first clauses, if they only consent."""
         self._held = ""
         self._released = 0
         """Number of characters of the answer that were returned."""
         self.claimed = False
         """Whether the answer contained a claim. If so, it has ended."""
+
+    async def request(self) -> float:
+        """Return the probability that the user has asked for an act, in this turn or before."""
+        return max(self._pending, await self._request)
 
     async def feed(self, delta: str) -> list[CheckedText]:
         """Add a piece of the answer. Return the text that may be spoken now."""
@@ -103,12 +192,15 @@ class AnswerCheck:
         if self.claimed:
             return []
         checked = await self._checked(self._splitter.finish())
-        if self._held and not self.claimed:
+        if self._consent:
+            checked.append(self._refuse())
+        elif self._held and not self.claimed:
             checked.append(self._release(len(self._held), ()))
         return checked
 
     def end_with(self, sentence: str) -> CheckedText:
         """Drop what is held, and end the answer with another sentence."""
+        self._consent.clear()
         self._held = f" {sentence}" if self._released else sentence
         splitter = ClauseSplitter(self._language)
         clauses = [*splitter.feed(self._held), *splitter.finish()]
@@ -118,12 +210,32 @@ class AnswerCheck:
     async def _checked(self, clauses: list[Clause]) -> list[CheckedText]:
         checked: list[CheckedText] = []
         for clause in clauses:
-            if await self._detector.claims(clause.spoken):
-                self.claimed = True
-                return [*checked, self.end_with(NOT_DONE)]
+            if await self._claims(clause):
+                return [*checked, self._refuse()]
+            self._consent.append(clause)
+            if not self._released and is_consent(clause.spoken) and await self._asked_for_act():
+                continue
             end = max(word.source_end for word in clause.words) - self._released
-            checked.append(self._release(end, (clause,)))
+            checked.append(self._release(end, tuple(self._consent)))
+            self._consent.clear()
         return checked
+
+    async def _claims(self, clause: Clause) -> bool:
+        """Whether the sentence up to the end of this clause claims an act."""
+        self._sentence.append(clause.spoken)
+        while len(self._sentence) > 1 and sum(map(_length, self._sentence)) > LONGEST:
+            self._sentence.pop(0)
+        text = " ".join(self._sentence)
+        if clause.spoken.endswith(ENDINGS):
+            self._sentence.clear()
+        return is_claim(text, await self._detector.claim(text), await self.request())
+
+    async def _asked_for_act(self) -> bool:
+        return await self.request() >= LIKELY_REQUEST
+
+    def _refuse(self) -> CheckedText:
+        self.claimed = True
+        return self.end_with(NOT_DONE)
 
     def _release(self, count: int, clauses: tuple[Clause, ...]) -> CheckedText:
         text, self._held = self._held[:count], self._held[count:]
@@ -135,3 +247,21 @@ def _moved(clause: Clause, by: int) -> Clause:
     """Return the clause of a text that begins `by` characters later in the answer."""
     words = tuple(replace(word, source_end=word.source_end + by) for word in clause.words)
     return replace(clause, words=words)
+
+
+def is_consent(text: str) -> bool:
+    """Return whether English words do nothing but consent.
+
+    >>> is_consent("Sure thing!"), is_consent("Okay, so"), is_consent("Sure, the bus is late.")
+    (True, False, False)
+    """
+    words = _words(text)
+    return bool(words) and words_of("words", "consent").issuperset(words)
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
+
+
+def _length(text: str) -> int:
+    return len(text.split())

@@ -46,6 +46,9 @@ class Think(FrameProcessor):
         self._llm = llm
         self._dialogue = dialogue
         self._settings = settings
+        self._pending = 0.0
+        """The probability that the turn before has asked for an act, if it was answered with a
+        question."""
         self.busy = False
         """Whether an answer is being prepared or written."""
 
@@ -70,7 +73,7 @@ class Think(FrameProcessor):
 
     async def _answer(self, answer: SpeculativeAnswer) -> None:
         await self._dialogue.settled()
-        check = AnswerCheck(self._detector, self._language) if self._detector else None
+        check = self._check(answer)
         try:
             await self._stream(answer, await self._dialogue.begin(answer), check)
         except Exception as error:
@@ -82,6 +85,18 @@ class Think(FrameProcessor):
                 await self._write(answer, f" {APOLOGY}" if answer.text else APOLOGY)
         await self.push_frame(AnswerEndFrame(answer))
         answer.when_confirmed(lambda: self._dialogue.written(answer))
+        if check is not None:
+            asks_back = answer.text.rstrip().endswith("?")
+            pending = await check.request() if asks_back else 0.0
+            answer.when_confirmed(partial(self._wait_for_more, pending))
+
+    def _check(self, answer: SpeculativeAnswer) -> AnswerCheck | None:
+        if self._detector is None:
+            return None
+        return AnswerCheck(self._detector, self._language, answer.user_text, self._pending)
+
+    def _wait_for_more(self, pending: float) -> None:
+        self._pending = pending
 
     async def _stream(
         self, answer: SpeculativeAnswer, generation: Generation, check: AnswerCheck | None

@@ -33,6 +33,18 @@ async def test_the_answer_to_a_typed_line_is_checked_too(tmp_path: Path) -> None
         assert all("timer" not in event.text for event in talk.of(AnswerText))
 
 
+async def test_a_request_that_was_answered_with_a_question_counts_in_the_next_turn(
+    tmp_path: Path,
+) -> None:
+    llm = ScriptedLlm("Which kettle do you mean?", "The kettle is on.")
+    words = ClaimingWords(asking=("put",), faint=("kettle is on",))
+    async with session(ScriptedStt("-"), llm, silence(0.1), tmp_path, classifier=words) as talk:
+        for said in ("Could you put it on?", "The red one."):
+            await talk.loop.say(said)
+            await talk.loop.settled()
+        assert [turn.assistant for turn in talk.turns] == ["Which kettle do you mean?", NOT_DONE]
+
+
 class Timers:
     """Says that it has set a timer."""
 

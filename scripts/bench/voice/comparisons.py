@@ -18,7 +18,14 @@ from assistant.paths import Home
 from assistant.settings import Settings
 from models.download.cache import ModelStore
 from models.selection.requested import select_models
-from scripts.bench.voice import beside_idle, beside_screen, report, with_memory
+from scripts.bench.voice import (
+    beside_idle,
+    beside_screen,
+    report,
+    spoken_requests,
+    with_classifier,
+    with_memory,
+)
 from scripts.bench.voice.labels import Clip
 from scripts.bench.voice.listening import Models, Outcome, System
 from scripts.bench.voice.ours import Ours, settings_for
@@ -75,6 +82,27 @@ async def against_forgetful(
         await on.load()
         pairs = await paired(clips, (ours, on), keep)
         return with_memory.compared(pairs, on, seed)
+
+
+async def against_unclassified(
+    clips: Sequence[Clip], profile: str, seed: int, keep: Keep
+) -> Figures:
+    """Compare ordinary turns with and without the classifier."""
+    async with _ours(settings_for(profile, TEMPERATURE)) as (ours, _, _):
+        ours.name = "with"
+        pairs = await paired(clips, (with_classifier.Unclassified(ours), ours), keep)
+    return with_classifier.compared(pairs, seed)
+
+
+async def of_requests(
+    clips: Sequence[Clip], profile: str, seed: int, keep: Keep, *, count: int
+) -> Figures:
+    """Time the replies of skills to spoken requests, in turn with ordinary turns."""
+    async with _ours(settings_for(profile, TEMPERATURE)) as (ours, _, _):
+        spoken = await asyncio.to_thread(spoken_requests.spoken, ours.voice, count)
+        finished = [clip for clip in clips if clip.finished]
+        heard = await spoken_requests.alternating(ours, spoken, finished, keep)
+    return spoken_requests.figures(heard, seed)
 
 
 async def against_headless(clips: Sequence[Clip], profile: str, seed: int, keep: Keep) -> Figures:

@@ -66,6 +66,8 @@ class Notes:
 
     turns: list[Turn] = field(default_factory=list)
     stages: dict[str, float] = field(default_factory=dict)
+    reply: str = ""
+    """What a skill replied."""
 
     def stamp(self, stage: str) -> None:
         """Record that `stage` begins now, unless it began before."""
@@ -82,6 +84,8 @@ class Outcome:
     first_audio_ms: float | None
     turns: tuple[tuple[float, str], ...]
     stages: dict[str, float]
+    reply: str = ""
+    """What a skill replied; empty if the language model answered."""
 
     @property
     def text(self) -> str:
@@ -101,8 +105,8 @@ class Outcome:
 
     @property
     def latency_ms(self) -> float | None:
-        """Time of the first audio if it answers the whole clip, otherwise None."""
-        return None if self.split else self.first_audio_ms
+        """Time of the first audio if the language model answers the whole clip, otherwise None."""
+        return None if self.split or self.reply else self.first_audio_ms
 
 
 class System(Protocol):
@@ -160,6 +164,7 @@ def outcome(notes: Notes, ended: float, onset: float | None) -> Outcome:
         first_audio_ms=None if onset is None else since(onset),
         turns=tuple((since(turn.decided), turn.text) for turn in notes.turns),
         stages={name: since(moment) for name, moment in notes.stages.items()},
+        reply=notes.reply,
     )
 
 

@@ -1,28 +1,39 @@
 """The assistant, as `assistant.app` composes it, with the benchmark's microphone and loudspeaker.
 
-The models are loaded once; each conversation has a new loop, history and detectors. The measured
-reading speed of the model is passed on from one conversation to the next, as between turns.
+The models are loaded once; each conversation has a new loop, history, state and detectors. The
+measured reading speed of the model is passed on from one conversation to the next, as between
+turns.
 """
 
 import asyncio
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack
 from typing import Any
 
-from assistant.compose.engines import load_models
+from pipecat.frames.frames import Frame
+from pipecat.processors.frame_processor import FrameDirection
+
+from assistant.compose.engines import build_intent_classifier, load_models
 from assistant.context.conversation import Conversation
 from assistant.context.short_term import ShortTermMemory
 from assistant.event_bus import EventBus
-from assistant.events import Event, Phase, PhaseChanged, TurnEnded, TurnHeard
+from assistant.events import Event, Phase, PhaseChanged, Remarked, TurnEnded, TurnHeard
 from assistant.paths import Home
 from assistant.settings import Settings
 from assistant.voice.audio.echo import NoEcho
+from assistant.voice.audio.files import FileMicrophone
 from assistant.voice.dialogue import Dialogue
+from assistant.voice.frames import AnswerRequestFrame
 from assistant.voice.latency import LatencyLog
-from assistant.voice.pipeline import AudioIO, VoiceLoop
+from assistant.voice.pipeline import AudioIO, Speech, VoiceLoop
 from assistant.voice.recalling import Recaller
+from assistant.voice.ringing import Ringing
+from assistant.voice.speculation import SpeculativeAnswer
+from assistant.voice.speech.hearing import Hear
 from assistant.voice.turns.pipecat_models import GatedVoiceDetector, SileroVoice, SmartTurn
-from models.interfaces import ModelSet
+from assistant.voice.voice_control import VoiceControl
+from models.interfaces import IntentClassifier, ModelSet, TextToSpeech
 from models.selection import select_models
 from scripts.bench.voice.labels import Clip
 from scripts.bench.voice.listening import (
@@ -34,6 +45,7 @@ from scripts.bench.voice.listening import (
     microphone,
     outcome,
 )
+from scripts.common.session_skills import session_skills
 
 SAME_S = 0.02
 READS_KEPT = 10
@@ -57,6 +69,8 @@ class NoteTaker:
             self._notes.turns.append(Turn(now, event.text))
         elif isinstance(event, PhaseChanged) and event.phase is Phase.SPEAKING:
             self._speaking = now
+        elif isinstance(event, Remarked):
+            self._notes.reply = event.text
         elif isinstance(event, TurnEnded):
             self._rebase(event)
 
@@ -123,6 +137,32 @@ def _noting_the_first(
         yield piece
 
 
+class Requests:
+    """The answers that a session's `Hear` has asked for. A turn that a skill takes is not in the
+    ledger, so this is how its times are known."""
+
+    def __init__(self, hear: Hear) -> None:
+        self._asked: list[SpeculativeAnswer] = []
+        push_frame = hear.push_frame
+
+        async def watched(
+            frame: Frame, direction: FrameDirection = FrameDirection.DOWNSTREAM
+        ) -> None:
+            if isinstance(frame, AnswerRequestFrame):
+                self._asked.append(frame.answer)
+            await push_frame(frame, direction)
+
+        setattr(hear, push_frame.__name__, watched)
+
+    def note(self, notes: Notes) -> None:
+        """Note the times of the turn that a skill took."""
+        times = [each.times for each in self._asked if each.confirmed]
+        if notes.reply and times and times[-1].turn_decided is not None:
+            notes.stages["turn_decided"] = times[-1].turn_decided
+            if times[-1].transcript is not None:
+                notes.stages["transcript"] = times[-1].transcript
+
+
 class Ours:
     """The assistant's own loop."""
 
@@ -136,9 +176,16 @@ class Ours:
         self._reads: list[tuple[int, float]] = []
         self.recaller: Callable[[ShortTermMemory], Recaller | None] = lambda _: None
         """Makes the recaller of the next conversation."""
+        self.classifier: IntentClassifier | None = None
+        """What the next conversation judges requests and claims by. Without one, the grammar alone
+        recognises requests."""
 
     async def load(self) -> None:
+        """Load the models. Raises ModelError: one is missing or damaged."""
         selection = await asyncio.to_thread(select_models, self._settings)
+        self.classifier = build_intent_classifier(selection, self._settings)
+        if self.classifier is not None:
+            await asyncio.to_thread(self.classifier.load)
         self._models = await load_models(
             selection, self._home, self._settings, EventBus(), hears=True, speaks=True
         )
@@ -150,36 +197,61 @@ class Ours:
         assert self._models is not None
         return self._models.llm.context_tokens
 
-    async def hear(self, clip: Clip) -> Outcome:
+    @property
+    def voice(self) -> TextToSpeech:
+        """The loaded voice."""
         assert self._models is not None
+        return self._models.tts
+
+    async def hear(self, clip: Clip) -> Outcome:
         assert self._probe is not None
         notes = Notes()
         self._probe.clear()
-        bus = EventBus()
-        bus.subscribe(NoteTaker(notes).see)
-        llm = self._models.llm
-        conversation = Conversation.begin(self._settings.general.user)
-        memory = ShortTermMemory(conversation, llm, self._settings, None, bus.emit)
-        dialogue = Dialogue(self._settings, bus, llm, memory, LatencyLog(self._home.ledger))
-        self._hand_on_speed(dialogue)
         source, loudspeaker = microphone(clip), TimedLoudspeaker()
+        async with AsyncExitStack() as stack:
+            dialogue, loop = await self._session(notes, source, loudspeaker, stack)
+            requests = Requests(loop.hear)
+            await dialogue.cache.warmed()
+            await loop.start()
+            dialogue.listen()
+            try:
+                ended, onset = await answer_to(clip, source, loudspeaker)
+            finally:
+                await loop.close()
+                await dialogue.close()
+        self._probe.note(notes)
+        requests.note(notes)
+        return outcome(notes, ended, onset)
+
+    async def _session(
+        self,
+        notes: Notes,
+        source: FileMicrophone,
+        loudspeaker: TimedLoudspeaker,
+        stack: AsyncExitStack,
+    ) -> tuple[Dialogue, VoiceLoop]:
+        """Make a new conversation, whose prompt the model has begun to read."""
+        assert self._models is not None
+        settings, llm, bus = self._settings, self._models.llm, EventBus()
+        bus.subscribe(NoteTaker(notes).see)
+        window = ShortTermMemory(
+            Conversation.begin(settings.general.user), llm, settings, None, bus.emit
+        )
+        dialogue = Dialogue(settings, bus, llm, window, LatencyLog(self._home.ledger))
+        self._hand_on_speed(dialogue)
+        control, ringer = VoiceControl(speed=settings.tts.speed), Ringing(dialogue, speaks=True)
+        skills = await session_skills(settings, bus, dialogue, window, llm, control, ringer, stack)
         detectors = await asyncio.to_thread(
             lambda: (GatedVoiceDetector(SileroVoice()), SmartTurn())
         )
-        sound = AudioIO(source, loudspeaker, NoEcho())
-        recaller = self.recaller(memory)
-        loop = VoiceLoop(self._settings, dialogue, self._models, sound, detectors, recaller)
-        dialogue.cache.warm(memory.read_ahead())
-        await dialogue.cache.warmed()
-        await loop.start()
-        dialogue.listen()
-        try:
-            ended, onset = await answer_to(clip, source, loudspeaker)
-        finally:
-            await loop.close()
-            await dialogue.close()
-        self._probe.note(notes)
-        return outcome(notes, ended, onset)
+        loop = VoiceLoop(
+            *(settings, dialogue, self._models, AudioIO(source, loudspeaker, NoEcho())),
+            *(detectors, self.recaller(window), skills),
+            Speech(self.classifier, control, ringer),
+        )
+        bus.subscribe(loop.watch)
+        dialogue.cache.warm(window.read_ahead())
+        return dialogue, loop
 
     def _hand_on_speed(self, dialogue: Dialogue) -> None:
         has_read = dialogue.has_read

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from assistant.voice import claims
-from assistant.voice.claims import NOT_DONE, AnswerCheck, CheckedText, ClaimDetector
+from assistant.voice.claims import NOT_DONE, AnswerCheck, CheckedText, ClaimDetector, is_claim
 from assistant.voice.speech.clauses import ClauseSplitter
 from tests.support.claiming import ClaimingWords
 
@@ -22,6 +22,17 @@ async def checking(*claimed: str, **fails: float | bool) -> AsyncIterator[Answer
     detector = ClaimDetector(ClaimingWords(*claimed, **fails))  # type: ignore[arg-type]
     try:
         yield AnswerCheck(detector, "en")
+    finally:
+        detector.close()
+
+
+@asynccontextmanager
+async def answering(asked: str, pending: float = 0.0) -> AsyncIterator[AnswerCheck]:
+    """Checks an answer to a user who asks for something if the words contain "put". That a kettle
+    is on may be a claim."""
+    detector = ClaimDetector(ClaimingWords(faint=("kettle is on",), asking=("put",)))
+    try:
+        yield AnswerCheck(detector, "en", asked, pending)
     finally:
         detector.close()
 
@@ -79,6 +90,95 @@ async def test_the_words_of_the_refusal_have_their_places_in_the_answer() -> Non
     assert [answer[: word.source_end].split()[-1] for word in words] == answer.split()
 
 
+async def test_a_clause_is_judged_with_what_precedes_it_in_its_sentence() -> None:
+    async with checking("plumber for you") as check:
+        pieces = await written(check, "Yes, I can get hold of the plumber for you. Bye.")
+    assert text_of(pieces) == f"Yes, I can get hold of the plumber {NOT_DONE}"
+
+
+async def test_only_the_last_clauses_of_a_very_long_sentence_are_judged() -> None:
+    words = ClaimingWords()
+    detector = ClaimDetector(words)
+    long = "and one more thing that I would like to say, " * 8
+    await written(AnswerCheck(detector, "en"), f"There is this, {long}bye.")
+    detector.close()
+    assert max(len(text.split()) for text in words.asked) <= 40 + 30
+    assert words.asked[-1].endswith("bye.")
+
+
+ASKED = "Could you put the kettle on?"
+
+
+async def test_after_a_likely_request_even_a_faint_claim_is_refused() -> None:
+    async with answering(ASKED) as check:
+        assert text_of(await written(check, "The kettle is on.")) == NOT_DONE
+
+
+async def test_agreement_to_a_likely_request_is_a_promise() -> None:
+    async with answering(ASKED) as check:
+        assert text_of(await written(check, "Yes, I would be glad to.")) == NOT_DONE
+
+
+async def test_a_question_about_a_likely_request_is_no_promise() -> None:
+    async with answering(ASKED) as check:
+        assert text_of(await written(check, "Sure! Which one?")) == "Sure! Which one?"
+
+
+def test_what_others_have_done_must_resemble_a_claim_more() -> None:
+    assert is_claim("I sent him a message.", 0.7, 0.01)
+    assert not is_claim("She sent him a message.", 0.7, 0.01)
+    assert is_claim("Your message was sent.", 0.98, 0.01)
+
+
+async def test_in_ordinary_talk_the_same_words_are_spoken() -> None:
+    async with answering("What is on the cooker?") as check:
+        assert text_of(await written(check, "The kettle is on.")) == "The kettle is on."
+
+
+async def test_a_request_counts_until_it_is_answered_without_a_question() -> None:
+    async with answering("Yes, please.", pending=0.25) as check:
+        assert await check.request() == 0.25
+        assert text_of(await written(check, "The kettle is on.")) == NOT_DONE
+
+
+async def test_consent_to_a_likely_request_waits_for_the_next_clause() -> None:
+    async with answering(ASKED) as check:
+        assert await check.feed("Sure! Which kettle ") == []
+        (piece,) = await check.feed("do you mean? ")
+    assert piece.text == "Sure! Which kettle do you mean?"
+    assert [clause.spoken for clause in piece.clauses] == ["Sure!", "Which kettle do you mean?"]
+
+
+async def test_consent_is_not_heard_before_a_claim() -> None:
+    async with answering(ASKED) as check:
+        assert text_of(await written(check, "Of course! ", "The kettle is on.")) == NOT_DONE
+        assert check.claimed
+
+
+async def test_nothing_but_consent_to_a_likely_request_is_refused() -> None:
+    async with answering(ASKED) as check:
+        assert text_of(await written(check, "Sure thing!")) == NOT_DONE
+        assert check.claimed
+
+
+async def test_consent_in_ordinary_talk_is_passed_on_at_once() -> None:
+    async with answering("Can you explain that?") as check:
+        (piece,) = await check.feed("Sure! It ")
+        assert piece.text == "Sure!"
+
+
+async def test_consent_later_in_an_answer_is_passed_on_at_once() -> None:
+    async with answering(ASKED) as check:
+        pieces = await check.feed("That is a kettle. Sure! It ")
+    assert [piece.text for piece in pieces] == ["That is a kettle.", " Sure!"]
+
+
+async def test_a_failure_of_the_model_after_consent_is_excused_alone() -> None:
+    async with answering(ASKED) as check:
+        pieces = [*await check.feed("Sure! I thi"), check.end_with("Sorry.")]
+    assert text_of(pieces) == "Sorry."
+
+
 async def test_a_failure_of_the_model_is_excused_after_what_was_passed_on() -> None:
     async with checking("never") as check:
         pieces = [*await check.feed("Good idea. I thi"), check.end_with("Sorry.")]
@@ -104,6 +204,6 @@ async def test_a_failing_classifier_is_logged_once(caplog: pytest.LogCaptureFixt
 async def test_the_event_loop_is_free_while_a_clause_is_judged() -> None:
     words = ClaimingWords("never")
     detector = ClaimDetector(words)
-    await detector.claims("Hello.")
+    await detector.claim("Hello.")
     detector.close()
     assert words.thread.startswith("claims")
