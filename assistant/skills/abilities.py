@@ -128,13 +128,7 @@ class Abilities:
         return await self._tools.act(command.words, sure=sure)
 
     async def _describe(self) -> Reply:
-        limits = LIMITS if self._model().local else LIMITS_REMOTE
-        found = abilities(self._kinds())
-        names = self._tools.names if self._tools is not None else ()
-        if names:
-            limits = (
-                f"I can use the tools of other programs that you have set up: {_listed(names)}."
-            )
+        found, limits = abilities(self._kinds()), self._limits()
         if not found:
             return Reply(f"{TALK} {limits}", lasts=True)
         sentences = [f"I can {_listed(found[:MAIN])}."]

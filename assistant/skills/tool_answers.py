@@ -42,7 +42,7 @@ _PROSE = re.compile(r"[A-Za-z][A-Za-z0-9 ,.'’!?:;()°%-]*")
 """What can be read aloud: no paths, no addresses, no marks."""
 _RUN_TOGETHER = re.compile(r"\w[.:]\w|://|--")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_CLOCK = re.compile(r"\b(1[3-9]|2[0-3]|00):[0-5]\d")
+_CLOCK = re.compile(r"(?<!\d)(1[3-9]|2[0-3]|00):[0-5]\d")
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][\w’']+")
 """A word with a capital letter that doesn't begin a sentence."""
 
@@ -108,7 +108,11 @@ def is_supported(sentence: str, known: str) -> bool:
     words = set(re.findall(r"[\w’']+", known.lower()))
     names = {each.lower().removesuffix("'s").removesuffix("’s") for each in _NAME.findall(text)}
     spelled = {part for each in words for part in each.split("_")}
-    return _numbers(text) <= _numbers(known) and names <= words | spelled | {"am", "pm", "i"}
+    return _numbers(text) <= _numbers(known) | _hours(known) and names <= words | spelled | {
+        "am",
+        "pm",
+        "i",
+    }
 
 
 def bounded(text: str, llm: LanguageModel) -> str:
@@ -119,17 +123,20 @@ def bounded(text: str, llm: LanguageModel) -> str:
 
 
 def _numbers(text: str) -> set[float]:
-    """Return all numbers in a text. A time of the afternoon has both of its hours."""
-    found = {float(each.replace(",", "")) for each in _NUMBER.findall(text) if _is_number(each)}
-    found |= {float(part) for each in _NUMBER.findall(text) for part in re.findall(r"\d+", each)}
+    """Return the numbers in a text, in digits or words."""
+    found: set[float] = set()
+    for each in _NUMBER.findall(text):
+        plain = each.replace(",", "")
+        parts = plain.split(".") if plain.count(".") > 1 else [plain]  # a date
+        found |= {float(part) for part in parts}
     words = re.sub(r"[^\w\s]", " ", text.lower()).split()
-    found |= {float(each) for each in with_digits(words) if each.isdecimal()}
-    hours = {int(each) for each in _CLOCK.findall(text)}
-    return found | {float(hour % 12 or 12) for hour in hours}
+    return found | {float(each) for each in with_digits(words) if each.isdecimal()}
 
 
-def _is_number(text: str) -> bool:
-    return text.replace(",", "").count(".") <= 1
+def _hours(text: str) -> set[float]:
+    """Return the hours of the afternoon's times in a text, as a clock with twelve hours has
+    them."""
+    return {float(int(each) % 12 or 12) for each in _CLOCK.findall(text)}
 
 
 def _question(question: str, result: str) -> str:

@@ -7,9 +7,8 @@ asked for if the tool needs it.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from assistant.intents import yes_or_no
 from assistant.language.clock_times import clock_time
@@ -19,6 +18,7 @@ from assistant.tool_server_settings import Value
 from assistant.tool_servers import Parameter, ParameterKind, Tool
 
 Argument = Value | list[str]
+Read = TypeVar("Read")
 
 LONGEST_PLACE, LONGEST_TIME = 4, 6
 """Maximum numbers of words."""
@@ -74,10 +74,7 @@ def from_answer(parameter: Parameter, said: str) -> Argument | None:
             return _number(parameter, numbers[0]) if len(numbers) == 1 else None
         case ParameterKind.TEXTS:
             return [each for part in re.split(r",| and ", text) if (each := part.strip(_EDGES))]
-    if _is_zone(parameter):
-        zone = next(_zones(text), None)
-        return zone or text
-    return text
+    return next(_zones(text), None) if _is_zone(parameter) else text
 
 
 def written(said: str) -> str:
@@ -121,7 +118,8 @@ def _said_text(parameter: Parameter, value: Any, text: str) -> str | None:
     if (clock := _CLOCK.fullmatch(value)) is not None and value not in text:
         minutes = 60 * int(clock[1]) + int(clock[2])
         return value if _says_time(minutes, text) else None
-    return _slice(value, text)
+    kept = _slice(value, text)
+    return kept if kept != text.strip(_EDGES) else None  # all of it is no argument
 
 
 def _slice(value: str, text: str) -> str | None:
@@ -138,30 +136,32 @@ def _is_zone(parameter: Parameter) -> bool:
 
 def _zones(text: str) -> Iterator[str]:
     """Yield the time zones of the places that the text names."""
-    for run in _runs(text, LONGEST_PLACE):
-        if (zone := zone_of(run)) is not None:
-            yield zone.key
+    for zone in _read(text, LONGEST_PLACE, zone_of):
+        yield zone.key
 
 
 def _says_time(minutes: int, text: str) -> bool:
     """Whether the text names this time of day. If it doesn't say which half of the day it means, it
     may be either."""
-    for run in _runs(text.lower(), LONGEST_TIME):
-        read = clock_time(run)
-        if read is None:
-            continue
-        said, exact = 60 * read[0].hour + read[0].minute, read[1]
+    for read, exact in _read(text.lower(), LONGEST_TIME, clock_time):
+        said = 60 * read.hour + read.minute
         if said == minutes or (not exact and said % _HALF_DAY == minutes % _HALF_DAY):
             return True
     return False
 
 
-def _runs(text: str, longest: int) -> Iterator[str]:
-    """Yield all runs of up to `longest` words, without punctuation."""
+def _read(text: str, longest: int, read: Callable[[str], Read | None]) -> Iterator[Read]:
+    """Read all that `read` can read in a text. Of what begins at the same word, the longest
+    counts."""
     words = _WORD.findall(text.replace("a.m.", "am").replace("p.m.", "pm"))
-    for start, length in product(range(len(words)), range(longest, 0, -1)):
-        if start + length <= len(words):
-            yield " ".join(words[start : start + length])
+    at = 0
+    while at < len(words):
+        for end in range(min(len(words), at + longest), at, -1):
+            if (found := read(" ".join(words[at:end]))) is not None:
+                yield found
+                at = end - 1
+                break
+        at += 1
 
 
 def _numbers(text: str) -> set[float]:

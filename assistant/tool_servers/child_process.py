@@ -214,6 +214,8 @@ class ChildProcess:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
+        # Nothing public closes the pipes of a process that has written more than was read.
+        process._transport.close()  # type: ignore[attr-defined]
         await process.wait()
 
     def _let_go(self) -> None:

@@ -93,8 +93,8 @@ class Connection:
             self.state = ServerState.STARTING
             try:
                 async with self._connected() as client:
-                    await self._serve(client)
-                self.problem = ToolServerDown(f"The tool server {self.name} has ended.")
+                    problem = await self._serve(client)
+                self.problem = problem
             except ToolError as error:
                 self.problem = error
             except Exception as error:  # whatever a server or the library does, the session goes on
@@ -200,30 +200,31 @@ class Connection:
 
         return http_streams(settings.url)
 
-    async def _serve(self, client: "Client") -> None:
-        """Keep the list of tools up to date until the server has ended or hangs."""
+    async def _serve(self, client: "Client") -> ToolError:
+        """Keep the list of tools up to date until the server has ended or hangs. Return which."""
         self.state, self.problem = ServerState.READY, None
         self.settled.set()
         watching = asyncio.create_task(self._listen(client))
         try:
-            while True:
-                ended = await self._next_event()
-                if self._broken.is_set():
-                    raise ToolLate(f"The tool server {self.name} no longer answers.")
-                if ended:
-                    return
+            while not await self._next_event():
                 self._relist.clear()
                 async with asyncio.timeout(LIST_S):
                     await self._list(client)
-        except TimeoutError as error:
-            raise ToolLate(f"The tool server {self.name} no longer answers.") from error
+        except TimeoutError:
+            self._broken.set()
+        except Exception:  # it has answered what is no list
+            logger.exception("the tools of %s can't be listed", self.name)
+            return ToolServerDown(f"The tool server {self.name} doesn't say which tools it has.")
         finally:
             watching.cancel()
             await asyncio.wait({watching})
+        if self._broken.is_set():
+            return ToolLate(f"The tool server {self.name} no longer answers.")
+        return ToolServerDown(f"The tool server {self.name} has ended.")
 
     async def _next_event(self) -> bool:
-        """Wait until the server ends, hangs, or has changed its tools. Return whether it has
-        ended."""
+        """Wait until the server ends, hangs, or has changed its tools. Return whether it is over
+        with the server."""
         events = [self._broken, self._relist]
         if self._process is not None:
             events.append(self._process.ended)
@@ -233,7 +234,7 @@ class Connection:
         finally:
             for task in waiting:
                 task.cancel()
-        return self._has_ended()
+        return self._has_ended() or self._broken.is_set()
 
     async def _heard(self, message: "IncomingMessage") -> None:
         """Receive a message that no request asked for."""

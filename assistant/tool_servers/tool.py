@@ -13,6 +13,8 @@ from assistant.tool_server_settings import Value
 MOST_PARAMETERS = 12
 """Maximum number of parameters of a tool. Tools that require more can't be used by voice."""
 MOST_CHOICES = 20
+DEEPEST = 4
+"""Maximum depth to which a schema is read. It may refer to itself."""
 LONGEST_NAME = 64
 LONGEST_DESCRIPTION = 240
 """Maximum number of characters of a description. The rest is cut off."""
@@ -179,17 +181,19 @@ def _parameter(name: object, schema: object, links: object, *, required: bool) -
     return Parameter(name, kind, required, text, choices)
 
 
-def _kind(schema: object, links: object) -> tuple[ParameterKind | None, tuple[str, ...]]:
+def _kind(
+    schema: object, links: object, depth: int = DEEPEST
+) -> tuple[ParameterKind | None, tuple[str, ...]]:
     """Return the kind of values that a schema describes, and the only ones that it allows. The kind
     is None if they can't be said. A schema that also allows null is read as if it didn't."""
     schema = _followed(schema, links)
-    if not isinstance(schema, Mapping):
+    if not isinstance(schema, Mapping) or not depth:
         return None, ()
     several = schema.get("anyOf") or schema.get("oneOf")
     if isinstance(several, Sequence):
         rest = [_followed(each, links) for each in several]
         rest = [each for each in rest if isinstance(each, Mapping) and each.get("type") != "null"]
-        return _kind(rest[0], links) if len(rest) == 1 else (None, ())
+        return _kind(rest[0], links, depth - 1) if len(rest) == 1 else (None, ())
     named = schema.get("type")
     if isinstance(named, list):
         rest_named = [each for each in named if each != "null"]
@@ -200,7 +204,7 @@ def _kind(schema: object, links: object) -> tuple[ParameterKind | None, tuple[st
         fits = 0 < len(choices) <= MOST_CHOICES and len(choices) == len(allowed)
         return (ParameterKind.TEXT, choices) if fits else (None, ())
     if named == ParameterKind.TEXTS:
-        inner, choices = _kind(schema.get("items", {"type": "string"}), links)
+        inner, choices = _kind(schema.get("items", {"type": "string"}), links, depth - 1)
         return (
             (ParameterKind.TEXTS, ()) if inner is ParameterKind.TEXT and not choices else (None, ())
         )
