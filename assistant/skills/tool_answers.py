@@ -129,7 +129,7 @@ def _numbers(text: str) -> set[float]:
         plain = each.replace(",", "")
         parts = plain.split(".") if plain.count(".") > 1 else [plain]  # a date
         found |= {float(part) for part in parts}
-    words = re.sub(r"[^\w\s]", " ", text.lower()).split()
+    words = re.sub(r"[^\w\s]", " ", _NUMBER.sub(" ", text.lower())).split()
     return found | {float(each) for each in with_digits(words) if each.isdecimal()}
 
 

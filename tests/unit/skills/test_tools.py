@@ -37,7 +37,8 @@ def encode(texts: Sequence[str]) -> NDArray[np.float32]:
         [float(any(each in text.lower() for each in words)) for words in about] for text in texts
     ]
     vectors = np.array([[*row, 0.01] for row in rows], np.float32)
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit: NDArray[np.float32] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return unit
 
 
 def chooses(tool: str, **arguments: object) -> str:
@@ -67,9 +68,7 @@ class Bench:
 
 
 @asynccontextmanager
-async def bench(
-    settings: ToolServer, *replies: str | Exception, working: bool = True
-) -> AsyncIterator[Bench]:
+async def bench(settings: ToolServer, *replies: str | Exception) -> AsyncIterator[Bench]:
     servers = ToolServers({"shelf": settings})
     index, llm, off_record = ToolIndex(encode), ScriptedLlm(*replies), [False]
     remarks: list[Remark] = []

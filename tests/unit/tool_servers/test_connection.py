@@ -13,7 +13,7 @@ from assistant.tool_server_settings import ToolServer
 from assistant.tool_servers import connection as module
 from assistant.tool_servers.child_process import INHERITED
 from assistant.tool_servers.connection import MOST_LATE, ServerState
-from assistant.tool_servers.tool import LONGEST_RESULT
+from assistant.tool_servers.tool import LONGEST_RESULT, Tool
 from tests.support.tools import connected, runs, shelf, tool_of, until
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -68,7 +68,7 @@ async def test_a_server_that_dies_is_started_again_once(tmp_path: Path) -> None:
             await until(lambda: shelves.state is not ServerState.READY)
         await until(lambda: shelves.state is ServerState.DOWN)
         with pytest.raises(ToolServerDown, match="has ended"):
-            await shelves.call(module.Tool("shelf", "count_texts"), {})
+            await shelves.call(Tool("shelf", "count_texts"), {})
 
 
 async def test_rubbish_for_a_result_is_an_error_and_the_server_goes_on() -> None:

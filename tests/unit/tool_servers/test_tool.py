@@ -19,12 +19,14 @@ from assistant.tool_servers.tool import (
 TEXT = {"type": "string"}
 
 
-def read(properties: Any, required: Any = (), name: str = "keep", **schema: Any) -> Tool | None:
+def read(
+    properties: Any, required: Any = (), name: str = "keep", definitions: Any = None
+) -> Tool | None:
     return read_tool(
         "shelf",
         name,
         None,
-        {"properties": properties, "required": required, **schema},
+        {"properties": properties, "required": required, "$defs": definitions},
         read_only=False,
         confirmed=True,
         defaults={"folder": "/here"},
@@ -48,7 +50,7 @@ def read(properties: Any, required: Any = (), name: str = "keep", **schema: Any)
 def test_a_parameter_has_the_kind_that_its_schema_says(
     schema: Any, kind: ParameterKind, choices: tuple[str, ...]
 ) -> None:
-    tool = read({"it": schema}, ["it"], **{"$defs": {"Colour": {"enum": ["red"]}}})
+    tool = read({"it": schema}, ["it"], definitions={"Colour": {"enum": ["red"]}})
 
     assert tool is not None
     assert tool.parameters == (Parameter("it", kind, True, "", choices),)
@@ -76,9 +78,9 @@ def test_a_tool_that_requires_what_nobody_can_say_is_left_out(schema: Any) -> No
 
 
 def test_a_schema_that_refers_to_itself_is_left_out() -> None:
-    loop = {"$defs": {"Loop": {"anyOf": [{"$ref": "#/$defs/Loop"}]}}}
+    loop = {"Loop": {"anyOf": [{"$ref": "#/$defs/Loop"}]}}
 
-    assert read({"it": {"$ref": "#/$defs/Loop"}}, ["it"], **loop) is None
+    assert read({"it": {"$ref": "#/$defs/Loop"}}, ["it"], definitions=loop) is None
 
 
 def test_arguments_from_the_settings_are_not_asked_for() -> None:
