@@ -22,6 +22,7 @@ from assistant.compose.engines import find_intent_classifier, model_in_use, open
 from assistant.compose.idle import JobResources, start_idle_jobs
 from assistant.compose.session_memory import open_session_memory, start_session_memory
 from assistant.compose.state import open_state, start_state
+from assistant.compose.tools import open_tools
 from assistant.context import ShortTermMemory
 from assistant.encryption import Vault
 from assistant.event_bus import EventBus
@@ -207,15 +208,20 @@ async def open_assistant(
         skills.append(await open_now)
         control = VoiceControl(speed=settings.tts.speed)
         named = model_in_use(selection, settings, home, models.llm)
-        skills += await skills_about_itself(skills, state, control, named, settings, bus)
+        tools = open_tools(memory, settings, models.llm, lambda: dialogue.off_record, remark)
+        using = tools.skill if tools is not None else None
+        skills += await skills_about_itself(skills, state, control, named, settings, bus, using)
         classifier = await asyncio.to_thread(find_intent_classifier, selection, settings)
-        speech, heard = Speech(classifier, control, ringer), await detectors
+        find = using.find if using is not None else None
+        speech, heard = Speech(classifier, control, ringer, find), await detectors
         loop = VoiceLoop(settings, dialogue, models, sound, heard, recaller, skills, speech)
         loops.append(loop)
         assistant = Assistant(bus, dialogue, loop, recordings, recorder, settings.audio)
         stack.push_async_callback(assistant.close)
         await assistant.start()
         await start_state(state, stack)
+        if tools is not None:
+            tools.start(stack)
         if memory is not None and forgetting is not None:
             speed = await asyncio.to_thread(open_benchmark, home, settings)
             jobs = JobResources(settings, memory.transcript, memory.session_user, models.llm, speed)

@@ -12,11 +12,14 @@
     │   ├── DeviceMissing      no such microphone or loudspeaker
     │   ├── DeviceBusy         in use by another program
     │   └── RecordingUnreadable  not audio, or empty
-    └── StoreError             the data folder can't be read or written
-        ├── StoreInUse         another process has it open
-        ├── StoreBusy          another program has locked it for a moment
-        ├── StoreDamaged       its files have been altered or truncated
-        └── StoreLocked        encrypted, and the key is missing or wrong
+    ├── StoreError             the data folder can't be read or written
+    │   ├── StoreInUse         another process has it open
+    │   ├── StoreBusy          another program has locked it for a moment
+    │   ├── StoreDamaged       its files have been altered or truncated
+    │   └── StoreLocked        encrypted, and the key is missing or wrong
+    └── ToolError              a tool can't be used
+        ├── ToolServerDown     its server doesn't run, or answers what can't be understood
+        └── ToolLate           its server did not answer in time
 
 `str(error)` is one clear sentence for the user. `mend`, if set, is a command or step that fixes the
 problem. The command line prints the sentence and `mend`, and exits with `exit_code`.
@@ -94,4 +97,16 @@ class StoreDamaged(StoreError):
 
 
 class StoreLocked(StoreError):
+    pass
+
+
+class ToolError(AssistantError):
+    exit_code = 6
+
+
+class ToolServerDown(ToolError):
+    pass
+
+
+class ToolLate(ToolError):
     pass

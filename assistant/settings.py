@@ -15,23 +15,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from assistant.errors import SettingsError
+from assistant.settings_errors import ENVIRONMENT_PREFIX, explained
+from assistant.tool_server_settings import ToolServer
 
-ENVIRONMENT_PREFIX = "ASSISTANT_"
 RESERVED = frozenset({"ASSISTANT_HOME", "ASSISTANT_MODELS_CACHE"})
-
-TAKEN = {
-    "int": "a whole number",
-    "int_from_float": "a whole number",
-    "float": "a number",
-    "finite_number": "a number",
-    "bool": "true or false",
-    "string": "text",
-    "dict": "a table",
-    "model": "a table",
-    "list": "a list",
-    "tuple": "a list",
-}
-"""The kind of value of a setting, by pydantic's error type without `_type` or `_parsing`."""
 
 Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]
@@ -290,6 +277,8 @@ class Settings(Section):
     idle: Idle = Idle()
     screen: Screen = Screen()
     encryption: Encryption = Encryption()
+    mcp: Mapping[str, ToolServer] = {}
+    """Programs that offer tools (MCP servers), by the names that you give them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,13 +317,16 @@ def load(
     try:
         settings = Settings.model_validate(tree)
     except ValidationError as error:
-        raise _explained(error, sources) from error
+        raise explained(error, sources) from error
     return Loaded(settings, sources)
 
 
 def _all_keys() -> list[str]:
     return [
-        f"{section}.{name}" for section, value in Settings() for name in type(value).model_fields
+        f"{section}.{name}"
+        for section, value in Settings()
+        if isinstance(value, Section)
+        for name in type(value).model_fields
     ]
 
 
@@ -362,39 +354,3 @@ def _from_environment(environment: Mapping[str, str]) -> list[tuple[str, str, An
         if separator:
             rows.append((f"{section}.{name}", variable, value))
     return rows
-
-
-def _explained(error: ValidationError, sources: Mapping[str, str]) -> SettingsError:
-    first = error.errors()[0]
-    key = ".".join(str(part) for part in first["loc"][:2])
-    source = next((sources[k] for k in sources if k == key or k.startswith(f"{key}.")), "default")
-    if first["type"] == "extra_forbidden":
-        message = f"There is no setting `{key}` (from {source})."
-    else:
-        message = f"The setting `{key}` {_wanted(first)}, not {first['input']!r} (from {source})."
-    return SettingsError(message, mend=_mend(key, source))
-
-
-def _wanted(error: Mapping[str, Any]) -> str:
-    """The values that the setting takes, as precisely as pydantic's error describes them."""
-    kind, known = error["type"].removesuffix("_type").removesuffix("_parsing"), error.get("ctx", {})
-    match kind:
-        case "literal_error":
-            return f"takes {known['expected'].replace(chr(39), '`')}"
-        case "greater_than_equal":
-            return f"takes {known['ge']} or more"
-        case "less_than_equal":
-            return f"takes {known['le']} or less"
-        case "greater_than" | "less_than":
-            more = "more" if kind == "greater_than" else "less"
-            return f"takes {more} than {known.get('gt', known.get('lt'))}"
-    return f"takes {TAKEN.get(kind, 'something else')}"
-
-
-def _mend(key: str, source: str) -> str:
-    """A step that works even while the settings can't be read."""
-    if source.startswith(ENVIRONMENT_PREFIX):
-        return f"Unset or correct the environment variable {source}."
-    if source in ("default", "flag"):
-        return "assistant config"
-    return f"assistant config unset {key}" if "." in key else f"Correct {source}."

@@ -57,6 +57,8 @@ class Generation:
             KV cache.
         json_schema: schema of the answer. A grammar constrains the output, so that it always
             conforms to the schema.
+        urgent: whether the user waits for the answer. A prompt in the background lane is otherwise
+            read slowly, in favour of the conversation.
     """
 
     messages: Sequence[Message]
@@ -64,6 +66,7 @@ class Generation:
     temperature: float = 0.7
     json_schema: Mapping[str, Any] | None = None
     lane: Lane = Lane.CONVERSATION
+    urgent: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from assistant.skills import (
     Skill,
     Snoozing,
     Timers,
+    Tools,
 )
 from assistant.voice import Dialogue, VoiceControl, VoiceSkill
 from models.interfaces import LanguageModel
@@ -152,11 +153,13 @@ async def skills_about_itself(
     model: ModelInUse,
     settings: Settings,
     bus: EventBus,
+    tools: Tools | None = None,
 ) -> list[Skill]:
     """Create the skills that are about the assistant itself: its voice, and what it can do.
 
     Args:
         skills: all others.
+        tools: uses tools of other programs, for what no skill can do.
     """
     voice = VoiceSkill(control, state.store, settings.tts.speed)
     try:
@@ -164,7 +167,7 @@ async def skills_about_itself(
     except StoreError as error:
         bus.emit(Notice(str(error), Severity.WARNING, error.mend))
     kinds = frozenset(kind for skill in skills for kind in skill.kinds)
-    return [voice, Abilities(lambda: kinds, lambda: model)]
+    return [voice, Abilities(lambda: kinds, lambda: model, tools)]
 
 
 async def load_forgetting(forgetting: ForgettingExecutor, bus: EventBus) -> None:

@@ -122,7 +122,7 @@ def model_in_use(
         title = selection.store.catalogue.get(llm.name).title
     host = urlsplit(endpoint).hostname or "" if endpoint else ""
     remote = settings.memory.enabled and store_location(home, settings).folder is None
-    return ModelInUse(title, host, store=remote)
+    return ModelInUse(title, host, store=remote, tools=bool(settings.mcp))
 
 
 def engine_of(selection: ModelSelection, settings: Settings) -> str:

@@ -56,9 +56,14 @@ async def ask_for_json(
     question: str,
     schema: Mapping[str, Any],
     max_tokens: int,
+    *,
+    urgent: bool = False,
 ) -> Any:
     """Ask the model a question, and return its answer as parsed JSON. Cancelling stops the model at
     once.
+
+    Args:
+        urgent: whether the user waits for the answer.
 
     Raises:
         ModelFailed: the model failed, or its answer was cut off or is not JSON.
@@ -69,6 +74,7 @@ async def ask_for_json(
         temperature=0.0,
         json_schema=schema,
         lane=Lane.BACKGROUND,
+        urgent=urgent,
     )
     pieces: list[str] = []
     async with aclosing(llm.stream(request)) as chunks:

@@ -90,7 +90,8 @@ class CommandKind(StrEnum):
     FORM_CANCEL = "form_cancel"
     FORM_DONE = "form_done"
     ACT = "act"
-    """Something that the assistant can't do: switch the lights, send a message, play music."""
+    """Something that no skill can do: switch the lights, send a message, play music. A tool of
+    another program may. `words` is the whole utterance."""
 
 
 DELETING = frozenset(

@@ -38,10 +38,12 @@ def recognise(text: str, names: tuple[str, ...] = ()) -> Command | None:
 
 def in_full(command: Command, text: str) -> Command:
     """Return the command with what `text` says besides its argument: `for_good`, `names_wish`,
-    `every` and the `minutes` or `when` of SLEEP are set, and a calculation begins with its "how
-    many"."""
+    `every` and the `minutes` or `when` of SLEEP are set, a calculation begins with its "how many",
+    and the `words` of ACT are the whole text."""
     if command.kind in CANCELLING:
         return replace(command, every=_says_every(command, text))
+    if command.kind is CommandKind.ACT:
+        return replace(command, words=text)
     if command.kind is CommandKind.SLEEP:
         return replace(command, minutes=_minutes_in(text), when=_end_in(text))
     if command.kind is CommandKind.CALCULATE and command.words:

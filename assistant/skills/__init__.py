@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from assistant.skills.skill import Choice, Remark, Reply, Skill
     from assistant.skills.snoozing import Snoozing
     from assistant.skills.timers import Timers
+    from assistant.skills.tools import Tools
 else:
     __getattr__ = exports(__name__)
 
@@ -58,6 +59,7 @@ __all__ = [
     "SkillRegistry",
     "Snoozing",
     "Timers",
+    "Tools",
     "due_at",
     "is_over",
 ]

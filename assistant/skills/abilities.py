@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
+from typing import Protocol
 
 from assistant.intents import Command, CommandKind
 from assistant.skills.skill import Reply
@@ -53,16 +54,30 @@ class ModelInUse:
             user's own file, or by which its server knows it. Empty if the server names none.
         server: the host of the server that runs it; empty if this program runs it itself.
         store: whether memories are kept in an object store, i.e. on another computer.
+        tools: whether there are tools of other programs, which may send what they are given.
     """
 
     title: str
     server: str = ""
     store: bool = False
+    tools: bool = False
 
     @property
     def local(self) -> bool:
         """Whether this program sends nothing that the user says to another computer."""
-        return not self.store and (not self.server or is_here(self.server))
+        here = not self.server or is_here(self.server)
+        return here and not self.store and not self.tools
+
+
+class OtherTools(Protocol):
+    """Tools of other programs."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """What the programs are called."""
+
+    async def act(self, text: str, *, sure: bool) -> Reply | None:
+        """Do what an utterance asks for. Return None if no tool can."""
 
 
 class Abilities:
@@ -72,15 +87,20 @@ class Abilities:
     Args:
         kinds: returns the kinds of commands that the session's skills carry out.
         model: returns the language model in use.
+        tools: do what no skill can; None if there are none.
     """
 
     kinds = frozenset({CommandKind.ABILITIES, CommandKind.WHICH_MODEL, CommandKind.ACT})
 
     def __init__(
-        self, kinds: Callable[[], Collection[CommandKind]], model: Callable[[], ModelInUse]
+        self,
+        kinds: Callable[[], Collection[CommandKind]],
+        model: Callable[[], ModelInUse],
+        tools: OtherTools | None = None,
     ) -> None:
         self._kinds = kinds
         self._model = model
+        self._tools = tools
         self._refused = False
         """Whether a refusal has named the abilities in this session."""
 
@@ -90,27 +110,38 @@ class Abilities:
                 return await self._describe()
             case CommandKind.WHICH_MODEL:
                 return await self._name_model()
-        return self._refuse()
+        return await self._use_tool(command, sure=True) or self._refuse()
 
     async def ask(self, command: Command) -> Reply | None:
-        """Ask whether the user wants to know it. What may be no request at all is not refused: the
-        language model answers it."""
+        """Ask whether the user wants to know it. What may be no request at all is not refused: if
+        no tool of another program fits, the language model answers it."""
         match command.kind:
             case CommandKind.ABILITIES:
                 return Reply(WANT_ABILITIES, if_yes=self._describe)
             case CommandKind.WHICH_MODEL:
                 return Reply(WANT_MODEL, if_yes=self._name_model)
-        return None
+        return await self._use_tool(command, sure=False)
+
+    async def _use_tool(self, command: Command, *, sure: bool) -> Reply | None:
+        if self._tools is None or command.words is None:
+            return None
+        return await self._tools.act(command.words, sure=sure)
 
     async def _describe(self) -> Reply:
-        limits = LIMITS if self._model().local else LIMITS_REMOTE
-        found = abilities(self._kinds())
+        found, limits = abilities(self._kinds()), self._limits()
         if not found:
             return Reply(f"{TALK} {limits}", lasts=True)
         sentences = [f"I can {_listed(found[:MAIN])}."]
         if found[MAIN:]:
             sentences.append(f"I can also {_listed(found[MAIN:])}.")
         return Reply(" ".join([*sentences, limits]), lasts=True)
+
+    def _limits(self) -> str:
+        """Say what else there is, or what can't be done."""
+        names = self._tools.names if self._tools is not None else ()
+        if names:
+            return f"And I can use the tools of {_listed(names)}."
+        return LIMITS if self._model().local else LIMITS_REMOTE
 
     async def _name_model(self) -> Reply:
         return Reply(spoken_model(self._model()), lasts=True)
@@ -149,8 +180,8 @@ def spoken_model(model: ModelInUse) -> str:
         return f"I run on {name}, on the server {model.server}. What you say is sent there."
     place = "a server on this computer" if model.server else "this computer"
     where = f"I run on {name}, on {place}."
-    if model.server and not model.store:
-        return where  # what that server does with the words is unknown
+    if (model.server or model.tools) and not model.store:
+        return where  # what that server, or those programs, do with the words is unknown
     if model.store:
         return f"{where} Your memories are kept on another computer, as your settings say."
     return f"{where} Nothing you say leaves it."

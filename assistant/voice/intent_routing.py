@@ -37,6 +37,8 @@ class RouteIntents(FrameProcessor):
         recogniser: recognises commands to the assistant itself.
         skills: carry out commands, besides those about the dialogue.
         ringing: ends when the user says anything that is a command or a turn.
+        find_tool: returns the intent of an utterance that is no command, but may ask for a tool of
+            another program. None if there are no such tools.
     """
 
     def __init__(
@@ -45,8 +47,10 @@ class RouteIntents(FrameProcessor):
         recogniser: IntentRecogniser,
         skills: Sequence[Skill],
         ringing: Ringing,
+        find_tool: Callable[[str], Awaitable[Intent | None]] | None = None,
     ) -> None:
         super().__init__(name="command")
+        self._find_tool = find_tool
         self._dialogue = dialogue
         self._recogniser = recogniser
         self._ringing = ringing
@@ -94,6 +98,8 @@ class RouteIntents(FrameProcessor):
                 act = self._skills.answer(text, names, explained=True)
         if act is None and not (intent is not None and self._wakes_the_woken(intent, text)):
             act = await self._skills.takes(text, intent)
+        if act is None and intent is None and self._find_tool is not None:
+            intent = await self._find_tool(text)
         if act is not None:
             agreed = act
             self._later(answer, lambda: self._answer(agreed))

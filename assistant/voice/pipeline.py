@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from pipecat.frames.frames import ErrorFrame
@@ -11,7 +11,7 @@ from pipecat.pipeline.worker import PipelineParams, PipelineWorker
 from pipecat.workers.runner import WorkerRunner
 
 from assistant.events import Event
-from assistant.intents import IntentRecogniser
+from assistant.intents import Intent, IntentRecogniser
 from assistant.settings import Settings
 from assistant.skills import Remark, Skill
 from assistant.voice.audio.echo import EchoCanceller
@@ -57,11 +57,13 @@ class Speech:
         classifier: judges what is asked of the assistant, and what answers claim.
         control: the volume and the speed of the voice, which a skill changes.
         ringer: rings for what is due.
+        find_tool: as in `RouteIntents`.
     """
 
     classifier: IntentClassifier | None = None
     control: VoiceControl | None = None
     ringer: Ringing | None = None
+    find_tool: Callable[[str], Awaitable[Intent | None]] | None = None
 
 
 class VoiceLoop:
@@ -87,7 +89,7 @@ class VoiceLoop:
         self._think = Think(models.llm, dialogue, settings.llm, detector, settings.persona.language)
         self.ringer = speech.ringer or Ringing(dialogue, speaks=sound.speaks)
         recogniser = IntentRecogniser(classifier)
-        self._route = RouteIntents(dialogue, recogniser, skills, self.ringer)
+        self._route = RouteIntents(dialogue, recogniser, skills, self.ringer, speech.find_tool)
         self._microphone = MicrophoneInput(sound.microphone)
         tts = models.tts if sound.speaks else None
         rate = tts.sample_rate if tts is not None else SILENT_RATE

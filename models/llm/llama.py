@@ -160,7 +160,8 @@ class LlamaCpp:
             self._engine_counter.close()
 
     async def stream(self, request: Generation) -> AsyncGenerator[Chunk]:
-        body, beside = self._body(request), request.lane is Lane.BACKGROUND
+        body = self._body(request)
+        beside = request.lane is Lane.BACKGROUND and not request.urgent
         streamed = False
         for last_try in (False, True):
             worker = await self._running()

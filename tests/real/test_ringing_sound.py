@@ -121,7 +121,7 @@ async def test_a_ring_is_audible_and_a_spoken_stop_in_the_middle_of_the_bell_end
 
 
 async def stopped_by_command(
-    rings: "asyncio.Task[bool]", ringer: Ringer, pulse: PulseServer, stop: Samples
+    rings: "asyncio.Task[int]", ringer: Ringer, pulse: PulseServer, stop: Samples
 ) -> bool:
     """Say "Stop." in the middle of the bell until it ends. Return whether the word was heard as a
     command. The canceller is still adapting to a bell as loud as the voice, so a word may be lost,

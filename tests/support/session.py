@@ -1,6 +1,6 @@
 """A voice loop on scripted models that hears a test's synthetic sound at the pace of speech."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -11,6 +11,7 @@ from assistant.context.conversation import Conversation
 from assistant.context.short_term import ShortTermMemory
 from assistant.event_bus import EventBus
 from assistant.events import Event, TurnEnded
+from assistant.intents.command import Intent
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.forgetting.answered_turns import AnsweredTurns
 from assistant.memory.forgetting.executor import ForgettingExecutor
@@ -88,6 +89,7 @@ async def session(
     speaks: bool = True,
     control: VoiceControl | None = None,
     echo: EchoCanceller | None = None,
+    find_tool: Callable[[str], Awaitable[Intent | None]] | None = None,
 ) -> AsyncIterator[Session]:
     """A running session.
 
@@ -99,6 +101,7 @@ async def session(
         speaks: whether answers are spoken.
         control: the volume and the speed of the voice.
         echo: judges how much of the sound comes from the loudspeaker.
+        find_tool: finds tools of other programs.
     """
     read = Settings.model_validate({"general": {"sounds": False}, **(settings or {})})
     bus = EventBus()
@@ -119,7 +122,7 @@ async def session(
         (LoudVoice(), end or ScriptedEnd()),
         recaller,
         skills or (_skills(transcript, memory, dialogue, bus) if obeys else [NothingKept()]),
-        Speech(classifier, control),
+        Speech(classifier, control, find_tool=find_tool),
     )
     await loop.start()
     dialogue.listen()

@@ -191,6 +191,7 @@ def test_a_typed_session_imports_no_engine_of_speech_and_no_client_of_a_server(
     unused = {
         "ctranslate2",
         "faster_whisper",
+        "mcp",
         "onnx",
         "piper",
         "torch",

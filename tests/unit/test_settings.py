@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assistant.errors import SettingsError
-from assistant.settings import Settings, load
+from assistant.settings import Section, Settings, load
 
 
 def test_without_sources_every_setting_has_its_default(tmp_path: Path) -> None:
@@ -35,6 +35,7 @@ def test_every_setting_has_a_source_and_nearly_all_a_description(tmp_path: Path)
     fields = {
         f"{section}.{name}": field
         for section, values in Settings()
+        if isinstance(values, Section)
         for name, field in type(values).model_fields.items()
     }
 
@@ -120,3 +121,54 @@ def test_a_wrong_value_is_refused_with_the_values_that_the_setting_takes(
         load(tmp_path / "absent.toml", environment={}, flags={key: value})
 
     assert refused.value.mend == "assistant config"
+
+
+SERVERS = """
+[mcp.files]
+command = "files-server"
+args = ["--folder", "/tmp"]
+env = { TOKEN = "s3cret" }
+confirm = "always"
+
+[mcp.web]
+url = "http://localhost:8000/mcp"
+"""
+
+
+def test_each_tool_server_has_a_table_of_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text(SERVERS, encoding="utf-8")
+
+    loaded = load(file, environment={})
+
+    assert list(loaded.settings.mcp) == ["files", "web"]
+    assert loaded.settings.mcp["files"].args == ("--folder", "/tmp")
+    assert loaded.settings.mcp["web"].confirm == "changes"
+    assert loaded.sources["mcp.files"] == str(file)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('url = "http://example.com/mcp"', "`mcp.some.url` takes an address of this machine"),
+        ('url = "http://10.0.0.1/mcp"', "`mcp.some.url` takes an address of this machine"),
+        ('url = "http://127.0.0.1.example.com/"', "takes an address of this machine"),
+        ('url = "http://me@localhost/mcp"', "takes an address of this machine"),
+        ('url = "file:///etc/passwd"', "takes an address of this machine"),
+        ('command = "x"\nurl = "http://127.0.0.1/"', "`mcp.some` takes either a `command` or a"),
+        ('args = ["x"]', "`mcp.some` takes either a `command` or a `url`"),
+        ('comand = "x"', "no setting `mcp.some.comand`"),
+        ('command = "x"\nconfirm = "maybe"', "`mcp.some.confirm` takes `changes`, `never` or"),
+        ('command = "x"\ntimeout_s = 0', "`mcp.some.timeout_s` takes more than 0"),
+    ],
+)
+def test_a_wrong_tool_server_is_named_with_the_error(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text(f'[mcp.some]\n{text}\nenv = {{ TOKEN = "s3cret" }}\n', encoding="utf-8")
+
+    with pytest.raises(SettingsError) as error:
+        load(file, environment={})
+
+    assert said in str(error.value)
+    assert "s3cret" not in str(error.value)
+    assert error.value.mend == f"Correct {file}."

@@ -9,7 +9,7 @@ from assistant.paths import Home
 from assistant.settings import Loaded
 from ui.commands import ReadSettings
 from ui.process.console import print_result
-from ui.session.settings_file import masked, rows, set_setting, unset_setting
+from ui.session.settings_file import masked, rows, set_setting, tool_server_rows, unset_setting
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace, home: Home, settings: ReadSettings) -> int:
             lines = [f"{args.key} is no longer in the file."]
         case _:
             loaded = settings()
-            row = {"event": "config", "settings": rows(loaded)}
+            row = {"event": "config", "settings": [*rows(loaded), *tool_server_rows(loaded)]}
             missing = "" if file.exists() else " (does not exist yet: all defaults)"
             lines = [f"# {file}{missing}", *_lines(loaded)]
     print_result(row, *lines, as_json=args.json)
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace, home: Home, settings: ReadSettings) -> int:
 
 def _lines(loaded: Loaded) -> Iterator[str]:
     section = ""
-    for row in rows(loaded):
+    for row in [*rows(loaded), *tool_server_rows(loaded)]:
         head, _, name = row["key"].partition(".")
         if head != section:
             section = head

@@ -140,7 +140,8 @@ async def _until(events: Events, *kinds: type[Event]) -> Event:
 def _trial_settings(settings: Settings) -> Settings:
     """Return the user's settings, changed for a short trial that stores no data in the user's home.
 
-    Answers are short, and idle work starts at once.
+    Answers are short, and idle work starts at once. No tool server is started: it is a program of
+    the user's own, and what it does is not this program's doing.
     """
     values = settings.model_dump()
     values["llm"] |= {"max_answer_tokens": SHORT_ANSWER_TOKENS}
@@ -148,4 +149,5 @@ def _trial_settings(settings: Settings) -> Settings:
     values["encryption"] |= {"mode": "off"}
     values["context"] |= {"resume_within_h": 0}
     values["idle"] |= {"enabled": True, "every_s": 1, "max_load": 1, "on_battery": "all"}
+    values["mcp"] = {}
     return Settings.model_validate(values)

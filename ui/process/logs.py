@@ -22,7 +22,7 @@ from assistant.paths import Home
 
 LOG_BYTES = 1_000_000
 LOG_FILES_KEPT = 3
-TALKATIVE = ("httpx", "httpcore", "faster_whisper")
+TALKATIVE = ("httpx", "httpx2", "httpcore", "faster_whisper", "mcp")
 """Libraries that log every request at level INFO, even requests to this project's own worker. Only
 their warnings and errors are logged."""
 OWN_PACKAGES = frozenset({"assistant", "models", "ui", "data"})

@@ -9,7 +9,8 @@ from tomlkit.items import Table
 
 from assistant.errors import SettingsError, StoreError
 from assistant.paths import Home, replacing
-from assistant.settings import Loaded, Settings, load
+from assistant.settings import Loaded, Section, Settings, load
+from assistant.settings_errors import TOOL_SERVERS
 
 SECRET = frozenset({"llm.api_key"})
 """Keys of settings whose values are never shown."""
@@ -30,7 +31,24 @@ def rows(loaded: Loaded) -> list[dict[str, Any]]:
             "meaning": field.description,
         }
         for section, values in loaded.settings
+        if isinstance(values, Section)
         for name, field in type(values).model_fields.items()
+    ]
+
+
+def tool_server_rows(loaded: Loaded) -> list[dict[str, Any]]:
+    """Return the tool servers with key, value and source. The values of their environment variables
+    may be secrets, and are masked."""
+    return [
+        {
+            "key": (key := f"mcp.{name}"),
+            "value": server.model_dump(mode="json", exclude_defaults=True)
+            | ({"env": dict.fromkeys(server.env, MASK)} if server.env else {}),
+            "default": None,
+            "source": loaded.sources[key],
+            "meaning": None,
+        }
+        for name, server in loaded.settings.mcp.items()
     ]
 
 
@@ -45,6 +63,11 @@ def set_setting(home: Home, key: str, text: str) -> Any:
         StoreError: the file can't be written.
     """
     section, name = _split(key)
+    if section == TOOL_SERVERS:
+        raise SettingsError(
+            "A tool server is set up in the settings file itself, in a table `[mcp.NAME]`.",
+            mend=f"Edit {home.settings_file}.",
+        )
     flags = {key: _typed(key, text)}
     settings = load(home.settings_file, environment={}, flags=flags).settings
     value = getattr(getattr(settings, section), name)

@@ -10,7 +10,7 @@ from typing import TextIO
 from assistant.errors import AssistantError, SettingsError
 from assistant.paths import Home
 from ui.commands import ReadSettings
-from ui.commands.doctor import checks, network_checks, sound_checks
+from ui.commands.doctor import checks, network_checks, sound_checks, tool_checks
 from ui.commands.doctor.checks import CheckContext, CheckStatus, Finding, NotTried
 from ui.process.console import print_result, runnable_hint
 from ui.process.logs import redirected_output
@@ -33,6 +33,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("Speaking", checks.check_voice),
     ("Hearing", checks.check_hearing),
     ("Thinking", checks.check_thinking),
+    ("Tools", tool_checks.check_tools),
     ("Network", network_checks.check_network),
 )
 """The checks, in the order in which they run: `Hearing` transcribes the speech of `Speaking`, and

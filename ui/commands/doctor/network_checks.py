@@ -12,6 +12,9 @@ from ui.network_audit.audit import Attempt
 from ui.network_audit.conversation import Watched, converse_under_watch
 
 MOST_NAMED = 5
+TOOL_SERVERS = (
+    "Your tool servers were not part of it: they are other programs, and may use the network."
+)
 REPORT = "Please report this: nothing should leave this machine."
 
 
@@ -32,13 +35,17 @@ async def check_network(context: CheckContext) -> Finding:
     if outside:
         text = f"Sockets of this program reach beyond this machine: {', '.join(outside)}."
         return bad(text, REPORT)
-    return judge(await converse_under_watch(context.settings))
+    watched = await converse_under_watch(context.settings)
+    return judge(watched, tool_servers=bool(context.settings.mcp))
 
 
-def judge(watched: Watched) -> Finding:
+def judge(watched: Watched, *, tool_servers: bool = False) -> Finding:
     """Return the finding for an observed conversation.
 
     The finding is never good if something could not be observed.
+
+    Args:
+        tool_servers: whether the settings name tool servers, which were not part of it.
     """
     figures = {"seconds": round(watched.seconds, 1), "attempts": _total(watched.attempts)}
     if watched.attempts:
@@ -48,7 +55,8 @@ def judge(watched: Watched) -> Finding:
         return Finding(CheckStatus.UNTRIED, text, figures=figures)
     return good(
         f"In a conversation of {watched.seconds:.0f} s, with memory, recall, forgetting and idle "
-        "work, nothing tried to connect beyond this machine or to look up a name.",
+        "work, nothing tried to connect beyond this machine or to look up a name."
+        + (f" {TOOL_SERVERS}" if tool_servers else ""),
         **figures,
     )
 

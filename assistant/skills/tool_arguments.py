@@ -1,0 +1,183 @@
+"""Checks the arguments of a tool against the user's words.
+
+The language model proposes arguments, and likes to invent some. So only what the user has said is
+passed to a tool: a text that stands in the utterance, a number that was said, one of the tool's own
+choices that was named, a time of day, or the time zone of a place. Everything else is dropped, and
+asked for if the tool needs it.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from assistant.intents import yes_or_no
+from assistant.language.clock_times import clock_time
+from assistant.language.numbers import number_of, with_digits
+from assistant.language.places import zone_of
+from assistant.tool_server_settings import Value
+from assistant.tool_servers import Parameter, ParameterKind, Tool
+
+Argument = Value | list[str]
+Read = TypeVar("Read")
+
+LONGEST_PLACE, LONGEST_TIME = 4, 6
+"""Maximum numbers of words."""
+LONGEST_TEXT = 400
+"""Maximum number of characters of an argument."""
+_WORD = re.compile(r"[^\W_]+(?:[.:'’][^\W_]+)*")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
+_SPELLED_DOT = re.compile(r"(?<=\w) dot (?=\w)", re.IGNORECASE)
+_EDGES = " \t\n\"'“”‘’.,;:!?…"
+_HALF_DAY = 12 * 60
+
+
+def supported(tool: Tool, proposed: Mapping[str, Any], said: str) -> dict[str, Argument]:
+    """Return the arguments that the user's words support.
+
+    Args:
+        proposed: what the language model proposes.
+        said: the utterance.
+    """
+    text = written(said)
+    found: dict[str, Argument] = {}
+    for parameter in tool.parameters:
+        value = _supported(parameter, proposed.get(parameter.name), text)
+        if value is not None:
+            found[parameter.name] = value
+    return found
+
+
+def missing(tool: Tool, arguments: Mapping[str, Argument]) -> Parameter | None:
+    """Return the first parameter that must still be asked for; None if there is none."""
+    needed = (each for each in tool.parameters if each.required)
+    return next((each for each in needed if each.name not in arguments), None)
+
+
+def from_answer(parameter: Parameter, said: str) -> Argument | None:
+    """Return the argument that the user names when asked for it; None if the words name none.
+
+    >>> from_answer(Parameter("path"), "Shopping dot txt.")
+    'Shopping.txt'
+    """
+    text = written(said).strip(_EDGES)
+    if not text or len(text) > LONGEST_TEXT:
+        return None
+    if parameter.choices:
+        return next((each for each in parameter.choices if _names(each, text)), None)
+    match parameter.kind:
+        case ParameterKind.SWITCH:
+            return yes_or_no(text, (), for_words=False)
+        case ParameterKind.NUMBER | ParameterKind.INTEGER:
+            value = number_of(text)
+            numbers = [value] if value is not None else sorted(_numbers(text))
+            return _number(parameter, numbers[0]) if len(numbers) == 1 else None
+        case ParameterKind.TEXTS:
+            return [each for part in re.split(r",| and ", text) if (each := part.strip(_EDGES))]
+    return next(_zones(text), None) if _is_zone(parameter) else text
+
+
+def written(said: str) -> str:
+    """Return an utterance with the dots of names that were spelled out.
+
+    >>> written("What's in notes dot txt?")
+    "What's in notes.txt?"
+    """
+    return _SPELLED_DOT.sub(".", said)
+
+
+def _supported(parameter: Parameter, value: Any, text: str) -> Argument | None:
+    if value is None or isinstance(value, Mapping):
+        return None
+    if parameter.choices:
+        return value if value in parameter.choices and _names(value, text) else None
+    match parameter.kind:
+        case ParameterKind.NUMBER | ParameterKind.INTEGER:
+            plain = isinstance(value, int | float) and not isinstance(value, bool)
+            return _number(parameter, value) if plain and float(value) in _numbers(text) else None
+        case ParameterKind.SWITCH:
+            return None  # whether something is meant can't be read off single words
+        case ParameterKind.TEXTS:
+            parts = [_said_text(parameter, each, text) for each in _texts(value)]
+            return [each for each in parts if each] if parts and all(parts) else None
+    return _said_text(parameter, value, text)
+
+
+def _texts(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _said_text(parameter: Parameter, value: Any, text: str) -> str | None:
+    """Return the text in the user's own words, or as a time or a zone that the user has named."""
+    if not isinstance(value, str) or not value.strip(_EDGES) or len(value) > LONGEST_TEXT:
+        return None
+    if _is_zone(parameter):
+        zone = zone_of(value.strip(_EDGES))
+        wanted = zone.key if zone is not None else value
+        return wanted if wanted in set(_zones(text)) else None
+    if (clock := _CLOCK.fullmatch(value)) is not None and value not in text:
+        minutes = 60 * int(clock[1]) + int(clock[2])
+        return value if _says_time(minutes, text) else None
+    kept = _slice(value, text)
+    return kept if kept != text.strip(_EDGES) else None  # all of it is no argument
+
+
+def _slice(value: str, text: str) -> str | None:
+    """Return the part of `text` that is `value`, apart from case and white space."""
+    words = value.strip(_EDGES).split()
+    pattern = r"\s+".join(re.escape(word) for word in words)
+    found = re.search(rf"(?<!\w){pattern}(?!\w)", text, re.IGNORECASE)
+    return found[0] if found else None
+
+
+def _is_zone(parameter: Parameter) -> bool:
+    return "zone" in parameter.spoken or parameter.spoken.endswith(" tz")
+
+
+def _zones(text: str) -> Iterator[str]:
+    """Yield the time zones of the places that the text names."""
+    for zone in _read(text, LONGEST_PLACE, zone_of):
+        yield zone.key
+
+
+def _says_time(minutes: int, text: str) -> bool:
+    """Whether the text names this time of day. If it doesn't say which half of the day it means, it
+    may be either."""
+    for read, exact in _read(text.lower(), LONGEST_TIME, clock_time):
+        said = 60 * read.hour + read.minute
+        if said == minutes or (not exact and said % _HALF_DAY == minutes % _HALF_DAY):
+            return True
+    return False
+
+
+def _read(text: str, longest: int, read: Callable[[str], Read | None]) -> Iterator[Read]:
+    """Read all that `read` can read in a text. Of what begins at the same word, the longest
+    counts."""
+    words = _WORD.findall(text.replace("a.m.", "am").replace("p.m.", "pm"))
+    at = 0
+    while at < len(words):
+        for end in range(min(len(words), at + longest), at, -1):
+            if (found := read(" ".join(words[at:end]))) is not None:
+                yield found
+                at = end - 1
+                break
+        at += 1
+
+
+def _numbers(text: str) -> set[float]:
+    """Return the numbers that a text names, in digits or words."""
+    words = re.sub(r"[^\w\s.-]", " ", text.lower()).replace("-", " ").split()
+    spoken = " ".join(with_digits([word.strip(".") for word in words], lone=True))
+    return {float(each) for each in _NUMBER.findall(f"{text} {spoken}")}
+
+
+def _number(parameter: Parameter, value: float) -> Value | None:
+    if parameter.kind is ParameterKind.NUMBER:
+        return value
+    return int(value) if float(value).is_integer() else None
+
+
+def _names(choice: str, text: str) -> bool:
+    """Whether a text contains the words of one of the tool's choices."""
+    words = set(_WORD.findall(text.lower()))
+    return words.issuperset(re.findall(r"[a-z0-9]+", choice.lower()))

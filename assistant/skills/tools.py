@@ -1,0 +1,234 @@
+"""Uses tools of other programs: MCP servers that the user has named in the settings.
+
+What changes something is confirmed aloud, unless the settings say otherwise. What is said about it
+comes from what the tool has answered. A server that fails costs a sentence.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from assistant.errors import ModelError, ToolError, ToolLate
+from assistant.intents import Command, CommandKind, Intent
+from assistant.skills.skill import Remark, Reply
+from assistant.skills.spoken_errors import notice
+from assistant.skills.tool_answers import answer_from, failure, receipt
+from assistant.skills.tool_arguments import Argument, from_answer, missing, supported
+from assistant.skills.tool_choice import choose
+from assistant.tool_servers import (
+    Candidate,
+    Parameter,
+    ParameterKind,
+    Tool,
+    ToolIndex,
+    ToolServers,
+    Vectors,
+)
+from models.interfaces import LanguageModel
+
+logger = logging.getLogger(__name__)
+
+LEAST_TALK = 0.34
+"""Minimum similarity of a tool to an utterance that is no command, so that the language model is
+asked about it. Of 26 requests for tools that are no commands, 73 % reach it. With the 26 tools of 4
+servers, so do 3 of 500 other utterances, which then wait for the model's "none"."""
+LEAST_ACT = 0.25
+"""The same for an utterance that certainly or probably asks for an act."""
+MOST = 3
+"""Number of tools from which the language model chooses."""
+FIND_S = 0.1
+"""Seconds after which the utterance's vector is no longer awaited."""
+PATIENCE_S = 2.5
+"""Seconds after which the user is told to wait. The conversation goes on meanwhile."""
+ONE_MOMENT = "One moment."
+OFF_RECORD = "Off the record, I don't pass anything on to other programs."
+CANT_UNDO = "I can't undo what another program has done."
+NOT_DONE = "All right, I won't."
+
+
+class Tools:
+    """Finds tools for what the user says, and uses them. Use it only on the event loop.
+
+    Args:
+        servers: the tool servers; they may still be starting.
+        index: finds tools by meaning; it is built whenever there are other tools.
+        encode: encodes texts as the index does. Blocks. May raise ModelError.
+        llm: chooses the tool, and puts its answer into a sentence.
+        off_record: returns whether the session is off the record. Then no tool is used, because
+            what is passed to another program may be stored there.
+        remark: says a remark when a tool that took long has answered.
+    """
+
+    def __init__(
+        self,
+        servers: ToolServers,
+        index: ToolIndex,
+        encode: Callable[[Sequence[str]], Vectors],
+        llm: LanguageModel,
+        off_record: Callable[[], bool],
+        remark: Callable[[Remark], object],
+    ) -> None:
+        self._servers = servers
+        self._index = index
+        self._encode = encode
+        self._llm = llm
+        self._off_record = off_record
+        self._remark = remark
+        self._calls: set[asyncio.Task[Reply]] = set()
+
+    @property
+    def names(self) -> list[str]:
+        """The names, in words, of the servers that offer tools now."""
+        return list(dict.fromkeys(tool.spoken_server for tool in self._servers.tools))
+
+    async def find(self, text: str) -> Intent | None:
+        """Return an intent that is not sure if a tool may be meant by what is no command. Takes a
+        few milliseconds."""
+        if self._off_record() or not await self._candidates(text, LEAST_TALK):
+            return None
+        return Intent(Command(CommandKind.ACT, words=text), sure=False)
+
+    async def act(self, text: str, *, sure: bool) -> Reply | None:
+        """Do what an utterance asks for if a tool can do it. Return None if none can.
+
+        Args:
+            sure: whether it certainly asks for an act. If not, the tool is used only if the
+                utterance also names something that the tool needs, if it needs anything.
+        """
+        found = await self._candidates(text, LEAST_ACT)
+        if not found:
+            return None
+        if self._off_record():
+            return Reply(OFF_RECORD, lasts=True) if sure else None
+        choice = await choose(self._llm, text, [each.tool for each in found])
+        if choice is None:
+            return None
+        arguments = supported(choice.tool, choice.proposed, text)
+        needed = {each.name for each in choice.tool.parameters if each.required}
+        if not sure and needed and not needed & arguments.keys():
+            return None
+        return await self._go_on(choice.tool, arguments, text)
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    async def _candidates(self, text: str, least: float) -> Sequence[Candidate]:
+        if not self._servers.tools or not text.strip():
+            return ()
+        try:
+            async with asyncio.timeout(FIND_S):
+                [vector] = await asyncio.to_thread(self._encode, [text])
+        except (ModelError, TimeoutError) as error:
+            logger.warning("no tool was looked for: %s", type(error).__name__)
+            return ()
+        return self._index.find(vector, least, MOST)
+
+    async def _go_on(self, tool: Tool, arguments: Mapping[str, Argument], said: str) -> Reply:
+        """Ask for what is missing, then for the user's consent, then use the tool."""
+        lacking = missing(tool, arguments)
+        if lacking is not None:
+            take = partial(self._take, tool, arguments, lacking, said)
+            return Reply(asking(lacking), if_said=take, if_no=NOT_DONE)
+        call = partial(self._call, tool, arguments, said)
+        if tool.confirmed:
+            return Reply(confirming(tool, arguments), if_yes=call, if_no=NOT_DONE)
+        return await call()
+
+    async def _take(
+        self,
+        tool: Tool,
+        arguments: Mapping[str, Argument],
+        lacking: Parameter,
+        said: str,
+        answer: str,
+    ) -> Reply | None:
+        value = from_answer(lacking, answer)
+        if value is None or value == []:
+            return None
+        return await self._go_on(tool, {**arguments, lacking.name: value}, said)
+
+    async def _call(self, tool: Tool, arguments: Mapping[str, Argument], said: str) -> Reply:
+        """Use a tool. If it takes long, return a reply that says so, and make a remark later."""
+        if self._off_record():  # perhaps only after the question was asked
+            return Reply(OFF_RECORD, lasts=True)
+        call = asyncio.create_task(self._used(tool, arguments, said))
+        self._calls.add(call)
+        call.add_done_callback(self._calls.discard)
+        done, _ = await asyncio.wait({call}, timeout=PATIENCE_S)
+        if done:
+            return call.result()
+
+        async def answered() -> Reply:
+            return await call
+
+        self._remark(answered)
+        return Reply(ONE_MOMENT, lasts=True)
+
+    async def _used(self, tool: Tool, arguments: Mapping[str, Argument], said: str) -> Reply:
+        try:
+            result = await self._servers.call(tool, arguments)
+        except ToolError as error:
+            return Reply(spoken_error(tool, error), notice=notice(error))
+        if result.failed:
+            return Reply(failure(tool, result))
+        if tool.read_only:
+            return Reply(await answer_from(self._llm, tool, said, result))
+        return Reply(receipt(result), undo=_cant_undo, undo_question=_nothing_to_undo)
+
+
+def asking(parameter: Parameter) -> str:
+    """Return the question for an argument.
+
+    >>> asking(Parameter("branch_name"))
+    'What is the branch name?'
+    """
+    if parameter.choices:
+        named = [each.replace("_", " ") for each in parameter.choices]
+        some = f"{', '.join(named[:-1])} or {named[-1]}" if named[:-1] else named[0]
+        return f"Which {parameter.spoken}: {some}?"
+    if parameter.kind is ParameterKind.SWITCH:
+        return f"{parameter.spoken.capitalize()}: yes or no?"
+    several = parameter.kind is ParameterKind.TEXTS
+    return f"What {'are' if several else 'is'} the {parameter.spoken}?"
+
+
+def confirming(tool: Tool, arguments: Mapping[str, Argument]) -> str:
+    """Return the question whether to use a tool that may change something. It names everything that
+    is passed on, except what the settings fix.
+
+    >>> confirming(Tool("git", "git_create_branch"), {"branch_name": "holidays"})
+    'Shall I use create branch from the git server, with holidays as the branch name?'
+    """
+    named = [f"{_spoken(value)} as the {_words(name)}" for name, value in arguments.items()]
+    given = f", with {_and(named)}" if named else ""
+    return f"Shall I use {tool.spoken} from the {tool.spoken_server} server{given}?"
+
+
+def spoken_error(tool: Tool, error: ToolError) -> str:
+    """Return the sentence for a tool that could not be used."""
+    server = f"The {tool.spoken_server} server"
+    if not isinstance(error, ToolLate):
+        return f"{server} isn't working right now."
+    if tool.read_only:
+        return f"{server} didn't answer in time."
+    return f"{server} didn't answer in time, so I don't know whether that was done."
+
+
+def _words(name: str) -> str:
+    return Parameter(name).spoken
+
+
+def _spoken(value: Argument) -> str:
+    return _and([str(each) for each in value]) if isinstance(value, list) else str(value)
+
+
+def _and(parts: Sequence[str]) -> str:
+    return f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else "".join(parts)
+
+
+async def _cant_undo() -> Reply:
+    return Reply(CANT_UNDO, lasts=True)
+
+
+async def _nothing_to_undo() -> str:
+    return ""

@@ -1,0 +1,304 @@
+"""The connection to one tool server: starts it, keeps the list of its tools, and calls them.
+
+Nothing that a server does wrong reaches the rest of the program, except as a ToolError.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from assistant.errors import ToolError, ToolLate, ToolServerDown
+from assistant.tool_server_settings import ToolServer, Value
+from assistant.tool_servers.child_process import ChildProcess
+from assistant.tool_servers.tool import (
+    LONGEST_DESCRIPTION,
+    Tool,
+    ToolResult,
+    one_line,
+    read_result,
+    read_tool,
+)
+
+if TYPE_CHECKING:
+    from mcp import Client
+    from mcp.client import IncomingMessage
+    from mcp.client._transport import TransportStreams
+
+logger = logging.getLogger(__name__)
+
+START_S = 30.0
+"""Seconds that a server has to start. It is long, because some download their parts first."""
+LIST_S = 10.0
+RESTART_S = 60.0
+"""Seconds after which a server that has ended is started again, once."""
+MOST_LATE = 2
+"""Number of calls in a row without an answer after which a server counts as hanging, and ends."""
+MOST_TOOLS = 64
+MOST_PAGES = 20
+
+
+class ServerState(StrEnum):
+    STARTING = "starting"
+    READY = "ready"
+    DOWN = "down"
+
+
+class Connection:
+    """A tool server that is kept running. Use it only on one event loop.
+
+    Args:
+        changed: called when the list of tools has changed.
+        restart_s: as `RESTART_S`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        settings: ToolServer,
+        changed: Callable[[], object] = lambda: None,
+        *,
+        restart_s: float = RESTART_S,
+    ) -> None:
+        self.name = name
+        self.tools: tuple[Tool, ...] = ()
+        self.unusable = 0
+        """Number of tools that can't be used by voice."""
+        self.problem: ToolError | None = None
+        """Why the server is down."""
+        self.state = ServerState.STARTING
+        self._settings = settings
+        self._changed = changed
+        self._restart_s = restart_s
+        self._client: Client | None = None
+        self._process: ChildProcess | None = None
+        self._late = 0
+        self._broken = asyncio.Event()
+        self._relist = asyncio.Event()
+        self.settled = asyncio.Event()
+        """Set when the server is ready or down for the first time."""
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process else None
+
+    async def run(self) -> None:
+        """Keep the server running until this is cancelled. If it ends by itself, it is started
+        again once, after a while."""
+        for wait in (0.0, self._restart_s):
+            await asyncio.sleep(wait)
+            self.state = ServerState.STARTING
+            try:
+                async with self._connected() as client:
+                    problem = await self._serve(client)
+                self.problem = problem
+            except ToolError as error:
+                self.problem = error
+            except Exception as error:  # whatever a server or the library does, the session goes on
+                logger.exception("the tool server %s failed", self.name)
+                self.problem = ToolServerDown(f"The tool server {self.name} doesn't work.")
+                self.problem.__cause__ = error
+            self.state = ServerState.DOWN
+            self._update(())
+            self.settled.set()
+            logger.warning("%s", self.problem)
+
+    async def call(self, tool: Tool, arguments: Mapping[str, Value | list[str]]) -> ToolResult:
+        """Call a tool.
+
+        Raises:
+            ToolServerDown: the server doesn't run, no longer offers the tool as it was, or answered
+                what can't be understood.
+            ToolLate: it did not answer in time. Whether the tool has done anything is unknown.
+        """
+        client = self._client
+        if client is None:
+            raise self.problem or ToolServerDown(f"The tool server {self.name} isn't ready yet.")
+        if tool not in self.tools:
+            raise ToolServerDown(f"The tool server {self.name} no longer offers that.")
+        if self._process is not None:
+            self._process.keep_quiet()
+        from mcp import MCPError
+
+        try:
+            async with asyncio.timeout(self._settings.timeout_s):
+                answer = await client.call_tool(tool.name, {**tool.fixed, **arguments})
+        except TimeoutError:
+            self._late += 1
+            if self._late >= MOST_LATE:
+                self._broken.set()
+            raise ToolLate(f"The tool server {self.name} did not answer in time.") from None
+        except MCPError as error:
+            if self.state is ServerState.READY and not self._has_ended():
+                return ToolResult(one_line(error.message, LONGEST_DESCRIPTION), failed=True)
+            raise ToolServerDown(f"The tool server {self.name} has ended.") from error
+        except Exception as error:  # what the server answers is no result
+            text = f"I didn't understand what the tool server {self.name} answered."
+            raise ToolServerDown(text) from error
+        self._late = 0
+        texts = [each.text for each in answer.content if each.type == "text"]
+        return read_result(texts, answer.structured_content, failed=bool(answer.is_error))
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _has_ended(self) -> bool:
+        return self._process is not None and self._process.ended.is_set()
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncGenerator["Client"]:
+        """Connect to the server, and list its tools.
+
+        Raises:
+            ToolError: it can't be started, or does not answer.
+        """
+        mcp = await asyncio.to_thread(_library)
+        self._broken.clear()
+        self._relist.clear()
+        self._late = 0
+        async with AsyncExitStack() as stack:
+            try:
+                async with asyncio.timeout(START_S):
+                    client = await stack.enter_async_context(
+                        mcp.Client(
+                            self._streams(),
+                            cache=None,
+                            message_handler=self._heard,
+                            client_info=mcp.types.Implementation(
+                                name="local-voice-assistant", version="1"
+                            ),
+                        )
+                    )
+                    await self._list(client)
+            except TimeoutError as error:
+                raise ToolLate(f"The tool server {self.name} did not start in time.") from error
+            except ToolError:
+                raise
+            except Exception as error:  # the library raises groups of its own errors and others
+                raise self._not_connected() from error
+            self._client = client
+            try:
+                yield client
+            finally:
+                self._client = None
+
+    def _not_connected(self) -> ToolError:
+        if self._process is None:
+            return ToolServerDown(f"Nothing that offers tools answers at {self._settings.url}.")
+        why = f" It says: {self._process.complaint}" if self._process.complaint else ""
+        return ToolServerDown(f"The tool server {self.name} ended while it was starting.{why}")
+
+    def _streams(self) -> "contextlib.AbstractAsyncContextManager[TransportStreams]":
+        settings = self._settings
+        if settings.command is not None:
+            self._process = ChildProcess(self.name, settings.command, settings.args, settings.env)
+            return self._process.streams()
+        assert settings.url is not None
+        from assistant.tool_servers.local_http import http_streams
+
+        return http_streams(settings.url)
+
+    async def _serve(self, client: "Client") -> ToolError:
+        """Keep the list of tools up to date until the server has ended or hangs. Return which."""
+        self.state, self.problem = ServerState.READY, None
+        self.settled.set()
+        watching = asyncio.create_task(self._listen(client))
+        try:
+            while not await self._next_event():
+                self._relist.clear()
+                async with asyncio.timeout(LIST_S):
+                    await self._list(client)
+        except TimeoutError:
+            self._broken.set()
+        except Exception:  # it has answered what is no list
+            logger.exception("the tools of %s can't be listed", self.name)
+            return ToolServerDown(f"The tool server {self.name} doesn't say which tools it has.")
+        finally:
+            watching.cancel()
+            await asyncio.wait({watching})
+        if self._broken.is_set():
+            return ToolLate(f"The tool server {self.name} no longer answers.")
+        return ToolServerDown(f"The tool server {self.name} has ended.")
+
+    async def _next_event(self) -> bool:
+        """Wait until the server ends, hangs, or has changed its tools. Return whether it is over
+        with the server."""
+        events = [self._broken, self._relist]
+        if self._process is not None:
+            events.append(self._process.ended)
+        waiting = [asyncio.create_task(each.wait()) for each in events]
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in waiting:
+                task.cancel()
+        return self._has_ended() or self._broken.is_set()
+
+    async def _heard(self, message: "IncomingMessage") -> None:
+        """Receive a message that no request asked for."""
+        if getattr(message, "method", "") == "notifications/tools/list_changed":
+            self._relist.set()
+
+    async def _listen(self, client: "Client") -> None:
+        """Ask a server of a newer protocol to report changes of its tools. Older ones report them
+        unasked."""
+        capabilities = client.server_capabilities.tools
+        if capabilities is None or not capabilities.list_changed:
+            return
+        from mcp import MCPError
+        from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+
+        try:
+            async with client.listen(tools_list_changed=True) as changes:
+                async for _ in changes:
+                    self._relist.set()
+        except ListenNotSupportedError:
+            return
+        except (MCPError, SubscriptionLost, TimeoutError) as error:
+            logger.info("%s doesn't report changes: %s", self.name, type(error).__name__)
+
+    async def _list(self, client: "Client") -> None:
+        """Read the list of the server's tools."""
+        found: dict[str, Tool] = {}
+        unusable, cursor = 0, None
+        for _ in range(MOST_PAGES):
+            page = await client.list_tools(cursor=cursor)
+            for each in page.tools:
+                tool = self._read(each)
+                unusable += tool is None
+                if tool is not None and len(found) < MOST_TOOLS:
+                    found.setdefault(tool.name, tool)
+            cursor = page.next_cursor
+            if cursor is None or len(found) >= MOST_TOOLS:
+                break
+        self.unusable = unusable
+        self._update(tuple(found.values()))
+
+    def _read(self, listed: Any) -> Tool | None:
+        notes, confirm = listed.annotations, self._settings.confirm
+        read_only = notes is not None and notes.read_only_hint is True
+        return read_tool(
+            self.name,
+            listed.name,
+            listed.description,
+            listed.input_schema,
+            read_only=read_only,
+            confirmed=confirm == "always" or (confirm == "changes" and not read_only),
+            defaults=self._settings.defaults,
+        )
+
+    def _update(self, tools: tuple[Tool, ...]) -> None:
+        if tools != self.tools:
+            self.tools = tools
+            self._changed()
+
+
+def _library() -> Any:
+    """Import the MCP library, which takes about a second. Blocks."""
+    import mcp
+    import mcp.client.subscriptions
+    import mcp.types
+
+    return mcp

@@ -1,0 +1,221 @@
+"""What a tool of a server is, as far as it can be used by voice."""
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from assistant.tool_server_settings import Value
+
+MOST_PARAMETERS = 12
+"""Maximum number of parameters of a tool. Tools that require more can't be used by voice."""
+MOST_CHOICES = 20
+DEEPEST = 4
+"""Maximum depth to which a schema is read. It may refer to itself."""
+LONGEST_NAME = 64
+LONGEST_DESCRIPTION = 240
+"""Maximum number of characters of a description. The rest is cut off."""
+LONGEST_RESULT = 20_000
+"""Maximum number of characters of a result. The rest is cut off."""
+
+_NAME = re.compile(r"[A-Za-z][\w./-]*", re.ASCII)
+_HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_LINK = re.compile(r"#/(?:\$defs|definitions)/([^/]+)")
+
+
+class ParameterKind(StrEnum):
+    TEXT = "string"
+    NUMBER = "number"
+    INTEGER = "integer"
+    SWITCH = "boolean"
+    TEXTS = "array"
+    """Several texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a tool. `choices` are the only values that it takes; empty if it takes any."""
+
+    name: str
+    kind: ParameterKind = ParameterKind.TEXT
+    required: bool = True
+    description: str = ""
+    choices: tuple[str, ...] = ()
+
+    @property
+    def spoken(self) -> str:
+        return spoken_name(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool that can be used by voice.
+
+    Attributes:
+        server: the name that the user has given to its server.
+        read_only: whether the server says that the tool changes nothing.
+        confirmed: whether the user is asked before it is called.
+        fixed: arguments from the settings.
+    """
+
+    server: str
+    name: str
+    description: str = ""
+    parameters: tuple[Parameter, ...] = ()
+    read_only: bool = False
+    confirmed: bool = True
+    fixed: Mapping[str, Value] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """The name by which the tools of all servers are told apart."""
+        return f"{self.server}.{self.name}"
+
+    @property
+    def spoken(self) -> str:
+        """Its name in words, without its server's: "create branch" for `git_create_branch`."""
+        words, server = spoken_name(self.name), spoken_name(self.server)
+        return words.removeprefix(f"{server} ") or words
+
+    @property
+    def spoken_server(self) -> str:
+        return spoken_name(self.server)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool answered. If `failed` is set, `text` says why, or is empty."""
+
+    text: str
+    failed: bool = False
+
+
+def spoken_name(name: str) -> str:
+    """Return a name in words that can be read aloud.
+
+    >>> spoken_name("read_text-file"), spoken_name("listAllFiles")
+    ('read text file', 'list all files')
+    """
+    words = re.findall(r"[A-Za-z]+|\d+", _HUMPS.sub(" ", name[:LONGEST_NAME]))
+    return " ".join(words).lower()
+
+
+def one_line(text: str, longest: int) -> str:
+    """Return a server's text as one line, without control characters, cut off at a word.
+
+    >>> one_line("Write a file.\\n\\nOverwrites it.", 20)
+    'Write a file.'
+    """
+    plain = "".join(" " if each.isspace() else each for each in text[: 4 * longest])
+    plain = "".join(each for each in plain if unicodedata.category(each)[0] != "C")
+    line = " ".join(plain.split())
+    if len(line) <= longest:
+        return line
+    return line[: longest + 1].rpartition(" ")[0] or line[:longest]
+
+
+def read_tool(
+    server: str,
+    name: str,
+    description: str | None,
+    schema: Mapping[str, Any],
+    *,
+    read_only: bool,
+    confirmed: bool,
+    defaults: Mapping[str, Value],
+) -> Tool | None:
+    """Return the tool, or None if it can't be used by voice: its name is not a plain name, or it
+    requires an argument that can't be said, such as a table.
+
+    Args:
+        schema: the JSON schema of its arguments, from the server.
+        defaults: the server's setting of that name.
+    """
+    if len(name) > LONGEST_NAME or _NAME.fullmatch(name) is None or not spoken_name(name):
+        return None
+    properties = schema.get("properties", {})
+    required = schema.get("required", ())
+    if not isinstance(properties, Mapping) or not isinstance(required, Sequence):
+        return None
+    fixed = {key: defaults[key] for key in properties if key in defaults}
+    needed = {each for each in required if isinstance(each, str)} - fixed.keys()
+    links = schema.get("$defs") or schema.get("definitions") or {}
+    found = [
+        parameter
+        for key, value in properties.items()
+        if key not in fixed
+        and (parameter := _parameter(key, value, links, required=key in needed)) is not None
+    ]
+    found.sort(key=lambda each: not each.required)
+    found = found[:MOST_PARAMETERS]
+    if not needed <= {each.name for each in found}:
+        return None
+    text = one_line(description or "", LONGEST_DESCRIPTION)
+    return Tool(server, name, text, tuple(found), read_only, confirmed, fixed)
+
+
+def read_result(texts: Iterable[str], structured: object, *, failed: bool) -> ToolResult:
+    """Return a result. If it contains no text, its structured content is used.
+
+    Args:
+        structured: JSON; None if there is none.
+    """
+    text = "\n".join(each for each in texts if each.strip())
+    if not text and structured is not None:
+        text = json.dumps(structured, ensure_ascii=False, default=str)
+    return ToolResult(text[:LONGEST_RESULT], failed)
+
+
+def _parameter(name: object, schema: object, links: object, *, required: bool) -> Parameter | None:
+    """Return a parameter; None if its values can't be said."""
+    if not isinstance(name, str) or len(name) > LONGEST_NAME or _NAME.fullmatch(name) is None:
+        return None
+    kind, choices = _kind(schema, links)
+    if kind is None:
+        return None
+    told = schema.get("description") if isinstance(schema, Mapping) else None
+    text = one_line(told, LONGEST_DESCRIPTION) if isinstance(told, str) else ""
+    return Parameter(name, kind, required, text, choices)
+
+
+def _kind(
+    schema: object, links: object, depth: int = DEEPEST
+) -> tuple[ParameterKind | None, tuple[str, ...]]:
+    """Return the kind of values that a schema describes, and the only ones that it allows. The kind
+    is None if they can't be said. A schema that also allows null is read as if it didn't."""
+    schema = _followed(schema, links)
+    if not isinstance(schema, Mapping) or not depth:
+        return None, ()
+    several = schema.get("anyOf") or schema.get("oneOf")
+    if isinstance(several, Sequence):
+        rest = [_followed(each, links) for each in several]
+        rest = [each for each in rest if isinstance(each, Mapping) and each.get("type") != "null"]
+        return _kind(rest[0], links, depth - 1) if len(rest) == 1 else (None, ())
+    named = schema.get("type")
+    if isinstance(named, list):
+        rest_named = [each for each in named if each != "null"]
+        named = rest_named[0] if len(rest_named) == 1 else None
+    allowed = schema.get("enum")
+    if isinstance(allowed, list):
+        choices = tuple(each for each in allowed if isinstance(each, str))
+        fits = 0 < len(choices) <= MOST_CHOICES and len(choices) == len(allowed)
+        return (ParameterKind.TEXT, choices) if fits else (None, ())
+    if named == ParameterKind.TEXTS:
+        inner, choices = _kind(schema.get("items", {"type": "string"}), links, depth - 1)
+        return (
+            (ParameterKind.TEXTS, ()) if inner is ParameterKind.TEXT and not choices else (None, ())
+        )
+    known = [each.value for each in ParameterKind]
+    return (ParameterKind(named), ()) if isinstance(named, str) and named in known else (None, ())
+
+
+def _followed(schema: object, links: object) -> object:
+    """Return the definition to which a schema refers, or the schema itself."""
+    reference = schema.get("$ref") if isinstance(schema, Mapping) else None
+    found = _LINK.fullmatch(reference) if isinstance(reference, str) else None
+    if found is None or not isinstance(links, Mapping):
+        return schema
+    return links.get(found[1])

@@ -1,0 +1,119 @@
+"""Only what the user has said is passed to a tool."""
+
+from typing import Any
+
+import pytest
+
+from assistant.skills.tool_arguments import from_answer, missing, supported
+from assistant.tool_servers.tool import Parameter, ParameterKind, Tool
+
+NUMBER, INTEGER = ParameterKind.NUMBER, ParameterKind.INTEGER
+ZONE = Parameter("source_timezone")
+COLOUR = Parameter("colour", choices=("red", "dark_blue"))
+FILES = Parameter("files", ParameterKind.TEXTS)
+
+
+def checked(parameter: Parameter, value: Any, said: str) -> Any:
+    tool = Tool("shelf", "keep", parameters=(parameter,))
+    return supported(tool, {parameter.name: value}, said).get(parameter.name)
+
+
+@pytest.mark.parametrize(
+    ("value", "said", "kept"),
+    [
+        ("holidays", "create a branch called Holidays", "Holidays"),
+        ("Buy milk.", "write buy milk to shopping.txt", "buy milk"),
+        ("shopping.txt", "write buy milk to shopping dot txt", "shopping.txt"),
+        ("buy  milk", "write buy\nmilk", "buy\nmilk"),
+        ("holiday", "create a branch called holidays", None),
+        ("docs/notes.txt", "read notes.txt", None),
+        ("main", "create a branch called holidays", None),
+        ("", "create a branch", None),
+        (" . ", "create a branch", None),
+        (7, "create 7 branches", None),
+        (["a"], "create a", None),
+        ({"a": 1}, "create a", None),
+        ("create a branch", "Create a branch.", None),
+    ],
+)
+def test_a_text_must_stand_in_the_utterance(value: Any, said: str, kept: str | None) -> None:
+    assert checked(Parameter("name"), value, said) == kept
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "said", "kept"),
+    [
+        (INTEGER, 3, "show me the last three commits", 3),
+        (INTEGER, 21, "set it to twenty-one", 21),
+        (INTEGER, 21, "set it to 21 degrees", 21),
+        (NUMBER, 21.5, "set it to 21.5 degrees", 21.5),
+        (INTEGER, 21.5, "set it to 21.5 degrees", None),
+        (INTEGER, 10, "show me the last commits", None),
+        (INTEGER, True, "show me one", None),
+        (NUMBER, "3", "show me three", None),
+    ],
+)
+def test_a_number_must_be_said(kind: ParameterKind, value: Any, said: str, kept: Any) -> None:
+    assert checked(Parameter("count", kind), value, said) == kept
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "said", "kept"),
+    [
+        (COLOUR, "dark_blue", "paint it dark blue", "dark_blue"),
+        (COLOUR, "red", "paint it dark blue", None),
+        (COLOUR, "green", "paint it green", None),
+        (FILES, ["a.txt", "b.txt"], "stage a.txt and B.txt", ["a.txt", "B.txt"]),
+        (FILES, ["a.txt", "c.txt"], "stage a.txt and b.txt", None),
+        (FILES, [], "stage them", None),
+        (FILES, "a.txt", "stage a.txt", None),
+        (Parameter("force", ParameterKind.SWITCH), True, "force it", None),
+        (ZONE, "Europe/Paris", "it's four in Paris", "Europe/Paris"),
+        (ZONE, "Paris", "it's four in Paris", "Europe/Paris"),
+        (ZONE, "America/New_York", "nine in New York", "America/New_York"),
+        (ZONE, "Europe/Paris", "what time is it", None),
+        (Parameter("time"), "16:00", "if it's four pm in Paris", "16:00"),
+        (Parameter("time"), "04:00", "if it's four in Paris", "04:00"),
+        (Parameter("time"), "16:00", "if it's four a.m. in Paris", None),
+        (Parameter("time"), "18:30", "what's 18:30 in Berlin", "18:30"),
+        (Parameter("time"), "18:30", "what's half past six in the evening", "18:30"),
+        (Parameter("time"), "12:00", "what's the time in Berlin", None),
+    ],
+)
+def test_choices_lists_zones_and_times_must_be_named(
+    parameter: Parameter, value: Any, said: str, kept: Any
+) -> None:
+    assert checked(parameter, value, said) == kept
+
+
+@pytest.mark.parametrize(
+    ("parameter", "said", "value"),
+    [
+        (Parameter("path"), "Shopping dot txt.", "Shopping.txt"),
+        (Parameter("path"), "  ", None),
+        (Parameter("path"), "x" * 1000, None),
+        (Parameter("count", INTEGER), "Three.", 3),
+        (Parameter("count", INTEGER), "The last twelve, please", 12),
+        (Parameter("count", INTEGER), "Between 2 and 3", None),
+        (Parameter("count", INTEGER), "Some", None),
+        (COLOUR, "Dark blue, please.", "dark_blue"),
+        (COLOUR, "Green.", None),
+        (Parameter("force", ParameterKind.SWITCH), "Yes.", True),
+        (Parameter("force", ParameterKind.SWITCH), "No.", False),
+        (FILES, "a.txt, b.txt and c.txt", ["a.txt", "b.txt", "c.txt"]),
+        (ZONE, "In Tokyo.", "Asia/Tokyo"),
+        (ZONE, "Nowhere.", None),
+    ],
+)
+def test_what_is_asked_for_is_read_from_the_answer(
+    parameter: Parameter, said: str, value: Any
+) -> None:
+    assert from_answer(parameter, said) == value
+
+
+def test_only_required_arguments_are_missing() -> None:
+    some, needed = Parameter("some", required=False), Parameter("needed")
+    tool = Tool("shelf", "keep", parameters=(some, needed))
+
+    assert missing(tool, {"some": "x"}) == needed
+    assert missing(tool, {"needed": "x"}) is None
