@@ -5,7 +5,6 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
-from functools import partial
 
 from assistant.compose.memory import log_notice, open_home_memory
 from assistant.encryption import Vault
@@ -16,7 +15,7 @@ from assistant.memory import MemoryService, Transcript
 from assistant.paths import Home
 from assistant.settings import Settings
 from assistant.skills import Clocks, DueEntries, DueWatch, Ringer
-from assistant.state import ACTS, StateRequests, StateStore, outlines
+from assistant.state import ACTS, StateRequests, StateStore
 
 logger = logging.getLogger(__name__)
 
@@ -45,11 +44,11 @@ def open_state(
         transcript = Transcript.in_ram()
         stack.callback(transcript.close)
     store = StateStore(transcript, settings.general.user, from_any_thread(bus))
+    requests = StateRequests(transcript, store, settings.general.user)
     if memory is not None:
-        memory.state_outlines = partial(outlines, store, settings.general.user)
+        memory.state_outlines = requests.outlines
     due = DueWatch(DueEntries(store, Clocks()), ringer, bus.emit)
     bus.subscribe(due.watch)
-    requests = StateRequests(transcript, store, settings.general.user)
     return UserState(store, due, dict.fromkeys(ACTS, requests.answer))
 
 

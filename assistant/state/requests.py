@@ -26,7 +26,6 @@ characters of these.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -34,9 +33,10 @@ from uuid import NAMESPACE_OID, uuid5
 
 from assistant.errors import SettingsError, StoreError
 from assistant.ipc import Request, Row
-from assistant.memory import Transcript, short
+from assistant.memory import Memory, Transcript, short
 from assistant.state.contents import check_content
 from assistant.state.entries import Entry, EntryKind
+from assistant.state.forgettable import outlines
 from assistant.state.store import StateStore
 
 SHOWN = (
@@ -85,21 +85,19 @@ class StateRequests:
                 "The running assistant does not know this request.",
                 mend="Restart the assistant: its version differs from this command's.",
             )
-        with self._store(str(request.get("user", ""))) as store:
-            yield from act(store, request)
+        yield from act(self._store(str(request.get("user", ""))), request)
 
-    @contextmanager
-    def _store(self, user: str) -> Iterator[StateStore]:
+    def outlines(self, user: str) -> Mapping[str, Memory]:
+        """Return a user's entries as requests to forget see them. Raises StoreError."""
+        return outlines(self._store(user), user)
+
+    def _store(self, user: str) -> StateStore:
         if self._session is not None and user == self._user:
-            yield self._session
-            return
+            return self._session
         store = StateStore(self._transcript, user)
-        try:
-            for items in self._transcript.hidden(user):
-                store.hide(items)
-            yield store
-        finally:
-            self._transcript.locations.remove(store)
+        for items in self._transcript.hidden(user):
+            store.hide(items)
+        return store
 
 
 # -- acts ---------------------------------------------------------------------------------------

@@ -130,8 +130,6 @@ def test_each_user_sees_and_changes_only_their_own_entries(session: Session) -> 
         session.ask("remove", "bob", ids=[mine["id"]])
     session.ask("clear", "bob", kind="note")
     assert session.contents("note") == [{"text": "Mine."}]
-    assert session.transcript.locations.count(session.store) == 1
-    assert len([each for each in session.transcript.locations if type(each) is StateStore]) == 1
 
 
 def test_what_is_being_forgotten_is_not_shown_without_a_session(session: Session) -> None:
