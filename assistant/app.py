@@ -199,7 +199,7 @@ async def open_assistant(
         recaller = _recaller(memory, window, recorder)
         dialogue = Dialogue(settings, bus, models.llm, window, LatencyLog(home.ledger))
         ringer, remark = Ringing(dialogue, speaks=sound.speaks), partial(_remark, loops)
-        state = open_state(memory, settings, bus, ringer, stack)
+        state = open_state(memory, settings, bus, ringer, lambda: dialogue.off_record, stack)
         skills, forgetting = await build_skills(
             memory, settings, bus, dialogue, window, models.llm, remark, state
         )

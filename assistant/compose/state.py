@@ -35,6 +35,7 @@ def open_state(
     settings: Settings,
     bus: EventBus,
     ringer: Ringer,
+    off_record: Callable[[], bool],
     stack: AsyncExitStack,
 ) -> UserState:
     """Open the state. Without a memory, it lasts as long as the session."""
@@ -44,7 +45,7 @@ def open_state(
         transcript = Transcript.in_ram()
         stack.callback(transcript.close)
     store = StateStore(transcript, settings.general.user, from_any_thread(bus))
-    requests = StateRequests(transcript, store, settings.general.user)
+    requests = StateRequests(transcript, store, settings.general.user, off_record)
     if memory is not None:
         memory.state_outlines = requests.outlines
     due = DueWatch(DueEntries(store, Clocks()), ringer, bus.emit)

@@ -63,21 +63,29 @@ class StateRequests:
     Args:
         session: the store of a running session, whose user is told of changes. None without one.
         user: the session's user.
+        off_record: returns whether the session is off the record. Nothing is added for its user
+            then.
     """
 
     def __init__(
-        self, transcript: Transcript, session: StateStore | None = None, user: str = ""
+        self,
+        transcript: Transcript,
+        session: StateStore | None = None,
+        user: str = "",
+        off_record: Callable[[], bool] = lambda: False,
     ) -> None:
         self._transcript = transcript
         self._session = session
         self._user = user
+        self._off_record = off_record
 
     def answer(self, request: Request) -> Iterator[Row]:
         """Carry out a request and yield the rows that answer it. Blocking.
 
         Raises:
             SettingsError: the request is malformed.
-            StoreError: the state can't be read or written, or there is no such entry.
+            StoreError: the state can't be read or written, there is no such entry, or nothing may
+                be added.
         """
         act = ACTS.get(str(request.get("act")))
         if act is None:
@@ -85,7 +93,13 @@ class StateRequests:
                 "The running assistant does not know this request.",
                 mend="Restart the assistant: its version differs from this command's.",
             )
-        yield from act(self._store(str(request.get("user", ""))), request)
+        store = self._store(str(request.get("user", "")))
+        if store is self._session and self._off_record() and _adds_words(request):
+            raise StoreError(
+                "The conversation is off the record, so nothing is added.",
+                mend="Say: back on the record.",
+            )
+        yield from act(store, request)
 
     def outlines(self, user: str) -> Mapping[str, Memory]:
         """Return a user's entries as requests to forget see them. Raises StoreError."""
@@ -98,6 +112,12 @@ class StateRequests:
         for items in self._transcript.hidden(user):
             store.hide(items)
         return store
+
+
+def _adds_words(request: Request) -> bool:
+    """Return whether a request stores words. Ticking off an item does not."""
+    changes = request.get("act") == "state.change" and request.get("text") is not None
+    return changes or request.get("act") in ("state.add", "state.import")
 
 
 # -- acts ---------------------------------------------------------------------------------------
