@@ -13,7 +13,7 @@ from assistant.encryption import MasterKey
 from assistant.errors import StoreBusy, StoreError
 from assistant.event_bus import EventBus, from_any_thread
 from assistant.events import Event, Notice, ProfileChanged, Severity
-from assistant.ipc import Request, RequestServer, Row
+from assistant.ipc import NOT_SERVED, Request, RequestServer, Row, is_served
 from assistant.memory import ForgettingExecutor, MemoryService
 from assistant.paths import Home
 from assistant.settings import Settings
@@ -86,9 +86,6 @@ def start_session_memory(
         if isinstance(event, ProfileChanged):
             dialogue.refresh()
 
-    def answer(request: Request) -> Iterator[Row]:
-        return handlers.get(str(request.get("act")), memory.answer)(request)
-
     async def forget_when_due() -> None:
         """Purge deletions as their grace period ends. Deletions that were due at the start have
         already been purged."""
@@ -109,12 +106,39 @@ def start_session_memory(
         stack.callback(asyncio.create_task(forget_when_due()).cancel)
         if user is not None:
             await user.writable.wait()  # until then, commands open the memories themselves
-            try:
-                server = await asyncio.to_thread(RequestServer, home.door, answer)
-            except StoreError as error:
-                logger.error("commands can't reach the memories: %s", error)
-            else:
-                stack.push_async_callback(asyncio.to_thread, server.close)
+        await serve_requests(home, memory, handlers, stack)
 
     stack.callback(bus.subscribe(follow))
     stack.callback(asyncio.create_task(run()).cancel)
+
+
+async def serve_requests(
+    home: Home,
+    memory: MemoryService | None,
+    handlers: Mapping[str, RequestHandler],
+    stack: AsyncExitStack,
+) -> None:
+    """Accept requests from other processes, unless another assistant in this home does. Without a
+    long-term memory, those about memories are left to the processes themselves.
+
+    Args:
+        handlers: as for `start_session_memory`.
+    """
+
+    def answer(request: Request) -> Iterator[Row]:
+        handler = handlers.get(str(request.get("act")))
+        if handler is not None:
+            return handler(request)
+        if memory is None or memory.session_user is None:
+            return iter([NOT_SERVED])
+        return memory.answer(request)
+
+    if await asyncio.to_thread(is_served, home.door):
+        logger.info("another assistant in this home answers commands")
+        return
+    try:
+        server = await asyncio.to_thread(RequestServer, home.door, answer)
+    except StoreError as error:
+        logger.error("commands can't reach this assistant: %s", error)
+    else:
+        stack.push_async_callback(asyncio.to_thread, server.close)
