@@ -20,11 +20,7 @@ from assistant.compose.conversation import (
 )
 from assistant.compose.engines import find_intent_classifier, model_in_use, open_benchmark
 from assistant.compose.idle import JobResources, start_idle_jobs
-from assistant.compose.session_memory import (
-    open_session_memory,
-    serve_requests,
-    start_session_memory,
-)
+from assistant.compose.session_memory import open_session_memory, start_session_memory
 from assistant.compose.state import open_state, start_state
 from assistant.context import ShortTermMemory
 from assistant.encryption import Vault
@@ -219,7 +215,7 @@ async def open_assistant(
         assistant = Assistant(bus, dialogue, loop, recordings, recorder, settings.audio)
         stack.push_async_callback(assistant.close)
         await assistant.start()
-        await start_state(state, stack)
+        await start_state(state, home, memory, stack)
         if memory is not None and forgetting is not None:
             speed = await asyncio.to_thread(open_benchmark, home, settings)
             jobs = JobResources(settings, memory.transcript, memory.session_user, models.llm, speed)
@@ -227,8 +223,6 @@ async def open_assistant(
             handlers = {**state.handlers, IDLE_ACT: idle}
             start_session_memory(memory, home, dialogue, forgetting, handlers, bus, stack)
             stack.callback(asyncio.create_task(memory.expire(window.conversation.id)).cancel)
-        else:
-            await serve_requests(home, None, state.handlers, stack)
         if plan.record is not None:
             await recorder.start(plan.record if plan.record.name else None)
         yield assistant

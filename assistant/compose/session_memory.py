@@ -4,16 +4,16 @@ import asyncio
 import gc
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 
 from assistant.compose.conversation import load_forgetting
 from assistant.compose.memory import open_home_memory
+from assistant.compose.requests import RequestHandler, serve_requests
 from assistant.encryption import MasterKey
 from assistant.errors import StoreBusy, StoreError
 from assistant.event_bus import EventBus, from_any_thread
 from assistant.events import Event, Notice, ProfileChanged, Severity
-from assistant.ipc import NOT_SERVED, Request, RequestServer, Row, is_served
 from assistant.memory import ForgettingExecutor, MemoryService
 from assistant.paths import Home
 from assistant.settings import Settings
@@ -24,10 +24,6 @@ logger = logging.getLogger(__name__)
 TRANSCRIPT_WAIT_S = 20.0
 """Seconds to wait for a program that has locked the transcript. If it is still locked after that,
 the session is not stored."""
-
-RequestHandler = Callable[[Request], Iterator[Row]]
-"""Carries out a request and yields the rows of the answer. Called in one of the server's threads.
-May raise AssistantError."""
 
 
 async def open_session_memory(
@@ -78,8 +74,7 @@ def start_session_memory(
     LanceDB takes long.
 
     Args:
-        handlers: for each `act` of a request that is not about memories, the function that carries
-            it out.
+        handlers: as for `serve_requests`.
     """
 
     def follow(event: Event) -> None:
@@ -110,35 +105,3 @@ def start_session_memory(
 
     stack.callback(bus.subscribe(follow))
     stack.callback(asyncio.create_task(run()).cancel)
-
-
-async def serve_requests(
-    home: Home,
-    memory: MemoryService | None,
-    handlers: Mapping[str, RequestHandler],
-    stack: AsyncExitStack,
-) -> None:
-    """Accept requests from other processes, unless another assistant in this home does. Without a
-    long-term memory, those about memories are left to the processes themselves.
-
-    Args:
-        handlers: as for `start_session_memory`.
-    """
-
-    def answer(request: Request) -> Iterator[Row]:
-        handler = handlers.get(str(request.get("act")))
-        if handler is not None:
-            return handler(request)
-        if memory is None or memory.session_user is None:
-            return iter([NOT_SERVED])
-        return memory.answer(request)
-
-    if await asyncio.to_thread(is_served, home.door):
-        logger.info("another assistant in this home answers commands")
-        return
-    try:
-        server = await asyncio.to_thread(RequestServer, home.door, answer)
-    except StoreError as error:
-        logger.error("commands can't reach this assistant: %s", error)
-    else:
-        stack.push_async_callback(asyncio.to_thread, server.close)

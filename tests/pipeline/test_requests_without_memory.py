@@ -9,7 +9,7 @@ import pytest
 from assistant import app
 from assistant.app import open_assistant
 from assistant.compose import SessionPlan, idle, session_memory
-from assistant.compose.session_memory import serve_requests
+from assistant.compose.requests import serve_requests
 from assistant.encryption.home_lock import HomeLock
 from assistant.encryption.vault import Vault
 from assistant.errors import StoreError
