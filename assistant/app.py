@@ -200,7 +200,7 @@ async def open_assistant(
         recaller = _recaller(memory, window, recorder)
         dialogue = Dialogue(settings, bus, models.llm, window, LatencyLog(home.ledger))
         ringer, remark = Ringing(dialogue, speaks=sound.speaks), partial(_remark, loops)
-        state = open_state(memory, settings, bus, ringer, stack)
+        state = open_state(memory, settings, bus, ringer, lambda: dialogue.off_record, stack)
         skills, forgetting = await build_skills(
             memory, settings, bus, dialogue, window, models.llm, remark, state
         )
@@ -209,29 +209,29 @@ async def open_assistant(
         control = VoiceControl(speed=settings.tts.speed)
         named = model_in_use(selection, settings, home, models.llm)
         tools = open_tools(memory, settings, models.llm, lambda: dialogue.off_record, remark)
-        using = tools.skill if tools is not None else None
-        skills += await skills_about_itself(skills, state, control, named, settings, bus, using)
+        about = skills_about_itself(skills, state, control, named, settings, bus, tools.skill)
+        skills += await about
         classifier = await asyncio.to_thread(find_intent_classifier, selection, settings)
-        find = using.find if using is not None else None
-        speech, heard = Speech(classifier, control, ringer, find), await detectors
-        loop = VoiceLoop(settings, dialogue, models, sound, heard, recaller, skills, speech)
-        loops.append(loop)
-        assistant = Assistant(bus, dialogue, loop, recordings, recorder, settings.audio)
+        speech, heard = Speech(classifier, control, ringer, tools.find), await detectors
+        loops.append(VoiceLoop(settings, dialogue, models, sound, heard, recaller, skills, speech))
+        assistant = Assistant(bus, dialogue, loops[0], recordings, recorder, settings.audio)
         stack.push_async_callback(assistant.close)
         await assistant.start()
-        await start_state(state, stack)
-        if tools is not None:
-            tools.start(stack)
+        await start_state(state, home, memory, stack)
+        tools.start(stack)
         if memory is not None and forgetting is not None:
             speed = await asyncio.to_thread(open_benchmark, home, settings)
             jobs = JobResources(settings, memory.transcript, memory.session_user, models.llm, speed)
             idle = start_idle_jobs(jobs, bus, stack, window.summarized, dialogue.cache.warmed)
             handlers = {**state.handlers, IDLE_ACT: idle}
-            start_session_memory(memory, home, dialogue, forgetting, handlers, bus, stack)
-            stack.callback(asyncio.create_task(memory.expire(window.conversation.id)).cancel)
-        if plan.record is not None:
-            await recorder.start(plan.record if plan.record.name else None)
+            start_session_memory(memory, home, window, dialogue, forgetting, handlers, bus, stack)
+        await _record(recorder, plan)
         yield assistant
+
+
+async def _record(recorder: Recorder, plan: SessionPlan) -> None:
+    if plan.record is not None:
+        await recorder.start(plan.record if plan.record.name else None)
 
 
 def _recaller(

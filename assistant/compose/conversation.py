@@ -25,6 +25,7 @@ from assistant.skills import (
     ModelInUse,
     Notes,
     NothingKept,
+    OnlyNow,
     Remark,
     Remembering,
     Reminders,
@@ -98,7 +99,7 @@ async def build_skills(
     english = lexicon.language == "en"
     first = [*state_skills(state, off_record, lexicon, bus), ExactAnswers(english=english)]
     if memory is None:
-        return [*first, NothingKept()], None
+        return [OnlyNow(first), NothingKept()], None
     forgetting = memory.attend(dialogue, dialogue.quiet.wait, state.store)
     await load_forgetting(forgetting, bus)
     resolver = memory.session_resolver()

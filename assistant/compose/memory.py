@@ -10,6 +10,7 @@ from assistant.events import Event, Notice
 from assistant.memory import HomeStores, MemoryService, QueryEncoder, open_memory
 from assistant.paths import Home
 from assistant.settings import Settings
+from assistant.state import StateRequests, StoredWords
 from models.selection import select_models
 
 logger = logging.getLogger(__name__)
@@ -23,9 +24,12 @@ def profile_encoder(settings: Settings) -> QueryEncoder:
 def open_home_memory(
     home: Home, settings: Settings, key: MasterKey | None, emit: Callable[[Event], None]
 ) -> MemoryService:
-    """Open a home's memory with the configured encoder. Blocking. `open_memory` explains the
-    arguments and the errors."""
-    return open_memory(home, settings, key, lambda: profile_encoder(settings), emit)
+    """Open a home's memory with the configured encoder, so that forgetting covers the state, too.
+    Blocking. `open_memory` explains the arguments and the errors."""
+    memory = open_memory(home, settings, key, lambda: profile_encoder(settings), emit)
+    memory.transcript.locations.append(StoredWords(memory.transcript))
+    memory.state_outlines = StateRequests(memory.transcript).outlines
+    return memory
 
 
 def open_command_memory(

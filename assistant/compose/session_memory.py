@@ -4,16 +4,17 @@ import asyncio
 import gc
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 
 from assistant.compose.conversation import load_forgetting
 from assistant.compose.memory import open_home_memory
+from assistant.compose.requests import RequestHandler, serve_requests
+from assistant.context import ShortTermMemory
 from assistant.encryption import MasterKey
 from assistant.errors import StoreBusy, StoreError
 from assistant.event_bus import EventBus, from_any_thread
 from assistant.events import Event, Notice, ProfileChanged, Severity
-from assistant.ipc import Request, RequestServer, Row
 from assistant.memory import ForgettingExecutor, MemoryService
 from assistant.paths import Home
 from assistant.settings import Settings
@@ -24,10 +25,6 @@ logger = logging.getLogger(__name__)
 TRANSCRIPT_WAIT_S = 20.0
 """Seconds to wait for a program that has locked the transcript. If it is still locked after that,
 the session is not stored."""
-
-RequestHandler = Callable[[Request], Iterator[Row]]
-"""Carries out a request and yields the rows of the answer. Called in one of the server's threads.
-May raise AssistantError."""
 
 
 async def open_session_memory(
@@ -67,6 +64,7 @@ def _opened(
 def start_session_memory(
     memory: MemoryService,
     home: Home,
+    window: ShortTermMemory,
     dialogue: Dialogue,
     forgetting: ForgettingExecutor,
     handlers: Mapping[str, RequestHandler],
@@ -78,16 +76,12 @@ def start_session_memory(
     LanceDB takes long.
 
     Args:
-        handlers: for each `act` of a request that is not about memories, the function that carries
-            it out.
+        handlers: as for `serve_requests`.
     """
 
     def follow(event: Event) -> None:
         if isinstance(event, ProfileChanged):
             dialogue.refresh()
-
-    def answer(request: Request) -> Iterator[Row]:
-        return handlers.get(str(request.get("act")), memory.answer)(request)
 
     async def forget_when_due() -> None:
         """Purge deletions as their grace period ends. Deletions that were due at the start have
@@ -109,12 +103,8 @@ def start_session_memory(
         stack.callback(asyncio.create_task(forget_when_due()).cancel)
         if user is not None:
             await user.writable.wait()  # until then, commands open the memories themselves
-            try:
-                server = await asyncio.to_thread(RequestServer, home.door, answer)
-            except StoreError as error:
-                logger.error("commands can't reach the memories: %s", error)
-            else:
-                stack.push_async_callback(asyncio.to_thread, server.close)
+        await serve_requests(home, memory, handlers, stack)
 
     stack.callback(bus.subscribe(follow))
     stack.callback(asyncio.create_task(run()).cancel)
+    stack.callback(asyncio.create_task(memory.expire(window.conversation.id)).cancel)

@@ -5,18 +5,17 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
-from functools import partial
 
 from assistant.compose.memory import log_notice, open_home_memory
+from assistant.compose.requests import RequestHandler, serve_requests
 from assistant.encryption import Vault
 from assistant.errors import StoreError
 from assistant.event_bus import EventBus, from_any_thread
-from assistant.ipc import Request, Row
 from assistant.memory import MemoryService, Transcript
 from assistant.paths import Home
 from assistant.settings import Settings
 from assistant.skills import Clocks, DueEntries, DueWatch, Ringer
-from assistant.state import ACTS, StateRequests, StateStore, outlines
+from assistant.state import ACTS, StateRequests, StateStore
 
 logger = logging.getLogger(__name__)
 
@@ -27,7 +26,7 @@ class UserState:
 
     store: StateStore
     due: DueWatch
-    handlers: Mapping[str, Callable[[Request], Iterator[Row]]]
+    handlers: Mapping[str, RequestHandler]
     """What answers the requests of other processes, by their acts."""
 
 
@@ -36,6 +35,7 @@ def open_state(
     settings: Settings,
     bus: EventBus,
     ringer: Ringer,
+    off_record: Callable[[], bool],
     stack: AsyncExitStack,
 ) -> UserState:
     """Open the state. Without a memory, it lasts as long as the session."""
@@ -45,11 +45,11 @@ def open_state(
         transcript = Transcript.in_ram()
         stack.callback(transcript.close)
     store = StateStore(transcript, settings.general.user, from_any_thread(bus))
+    requests = StateRequests(transcript, store, settings.general.user, off_record)
     if memory is not None:
-        memory.state_outlines = partial(outlines, store, settings.general.user)
+        memory.state_outlines = requests.outlines
     due = DueWatch(DueEntries(store, Clocks()), ringer, bus.emit)
     bus.subscribe(due.watch)
-    requests = StateRequests(transcript, store, settings.general.user)
     return UserState(store, due, dict.fromkeys(ACTS, requests.answer))
 
 
@@ -67,11 +67,15 @@ def open_state_requests(home: Home, settings: Settings, vault: Vault) -> Iterato
         yield StateRequests(memory.transcript)
 
 
-async def start_state(state: UserState, stack: AsyncExitStack) -> None:
+async def start_state(
+    state: UserState, home: Home, memory: MemoryService | None, stack: AsyncExitStack
+) -> None:
     """Tell the screen what there is, and watch in the background until the session ends. The
-    voice loop must be running."""
+    voice loop must be running. Without a memory, also accept requests about the state."""
     stack.callback(asyncio.create_task(state.due.run()).cancel)
     try:
         await asyncio.to_thread(state.store.tell)
     except StoreError as error:
         logger.error("the state can't be shown: %s", error)
+    if memory is None:
+        await serve_requests(home, None, state.handlers, stack)

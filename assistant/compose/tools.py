@@ -3,12 +3,13 @@ created, imported or started."""
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
 from assistant.compose.memory import profile_encoder
 from assistant.errors import ModelError
+from assistant.intents import Intent
 from assistant.memory import MemoryService, QueryEncoder
 from assistant.settings import Settings
 from assistant.skills import Remark, Tools
@@ -20,7 +21,23 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class SessionTools:
+class NoTools:
+    """A session without tool servers."""
+
+    skill: Tools | None = None
+    """Uses the tools; None without servers."""
+
+    def start(self, stack: AsyncExitStack) -> None:
+        """Start the servers, and keep the index of their tools up to date in the background, until
+        the session ends. The voice loop must be running."""
+
+    @property
+    def find(self) -> Callable[[str], Awaitable[Intent | None]] | None:
+        """Finds the intent of an utterance that may ask for a tool; None without servers."""
+        return self.skill.find if self.skill is not None else None
+
+
+class SessionTools(NoTools):
     """The tool servers of a session, and the skill that uses their tools.
 
     Args:
@@ -45,8 +62,6 @@ class SessionTools:
         self.skill = Tools(self._servers, self._index, encode, llm, off_record, remark)
 
     def start(self, stack: AsyncExitStack) -> None:
-        """Start the servers, and keep the index of their tools up to date in the background, until
-        the session ends. The voice loop must be running."""
         self._servers.start()
         stack.push_async_callback(self._servers.close)
         stack.callback(asyncio.create_task(self._follow()).cancel)
@@ -67,10 +82,10 @@ def open_tools(
     llm: LanguageModel,
     off_record: Callable[[], bool],
     remark: Callable[[Remark], object],
-) -> SessionTools | None:
-    """Create what uses the tools of the servers in the settings; None if there are none."""
+) -> NoTools:
+    """Create what uses the tools of the servers in the settings."""
     if not settings.mcp:
-        return None
+        return NoTools()
     user = memory.session_user if memory is not None else None
     encode = user.vectors if user is not None else _LazyEncoder(settings).vectors
     return SessionTools(settings, encode, llm, off_record, remark)

@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING
 from assistant.facade import exports
 
 if TYPE_CHECKING:
-    from assistant.ipc.client import LISTED, RemoteError, Request, Row, send_request
+    from assistant.ipc.client import (
+        LISTED,
+        NOT_SERVED,
+        RemoteError,
+        Request,
+        Row,
+        is_served,
+        send_request,
+    )
     from assistant.ipc.event_json import event_from_json, event_to_json
     from assistant.ipc.server import RequestServer, Result, run_on_loop
 else:
@@ -13,6 +21,7 @@ else:
 
 __all__ = [
     "LISTED",
+    "NOT_SERVED",
     "RemoteError",
     "Request",
     "RequestServer",
@@ -20,6 +29,7 @@ __all__ = [
     "Row",
     "event_from_json",
     "event_to_json",
+    "is_served",
     "run_on_loop",
     "send_request",
 ]

@@ -15,6 +15,8 @@ Request = Mapping[str, Any]
 Row = dict[str, Any]
 """A JSON object: one row of an answer, a recording or the output of a child process."""
 
+NOT_SERVED: Row = {"event": "not-served"}
+"""The whole answer to a request that the running assistant leaves to whoever asks."""
 LISTED = 20
 """Maximum number of rows in a list, unless the request gives another number."""
 PATIENCE_S = 10.0
@@ -28,6 +30,15 @@ class RemoteError(AssistantError):
     def __init__(self, message: str, mend: str | None, exit_code: int) -> None:
         super().__init__(message, mend=mend)
         self.exit_code = exit_code
+
+
+def is_served(folder: Path) -> bool:
+    """Return whether an assistant that runs in this home accepts requests."""
+    address = read_address(folder / "address")
+    connection = connect(address) if address is not None else None
+    if connection is not None:
+        connection.close()
+    return connection is not None
 
 
 def send_request(folder: Path, request: Request) -> Iterator[Row] | None:

@@ -51,6 +51,7 @@ class MemoryAdmin:
         lexicon: English by default.
         forgetting: the executor of the session that is running for this user, if any. By default,
             deletions are recorded on disk and take effect after `grace_s` seconds.
+        state: as for `MemoryAccess`.
 
     Raises:
         StoreError: any method may raise it if a store fails, or if no memory has the given id.
@@ -69,6 +70,7 @@ class MemoryAdmin:
         lexicon: TextAnalyzer | None = None,
         forgetting: ForgettingExecutor | None = None,
         grace_s: float = 0.0,
+        state: Callable[[], Mapping[str, Memory]] = dict,
     ) -> None:
         self.user_id = user_id
         self._table = table
@@ -80,7 +82,7 @@ class MemoryAdmin:
         self.browsing = MemoryBrowser(user_id, table, open_transcript)
         self._lexicon = lexicon or TextAnalyzer("en")
         opened = table if memory is None else None
-        self._memories = MemoryAccess(user_id, memory, opened, self._ready)
+        self._memories = MemoryAccess(user_id, memory, opened, self._ready, state=state)
         self._hides: list[HidesItems] = [] if memory is None else [memory]
         transcript = open_transcript()
         self.forgetting = forgetting or ForgettingExecutor(

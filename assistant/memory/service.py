@@ -98,8 +98,8 @@ class MemoryService:
         """The long-term memory of the session's user; None without a session, or if nothing is
         remembered beyond the conversation."""
         self.session_forgetting: ForgettingExecutor | None = None
-        self.state_outlines: Callable[[], Mapping[str, Memory]] | None = None
-        """Returns the entries of the session user's state, for requests to forget."""
+        self.state_outlines: Callable[[str], Mapping[str, Memory]] = lambda _: {}
+        """Returns the entries of a user's state, for requests to forget."""
         self._location = location
         self._settings = settings
         self._build_encoder = build_encoder
@@ -164,6 +164,7 @@ class MemoryService:
                 lexicon=self._lexicon(),
                 forgetting=self.session_forgetting if own else None,
                 grace_s=self._settings.forget.grace_s,
+                state=self._state_of(user),
             )
         return self._admins[user]
 
@@ -337,8 +338,11 @@ class MemoryService:
     def _memory_access(self) -> MemoryAccess:
         earlier = self._earlier_memories()
         return MemoryAccess(
-            self._user, self.session_user, open_earlier=earlier, state=self.state_outlines
+            self._user, self.session_user, open_earlier=earlier, state=self._state_of(self._user)
         )
+
+    def _state_of(self, user: str) -> Callable[[], Mapping[str, Memory]]:
+        return lambda: self.state_outlines(user)
 
     def _lexicon(self) -> TextAnalyzer:
         return TextAnalyzer(self._settings.persona.language)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from assistant.skills.lists import Lists
     from assistant.skills.notes import Notes
     from assistant.skills.nothing_kept import NothingKept
+    from assistant.skills.only_now import OnlyNow
     from assistant.skills.registry import SkillRegistry
     from assistant.skills.remembering import Remembering
     from assistant.skills.reminders import Reminders
@@ -50,6 +51,7 @@ __all__ = [
     "ModelInUse",
     "Notes",
     "NothingKept",
+    "OnlyNow",
     "Remark",
     "Remembering",
     "Reminders",

@@ -10,9 +10,9 @@ from assistant.facade import exports
 
 if TYPE_CHECKING:
     from assistant.state.entries import Change, Entry, EntryKind
-    from assistant.state.forgettable import outlines
     from assistant.state.requests import ACTS, StateRequests
     from assistant.state.store import StateStore
+    from assistant.state.stored_words import StoredWords
 else:
     __getattr__ = exports(__name__)
 
@@ -23,5 +23,5 @@ __all__ = [
     "EntryKind",
     "StateRequests",
     "StateStore",
-    "outlines",
+    "StoredWords",
 ]

@@ -1,5 +1,6 @@
 """What the user's state consists of."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -71,3 +72,13 @@ def texts_in(value: Any) -> Iterator[str]:
     elif isinstance(value, list | tuple):
         for each in value:
             yield from texts_in(each)
+
+
+def content_of(text: str) -> Mapping[str, Any]:
+    """Return a stored content. What isn't a JSON object, which only another program can have
+    written, is kept as a text, so that it is found when it is to be forgotten."""
+    try:
+        content = json.loads(text)
+    except ValueError:
+        content = text
+    return content if isinstance(content, Mapping) else {"unreadable": content}

@@ -26,17 +26,15 @@ characters of these.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
-from datetime import datetime
 from typing import Any
-from uuid import NAMESPACE_OID, uuid5
 
 from assistant.errors import SettingsError, StoreError
 from assistant.ipc import Request, Row
-from assistant.memory import Transcript, short
+from assistant.memory import Memory, Transcript, short
 from assistant.state.contents import check_content
 from assistant.state.entries import Entry, EntryKind
+from assistant.state.forgettable import outlines
+from assistant.state.imports import encodable, imported, renamed
 from assistant.state.store import StateStore
 
 SHOWN = (
@@ -63,21 +61,29 @@ class StateRequests:
     Args:
         session: the store of a running session, whose user is told of changes. None without one.
         user: the session's user.
+        off_record: returns whether the session is off the record. Nothing is added for its user
+            then.
     """
 
     def __init__(
-        self, transcript: Transcript, session: StateStore | None = None, user: str = ""
+        self,
+        transcript: Transcript,
+        session: StateStore | None = None,
+        user: str = "",
+        off_record: Callable[[], bool] = lambda: False,
     ) -> None:
         self._transcript = transcript
         self._session = session
         self._user = user
+        self._off_record = off_record
 
     def answer(self, request: Request) -> Iterator[Row]:
         """Carry out a request and yield the rows that answer it. Blocking.
 
         Raises:
             SettingsError: the request is malformed.
-            StoreError: the state can't be read or written, or there is no such entry.
+            StoreError: the state can't be read or written, there is no such entry, or nothing may
+                be added.
         """
         act = ACTS.get(str(request.get("act")))
         if act is None:
@@ -85,21 +91,32 @@ class StateRequests:
                 "The running assistant does not know this request.",
                 mend="Restart the assistant: its version differs from this command's.",
             )
-        with self._store(str(request.get("user", ""))) as store:
-            yield from act(store, request)
+        store = self._store(str(request.get("user", "")))
+        if store is self._session and self._off_record() and _adds_words(request):
+            raise StoreError(
+                "The conversation is off the record, so nothing is added.",
+                mend="Say: back on the record.",
+            )
+        yield from act(store, request)
 
-    @contextmanager
-    def _store(self, user: str) -> Iterator[StateStore]:
+    def outlines(self, user: str) -> Mapping[str, Memory]:
+        """Return a user's entries as requests to forget see them. Raises StoreError."""
+        return outlines(self._store(user), user)
+
+    def _store(self, user: str) -> StateStore:
         if self._session is not None and user == self._user:
-            yield self._session
-            return
+            return self._session
         store = StateStore(self._transcript, user)
-        try:
-            for items in self._transcript.hidden(user):
-                store.hide(items)
-            yield store
-        finally:
-            self._transcript.locations.remove(store)
+        for items in self._transcript.hidden(user):
+            store.hide(items)
+        return store
+
+
+def _adds_words(request: Request) -> bool:
+    """Return whether a request stores words. Ticking off an item does not."""
+    if request.get("act") == "state.change":
+        return not request.keys().isdisjoint({"text", "value"})
+    return request.get("act") in ("state.add", "state.import")
 
 
 # -- acts ---------------------------------------------------------------------------------------
@@ -131,12 +148,11 @@ def _add_to_list(store: StateStore, request: Request) -> list[Entry]:
     if not isinstance(items, list):
         raise SettingsError("The items of a list must be texts.", mend="assistant lists --help")
     texts = [_text(each) for each in items]
-    new = []
     found = _named(store, name)
-    if found is None:
-        [found] = new = store.add(EntryKind.LIST, [{"name": name}])
+    new = store.new(EntryKind.LIST, [{"name": name}]) if found is None else []
     contents = [{"text": text, "done": False} for text in texts]
-    return [*new, *store.add(EntryKind.ITEM, contents, found.id)]
+    key = found.id if found is not None else new[0].id
+    return store.restore([*new, *store.new(EntryKind.ITEM, contents, key)])
 
 
 def _change(store: StateStore, request: Request) -> Iterator[Row]:
@@ -214,16 +230,9 @@ def _import(store: StateStore, request: Request) -> Iterator[Row]:
     rows = request.get("rows")
     if not isinstance(rows, list) or len(rows) > MOST_IMPORTED:
         raise SettingsError("There is nothing to import.", mend="assistant notes export FILE")
-    entries = [_imported(row, number) for number, row in enumerate(rows, start=1)]
     here = {each.id for kind in SHOWN for each in store.entries(kind, unreadable=True)}
-    whole = {part: kind for kind, part in PARTS.items()}
-    wholes = here | {each.id for each in entries if each.kind in PARTS}
-    for number, entry in enumerate(entries, start=1):
-        if (entry.kind in whole) != bool(entry.parent) or (
-            entry.parent and entry.parent not in wholes
-        ):
-            raise _unusable(number, f"its {whole.get(entry.kind, EntryKind.LIST)} is missing")
-    added = store.restore(_renamed(store, str(request.get("user", "")), entries))
+    entries = imported(rows, SHOWN, PARTS, here)
+    added = store.restore(renamed(store, str(request.get("user", "")), entries))
     yield {"event": "imported", "count": len(added)}
 
 
@@ -325,66 +334,6 @@ def _text(value: object) -> str:
             f"The text has {len(text):,} characters; the limit is {LONGEST_TEXT:,}.",
             mend="Shorten it.",
         )
-    if not _encodable(text):
+    if not encodable(text):
         raise SettingsError("The text contains an invalid character.", mend="Remove it.")
     return text
-
-
-def _encodable(text: str) -> bool:
-    try:
-        return "\0" not in text and bool(text.encode())
-    except UnicodeEncodeError:  # half of a surrogate pair
-        return False
-
-
-def _imported(row: object, number: int) -> Entry:
-    """Convert an exported row to an entry."""
-    try:
-        if not isinstance(row, Mapping):
-            raise ValueError("it is not a JSON object")
-        entry = Entry(
-            row["id"],
-            _kind(row),
-            row["content"],
-            row["parent"],
-            *(datetime.fromisoformat(row[name]) for name in ("created", "changed")),
-        )
-        _check(entry)
-    except SettingsError as error:
-        raise _unusable(number, str(error).rstrip(".")) from error
-    except KeyError as error:
-        raise _unusable(number, f"the field `{error.args[0]}` is missing") from error
-    except (TypeError, ValueError) as error:
-        raise _unusable(number, str(error)) from error
-    return entry
-
-
-def _check(entry: Entry) -> None:
-    """Raise ValueError if a field is unusable."""
-    if not isinstance(entry.id, str) or not isinstance(entry.parent, str) or not entry.id:
-        raise ValueError("an id is not a text")
-    if not isinstance(entry.content, Mapping):
-        raise ValueError("the field `content` is not a JSON object")
-    if entry.created.tzinfo is None or entry.changed.tzinfo is None:
-        raise ValueError("a time has no zone")
-    check_content(entry.kind, entry.content)
-    if not all(map(_encodable, filter(None, (entry.id, entry.parent, *entry.texts)))):
-        raise ValueError("it contains an invalid character")
-
-
-def _renamed(store: StateStore, user: str, entries: Sequence[Entry]) -> list[Entry]:
-    """Return the entries with ids of their own instead of those that another user's entries have.
-    They are the same at each import."""
-    taken = store.of_others([each.id for each in entries])
-    ids = {key: uuid5(NAMESPACE_OID, f"{user} {key}").hex for key in taken}
-    return [
-        replace(each, id=ids.get(each.id, each.id), parent=ids.get(each.parent, each.parent))
-        for each in entries
-    ]
-
-
-def _unusable(number: int, why: str) -> SettingsError:
-    return SettingsError(
-        f"Line {number} can't be imported: {why}. Nothing was imported.",
-        mend="Correct the line, and import the file again.",
-    )

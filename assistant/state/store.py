@@ -10,18 +10,10 @@ from uuid import uuid4
 
 from assistant.context import Exchange
 from assistant.errors import StoreError
-from assistant.events import Event, Searched, StateChanged, StateEntry
-from assistant.memory import (
-    FindsWords,
-    HiddenItems,
-    RemovesWords,
-    Transcript,
-    microseconds,
-    short,
-    time_of,
-)
+from assistant.events import Event, StateChanged, StateEntry
+from assistant.memory import HiddenItems, Transcript, microseconds, short, time_of
 from assistant.state.contents import check_content
-from assistant.state.entries import Change, Entry, EntryKind, texts_in
+from assistant.state.entries import Change, Entry, EntryKind, content_of
 
 logger = logging.getLogger(__name__)
 
@@ -30,8 +22,8 @@ _NEWLY = "INSERT INTO state (user, id, kind, parent, created, changed, content)"
 
 
 class StateStore:
-    """One user's state. Thread-safe. It is a `DataLocation`, and a `HidesItems` of deletions: the
-    ids of entries count as ids of memories.
+    """One user's state. Thread-safe. It is a `HidesItems` of deletions: the ids of entries count as
+    ids of memories. Of several stores of a user, each has to be told what is hidden.
 
     Each call blocks for about a millisecond and may raise StoreError. A call that raises StoreError
     has changed nothing.
@@ -54,7 +46,6 @@ class StateStore:
         self._hidden: dict[str, HiddenItems] = {}
         self._unreadable: set[str] = set()
         """Ids of the entries that have been logged because no skill could read them."""
-        transcript.locations.append(self)
 
     # -- reading --------------------------------------------------------------------------------
 
@@ -86,7 +77,7 @@ class StateStore:
                 " ON s.id = c.entry WHERE s.user = ? AND s.id = ? ORDER BY c.number",
                 (self._user, key),
             ).fetchall()
-        return [Change(time_of(at), source, _content(text)) for at, source, text in found]
+        return [Change(time_of(at), source, content_of(text)) for at, source, text in found]
 
     # -- changing -------------------------------------------------------------------------------
 
@@ -220,43 +211,6 @@ class StateStore:
         del clean
         self._hidden.pop(items.id, None)
 
-    # -- as a `DataLocation` --------------------------------------------------------------------
-
-    def words(
-        self, user: str, exchanges: Collection[str], memories: Collection[str]
-    ) -> tuple[list[str], list[str]]:
-        """Return the texts of the entries that are deleted with these memories, and those of all
-        others."""
-        going: list[str] = []
-        staying: list[str] = []
-        with self._transcript.reading() as db:
-            for entry in _all(db, user):
-                gone = entry.id in memories or entry.parent in memories
-                texts = going if gone else staying
-                texts += entry.texts
-                for content in _earlier(db, entry.id):
-                    said_there = gone or content.get("exchange", "") in exchanges
-                    (going if said_there else staying).extend(texts_in(content))
-        return going, staying
-
-    def purge(self, gone: RemovesWords) -> int:
-        """Delete the entries whose ids are among the memories, all that belongs to them, and
-        earlier contents that come from the exchanges. Return how many were deleted."""
-        if gone.user != self._user:
-            return 0
-        deleted = len(self.remove(gone.memories)) + self._forget_earlier(gone.exchanges)
-        if deleted:
-            self._transcript.rewrite()
-        return deleted
-
-    def search(self, patterns: FindsWords) -> Iterable[Searched]:
-        """Return nothing: the search of the transcript covers its tables."""
-        del patterns
-        return ()
-
-    def limits(self) -> Iterable[str]:
-        return ()
-
     # -- inside ---------------------------------------------------------------------------------
 
     def _read(self, where: str, values: tuple[Any, ...]) -> list[Entry]:
@@ -293,15 +247,6 @@ class StateStore:
             return False
         return True
 
-    def _forget_earlier(self, exchanges: Collection[str]) -> int:
-        """Delete the earlier contents that come from these exchanges. Return their number."""
-        with self._transcript.writing() as db:
-            return db.execute(
-                "DELETE FROM state_change WHERE entry IN (SELECT id FROM state WHERE user = ?)"
-                " AND json_extract(content, '$.exchange') IN (SELECT value FROM json_each(?))",
-                (self._user, json.dumps(list(exchanges))),
-            ).rowcount
-
     def _tell_of(self, items: HiddenItems) -> None:
         """Emit what has changed. A deletion must not fail because the state can't be read."""
         ids = json.dumps(items.memories)
@@ -333,24 +278,4 @@ def _row(entry: Entry) -> tuple[Any, ...]:
 def _entry(row: Sequence[Any]) -> Entry:
     key, kind, parent, created, changed, content = row
     times = (time_of(created), time_of(changed))
-    return Entry(key, EntryKind(kind), _content(content), parent, *times)
-
-
-def _content(text: str) -> Mapping[str, Any]:
-    """Return a stored content. What isn't a JSON object, which only another program can have
-    written, is kept as a text, so that it is found when it is to be forgotten."""
-    try:
-        content = json.loads(text)
-    except ValueError:
-        content = text
-    return content if isinstance(content, Mapping) else {"unreadable": content}
-
-
-def _all(db: sqlite3.Connection, user: str) -> list[Entry]:
-    found = db.execute(f"SELECT {_COLUMNS} FROM state WHERE user = ?", (user,)).fetchall()
-    return list(map(_entry, found))
-
-
-def _earlier(db: sqlite3.Connection, key: str) -> list[Mapping[str, Any]]:
-    found = db.execute("SELECT content FROM state_change WHERE entry = ?", (key,)).fetchall()
-    return [_content(content) for (content,) in found]
+    return Entry(key, EntryKind(kind), content_of(content), parent, *times)

@@ -8,7 +8,7 @@ from contextlib import ExitStack, closing
 from assistant.encryption import Vault
 from assistant.errors import StoreInUse
 from assistant.events import Notice
-from assistant.ipc import Request, Row, send_request
+from assistant.ipc import NOT_SERVED, Request, Row, send_request
 from assistant.paths import Home
 from assistant.settings import Settings
 from ui.commands.passphrase import unlock
@@ -22,7 +22,7 @@ def ask(home: Home, request: Request, otherwise: Callable[[], Iterator[Row]]) ->
     """Send a request to the running assistant, and yield the rows that answer it.
 
     Args:
-        otherwise: answers the request if no assistant is running.
+        otherwise: answers the request if no assistant is running, or if it has no memories.
 
     Raises:
         AssistantError: the assistant or `otherwise` could not carry out the request.
@@ -31,12 +31,22 @@ def ask(home: Home, request: Request, otherwise: Callable[[], Iterator[Row]]) ->
     while True:
         answered = send_request(home.door, request)
         try:
-            yield from otherwise() if answered is None else answered
+            yield from otherwise() if answered is None else _unless_left(answered, otherwise)
             return
         except StoreInUse:
             if time.monotonic() > until:
                 raise
             time.sleep(0.2)
+
+
+def _unless_left(answered: Iterator[Row], otherwise: Callable[[], Iterator[Row]]) -> Iterator[Row]:
+    """Yield the answer of the assistant, or that of `otherwise` if it leaves the request to us."""
+    first = next(answered, None)
+    if first == NOT_SERVED:
+        yield from otherwise()
+    elif first is not None:
+        yield first
+        yield from answered
 
 
 def ask_memory(

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from assistant.compose import SessionPlan
 from assistant.errors import AssistantError, StoreError
-from assistant.ipc import RemoteError, Request, Row, event_from_json, send_request
+from assistant.ipc import NOT_SERVED, RemoteError, Request, Row, event_from_json, send_request
 from assistant.paths import Home
 from assistant.settings import Settings
 from ui.process.console import UnexpectedError
@@ -153,7 +153,10 @@ class AssistantProcess:
         answered = send_request(self._home.door, request)
         if answered is None:
             raise StoreError("The memories are still loading.", mend="Try again in a moment.")
-        return list(answered)
+        rows = list(answered)
+        if rows == [NOT_SERVED]:
+            raise StoreError("Nothing is remembered in this session.")
+        return rows
 
     def _send(self, line: str) -> None:
         process = self._process

@@ -38,7 +38,7 @@ class MemoryAccess:
     table: MemoryTable | None = None
     load: Callable[[], UserMemory] | None = None
     open_earlier: Callable[[], MemoryTable] | None = None
-    state: Callable[[], Mapping[str, Memory]] | None = None
+    state: Callable[[], Mapping[str, Memory]] = dict
 
     def outlines(
         self, exchanges: Collection[str] | None = None, ids: Collection[str] = ()
@@ -53,7 +53,7 @@ class MemoryAccess:
             if self.memory is not None
             else {each.id: each for each in self.rows()}
         )
-        if self.state is None or (exchanges is not None and not exchanges and not ids):
+        if exchanges is not None and not exchanges and not ids:
             return found
         state = self.state()
         if exchanges is not None:
@@ -85,7 +85,8 @@ class MemoryAccess:
         """Return the memories with these ids. Missing ones are left out; so are hidden ones if the
         long-term memory is loaded."""
         if self.table is not None:
-            return self.table.get(self.user, list(ids))
+            state = self.state().items()
+            return [*self.table.get(self.user, list(ids)), *(m for k, m in state if k in ids)]
         return self.outlines((), ids).values() if ids else ()
 
     def rows(self) -> Sequence[Memory]:

@@ -27,7 +27,7 @@ from assistant.memory.records.ids import origin_of
 from assistant.memory.store.maintenance import in_order, rewrite
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.store.tombstones import Tombstones
-from assistant.memory.transcript import fact_rows, recall_log
+from assistant.memory.transcript import fact_rows, recall_log, state_rows
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.user_memory import UserMemory
 
@@ -62,7 +62,8 @@ def purge(
     rows = in_order(table, user) if table is not None else []
     plan = cascade(transcript, user, {each.id: each for each in rows}, items.memories, going)
     deleted, changed = ([each.id for each in part] for part in (plan.deleted, plan.changed))
-    every = {*deleted, *items.memories}  # also entries of the state, which are in no table
+    entries = state_rows.held(transcript, user, items.memories)  # these are in no table
+    every = {*deleted, *items.memories}
     patterns = patterns_of(transcript, user, going, table, every, changed)
     words = Redaction.of(transcript, user, going, every, patterns)
     _purge_locations(transcript, words)
@@ -89,13 +90,13 @@ def purge(
         transcript,
         table,
         exchanges=len(going),
-        memories=len(plan.ids),
+        memories=len(plan.ids) + len(entries),
         breathe=lambda: time.sleep(BREATH_S),
     )
     if not (patterns or patterns.common or patterns.short):
         receipt = replace(receipt, unprovable=(*receipt.unprovable, GONE_BEFORE))
     receipts.keep(transcript.path.parent, receipt)
-    return PurgeResult(plan.ids, tuple(sorted(going)), plan.staying, receipt)
+    return PurgeResult((*plan.ids, *entries), tuple(sorted(going)), plan.staying, receipt)
 
 
 def purge_due_at_start(

@@ -131,6 +131,7 @@ class Resolver:
         """
         similar = self._similar(request.about) if request.about is not None else None
         everything = {each.id: each for each in self._memories.rows()}
+        everything |= self._memories.state()
         hidden = HiddenSet(self._transcript.hidden(self._user))
         visible = {k: each for k, each in everything.items() if not hidden.covers(k, each.sources)}
         plan = self._plan(request, visible, live, similar)

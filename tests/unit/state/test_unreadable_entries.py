@@ -13,7 +13,7 @@ from assistant.events import Event, StateChanged
 from assistant.intents import CommandKind
 from assistant.memory.transcript.database import Transcript
 from assistant.skills import Lists, Notes
-from assistant.state import Entry, EntryKind, StateRequests, StateStore, outlines
+from assistant.state import Entry, EntryKind, StateRequests, StateStore
 from tests.support.state_skills import skill_bench
 
 NOW = datetime(2026, 11, 18, tzinfo=UTC)
@@ -94,7 +94,8 @@ def test_an_unreadable_entry_is_found_when_it_is_to_be_forgotten(transcript: Tra
     store = StateStore(transcript, "me")
     write(transcript, "bad", EntryKind.NOTE, json.dumps({"words": "The rash itches."}))
     write(transcript, "worse", EntryKind.NOTE, "the rash")
-    assert [each.text for each in outlines(store, "me").values()] == [
+    found = StateRequests(transcript, store, "me").outlines("me")
+    assert [each.text for each in found.values()] == [
         "The rash itches.",
         "the rash",
     ]

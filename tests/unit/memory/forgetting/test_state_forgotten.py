@@ -13,7 +13,7 @@ from assistant.memory.forgetting.executor import ForgettingExecutor
 from assistant.memory.forgetting.memory_access import MemoryAccess
 from assistant.memory.forgetting.resolver import ForgetRequest, NothingMeant, Resolver
 from assistant.memory.transcript.database import Transcript
-from assistant.state import EntryKind, StateStore, outlines
+from assistant.state import EntryKind, StateRequests, StateStore, StoredWords
 
 CALL = {"words": "call the dermatologist", "at": 1_800_000_000_000_000}
 
@@ -23,7 +23,9 @@ class Bench:
 
     def __init__(self, transcript: Transcript, grace_s: float) -> None:
         self.store = StateStore(transcript, "ada")
-        access = MemoryAccess("ada", state=partial(outlines, self.store, "ada"))
+        transcript.locations.append(StoredWords(transcript))
+        state = partial(StateRequests(transcript, self.store, "ada").outlines, "ada")
+        access = MemoryAccess("ada", state=state)
         self.forgetting = ForgettingExecutor(transcript, access, [self.store], grace_s=grace_s)
         self.resolver = Resolver(transcript, access, TextAnalyzer("en"))
 

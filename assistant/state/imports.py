@@ -1,0 +1,101 @@
+"""Reads entries that were exported as JSON rows."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from uuid import NAMESPACE_OID, uuid5
+
+from assistant.errors import SettingsError
+from assistant.state.contents import check_content
+from assistant.state.entries import Entry, EntryKind
+from assistant.state.store import StateStore
+
+
+def imported(
+    rows: Sequence[object],
+    kinds: Collection[EntryKind],
+    parts: Mapping[EntryKind, EntryKind],
+    here: Collection[str],
+) -> list[Entry]:
+    """Convert exported rows to entries.
+
+    Args:
+        kinds: the kinds that can be imported.
+        parts: the kinds of entries to which others belong, and what belongs to them.
+        here: ids of the user's entries.
+
+    Raises:
+        SettingsError: a row is unusable, or what it belongs to is neither here nor among the rows.
+    """
+    entries = [_entry(row, number, kinds) for number, row in enumerate(rows, start=1)]
+    whole = {part: kind for kind, part in parts.items()}
+    wholes = {*here, *(each.id for each in entries if each.kind in parts)}
+    for number, entry in enumerate(entries, start=1):
+        if (entry.kind in whole) != bool(entry.parent) or (
+            entry.parent and entry.parent not in wholes
+        ):
+            raise _unusable(number, f"its {whole.get(entry.kind, EntryKind.LIST)} is missing")
+    return entries
+
+
+def renamed(store: StateStore, user: str, entries: Sequence[Entry]) -> list[Entry]:
+    """Return the entries with ids of their own instead of those that another user's entries have.
+    They are the same at each import."""
+    taken = store.of_others([each.id for each in entries])
+    ids = {key: uuid5(NAMESPACE_OID, f"{user} {key}").hex for key in taken}
+    return [
+        replace(each, id=ids.get(each.id, each.id), parent=ids.get(each.parent, each.parent))
+        for each in entries
+    ]
+
+
+def encodable(text: str) -> bool:
+    """Return whether a text can be stored."""
+    try:
+        return "\0" not in text and bool(text.encode())
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+
+
+# -- inside -------------------------------------------------------------------------------------
+
+
+def _entry(row: object, number: int, kinds: Collection[EntryKind]) -> Entry:
+    try:
+        if not isinstance(row, Mapping):
+            raise ValueError("it is not a JSON object")
+        if row.get("kind") not in kinds:
+            raise ValueError(f"There is no kind {row.get('kind')!r:.40}")
+        entry = Entry(
+            row["id"],
+            EntryKind(row["kind"]),
+            row["content"],
+            row["parent"],
+            *(datetime.fromisoformat(row[name]) for name in ("created", "changed")),
+        )
+        _check(entry)
+    except KeyError as error:
+        raise _unusable(number, f"the field `{error.args[0]}` is missing") from error
+    except (TypeError, ValueError) as error:
+        raise _unusable(number, str(error)) from error
+    return entry
+
+
+def _check(entry: Entry) -> None:
+    """Raise ValueError if a field is unusable."""
+    if not isinstance(entry.id, str) or not isinstance(entry.parent, str) or not entry.id:
+        raise ValueError("an id is not a text")
+    if not isinstance(entry.content, Mapping):
+        raise ValueError("the field `content` is not a JSON object")
+    if entry.created.tzinfo is None or entry.changed.tzinfo is None:
+        raise ValueError("a time has no zone")
+    check_content(entry.kind, entry.content)
+    if not all(map(encodable, filter(None, (entry.id, entry.parent, *entry.texts)))):
+        raise ValueError("it contains an invalid character")
+
+
+def _unusable(number: int, why: str) -> SettingsError:
+    return SettingsError(
+        f"Line {number} can't be imported: {why}. Nothing was imported.",
+        mend="Correct the line, and import the file again.",
+    )

@@ -1,0 +1,65 @@
+"""The words of all users' states, as far as forgetting is concerned."""
+
+import json
+from collections.abc import Collection, Iterable
+
+from assistant.events import Searched
+from assistant.memory import FindsWords, RemovesWords, Transcript
+from assistant.state.entries import content_of, texts_in
+
+
+class StoredWords:
+    """Finds and deletes what is forgotten of the states in a transcript. It is a `DataLocation`.
+    The ids of entries count as ids of memories.
+
+    All methods block, and may raise StoreError.
+    """
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._transcript = transcript
+
+    def words(
+        self, user: str, exchanges: Collection[str], memories: Collection[str]
+    ) -> tuple[list[str], list[str]]:
+        """Return the texts of the entries that are deleted with these memories, and those of all
+        others. Earlier contents are deleted with the exchanges that they come from, too."""
+        going: list[str] = []
+        staying: list[str] = []
+        with self._transcript.reading() as db:
+            found = db.execute(
+                "SELECT id, parent, 0, content FROM state WHERE user = ?1 UNION ALL"
+                " SELECT s.id, s.parent, 1, c.content FROM state_change c JOIN state s"
+                " ON s.id = c.entry WHERE s.user = ?1",
+                (user,),
+            ).fetchall()
+        for key, parent, earlier, text in found:
+            content = content_of(text)
+            said_there = earlier and content.get("exchange", "") in exchanges
+            gone = said_there or key in memories or parent in memories
+            (going if gone else staying).extend(texts_in(content))
+        return going, staying
+
+    def purge(self, gone: RemovesWords) -> int:
+        """Delete the entries whose ids are among the memories, all that belongs to them, and
+        earlier contents that come from the exchanges. Return how many were deleted."""
+        delete = "DELETE FROM state WHERE user = ? AND (id = ? OR parent = ?)"
+        with self._transcript.writing() as db:
+            counts = [db.execute(delete, (gone.user, key, key)).rowcount for key in gone.memories]
+            earlier = db.execute(
+                "DELETE FROM state_change WHERE entry IN (SELECT id FROM state WHERE user = ?)"
+                " AND CASE WHEN json_valid(content) THEN json_extract(content, '$.exchange') END"
+                " IN (SELECT value FROM json_each(?))",
+                (gone.user, json.dumps(list(gone.exchanges))),
+            )
+        deleted = sum(counts) + earlier.rowcount
+        if deleted:
+            self._transcript.rewrite()
+        return deleted
+
+    def search(self, patterns: FindsWords) -> Iterable[Searched]:
+        """Return nothing: the search of the transcript covers its tables."""
+        del patterns
+        return ()
+
+    def limits(self) -> Iterable[str]:
+        return ()
