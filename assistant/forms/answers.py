@@ -30,6 +30,12 @@ _DEFERRED = re.compile(
 )
 """Words of those who don't answer yet, or say something else."""
 
+_IT_IS = re.compile(r"(?:it's|it is|that's|that is|it was|there's|there is)\b")
+_NOUN = re.compile(
+    r"\b(?:[Mm]y|[Oo]ur|[Tt]hese|[Tt]hose)\b|^(?!I\b)[A-Z]|^(?:about|with|at|in|on|for)\b"
+)
+"""What a text after "it's" has to contain. "It's cold in here" and "it's a nice day" are no
+answers."""
 _POINTERS = frozenset(["that", "it", "this", "them", "those", "one", "the same", "more", "else"])
 
 
@@ -121,6 +127,9 @@ def text_value(slot: Slot, clause: Clause, turn: Turn) -> str | None:
     if not isinstance(value, str) or len(value.split()) > LONGEST_TEXT:
         return None
     if plain(value) in _POINTERS or _number(value):
+        return None
+    it_is = _IT_IS.match(plain(stripped(clause.text))) is not None
+    if it_is and not (slot.asks_who or _NOUN.search(value)):
         return None
     if _VERB.search(plain(value)) or (about_others(value) and not slot.asks_who):
         return None

@@ -22,10 +22,12 @@ _CHANGE = re.compile(
     re.IGNORECASE,
 )
 _STRONG = re.compile(
-    r"\b(?:make (?:that|it)|actually|i meant?|wait|sorry|scratch|scrap|change|correction|instead"
-    r"|rather|should be|in fact|wrong|second thoughts?|call it)\b"
+    r"\b(?:actually|i meant?|wait|sorry|scratch|scrap|change|correction|instead|rather|in fact"
+    r"|wrong|second thoughts?)\b"
 )
 """Words that show that the value that was filled in last is meant, even if another is asked for."""
+_OPEN = re.compile(r"\b(?:make (?:that|it)|should be|call it)\b")
+"""Words that mean this unless they answer what is asked for."""
 _LIST = r"(?: (?:of|from|off|to|on) (?:the|my|that) [\w ]+)?"
 _REMOVED = tuple(
     re.compile(pattern)
@@ -48,8 +50,6 @@ _ADDED = tuple(
 
 def corrections(turn: Turn) -> Iterator[Found]:
     """Yield what the utterance changes, clause by clause."""
-    if not turn.filled:
-        return
     for sentence in turn.told:
         whole = _corrected(turn, sentence.whole)
         if whole is not None:
@@ -103,11 +103,22 @@ def _put_instead(turn: Turn, clause: Clause) -> Found | None:
     if not said or not _is_lead(before):
         return None
     strong = _STRONG.search(before) is not None
+    if not strong and _answers(turn, said):
+        return None
+    strong = strong or _OPEN.search(before) is not None
     for slot in _meant(turn, said, clause, strong=strong):
         found = _found(turn, slot, said, clause)
         if found is not None:
             return found
     return None
+
+
+def _answers(turn: Turn, said: str) -> bool:
+    """Return whether words are a value of the slot that is asked for, and empty."""
+    slot = turn.asked
+    if slot is None or slot.name in turn.filled or slot.type in (SlotType.TEXT, SlotType.LIST):
+        return False
+    return read(slot, said, turn.today) is not None
 
 
 def _is_lead(before: str) -> bool:

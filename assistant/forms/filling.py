@@ -39,7 +39,13 @@ def fill(
         return []
     turn = Turn(form, filled, form.slot(asked_slot), text, today)
     found: dict[str, Found] = {}
-    for each in (*answers(turn), *named(turn), *corrections(turn)):
+    fixed = list(corrections(turn))
+    given = [
+        each
+        for each in (*answers(turn), *named(turn))
+        if not any(_overlap(each, other) and each.slot != other.slot for other in fixed)
+    ]
+    for each in (*given, *fixed):
         if _better(each, found.get(each.slot.name)) and _may(turn, each):
             found[each.slot.name] = each
     found = _without_overlaps(found, turn)
@@ -101,13 +107,14 @@ def _without_overlaps(found: dict[str, Found], turn: Turn) -> dict[str, Found]:
     kept: dict[str, Found] = {}
     order = sorted(found.values(), key=lambda each: each.slot != turn.asked)
     for each in order:
-        clash = any(
-            each.start < other.end and other.start < each.end and _same_kind(each, other)
-            for other in kept.values()
-        )
+        clash = any(_overlap(each, other) and _same_kind(each, other) for other in kept.values())
         if not clash:
             kept[each.slot.name] = each
     return {name: kept[name] for name in found if name in kept}
+
+
+def _overlap(first: Found, second: Found) -> bool:
+    return first.start < second.end and second.start < first.end
 
 
 def _same_kind(first: Found, second: Found) -> bool:
