@@ -23,7 +23,7 @@ _CHANGE = re.compile(
 )
 _STRONG = re.compile(
     r"\b(?:actually|i meant?|wait|sorry|scratch|scrap|change|correction|instead|rather|in fact"
-    r"|wrong|second thoughts?)\b"
+    r"|wrong|second thoughts?|(?:move|push|shift|switch) (?:it|that))\b"
 )
 """Words that show that the value that was filled in last is meant, even if another is asked for."""
 _OPEN = re.compile(r"\b(?:make (?:that|it)|should be|call it)\b")
@@ -36,6 +36,8 @@ _REMOVED = tuple(
         rf"^(?:remove|drop|scrap|delete|forget|skip|lose) (?P<what>.+?){_LIST}$",
         r"^(?P<what>.+?) (?:take|leave) (?:that|it|those|them) (?:off|out)$",
         r"^no (?P<what>.+?) (?:after all|any ?more)$",
+        r"^i don't (?:need|want|take|use|have) (?:the |any )?(?P<what>.+?)"
+        r"(?: after all| any ?more)?$",
     )
 )
 _ADDED = tuple(
@@ -46,6 +48,9 @@ _ADDED = tuple(
         r"^(?P<what>.+?) (?:add|put) (?:that|it|those|them)(?: (?:on|to the list))?$",
     )
 )
+
+
+_ALSO = re.compile(r"^(?:oh )?(?:and )?(?:also|plus) (?P<what>.+)$")
 
 
 def corrections(turn: Turn) -> Iterator[Found]:
@@ -97,9 +102,8 @@ def _not_but(turn: Turn, clause: Clause) -> Found | None:
 
 def _put_instead(turn: Turn, clause: Clause) -> Found | None:
     """Read "actually since Monday" and "no, make that fifty"."""
-    bare = stripped(clause.text)
-    said = without_lead(bare, "before_correction")
-    before = plain(clause.text).removesuffix(plain(said))
+    said = without_lead(clause.text, "before_correction")
+    before = f" {plain(clause.text)} ".replace(f" {plain(said)} ", " ", 1)
     if not said or not _is_lead(before):
         return None
     strong = _STRONG.search(before) is not None
@@ -187,16 +191,19 @@ def _fits(turn: Turn, slot: Slot, value: Value) -> bool:
 
 def _changed_item(turn: Turn, clause: Clause) -> Found | None:
     """Read "take the milk off" and "add eggs"."""
+    whole = plain(clause.text)
     said = plain(stripped(without_lead(clause.text, "before_correction")))
     lists = [each for each in turn.form.slots if each.type is SlotType.LIST]
-    for pattern in _REMOVED:
-        if match := pattern.match(said):
-            gone = [_removed(turn, slot, match["what"], clause) for slot in lists]
-            found = [each for each in gone if each is not None]
+    for match in (pattern.match(words) for pattern in _REMOVED for words in (said, whole)):
+        gone = [_removed(turn, slot, match["what"], clause) for slot in lists] if match else []
+        found = [each for each in gone if each is not None]
+        if found:
             return found[0] if len(found) == 1 else None
-    for pattern in _ADDED:
-        if match := pattern.match(said):
-            return _added(turn, lists, match["what"], clause)
+    if match := next(filter(None, (pattern.match(said) for pattern in _ADDED)), None):
+        return _added(turn, lists, match["what"], clause)
+    further = _ALSO.match(whole)
+    if further and turn.recent in lists and turn.asked not in lists:
+        return _added(turn, [turn.recent] if turn.recent else [], further["what"], clause)
     return None
 
 

@@ -164,8 +164,8 @@ def filled_in(session: Session) -> tuple[str, str]:
     form = {"form": "appointment", "title": "Appointment", "opened": microseconds(NOW)}
     [entry] = session.store.add(EntryKind.FORM, [form])
     day = {"slot": "day", "label": "day", "value": "2026-11-20", "said": "Friday", "exchange": "x"}
-    contents = [day, {"slot": "bring", "label": "to bring", "value": ["a pen"]}]
-    slots = session.store.add(EntryKind.SLOT, contents, entry.id)
+    bring = {"slot": "bring", "label": "to bring", "value": ["a pen"]}
+    slots = session.store.add(EntryKind.SLOT, [day, bring], entry.id)
     session.store.change(slots[0].id, {**day, "value": "2026-11-23"}, "y", logged=True)
     return entry.id, slots[0].id
 
