@@ -295,10 +295,11 @@ class StateStore:
 
     def _forget_earlier(self, exchanges: Collection[str]) -> int:
         """Delete the earlier contents that come from these exchanges. Return their number."""
+        source = "CASE WHEN json_valid(content) THEN json_extract(content, '$.exchange') END"
         with self._transcript.writing() as db:
             return db.execute(
                 "DELETE FROM state_change WHERE entry IN (SELECT id FROM state WHERE user = ?)"
-                " AND json_extract(content, '$.exchange') IN (SELECT value FROM json_each(?))",
+                f" AND {source} IN (SELECT value FROM json_each(?))",
                 (self._user, json.dumps(list(exchanges))),
             ).rowcount
 

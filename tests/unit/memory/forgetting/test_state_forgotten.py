@@ -23,6 +23,7 @@ class Bench:
     """A home with state only, and what forgets it."""
 
     def __init__(self, transcript: Transcript, grace_s: float) -> None:
+        self.transcript = transcript
         self.store = StateStore(transcript, "ada")
         access = MemoryAccess("ada", state=partial(outlines, self.store, "ada"))
         self.forgetting = ForgettingExecutor(transcript, access, [self.store], grace_s=grace_s)
@@ -110,6 +111,21 @@ async def test_what_an_exchange_gave_to_a_form_is_forgotten_with_it(tmp_path: Pa
         assert here.store.changes(opened.filled[0].id) == []
     files = [each.read_bytes() for each in tmp_path.glob("transcript*")]
     assert not any(gone in each for each in files for gone in (b"hives", b"walnuts"))
+
+
+async def test_an_answer_that_no_skill_can_read_is_forgotten_too(tmp_path: Path) -> None:
+    async with bench(tmp_path, grace_s=0) as here:
+        opened = OpenForm.begin(here.store, intake())
+        here.store.add(EntryKind.SLOT, [{"slot": "reason", "note": "hives"}], opened.key)
+        [change] = opened.put([Proposal("allergies", ["walnuts"], "walnuts")], "x1")
+        with here.transcript.writing() as db:
+            query = "INSERT INTO state_change (entry, at, exchange, content) VALUES (?, 0, '', '?')"
+            db.execute(query, (change.key,))
+        plan = here.resolver.resolve(ForgetRequest(about="hives"))
+        assert (await here.forgetting.purge_now(plan.exchanges, plan.memories)).receipt.clean
+        assert [each.content["value"] for each in opened.filled] == [["walnuts"]]
+    files = [each.read_bytes() for each in tmp_path.glob("transcript*")]
+    assert not any(b"hives" in each for each in files)
 
 
 async def test_a_form_is_forgotten_by_its_name(tmp_path: Path) -> None:
