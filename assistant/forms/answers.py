@@ -26,10 +26,26 @@ _DEFERRED = re.compile(
     r"\b(?:hang on|hold on|wait|(?:one|a) (?:second|sec|moment|minute)|just a|give me"
     r"|let me|think|question|bear with|later|pardon|excuse me|come again|say that again"
     r"|repeat|anyway|by the way|never ?mind|sorry|hello|hi|bye|goodbye|night|stop|cancel|undo"
-    r"|forget|remove|delete|help)\b"
+    r"|good (?:morning|afternoon|evening|day)|forget|remove|delete|help)\b"
 )
 """Words of those who don't answer yet, or say something else."""
+_NOT_SO = re.compile(r"\b(?:not|never|no|except|\w+n't)\b")
+"""Words that may turn a value among other words into its opposite."""
+_LIMIT = re.compile(r"\b(?:before|after|until|till)(?: the)?\s*$")
+"""Words before a value that is only a limit."""
+_OFTEN = re.compile(
+    r"(?:(?:once|twice|(?:\w+ )?times) (?:a|per) (?:day|week|month)|every \w+|daily|in the \w+"
+    r"|at night|as needed)"
+)
+"""Words that say how often something is taken, and are no items."""
 
+_IT_IS = re.compile(r"(?:it's|it is|that's|that is|it was|there's|there is)\b")
+_NOUN = re.compile(
+    r"\b(?:[Mm]y|[Oo]ur|[Tt]hese|[Tt]hose)\b|^(?!I\b)[A-Z]|^(?:about|with|at|in|on|for)\b"
+)
+"""What a text after "it's" has to contain. "It's cold in here" and "it's a nice day" are no
+answers."""
+_FURTHER = re.compile(r"(?:oh )?(?:and )?(?:also|plus|as well)\b")
 _POINTERS = frozenset(["that", "it", "this", "them", "those", "one", "the same", "more", "else"])
 
 
@@ -85,7 +101,11 @@ def _among_words(turn: Turn, slot: Slot) -> list[Found]:
     found: list[Found] = []
     for sentence in turn.told:
         for clause in sentence.clauses:
+            if _NOT_SO.search(plain(clause.text)) or _DEFERRED.search(plain(clause.text)):
+                return []
             for words, value in spans(slot, clause.text, turn.today):
+                if _LIMIT.search(clause.text.lower().partition(words.lower())[0]):
+                    return []
                 at = clause.start + clause.text.lower().find(words.lower())
                 found.append(Found(slot, value, at, at + len(words)))
     if any(not same_value(each.value, found[0].value) for each in found):
@@ -121,6 +141,11 @@ def text_value(slot: Slot, clause: Clause, turn: Turn) -> str | None:
     if not isinstance(value, str) or len(value.split()) > LONGEST_TEXT:
         return None
     if plain(value) in _POINTERS or _number(value):
+        return None
+    if _FURTHER.match(plain(clause.text)):
+        return None
+    it_is = _IT_IS.match(plain(stripped(clause.text))) is not None
+    if it_is and not (slot.asks_who or _NOUN.search(value)):
         return None
     if _VERB.search(plain(value)) or (about_others(value) and not slot.asks_who):
         return None
@@ -171,6 +196,7 @@ def _no_answer(text: str) -> bool:
 def items(words: str) -> list[str] | None:
     """Return the items of an enumeration, or None if a part of it can't be one."""
     found = [without_lead(each, "before_list") for each in parts(words)]
+    found = [each for each in found if not _OFTEN.fullmatch(plain(each))]
     for each in found:
         said = plain(each)
         if (

@@ -28,6 +28,7 @@ _ASKING = re.compile(
     r"|(?:do|are|can|could|would|will|have|did) you|is (?:it|that|there)|should i|shall|may i|can i"
     r"|tell me|(?:is|are|was|were|does|did|should|could|would) (?:an?|the|my|our|that|this|i|we))\b"
 )
+_ANY_BUT = re.compile(r"\b(?:any|every|all)(?:thing|body|one| \w+)? (?:but|except)\b")
 _QUOTED = re.compile(r"[\"“”]")
 _SAID = re.compile(r"\b(?:says|said|saying|told|tells|asked|asks|reckons|thinks|texted|wrote)\b")
 _TO_SOMEBODY = re.compile(r"\b(?:you|your|you're|yours|you've|you'll)\b")
@@ -73,7 +74,7 @@ def about_others(text: str) -> bool:
 
 
 def _told(text: str, start: int) -> Told:
-    asked = _asks(text)
+    asked = _asks(text) or _ANY_BUT.search(plain(text)) is not None
     cuts = [match.span() for match in _BREAK.finditer(text)]
     starts, ends = [0, *(end for _, end in cuts)], [*(first for first, _ in cuts), len(text)]
     parts = [(first, last) for first, last in zip(starts, ends, strict=True) if first < last]

@@ -22,10 +22,12 @@ _CHANGE = re.compile(
     re.IGNORECASE,
 )
 _STRONG = re.compile(
-    r"\b(?:make (?:that|it)|actually|i meant?|wait|sorry|scratch|scrap|change|correction|instead"
-    r"|rather|should be|in fact|wrong|second thoughts?|call it)\b"
+    r"\b(?:actually|i meant?|wait|sorry|scratch|scrap|change|correction|instead|rather|in fact"
+    r"|wrong|second thoughts?|(?:move|push|shift|switch) (?:it|that))\b"
 )
 """Words that show that the value that was filled in last is meant, even if another is asked for."""
+_OPEN = re.compile(r"\b(?:make (?:that|it)|should be|call it)\b")
+"""Words that mean this unless they answer what is asked for."""
 _LIST = r"(?: (?:of|from|off|to|on) (?:the|my|that) [\w ]+)?"
 _REMOVED = tuple(
     re.compile(pattern)
@@ -34,6 +36,8 @@ _REMOVED = tuple(
         rf"^(?:remove|drop|scrap|delete|forget|skip|lose) (?P<what>.+?){_LIST}$",
         r"^(?P<what>.+?) (?:take|leave) (?:that|it|those|them) (?:off|out)$",
         r"^no (?P<what>.+?) (?:after all|any ?more)$",
+        r"^i don't (?:need|want|take|use|have) (?:the |any )?(?P<what>.+?)"
+        r"(?: after all| any ?more)?$",
     )
 )
 _ADDED = tuple(
@@ -46,10 +50,11 @@ _ADDED = tuple(
 )
 
 
+_ALSO = re.compile(r"^(?:oh )?(?:and )?(?:also|plus) (?P<what>.+)$")
+
+
 def corrections(turn: Turn) -> Iterator[Found]:
     """Yield what the utterance changes, clause by clause."""
-    if not turn.filled:
-        return
     for sentence in turn.told:
         whole = _corrected(turn, sentence.whole)
         if whole is not None:
@@ -97,17 +102,27 @@ def _not_but(turn: Turn, clause: Clause) -> Found | None:
 
 def _put_instead(turn: Turn, clause: Clause) -> Found | None:
     """Read "actually since Monday" and "no, make that fifty"."""
-    bare = stripped(clause.text)
-    said = without_lead(bare, "before_correction")
-    before = plain(clause.text).removesuffix(plain(said))
+    said = without_lead(clause.text, "before_correction")
+    before = f" {plain(clause.text)} ".replace(f" {plain(said)} ", " ", 1)
     if not said or not _is_lead(before):
         return None
     strong = _STRONG.search(before) is not None
+    if not strong and _answers(turn, said):
+        return None
+    strong = strong or _OPEN.search(before) is not None
     for slot in _meant(turn, said, clause, strong=strong):
         found = _found(turn, slot, said, clause)
         if found is not None:
             return found
     return None
+
+
+def _answers(turn: Turn, said: str) -> bool:
+    """Return whether words are a value of the slot that is asked for, and empty."""
+    slot = turn.asked
+    if slot is None or slot.name in turn.filled or slot.type in (SlotType.TEXT, SlotType.LIST):
+        return False
+    return read(slot, said, turn.today) is not None
 
 
 def _is_lead(before: str) -> bool:
@@ -176,16 +191,19 @@ def _fits(turn: Turn, slot: Slot, value: Value) -> bool:
 
 def _changed_item(turn: Turn, clause: Clause) -> Found | None:
     """Read "take the milk off" and "add eggs"."""
+    whole = plain(clause.text)
     said = plain(stripped(without_lead(clause.text, "before_correction")))
     lists = [each for each in turn.form.slots if each.type is SlotType.LIST]
-    for pattern in _REMOVED:
-        if match := pattern.match(said):
-            gone = [_removed(turn, slot, match["what"], clause) for slot in lists]
-            found = [each for each in gone if each is not None]
+    for match in (pattern.match(words) for pattern in _REMOVED for words in (said, whole)):
+        gone = [_removed(turn, slot, match["what"], clause) for slot in lists] if match else []
+        found = [each for each in gone if each is not None]
+        if found:
             return found[0] if len(found) == 1 else None
-    for pattern in _ADDED:
-        if match := pattern.match(said):
-            return _added(turn, lists, match["what"], clause)
+    if match := next(filter(None, (pattern.match(said) for pattern in _ADDED)), None):
+        return _added(turn, lists, match["what"], clause)
+    further = _ALSO.match(whole)
+    if further and turn.recent in lists and turn.asked not in lists:
+        return _added(turn, [turn.recent] if turn.recent else [], further["what"], clause)
     return None
 
 

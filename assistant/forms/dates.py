@@ -42,13 +42,18 @@ NEAR = 300
 """Up to this many days away, a date is spoken without its year."""
 
 
-def read_date(words: str, today: date, *, past: bool = False) -> str | None:
+def read_date(
+    words: str, today: date, *, past: bool = False, with_year: bool = False
+) -> str | None:
     """Return the date that the words name, in ISO 8601, or None if they say anything else.
 
     Args:
         today: the day on which the words were said.
         past: whether a day or a month without a year is the last one, not the next one.
+        with_year: whether the words have to name the year.
     """
+    if with_year and not _names_year(words):
+        return None
     try:
         return _numeric(words, past=past) or _named(words, today, past=past)
     except (ValueError, OverflowError):  # no such day
@@ -91,6 +96,12 @@ def is_date(value: str) -> bool:
 
 
 # -- internals ----------------------------------------------------------------------------------
+
+
+def _names_year(words: str) -> bool:
+    said = _years_in_words(as_digits(plain(words)))
+    numeric = _NUMERIC.fullmatch(words.strip(" .,!?")) is not None
+    return numeric or re.search(rf"\b{_YEAR}\b", said) is not None or bool(_SHORT_YEAR.search(said))
 
 
 def _numeric(words: str, *, past: bool) -> str | None:

@@ -17,6 +17,7 @@ unit = "minutes"                 # for numbers, like the next two
 minimum = 1
 maximum = 90
 past = true                      # for dates: it lies in the past
+year = true                      # for dates: only with the year, as for a date of birth
 """
 
 import re
@@ -76,6 +77,7 @@ _ONLY: Mapping[str, SlotType] = {
     "minimum": SlotType.NUMBER,
     "maximum": SlotType.NUMBER,
     "past": SlotType.DATE,
+    "year": SlotType.DATE,
 }
 """Keys that only slots of one type have."""
 
@@ -113,6 +115,8 @@ class Slot(_Checked):
     maximum: Number | None = None
     past: StrictBool = False
     """Whether a date without a year lies in the past."""
+    year: StrictBool = False
+    """Whether a date needs its year, as a date of birth does."""
     cues: tuple[Name, ...] = ()
     """Words that show that the user speaks of it, beside its label."""
 

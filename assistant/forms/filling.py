@@ -39,7 +39,13 @@ def fill(
         return []
     turn = Turn(form, filled, form.slot(asked_slot), text, today)
     found: dict[str, Found] = {}
-    for each in (*answers(turn), *named(turn), *corrections(turn)):
+    fixed = list(corrections(turn))
+    given = [
+        each
+        for each in (*answers(turn), *named(turn))
+        if not any(_overlap(each, other) and each.slot != other.slot for other in fixed)
+    ]
+    for each in (*given, *fixed):
         if _better(each, found.get(each.slot.name)) and _may(turn, each):
             found[each.slot.name] = each
     found = _without_overlaps(found, turn)
@@ -96,24 +102,29 @@ def _better(new: Found, old: Found | None) -> bool:
 
 
 def _without_overlaps(found: dict[str, Found], turn: Turn) -> dict[str, Found]:
-    """Drop finds in words that fill another slot more surely: that which is asked for, or else
-    that which is named. Two dates or numbers of the same words are never two values."""
+    """Drop finds in words that fill another slot more surely: one with a certain type rather than
+    a text, then that which is asked for. Words give two slots of one type never two values."""
     kept: dict[str, Found] = {}
-    order = sorted(found.values(), key=lambda each: each.slot != turn.asked)
+    order = sorted(found.values(), key=lambda each: (_loose(each), each.slot != turn.asked))
     for each in order:
-        clash = any(
-            each.start < other.end and other.start < each.end and _same_kind(each, other)
-            for other in kept.values()
-        )
+        clash = any(_overlap(each, other) and _same_kind(each, other) for other in kept.values())
         if not clash:
             kept[each.slot.name] = each
     return {name: kept[name] for name in found if name in kept}
 
 
+def _overlap(first: Found, second: Found) -> bool:
+    return first.start < second.end and second.start < first.end
+
+
 def _same_kind(first: Found, second: Found) -> bool:
-    loose = (SlotType.TEXT, SlotType.LIST)
     same = first.slot.type is second.slot.type
-    return same or first.slot.type in loose or second.slot.type in loose
+    return same or _loose(first) or _loose(second)
+
+
+def _loose(found: Found) -> bool:
+    """Return whether almost any words would be a value of the slot."""
+    return found.slot.type in (SlotType.TEXT, SlotType.LIST)
 
 
 def _covers(text: str, found: Sequence[Found]) -> bool:

@@ -6,7 +6,7 @@ from datetime import date
 from functools import cache
 
 from assistant.forms.definition import Slot, SlotType
-from assistant.forms.values import Value, choice_words, read
+from assistant.forms.values import UNKNOWN, Value, choice_words, read
 from assistant.language.calendar import MONTHS, WEEKDAYS
 from assistant.language.days import FEAST
 from assistant.language.measures import units
@@ -54,17 +54,18 @@ def _read_runs(slot: Slot, text: str, today: date) -> Iterator[tuple[str, Value]
 def _best(
     slot: Slot, text: str, run: list[re.Match[str]], core: re.Pattern[str], today: date
 ) -> Iterator[tuple[str, Value]]:
-    """Yield the longest part of a run that is a value."""
+    """Yield the longest part of a run that is a value. Only words that carry none are left out."""
     if not any(core.fullmatch(each[0].lower()) for each in run):
         return
     for cut in range(min(len(run), 2 * _TRIMMED)):
         for first in range(cut + 1):
             part = run[first : len(run) - (cut - first)]
-            if not part:
+            left = [*run[:first], *run[len(run) - (cut - first) :]]
+            if not part or any(core.fullmatch(each[0].lower()) for each in left):
                 continue
             words = text[part[0].start() : part[-1].end()]
             value = read(slot, words, today)
-            if value is not None:
+            if value is not None and value != UNKNOWN:
                 yield words, value
                 return
 

@@ -55,7 +55,7 @@ def read(slot: Slot, words: str, today: date) -> Value | None:
         case SlotType.NUMBER:
             return read_number(slot, words)
         case SlotType.DATE:
-            return read_date(words, today, past=slot.past)
+            return read_date(words, today, past=slot.past, with_year=slot.year)
         case SlotType.TIME:
             return _time(words)
         case SlotType.CHOICE:

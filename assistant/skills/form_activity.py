@@ -25,7 +25,6 @@ from assistant.forms import (
 from assistant.intents import Command, CommandKind
 from assistant.language.calendar import local_day
 from assistant.language.second_person import spoken_topic
-from assistant.memory import spoken_replies
 from assistant.skills import form_words
 from assistant.skills.form_words import ALL_THERE, name_of
 from assistant.skills.remembering import OFF_RECORD
@@ -40,6 +39,7 @@ WORKED_ON = timedelta(days=1)
 user asks for it."""
 MOST_CHOICES = 4
 """Maximum number of forms that are offered by name."""
+NOTHING_TO_UNDO = "There's nothing to undo."
 NONE_OPEN = "No form is open."
 KEPT = "All right, I'll keep it."
 GONE = "That form is gone."
@@ -248,7 +248,7 @@ class FormActivity:
     async def _take_back(self, form: OpenForm, changes: Sequence[PutInSlot]) -> Reply:
         undone = await asyncio.to_thread(form.take_back, changes)
         if not undone:
-            return Reply(spoken_replies.NOTHING_TO_UNDO)
+            return Reply(NOTHING_TO_UNDO)
         if self._open is not form:
             return Reply("All right, I've undone that.")
         await asyncio.to_thread(form.ask_for, undone[0].slot)
@@ -288,7 +288,7 @@ class FormActivity:
     async def _take_back_opening(self, form: OpenForm) -> Reply:
         await asyncio.to_thread(form.reload)
         if form.filled:
-            return Reply(spoken_replies.NOTHING_TO_UNDO)
+            return Reply(NOTHING_TO_UNDO)
         return await self._throw_away(form)
 
     async def _throw_away(self, form: OpenForm) -> Reply:
@@ -305,7 +305,7 @@ class FormActivity:
     async def _bring_back(self, form: OpenForm, removal: str) -> Reply:
         back = await asyncio.to_thread(self._removed.restore, removal)
         if not back:
-            return Reply(spoken_replies.NOTHING_TO_UNDO)
+            return Reply(GONE)
         return await self._reopen(form, f"All right, I've brought back {name_of(form.form)}.")
 
     async def _shall_bring_back(self, form: OpenForm, removal: str) -> str:
@@ -325,7 +325,7 @@ class FormActivity:
 
     async def _open_again(self, form: OpenForm) -> Reply:
         if not await asyncio.to_thread(partial(form.close, closed=False)):
-            return Reply(spoken_replies.NOTHING_TO_UNDO)
+            return Reply(NOTHING_TO_UNDO)
         return await self._reopen(form, f"All right, {name_of(form.form)} is open again.")
 
     async def _shall_open_again(self, form: OpenForm) -> str:

@@ -61,7 +61,7 @@ class Change:
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Yield all texts of the user in a content or a part of it."""
+    """Yield all texts in a JSON value that aren't blank, except for those under `NO_WORDS`."""
     if isinstance(value, str):
         if value.strip():
             yield value

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assistant.memory import ADDED_BY_USER, Memory, MemoryKind
-from assistant.state.entries import Entry, EntryKind
+from assistant.state.entries import Entry, EntryKind, texts_in
 from assistant.state.store import StateStore
 
 SHOWN: Mapping[EntryKind, tuple[str, str]] = {
@@ -50,13 +50,16 @@ def _slot(store: StateStore, entry: Entry, user: str) -> Memory:
     that it comes from."""
     contents = [entry.content, *(each.content for each in reversed(store.changes(entry.id)))]
     said = list(dict.fromkeys(words for content in contents for words in _said(content)))
-    text = f"{entry.content.get('label', '')}: {', '.join(said)}"
+    text = f"{entry.content.get('label', '')}: {', '.join(said)}".removeprefix(": ")
     source = str(entry.content.get("exchange") or ADDED_BY_USER)
     return Memory(entry.id, user, MemoryKind.FACT, text, entry.created, sources=(source,))
 
 
 def _said(content: Mapping[str, Any]) -> Iterator[str]:
     """Yield a slot's value, and the words that it was read from if they say more."""
-    value, words = content.get("value", ""), str(content.get("said", ""))
-    shown = ", ".join(value) if isinstance(value, list) else str(value)
+    if "value" not in content:  # unreadable: whatever texts there are
+        yield from texts_in(content)
+        return
+    value, words = content["value"], str(content.get("said", ""))
+    shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     yield from filter(None, (shown, "" if words.casefold() in shown.casefold() else words))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from assistant.forms import FormLibrary, OpenForm, Proposal
 from assistant.ipc.server import RequestServer
 from assistant.language.calendar import local_day
 from assistant.memory import microseconds
@@ -101,6 +102,96 @@ def test_an_export_can_be_imported_elsewhere(run: Run, tmp_path: Path) -> None:
     assert run("lists", "import", str(file))[1] == ["2 entries imported."]
     assert [line[10:] for line in run("lists")[1]] == ["shopping", "  [ ] milk"]
     assert objects(run("notes", "export", "-")[1])[0]["content"] == {"text": "Old."}
+
+
+PARCEL = """title = "Parcel"
+[[slots]]
+name = "weight"
+type = "number"
+ask = "How heavy is it?"
+unit = "kilograms"
+"""
+
+
+def fill_in(store: StateStore) -> OpenForm:
+    form = FormLibrary(Path("/nonexistent")).get("appointment")
+    assert form is not None
+    opened = OpenForm.begin(store, form)
+    opened.put([Proposal("day", "2026-11-20", "on Friday"), Proposal("with", "*Bob*", "Bob")], "x1")
+    opened.put([Proposal("day", "2026-11-23", "no, Monday")], "x2")
+    return opened
+
+
+def test_forms_are_listed_with_those_that_can_be_filled_in(run: Run, home: Home) -> None:
+    home.forms.mkdir(parents=True)
+    (home.forms / "parcel.toml").write_text(PARCEL)
+    (home.forms / "broken.toml").write_text("title = 3")
+    code, out, err = run("forms")
+    assert (code, out[0], err) == (0, "No form has been filled in yet.", [])
+    assert "  parcel: Parcel (1 question, 1 required)" in out
+    assert any("broken.toml" in line for line in out)
+    rows = objects(run("forms", "--json")[1])
+    assert [row["event"] for row in rows] == ["listed", *4 * ["definition"], "problem"]
+
+
+def test_a_definition_is_checked(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "parcel.toml"
+    file.write_text(PARCEL)
+    assert run("forms", "check", str(file))[1][0].startswith(
+        "The form is all right. parcel: Parcel"
+    )
+    file.write_text(PARCEL.replace("number", "amount"))
+    code, _, err = run("forms", "check", str(file))
+    assert code == 2
+    assert "slot `weight`: `type` takes text, number" in err[0]
+
+
+def test_a_filled_in_form_is_shown_changed_and_removed(run: Run, attended: StateStore) -> None:
+    opened = fill_in(attended)
+    key, day = opened.key[:8], opened.filled[0].id[:8]
+    assert [line[10:] for line in run("forms", "show", key)[1]] == [
+        "Appointment (open)",
+        "  day: 2026-11-23",
+        "  with: *Bob*",
+    ]
+    [line] = run("forms", "history", key)[1]
+    assert line.endswith('day was 2026-11-20, from "on Friday"')
+    run("forms", "change", day, "the", "24th of December 2026")
+    assert len(run("forms", "history", day)[1]) == 2
+    assert opened.reload()
+    assert opened.values()["day"] == "2026-12-24"
+    code, _, err = run("forms", "change", day, "whenever")
+    assert code == 2
+    assert "is no answer of the type date: On which day?" in err[0]
+    assert run("forms", "remove", day)[1] == ["Removed the answer to day."]
+    assert run("forms", "clear")[1] == [
+        "Removed the form Appointment.",
+        "Removed the answer to with.",
+    ]
+    assert run("forms", "show", key)[0] == 5
+
+
+def test_a_form_is_exported_as_json_and_as_markdown(
+    run: Run, attended: StateStore, tmp_path: Path
+) -> None:
+    opened = fill_in(attended)
+    assert run("forms", "export", "-", "--markdown")[1] == [
+        "# Appointment",
+        "",
+        "- **day**: Monday 23 November 2026",
+        r"- **with**: \*Bob\*",
+    ]
+    file = tmp_path / "form.md"
+    run("forms", "export", str(file), opened.key[:8], "--markdown")
+    assert file.read_text().splitlines()[0] == "# Appointment"
+    rows = objects(run("forms", "export", "-", opened.key[:8])[1])
+    assert [row["kind"] for row in rows] == ["form", "slot", "slot"]
+    file = tmp_path / "form.jsonl"
+    run("forms", "export", str(file))
+    run("forms", "clear")
+    assert run("forms", "import", str(file))[1] == ["3 entries imported."]
+    assert opened.reload()
+    assert opened.values() == {"day": "2026-11-23", "with": "*Bob*"}
 
 
 def test_the_setting_says_whose_lists_they_are(run: Run) -> None:

@@ -33,7 +33,8 @@ def markdown(rows: Iterable[Row], forms: Mapping[str, Form]) -> Iterator[str]:
 def definition_line(form: Form) -> str:
     """Return the line for a form that can be filled in."""
     needed = sum(each.required for each in form.slots)
-    count = f"{len(form.slots)} questions, {needed} of them required"
+    many = "1 question" if len(form.slots) == 1 else f"{len(form.slots)} questions"
+    count = f"{many}, {needed} required"
     return f"{plain(form.key)}: {plain(form.title)} ({count})"
 
 

@@ -144,6 +144,16 @@ def test_several_slots_are_filled_at_once_in_any_order() -> None:
         ("appointment", "place", "the weather is lovely today"),
         ("appointment", "about", "One second, the pressure cooker is whistling... yes, tell me."),
         ("appointment", "time", "three or four"),
+        ("appointment", "time", "not before nine"),
+        ("appointment", "time", "sometime after three"),
+        ("appointment", "day", "not Friday"),
+        ("appointment", "day", "any day but Friday"),
+        ("appointment", "day", "next week"),
+        ("appointment", "about", "it's cold in here"),
+        ("medical", "severity", "one second"),
+        ("medical", "born", "third of May"),
+        ("medical", "born", "the third of the fifth nineteen eighty"),
+        ("medical", "reason", "good morning"),
         ("shopping", "budget", "maybe fifty or sixty"),
         ("shopping", "transport", "normally i'd ride my bike but it got nicked on monday"),
         ("shopping", "company", "my sister has asthma"),
@@ -175,6 +185,8 @@ def test_another_person_is_a_value_where_a_person_is_asked_for() -> None:
         ("appointment", "time", "change the day to Friday", {"day": "2026-11-19"},
          {"day": "2026-11-20"}),
         ("appointment", "time", "no, Friday", {"day": "2026-11-19"}, {"day": "2026-11-20"}),
+        ("appointment", "online", "move it to Sunday", {"day": "2026-11-19", "place": "the office"},
+         {"day": "2026-11-22"}),
         ("appointment", "place", "no wait, make that four", {"day": "2026-11-19", "time": "15:00"},
          {"time": "16:00"}),
         ("shopping", "company", "Ten is early, make it eleven.", {"time": "10:00", "budget": 50},
@@ -219,6 +231,8 @@ def test_what_is_filled_stays_unless_something_is_worded_as_a_correction(
         ("take the milk off", Way.REMOVE, ["milk"]),
         ("actually, scrap the milk", Way.REMOVE, ["milk"]),
         ("leave out the milk", Way.REMOVE, ["milk"]),
+        ("I don't need milk after all", Way.REMOVE, ["milk"]),
+        ("no milk after all", Way.REMOVE, ["milk"]),
     ],
 )
 def test_items_are_added_to_a_list_and_taken_off(said: str, way: Way, items: list[str]) -> None:
@@ -226,6 +240,13 @@ def test_items_are_added_to_a_list_and_taken_off(said: str, way: Way, items: lis
     assert (found.slot, found.way, found.value, found.whole) == ("items", way, items, True)
     kept = ["eggs"] if way is Way.REMOVE else ["milk", "eggs", "butter"]
     assert found.applied(["milk", "eggs"]) == kept
+
+
+def test_a_further_item_goes_to_the_list_that_was_filled_last() -> None:
+    filled: Filled = {"items": ["milk"]}
+    [found] = fill(form("shopping"), filled, "company", "also cheese", TODAY)
+    assert (found.slot, found.way, found.value) == ("items", Way.ADD, ["cheese"])
+    assert taken("shopping", "company", "also cheese", {"items": ["milk"], "budget": 50}) == {}
 
 
 # -- what a model proposes ----------------------------------------------------------------------

@@ -11,6 +11,7 @@ import pytest
 
 from assistant.errors import SettingsError, StoreError
 from assistant.events import Event, StateChanged
+from assistant.memory import microseconds
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.transcript.database import Transcript
 from assistant.state import EntryKind, StateRequests, StateStore
@@ -173,6 +174,49 @@ def test_a_session_tells_what_there_is_and_what_requests_change(session: Session
         "list": [{"name": "shopping"}],
         "item": [{"text": "milk", "done": False}],
     }
+
+
+def filled_in(session: Session) -> tuple[str, str]:
+    """Fill in a form. Return the ids of the form and of its first slot."""
+    form = {"form": "appointment", "title": "Appointment", "opened": microseconds(NOW)}
+    [entry] = session.store.add(EntryKind.FORM, [form])
+    day = {"slot": "day", "label": "day", "value": "2026-11-20", "said": "Friday", "exchange": "x"}
+    bring = {"slot": "bring", "label": "to bring", "value": ["a pen"]}
+    slots = session.store.add(EntryKind.SLOT, [day, bring], entry.id)
+    session.store.change(slots[0].id, {**day, "value": "2026-11-23"}, "y", logged=True)
+    return entry.id, slots[0].id
+
+
+def test_a_form_is_shown_before_its_slots_and_exported_and_imported_with_them(
+    session: Session,
+) -> None:
+    form, day = filled_in(session)
+    rows = session.ask("list", kind="form")
+    assert [row["kind"] for row in rows[:-1]] == ["form", "slot", "slot"]
+    before = session.ask("export", kind="form")
+    assert len(session.ask("remove", ids=[form], kind="form")) == 3
+    assert session.ask("import", rows=before) == [{"event": "imported", "count": 3}]
+    assert session.ask("export", kind="form") == before
+    assert [row["id"] for row in session.ask("remove", ids=[day])] == [day]
+    with pytest.raises(SettingsError, match="its form is missing"):
+        session.ask("import", "bob", rows=before[1:])
+
+
+def test_a_changed_slot_keeps_what_it_contained(session: Session) -> None:
+    form, day = filled_in(session)
+    [changed] = session.ask("change", ids=[day], value="2026-11-25")
+    assert (changed["content"]["value"], changed["content"]["said"]) == ("2026-11-25", "")
+    rows = session.ask("history", ids=[form])
+    assert [(row["content"]["value"], row["by"]) for row in rows] == [
+        ("2026-11-20", "y"),
+        ("2026-11-23", ""),
+    ]
+    assert session.ask("history", ids=[day]) == rows
+    for unusable in ({"a": 1}, [1], None, float("nan")):
+        with pytest.raises(SettingsError, match="is not a value of a slot"):
+            session.ask("change", ids=[day], value=unusable)
+    with pytest.raises(SettingsError, match="can't be changed like this"):
+        session.ask("change", ids=[form], value="x")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from assistant.forms import Form, FormLibrary, OpenForm, Proposal
 from assistant.language.second_person import spoken_phrase
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.forgetting.executor import ForgettingExecutor
@@ -22,6 +23,7 @@ class Bench:
     """A home with state only, and what forgets it."""
 
     def __init__(self, transcript: Transcript, grace_s: float) -> None:
+        self.transcript = transcript
         self.store = StateStore(transcript, "ada")
         transcript.locations.append(StoredWords(transcript))
         state = partial(StateRequests(transcript, self.store, "ada").outlines, "ada")
@@ -77,6 +79,71 @@ async def test_notes_and_reminders_about_a_topic_leave_no_byte(
     files = [each.read_bytes() for each in tmp_path.glob("transcript*")]
     assert not any(gone.encode() in each for each in files)
     assert any(b"quince jelly" in each for each in files)
+
+
+async def test_answers_of_a_form_are_forgotten_with_all_that_they_ever_were(tmp_path: Path) -> None:
+    async with bench(tmp_path, grace_s=0) as here:
+        opened = OpenForm.begin(here.store, intake())
+        opened.put([Proposal("reason", "hives on my neck", "these hives on my neck")], "x1")
+        opened.put([Proposal("reason", "a cough", "a cough")], "x2")
+        opened.put([Proposal("allergies", ["walnuts"], "walnuts")], "x3")
+        plan = here.resolver.resolve(ForgetRequest(about="hives"))
+        result = await here.forgetting.purge_now(plan.exchanges, plan.memories)
+        assert result.receipt.clean
+        assert opened.reload()
+        assert opened.values() == {"allergies": ["walnuts"]}
+    files = [each.read_bytes() for each in tmp_path.glob("transcript*")]
+    assert not any(gone in each for each in files for gone in (b"hives", b"cough"))
+    assert any(b"walnuts" in each for each in files)
+
+
+async def test_what_an_exchange_gave_to_a_form_is_forgotten_with_it(tmp_path: Path) -> None:
+    async with bench(tmp_path, grace_s=0) as here:
+        opened = OpenForm.begin(here.store, intake())
+        opened.put([Proposal("reason", "hives", "hives")], "x1")
+        opened.put([Proposal("allergies", ["walnuts"], "walnuts")], "x1")
+        opened.put([Proposal("allergies", ["latex"], "latex")], "x2")
+        gone = outlines(here.store, "ada")
+        slots = [key for key, each in gone.items() if each.sources == ("x1",)]
+        assert [gone[key].text for key in slots] == ["reason: hives"]
+        result = await here.forgetting.purge_now(["x1"], slots)
+        assert result.receipt.clean
+        assert opened.reload()
+        assert opened.values() == {"allergies": ["latex"]}
+        assert here.store.changes(opened.filled[0].id) == []
+    files = [each.read_bytes() for each in tmp_path.glob("transcript*")]
+    assert not any(gone in each for each in files for gone in (b"hives", b"walnuts"))
+
+
+async def test_an_answer_that_no_skill_can_read_is_forgotten_too(tmp_path: Path) -> None:
+    async with bench(tmp_path, grace_s=0) as here:
+        opened = OpenForm.begin(here.store, intake())
+        here.store.add(EntryKind.SLOT, [{"slot": "reason", "note": "hives"}], opened.key)
+        [change] = opened.put([Proposal("allergies", ["walnuts"], "walnuts")], "x1")
+        with here.transcript.writing() as db:
+            query = "INSERT INTO state_change (entry, at, exchange, content) VALUES (?, 0, '', '?')"
+            db.execute(query, (change.key,))
+        plan = here.resolver.resolve(ForgetRequest(about="hives"))
+        assert (await here.forgetting.purge_now(plan.exchanges, plan.memories)).receipt.clean
+        assert [each.content["value"] for each in opened.filled] == [["walnuts"]]
+    files = [each.read_bytes() for each in tmp_path.glob("transcript*")]
+    assert not any(b"hives" in each for each in files)
+
+
+async def test_a_form_is_forgotten_by_its_name(tmp_path: Path) -> None:
+    async with bench(tmp_path) as here:
+        before = here.texts()
+        OpenForm.begin(here.store, intake()).put([Proposal("reason", "hives", "hives")], "x1")
+        await here.forget(ForgetRequest(about="my medical intake form"))
+        assert here.texts() == before
+        assert await here.forgetting.undo() is not None
+        assert "hives" in here.texts()
+
+
+def intake() -> Form:
+    form = FormLibrary(Path("/nonexistent")).get("medical_intake")
+    assert form is not None
+    return form
 
 
 async def test_everything_includes_the_state(tmp_path: Path) -> None:

@@ -1,0 +1,249 @@
+"""Forms that are opened and filled in by voice, in a real store in a real file."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from assistant.errors import ModelFailed
+from assistant.forms import UNKNOWN, FormLibrary, Proposal
+from assistant.intents import Command, CommandKind
+from assistant.skills import FormActivity
+from assistant.skills.remembering import OFF_RECORD
+from assistant.state import EntryKind
+from tests.support.form_desk import Desk, form_desk
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with form_desk(tmp_path) as opened:
+        yield opened
+
+
+# -- opening --------------------------------------------------------------------------------------
+
+
+async def test_a_form_is_opened_by_its_name_and_asks_the_first_question(desk: Desk) -> None:
+    assert not desk.is_open()
+    assert desk.forms.block() == ""
+    reply = await desk.open("the intake")
+    assert reply.text == "All right, the medical intake form. What brings you in?"
+    assert desk.forms.name == "the medical intake form"
+    assert desk.is_open()
+    assert desk.forms.block().endswith("Ask next: What brings you in?")
+
+
+async def test_without_a_name_the_user_chooses_one(desk: Desk) -> None:
+    reply = await desk.open()
+    assert reply.text == "Which form: appointment, medical intake or shopping trip?"
+    chosen = await reply.choices[2].act()
+    assert chosen.text == "All right, the shopping trip form. Where do you want to go?"
+
+
+async def test_a_form_that_does_not_exist_is_not_invented(desk: Desk) -> None:
+    reply = await desk.open("my taxes")
+    assert reply.text == (
+        "I don't have a form for your taxes. I have these: appointment, medical intake and"
+        " shopping trip."
+    )
+    assert not desk.is_open()
+    unsure = await desk.forms.ask_to_open(Command(CommandKind.FORM_OPEN, name="my taxes"))
+    assert unsure is None
+
+
+async def test_an_unsure_request_is_asked_about(desk: Desk) -> None:
+    asked = await desk.forms.ask_to_open(Command(CommandKind.FORM_OPEN, name="appointment"))
+    assert asked is not None
+    assert asked.text == "Shall I start the appointment form?"
+    assert desk.store.entries(EntryKind.FORM) == []
+    assert asked.if_yes is not None
+    assert (await asked.if_yes()).text == "All right, the appointment form. Whom is it with?"
+    asked = await desk.forms.ask_to_open(Command(CommandKind.FORM_OPEN, name="appointment"))
+    assert asked is not None
+    assert asked.text == "Shall I go back to the appointment form?"
+
+
+async def test_an_unfinished_form_is_resumed_by_name_and_after_a_restart(desk: Desk) -> None:
+    await desk.open("appointment")
+    await desk.say("with Doctor Smith")
+    await desk.open("shopping")
+    assert (await desk.open("appointment")).text == (
+        "Back to the appointment form. What is it about?"
+    )
+    desk.forms = desk.session()
+    await desk.forms.load()
+    assert "with: Doctor Smith;" in desk.forms.block()
+    assert len(desk.store.entries(EntryKind.FORM)) == 2
+
+
+async def test_an_old_form_is_not_open_after_a_restart_but_can_be_resumed(desk: Desk) -> None:
+    await desk.open("appointment")
+    later = FormActivity(
+        FormLibrary(Path("/nonexistent")),
+        desk.store,
+        lambda: False,
+        now=lambda: datetime.now(UTC) + timedelta(days=3),
+    )
+    await later.load()
+    assert later.opened is None
+    reply = await later.open(Command(CommandKind.FORM_OPEN, name="appointment"))
+    assert reply is not None
+    assert reply.text.startswith("Back to")
+
+
+# -- filling --------------------------------------------------------------------------------------
+
+
+async def test_answers_are_taken_one_after_the_other_without_a_model(desk: Desk) -> None:
+    await desk.open("appointment")
+    said = [
+        await desk.say(text)
+        for text in (
+            "with Doctor Smith",
+            "it's about my knee",
+            "on Friday at three",
+            "no wait, make that four",
+            "an hour and a half",
+            "at the practice",
+            "no",
+            "nothing",
+        )
+    ]
+    assert said[2:5] == [
+        "Friday, the twentieth of November. Three in the afternoon. How many minutes will it take?",
+        "All right, four in the afternoon. How many minutes will it take?",
+        "Ninety minutes. Where is it?",
+    ]
+    assert said[-1] is not None
+    assert said[-1].endswith("That's everything. Shall I read it back?")
+    assert said[:2] == ["Okay. What is it about?", "Got it. On which day?"]
+    texts = {"with": "Doctor Smith", "about": "my knee", "place": "the practice"}
+    others = {"day": "2026-11-20", "time": "16:00", "minutes": 90, "online": False, "bring": []}
+    assert desk.values() == {**texts, **others}
+    assert (await desk.forms.read_back()).text == (
+        "With: Doctor Smith. About: your knee. Day: Friday, the twentieth of November. Time: four"
+        " in the afternoon. Length: ninety minutes. Place: the practice. Online: no. To bring:"
+        " none. Is that right?"
+    )
+
+
+@pytest.mark.parametrize("text", ["why do you need that?", "my sister has asthma", "hello", "hm"])
+async def test_what_only_the_model_can_answer_is_left_to_it(desk: Desk, text: str) -> None:
+    await desk.open("medical")
+    assert await desk.say(text) is None
+    assert desk.values() == {}
+
+
+async def test_nothing_is_taken_while_the_user_may_still_be_speaking(desk: Desk) -> None:
+    await desk.open("appointment")
+    assert desk.forms.takes("with Doctor Smith") is not None
+    assert desk.values() == {}
+
+
+async def test_not_knowing_is_an_answer(desk: Desk) -> None:
+    await desk.open("medical")
+    assert await desk.say("no idea") == "That's fine. Since when have you had it?"
+    assert desk.values() == {"reason": UNKNOWN}
+
+
+async def test_an_answer_can_be_undone_and_is_asked_for_again(desk: Desk) -> None:
+    await desk.open("appointment")
+    reply = await desk.take("with Doctor Smith")
+    assert reply is not None
+    assert reply.undo is not None
+    assert reply.undo_question is not None
+    assert await reply.undo_question() == (
+        "The last thing I did was put down with: Doctor Smith. Shall I undo that?"
+    )
+    assert (await reply.undo()).text == "All right, I've undone that. Whom is it with?"
+    assert desk.values() == {}
+    await desk.say("with Bob")
+    assert await reply.undo_question() == ""
+    assert (await reply.undo()).text == "There's nothing to undo."
+    assert desk.values() == {"with": "Bob"}
+
+
+async def test_off_the_record_nothing_is_stored_and_that_is_said(desk: Desk) -> None:
+    await desk.open("appointment")
+    desk.off_record[0] = True
+    assert await desk.say("with Doctor Smith") == OFF_RECORD
+    await desk.talk("It's with Doctor Smith, he's lovely.", "What is it about?")
+    assert (await desk.open("medical")).text == OFF_RECORD
+    assert await desk.forms.ask_on() is None
+    assert desk.values() == {}
+    assert len(desk.store.entries(EntryKind.FORM)) == 1
+
+
+async def test_what_the_model_answered_is_heard_with_its_exchange(desk: Desk) -> None:
+    await desk.open("medical")
+    exchange = await desk.talk(
+        "My head, and my temperature is 38.5. What a day!", "I'm sorry. Since when have you had it?"
+    )
+    assert desk.values() == {"temperature": 38.5}
+    [slot] = desk.store.entries(EntryKind.SLOT)
+    assert (slot.content["exchange"], slot.content["said"]) == (
+        exchange.id,
+        "my temperature is 38.5.",
+    )
+    assert desk.forms.heard == exchange.id
+    assert await desk.say("since Monday") == (
+        "Monday, the sixteenth of November. What brings you in?"
+    )
+
+
+async def test_an_exchange_that_is_heard_twice_changes_nothing_more(desk: Desk) -> None:
+    await desk.open("medical")
+    exchange = await desk.talk("I feel awful, my temperature is 38.5.", "Oh dear.")
+    before = desk.store.entries(EntryKind.SLOT)
+    await desk.forms.hear(exchange)
+    assert desk.store.entries(EntryKind.SLOT) == before
+    assert desk.store.changes(before[0].id) == []
+
+
+async def test_a_models_proposals_are_checked(desk: Desk) -> None:
+    async def propose(*_: object) -> list[Proposal]:
+        return [
+            Proposal("reason", "these dizzy spells", "these dizzy spells"),
+            Proposal("medicines", ["aspirin"], "aspirin"),
+            Proposal("severity", 9, "a four"),
+        ]
+
+    desk.propose = propose
+    desk.forms = desk.session()
+    await desk.open("medical")
+    await desk.talk(
+        "Well, it's these dizzy spells. My husband takes aspirin. I'd say a four.", "Oh."
+    )
+    assert desk.values() == {"reason": "these dizzy spells"}
+
+
+async def test_a_model_takes_nothing_off_a_list(desk: Desk) -> None:
+    async def propose(*_: object) -> list[Proposal]:
+        return [Proposal("items", ["tea"], "tea")]
+
+    desk.propose = propose
+    desk.forms = desk.session()
+    await desk.open("shopping")
+    await desk.talk("Well, add milk to the list, and I could drink some tea now", "All right.")
+    await desk.talk("Hang on. Actually tea is what we want.", "All right.")
+    assert desk.values()["items"] == ["milk", "tea"]
+
+
+async def test_without_a_working_model_the_rules_still_fill(desk: Desk) -> None:
+    async def propose(*_: object) -> list[Proposal]:
+        raise ModelFailed("The model has crashed.")
+
+    desk.propose = propose
+    desk.forms = desk.session()
+    await desk.open("medical")
+    await desk.talk("What a day! My temperature is 38.5.", "Oh dear.")
+    assert desk.values() == {"temperature": 38.5}
+
+
+async def test_after_other_talk_it_asks_on(desk: Desk) -> None:
+    await desk.open("medical")
+    await desk.talk("It's cold in here.", "I can't feel it.")
+    reply = await desk.forms.ask_on()
+    assert reply is not None
+    assert reply.text == "What brings you in?"
