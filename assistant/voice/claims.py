@@ -58,7 +58,7 @@ LIKELY_REQUEST = 0.15
 LONGEST = 40
 """Maximum number of words that are judged together. Of a longer sentence, its first clauses are
 left out."""
-DEADLINE_S = 0.05
+DEADLINE_S = 0.1
 """Seconds after which a clause is spoken without the classifier's verdict. Normally it takes a few
 milliseconds."""
 NOT_DONE = "I haven't done that. Try saying it another way, or ask what I can do."

@@ -3,17 +3,20 @@ does."""
 
 from contextlib import AsyncExitStack
 
+from assistant.compose.activities import open_activities
 from assistant.compose.conversation import build_skills, skills_about_itself
 from assistant.compose.state import open_state
 from assistant.context import ShortTermMemory
 from assistant.event_bus import EventBus
+from assistant.paths import Home
 from assistant.settings import Settings
-from assistant.skills import ModelInUse, Skill
+from assistant.skills import ModelInUse, Remark, Skill
 from assistant.voice import Dialogue, Ringing, VoiceControl
 from models.interfaces import LanguageModel
 
 
 async def session_skills(
+    home: Home,
     settings: Settings,
     bus: EventBus,
     dialogue: Dialogue,
@@ -25,8 +28,13 @@ async def session_skills(
 ) -> list[Skill]:
     """Create the skills. Their state is in RAM, and ends with `stack`."""
     state = open_state(None, settings, bus, ringer, stack)
-    skills, _ = await build_skills(
-        None, settings, bus, dialogue, window, llm, lambda _: None, state
-    )
+    common = settings, bus, dialogue, window
+    skills, _ = await build_skills(None, *common, llm, _say_nothing, state)
+    skills.append(await open_activities(home, *common, state, _say_nothing, stack))
     named = ModelInUse(llm.name)
     return skills + await skills_about_itself(skills, state, control, named, settings, bus)
+
+
+def _say_nothing(remark: Remark) -> None:
+    """Drop a remark: it would be said after the turn that is measured."""
+    del remark

@@ -17,6 +17,7 @@ from assistant.context.conversation import Conversation
 from assistant.context.short_term import ShortTermMemory
 from assistant.event_bus import EventBus
 from assistant.intents.command import BY_MEANING, CommandKind
+from assistant.paths import Home
 from assistant.settings import Settings
 from assistant.skills.registry import SkillRegistry
 from assistant.voice.dialogue import Dialogue
@@ -86,14 +87,15 @@ class Router:
             return True
         async with AsyncExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            return await (await self._skills(folder, stack)).carry_out(intent, text) is not None
+            skills = await self._skills(Home(folder / "home").create(), stack)
+            return await skills.carry_out(intent, text) is not None
 
-    async def _skills(self, folder: Path, stack: AsyncExitStack) -> SkillRegistry:
+    async def _skills(self, home: Home, stack: AsyncExitStack) -> SkillRegistry:
         settings, llm, bus = self._settings, self._llm, EventBus()
         window = short_term(settings, llm)
-        dialogue = Dialogue(settings, bus, llm, window, LatencyLog(folder / "ledger.jsonl"))
+        dialogue = Dialogue(settings, bus, llm, window, LatencyLog(home.ledger))
         skills = await session_skills(
-            *(settings, bus, dialogue, window, llm),
+            *(home, settings, bus, dialogue, window, llm),
             VoiceControl(speed=1.0),
             Ringing(dialogue, speaks=False),
             stack,

@@ -240,7 +240,9 @@ class Ours:
         dialogue = Dialogue(settings, bus, llm, window, LatencyLog(self._home.ledger))
         self._hand_on_speed(dialogue)
         control, ringer = VoiceControl(speed=settings.tts.speed), Ringing(dialogue, speaks=True)
-        skills = await session_skills(settings, bus, dialogue, window, llm, control, ringer, stack)
+        skills = await session_skills(
+            *(self._home, settings, bus, dialogue, window, llm), control, ringer, stack
+        )
         detectors = await asyncio.to_thread(
             lambda: (GatedVoiceDetector(SileroVoice()), SmartTurn())
         )
