@@ -1,0 +1,44 @@
+"""Decides what an exchange settles of a task: rules find it, and a model may judge it."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from assistant.context import Exchange
+from assistant.tasks.merging import Merging
+from assistant.tasks.settling import Candidate, candidates
+from assistant.tasks.task import Task
+
+Judge = Callable[[str, str, Candidate], Awaitable[bool | None]]
+"""Returns whether a candidate settles something of a task, given the task's name and what the user
+said; None if it can't say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What an exchange settles of a task, and whether it was about the task at all."""
+
+    found: tuple[Candidate, ...]
+    about: bool
+
+
+async def settled(
+    task: Task, exchange: Exchange, before: str, merging: Merging, judge: Judge | None
+) -> Settled:
+    """Return what an exchange settles. Has no side effects.
+
+    The judge is asked only about what may as well be about something else: "we need a cot".
+
+    Args:
+        before: the assistant's words to which the exchange replies.
+    """
+    known = [task.name, *(line.text for line in task.lines)]
+    said = exchange.user_text
+    found = []
+    for each in candidates(said, before):
+        likely = not each.others and (each.ours or merging.related(each.text, [*known, before]))
+        judged = None
+        if judge is not None and not each.certain:
+            judged = await judge(task.name, said, each)
+        if each.certain or (likely if judged is None else judged):
+            found.append(each)
+    return Settled(tuple(found), bool(found) or merging.related(said, known))

@@ -1,0 +1,79 @@
+"""Finds out what a line is about: the day, the budget, the way to travel. English only."""
+
+import re
+from functools import cache
+
+from assistant.language.calendar import MONTHS, WEEKDAYS
+from assistant.language.numbers import count_words, ordinal_words
+
+_SCALED = rf"(?:(?:a|{count_words()}) )?(?:hundred|thousand)(?: and)?(?: {count_words()})?"
+_COUNT = rf"(?:\d[\d,.]*|half an?|{_SCALED}|{count_words()}|an?|(?:a )?(?:dozen|couple of))"
+_THING = {
+    "budget": r"budget|spend(?:ing)?|afford|at most|no more than",
+    "journey": r"trains?|planes?|flights?|fly(?:ing)?|drive|driving|buse?s?|coach|ferry|boat"
+    r"|bikes?|cycle|cycling|cars?|van|taxi|tram|metro",
+    "lodging": r"hotels?|hostels?|airbnb|apartments?|guest ?house|b ?(?:&|and) ?b|campsite|camp(?:ing)?"
+    r"|tents?|cottage|villa|cabin|bnb|inn|lodge",
+    "food": r"cakes?|menu|dinner|lunch|breakfast|brunch|buffet|barbecue|bbq|pizzas?|catering|caterer"
+    r"|starters?|desserts?|puddings?|snacks?|drinks?|wine|beer|food|meals?|vegetarian|vegan",
+    "place": r"venue|restaurant|hall|garden|pub|caf[eé]|park|house|room",
+    "theme": r"theme|colou?rs?|music|band|playlist|decorations?|invitations?|presents?|gifts?",
+}
+_PLAN_NOUNS = (
+    r"days?|dates?|time|start|deadline|length|guests?|number|list|plan|party|trip|meeting|ceremony"
+    r"|topic|speaker|agenda|title|material|paint|floor|tiles?|size|route|stops?|rule|order"
+)
+
+
+@cache
+def _patterns() -> dict[str, re.Pattern[str]]:
+    nth = rf"(?:{ordinal_words()}|\d{{1,2}}(?:st|nd|rd|th))"
+    months, days = "|".join(MONTHS), "|".join(WEEKDAYS)
+    found = {name: rf"\b(?:{words})\b" for name, words in _THING.items()}
+    found["budget"] += (
+        rf"|[£$€]\s?\d[\d,.]*|\b{_COUNT} (?:euros?|pounds?|dollars?|quid|bucks?|grand"
+        r"|francs?|cents?|pence)\b"
+    )
+    found["day"] = (
+        rf"\b(?:the )?{nth} (?:of )?(?:{months})\b|\b(?:{months}) (?:the )?(?:{nth}|\d{{1,2}})\b"
+        rf"|\b(?:{days})s?\b|\b(?:{months.replace('May|', '').replace('March|', '')})\b"
+        rf"|\b(?:in|of|early|late|mid|next|this) (?:May|March)\b|\bMay {nth}"
+        rf"|\b(?:the |on )?{nth}(?: of\b|$)|\bthe {nth}\b(?! (?:floor|time|one|day|class|option))"
+        r"|\b(?:today|tomorrow|weekend|christmas|easter|new year)\b"
+        r"|\b(?:next|this) (?:week|month|year|spring|summer|autumn|winter)\b"
+    )
+    found["time"] = (
+        r"\b\d{1,2}(?::\d\d| ?[ap]\.?m\b)|o'clock\b|\b(?:half|quarter) (?:past|to)\b|\bnoon\b"
+        r"|\bmidnight\b|\b(?:at|from|by|until|till) (?:about |around )?"
+        rf"(?:\d{{1,2}}|{count_words()})(?=$|[,.]| (?:in the|sharp|latest|tomorrow|on)\b)"
+        r"|\b(?:morning|afternoon|evening|lunchtime|night)\b(?!s)"
+    )
+    found["length"] = rf"\b{_COUNT}(?: and a half)? (?:nights?|days?|weeks?|hours?|months?)\b"
+    found["people"] = (
+        rf"\b{_COUNT}(?: \w+)? (?:people|persons?|guests?|adults?|kids|children|friends|of us)\b"
+        rf"|\bjust (?:the two of )?us\b|\bwe(?:'re|'ll be| are| will be) {_COUNT}\b|\bkids\b"
+    )
+    return {name: re.compile(each, re.IGNORECASE) for name, each in found.items()}
+
+
+_PLANNED = re.compile(rf"\b(?:{'|'.join(_THING.values())}|{_PLAN_NOUNS})\b", re.IGNORECASE)
+SINGLE = frozenset({"budget", "length", "people", "theme"})
+"""Subjects of which there is usually one in a task."""
+VALUES = frozenset({"day", "time", "budget", "length", "people"})
+
+
+def subjects(text: str) -> frozenset[str]:
+    """Return what a line is about; empty if it is nothing that many tasks have."""
+    return frozenset(name for name, each in _patterns().items() if each.search(text))
+
+
+def names_part(text: str) -> bool:
+    """Whether a text names something that is planned: "the budget", "our menu"."""
+    return _PLANNED.search(text) is not None
+
+
+def span_of(subject: str, text: str) -> tuple[int, int] | None:
+    """Return the range [start, end) of the only words of a text that are about a subject; None if
+    there are none, or several."""
+    found = [each.span() for each in _patterns()[subject].finditer(text)]
+    return found[0] if len(found) == 1 else None
