@@ -2,14 +2,15 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assistant.language.sentences import sentences
 
 SUBJECT = r"(?:i|we|it|that|there|he|she|they|you|the|my|our|his|her|their)\b"
 _BORDER = re.compile(
+    r"\s+(?=(?:he|she|they)(?:'s|'re|'ll|'ve|'d)\b)|\s+(?=(?:i|we) (?!can\b|could\b|have to\b)\w+ed\b)|"
     r"\s*[;:–—]\s*|\s*(?:,|\.\.\.|…)\s*(?:(?:and|but|so|then|because)\s+)?"
-    rf"|\s+(?:and|but|so|then|because|cause|'cause|although|though)\s+(?=(?:then\s+)?(?:{SUBJECT}"
+    rf"|\s+(?:and|but|so|then|because|cause|'cause|although|though)\s+(?=(?:then\s+|fine\s+|okay\s+)?(?:{SUBJECT}"
     r"|(?:i|we|it|that|there|he|she|they|you)'|let's|lets|no|not|maybe|perhaps|if|please|don't"
     r"|what|how|where|when|who)\b)",
     re.IGNORECASE,
@@ -17,10 +18,10 @@ _BORDER = re.compile(
 _LEAD = re.compile(
     r"(?:(?:oh|ooh|ah|aha|well|so|and|but|okay|ok|alright|all right|right then|right|hm+|um|uh|er"
     r"|yes|yeah|yep|yup|sure|great|good|perfect|fine|cool|lovely|no(?=[,.!])|nope|nah|actually|then"
-    r"|also|plus|now|hey|look|listen|please|honestly|you know|you see|i mean|in that case"
+    r"|also|plus|now|hey|aye|haha|ha|god|oh god|gosh|blimey|anyway|look|listen|please|honestly|you know|you see|i mean|in that case"
     r"|of course|definitely|first(?: of all)?|second(?:ly)?|finally|oh and|one more thing|by the way"
     r"|wait|sorry|hang on|hold on|no wait|scratch that|scrap that|strike that|on second thoughts?"
-    r"|change of plans?|come to think of it|i(?:'d)? say(?! no)|i think(?= (?:we|i|let|that))|ada"
+    r"|change of plans?|come to think of it|i(?:'d)? say(?! no)|i know(?=[,.])|i think(?= (?:we|i|let|that))|ada"
     r"|for now)\b[\s,.:;!-]*)+",
     re.IGNORECASE,
 )
@@ -39,7 +40,7 @@ _DOUBT = re.compile(
 )
 """Matches what is only considered, or was in the past."""
 _HEARSAY = re.compile(
-    r"\b(?:says?|said|told|tells?|according to|reckons?|recommend(?:s|ed)|suggest(?:s|ed)|claims?"
+    r"\b(?:says?|said|told|tells|according to|reckons?|recommend(?:s|ed)|suggest(?:s|ed)|claims?"
     r"|heard|read (?:that|about|somewhere)|apparently|(?:he|she|they|mum|mom|dad|wife|husband"
     r"|sister|brother|friend|boss) (?:thinks?|wants?|likes?|prefers?|hates?|would))\b",
     re.IGNORECASE,
@@ -50,6 +51,10 @@ _ASKS = re.compile(
     r"|should|shall|may|have (?:i|we|you|they)|has|isn't|aren't|doesn't|didn't|can't we)\b",
     re.IGNORECASE,
 )
+
+
+_AFTER = re.compile(r"actually|instead|after all|rather|please|then", re.IGNORECASE)
+"""Matches what belongs to the clause before it: "from seven, actually, because …"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +88,9 @@ def clauses(said: str) -> Iterator[tuple[Clause, ...]]:
         found: list[Clause] = []
         before = ""
         for piece in _pieces(text.rstrip(" .!…,;")):
+            if found and _AFTER.fullmatch(piece):
+                found[-1] = replace(found[-1], text=f"{found[-1].text} {piece}")
+                continue
             lead = _LEAD.match(f"{piece},")
             cut = min(lead.end(), len(piece)) if lead else 0
             before += piece[:cut].lower() + " " if cut else ""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from assistant.context import Exchange
 from assistant.tasks.merging import Merging
+from assistant.tasks.proposals import stated
 from assistant.tasks.settling import Candidate, candidates
 from assistant.tasks.task import Task
 
@@ -26,18 +27,22 @@ async def settled(
 ) -> Settled:
     """Return what an exchange settles. Has no side effects.
 
-    The judge is asked only about what may as well be about something else: "we need a cot".
+    The judge is asked only about what may as well be about something else: "we need a cot". Words
+    without a verb that answer no question count if the assistant's answer repeats them.
 
     Args:
         before: the assistant's words to which the exchange replies.
     """
     known = [task.name, *(line.text for line in task.lines)]
-    said = exchange.user_text
+    said, answer = exchange.user_text, stated(exchange.assistant_text)
     found = []
     for each in candidates(said, before):
-        likely = not each.others and (each.ours or merging.related(each.text, [*known, before]))
+        related = merging.related(each.text, [*known, before, answer])
+        likely = merging.repeats(answer, each.text) if each.bare else each.ours or related
+        if each.others:
+            likely = False
         judged = None
-        if judge is not None and not each.certain:
+        if judge is not None and not each.certain and not each.bare:
             judged = await judge(task.name, said, each)
         if each.certain or (likely if judged is None else judged):
             found.append(each)

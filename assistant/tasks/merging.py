@@ -8,19 +8,13 @@ from assistant.language.calendar import MONTHS, WEEKDAYS
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory import with_value
 from assistant.tasks.settling import Candidate
-from assistant.tasks.subjects import VALUES, span_of, subjects
+from assistant.tasks.subjects import VALUES, other_end, span_of, subjects
 
 _NEGATIVE = re.compile(
     r"(?:\w+ )?(?:no|not|without|never|nothing|none|don't|won't|can't|leave out|avoid)\b",
     re.IGNORECASE,
 )
 _ADDS = re.compile(r"\b(?:also|too|as well|plus|another|in addition|on top)\b", re.IGNORECASE)
-_ENDS = re.compile(
-    r"\b(?:back|returns?|returning|home|until|till|to the|ends?|leave again)\b", re.IGNORECASE
-)
-_BEGINS = re.compile(
-    r"\b(?:out|arrive|arriving|starts?|begins?|from|leave|leaving|depart\w*)\b", re.IGNORECASE
-)
 _FRAME = re.compile(
     r"(?P<what>.+?)(?:'s| is| are| will be| has to be| must be| should be)\b", re.IGNORECASE
 )
@@ -30,6 +24,9 @@ _FILLER = re.compile(
     r"\b(?:on|at|in|for|by|the|a|an|to|it|is|around|about|just|only|euros?|pounds?|dollars?)\b",
     re.IGNORECASE,
 )
+
+
+_TWICE = re.compile(r"\b(\w+) \1\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +51,18 @@ class Merging:
         own = {stem for stem in self._stems(text) - self._values if not stem.startswith("#")}
         return any(own & self._stems(other) for other in others)
 
+    def repeats(self, answer: str, text: str) -> bool:
+        """Whether an answer repeats all content words of a text."""
+        own = self._stems(text)
+        return bool(own) and own <= self._stems(answer)
+
     def place(self, new: Candidate, lines: Sequence[str]) -> Place | None:
         """Return where a candidate goes; None if the lines say so already.
 
         Args:
             lines: oldest first.
         """
-        stems = self._stems(new.text)
+        stems = self._stems(new.text.partition(",")[0] if new.drops else new.text)
         negative = _negative(new.text)
         whole = stems or {new.text.casefold()}
         for at in reversed(range(len(lines))):
@@ -93,7 +95,7 @@ class Merging:
         about, stems = subjects(new.text), self._stems(new.text)
         found: list[tuple[int, int, int]] = []
         for at, line in enumerate(lines):
-            if _negative(line) or _other_end(line, new.text):
+            if _negative(line) or other_end(line, new.text):
                 continue
             same = len(about & subjects(line))
             shared = len(stems & self._stems(line))
@@ -107,7 +109,7 @@ class Merging:
         about, stems = subjects(text) & VALUES, self._stems(text)
         for at in reversed(range(len(lines))):
             line = lines[at]
-            if _negative(line) or _negative(text) or _other_end(line, text):
+            if _negative(line) or _negative(text) or other_end(line, text):
                 continue
             if frame and frame == _frame(line):
                 return at
@@ -126,7 +128,7 @@ class Merging:
         if not _LOOSE.match(text):
             made = with_value(line, text, self._lexicon)
             if made is not None and made.certain:
-                return f"{line[:1]}{made.text[1:].rstrip('.')}"
+                return _TWICE.sub(r"\1", f"{line[:1]}{made.text[1:].rstrip('.')}")
         for subject in VALUES & subjects(line):
             old, new = span_of(subject, line), span_of(subject, text)
             if old is None or new is None:
@@ -142,14 +144,6 @@ class Merging:
 
 def _negative(text: str) -> bool:
     return _NEGATIVE.match(text) is not None
-
-
-def _other_end(one: str, other: str) -> bool:
-    """Whether one text is about the beginning of something, and the other about its end."""
-    return any(
-        _BEGINS.search(a) and _ENDS.search(b) and not _ENDS.search(a)
-        for a, b in ((one, other), (other, one))
-    )
 
 
 def _frame(text: str) -> str:

@@ -81,6 +81,12 @@ def asks(answer: str) -> str:
     return next((each for each in reversed(ends) if each.rstrip("\"”') ").endswith("?")), "")
 
 
+def stated(answer: str) -> str:
+    """Return an answer without its questions."""
+    every = [each.text for each in sentences(answer)]
+    return " ".join(each for each in every if not each.rstrip("\"”') ").endswith("?"))
+
+
 def agreement(said: str) -> tuple[bool | None, str]:
     """Return whether an utterance begins with a yes or a no, and what follows. None stands for
     neither.

@@ -16,7 +16,8 @@ _THING = {
     r"|tents?|cottage|villa|cabin|bnb|inn|lodge",
     "food": r"cakes?|menu|dinner|lunch|breakfast|brunch|buffet|barbecue|bbq|pizzas?|catering|caterer"
     r"|starters?|desserts?|puddings?|snacks?|drinks?|wine|beer|food|meals?|vegetarian|vegan",
-    "place": r"venue|restaurant|hall|garden|pub|caf[eé]|park|house|room",
+    "place": r"venue|restaurant|hall|garden|pub|caf[eé]|park|house|room|club|centre"
+    r"|center|church|school|beach|gallery|museum|barn|marquee|hall",
     "theme": r"theme|colou?rs?|music|band|playlist|decorations?|invitations?|presents?|gifts?",
 }
 _PLAN_NOUNS = (
@@ -43,7 +44,8 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         r"|\b(?:next|this) (?:week|month|year|spring|summer|autumn|winter)\b"
     )
     found["time"] = (
-        r"\b\d{1,2}(?::\d\d| ?[ap]\.?m\b)|o'clock\b|\b(?:half|quarter) (?:past|to)\b|\bnoon\b"
+        r"\b\d{1,2}(?::\d\d| ?[ap]\.?m\b)|o'clock\b|\b(?:half|quarter) (?:past|to)\b"
+        rf"|\bhalf {count_words()}\b|\bnoon\b"
         r"|\bmidnight\b|\b(?:at|from|by|until|till) (?:about |around )?"
         rf"(?:\d{{1,2}}|{count_words()})(?=$|[,.]| (?:in the|sharp|latest|tomorrow|on)\b)"
         r"|\b(?:morning|afternoon|evening|lunchtime|night)\b(?!s)"
@@ -57,9 +59,14 @@ def _patterns() -> dict[str, re.Pattern[str]]:
 
 
 _PLANNED = re.compile(rf"\b(?:{'|'.join(_THING.values())}|{_PLAN_NOUNS})\b", re.IGNORECASE)
-SINGLE = frozenset({"budget", "length", "people", "theme"})
-"""Subjects of which there is usually one in a task."""
+_ENDS = re.compile(
+    r"\b(?:back|returns?|returning|home|until|till|to the|ends?|leave again)\b", re.IGNORECASE
+)
+_BEGINS = re.compile(
+    r"\b(?:out|arrive|arriving|starts?|begins?|from|leave|leaving|depart\w*)\b", re.IGNORECASE
+)
 VALUES = frozenset({"day", "time", "budget", "length", "people"})
+"""Subjects whose values are recognised by their form."""
 
 
 def subjects(text: str) -> frozenset[str]:
@@ -77,3 +84,11 @@ def span_of(subject: str, text: str) -> tuple[int, int] | None:
     there are none, or several."""
     found = [each.span() for each in _patterns()[subject].finditer(text)]
     return found[0] if len(found) == 1 else None
+
+
+def other_end(one: str, other: str) -> bool:
+    """Whether one text is about the beginning of something, and the other about its end."""
+    return any(
+        _BEGINS.search(a) and _ENDS.search(b) and not _ENDS.search(a)
+        for a, b in ((one, other), (other, one))
+    )
