@@ -1,7 +1,7 @@
 """The activity of planning something over several turns: "let's plan the trip to Lisbon"."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
@@ -13,7 +13,7 @@ from assistant.language.stemming import TextAnalyzer
 from assistant.memory import StoredStatement, UserStatements, says_unknown, spoken_replies
 from assistant.skills.remembering import NOT_KEPT, NOTHING, OFF_RECORD
 from assistant.skills.removed_entries import RemovedEntries
-from assistant.skills.skill import BRING_BACK, UNDO_IT, Reply, last_done
+from assistant.skills.skill import BRING_BACK, UNDO_IT, Act, Reply, last_done
 from assistant.skills.spoken_errors import spoken
 from assistant.state import Entry, EntryKind, StateStore
 from assistant.tasks import (
@@ -106,11 +106,21 @@ class TaskActivity:
         task = self._open
         return task.opened if task is not None else None
 
+    @property
+    def name(self) -> str:
+        task = self._open
+        return _plan(self._title(task.name)) if task is not None else ""
+
+    @property
+    def heard(self) -> str:
+        task = self._open
+        return task.heard if task is not None else ""
+
     def block(self) -> str:
         task = self._open
         return block(task) if task is not None else ""
 
-    def takes(self, text: str) -> Callable[[], Awaitable[Reply]] | None:
+    def takes(self, text: str) -> Act | None:
         """Return None: the language model answers all that is said of a task."""
         del text
         return None
@@ -125,6 +135,10 @@ class TaskActivity:
             await asyncio.to_thread(self._stored.settle, task.id, exchange, new)
             await self._refresh()
         self._before = exchange.assistant_text
+
+    async def ask_on(self) -> Reply | None:
+        """Return None: what is settled next is up to the user and the model."""
+        return None
 
     # -- opening --------------------------------------------------------------------------------
 
@@ -299,9 +313,9 @@ class TaskActivity:
     async def _shall_unremember(
         self, statements: UserStatements, stored: StoredStatement, removal: str
     ) -> str:
-        what = self._removed_title(removal)
+        what = self._removed_name(removal)
         there = await statements.text_of(stored.memories)
-        return last_done(f"remember what we settled for {what}", UNDO_IT) if there and what else ""
+        return last_done(f"remember {what}", UNDO_IT) if there and what else ""
 
     async def _throw_away(self, key: str, text: str) -> Reply:
         removal, gone = await asyncio.to_thread(self._removed.remove, [key])
@@ -315,21 +329,22 @@ class TaskActivity:
         )
 
     async def _bring_back(self, removal: str) -> Reply:
-        what = self._removed_title(removal)
+        what = self._removed_name(removal)
         back = await asyncio.to_thread(self._removed.restore, removal)
         await self._refresh()
         if not back:
             return Reply(spoken_replies.NOTHING_TO_UNDO)
-        return Reply(f"All right, the plan for {what} is back.")
+        return Reply(f"All right, {what} is back.")
 
     async def _shall_bring_back(self, removal: str) -> str:
-        what = self._removed_title(removal)
-        return last_done(f"throw away the plan for {what}", BRING_BACK) if what else ""
+        what = self._removed_name(removal)
+        return last_done(f"throw away {what}", BRING_BACK) if what else ""
 
-    def _removed_title(self, removal: str) -> str:
+    def _removed_name(self, removal: str) -> str:
+        """Return what a removed plan is called; empty if it can't be brought back."""
         kept = self._removed.kept(removal)
         names = [str(each.content["name"]) for each in kept if each.kind is EntryKind.TASK]
-        return self._title(names[0]).what if names else ""
+        return _plan(self._title(names[0])) if names else ""
 
     # -- inside ---------------------------------------------------------------------------------
 
@@ -354,3 +369,8 @@ class TaskActivity:
     def _lines(self, task: Task) -> str:
         today = self._now().astimezone().date()
         return read_aloud(task.lines, today, english=self._english)
+
+
+def _plan(what: Title) -> str:
+    """Return what the plan of a task is called in a sentence."""
+    return what.what if "plan" in what.what.split() else f"the plan for {what.what}"

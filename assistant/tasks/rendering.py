@@ -21,6 +21,7 @@ LONGEST_NAME = 80
 LONGEST_LINE = 80
 READ = 8
 """Maximum number of lines that are read aloud."""
+_BRACKETS = re.compile(r"[()\[\]{}<>]")
 _DATE = re.compile(
     rf"(?:on )?(?P<weekday>{'|'.join(WEEKDAYS)}) (?P<day>\d{{1,2}}) (?P<month>{'|'.join(MONTHS)})"
     r" \d{4}"
@@ -34,8 +35,8 @@ def block(task: Task) -> str:
     If there is no room for all lines, those that name no day, amount or other frequent subject are
     left out first, the oldest first.
     """
-    head = f"You are working on a task with the user: {_cut(sanitised(task.name), LONGEST_NAME)}."
-    texts = [_cut(sanitised(each.shown), LONGEST_LINE) for each in task.lines]
+    head = f"You are working on a task with the user: {_cut(task.name, LONGEST_NAME)}."
+    texts = [_cut(each.shown, LONGEST_LINE) for each in task.lines]
     if not texts:
         return f"{head} Nothing is settled yet."
     weights = [bool(subjects(each.text)) for each in task.lines]
@@ -69,7 +70,9 @@ def _spoken_date(found: re.Match[str]) -> str:
 
 
 def _cut(text: str, longest: int) -> str:
-    """Return a text cut at a word, with an ellipsis if something is missing."""
+    """Return a text as it is shown to the model: without brackets and the like, and cut at a word,
+    with an ellipsis if something is missing."""
+    text = _BRACKETS.sub("", sanitised(text))
     if len(text) <= longest:
         return text
     return f"{text[: longest - 1].rpartition(' ')[0] or text[: longest - 1]}…"
