@@ -1,16 +1,17 @@
 """The activity of planning something over several turns: "let's plan the trip to Lisbon"."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 from functools import partial
+from typing import Protocol
 
 from assistant.context import Exchange
 from assistant.errors import SettingsError
 from assistant.events import Event, ForgettingBegan, StateChanged, StateEntry
 from assistant.intents import Command, CommandKind
 from assistant.language.stemming import TextAnalyzer
-from assistant.memory import StoredStatement, UserStatements, says_unknown, spoken_replies
+from assistant.memory import StoredStatement, says_unknown, spoken_replies
 from assistant.skills.remembering import NOT_KEPT, NOTHING, OFF_RECORD
 from assistant.skills.removed_entries import RemovedEntries
 from assistant.skills.skill import BRING_BACK, UNDO_IT, Act, Reply, last_done
@@ -42,6 +43,19 @@ KEPT = "All right, I'll keep it."
 KINDS = (EntryKind.TASK, EntryKind.LINE)
 
 
+class RemembersWords(Protocol):
+    """Stores what the user asks to be remembered, as `UserStatements` does."""
+
+    async def remember(self, words: str) -> StoredStatement:
+        """Store words. Raises SettingsError if they can't be stored, and StoreError."""
+
+    async def take_back(self, stored: StoredStatement) -> bool:
+        """Undo `remember`. Return False if what was stored is gone."""
+
+    async def text_of(self, memories: Collection[str]) -> str:
+        """Return the text of the first of these memories that exists; empty if none does."""
+
+
 def utc_now() -> datetime:
     return datetime.now(UTC)
 
@@ -66,7 +80,7 @@ class TaskActivity:
         store: StateStore,
         lexicon: TextAnalyzer,
         off_record: Callable[[], bool],
-        statements: UserStatements | None = None,
+        statements: RemembersWords | None = None,
         judge: Judge | None = None,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
@@ -281,7 +295,7 @@ class TaskActivity:
             then_no=partial(self._throw_away, task.id, "All right, I've let it go."),
         )
 
-    async def _remember(self, statements: UserStatements, key: str) -> Reply:
+    async def _remember(self, statements: RemembersWords, key: str) -> Reply:
         """Turn what was settled into an ordinary memory."""
         if self._off_record():
             return Reply(OFF_RECORD)
@@ -302,7 +316,7 @@ class TaskActivity:
         )
 
     async def _unremember(
-        self, statements: UserStatements, stored: StoredStatement, removal: str
+        self, statements: RemembersWords, stored: StoredStatement, removal: str
     ) -> Reply:
         if not await statements.take_back(stored):
             return Reply(spoken_replies.NOTHING_TO_UNDO)
@@ -311,7 +325,7 @@ class TaskActivity:
         return Reply("All right, it's a plan again." if back else NOT_KEPT)
 
     async def _shall_unremember(
-        self, statements: UserStatements, stored: StoredStatement, removal: str
+        self, statements: RemembersWords, stored: StoredStatement, removal: str
     ) -> str:
         what = self._removed_name(removal)
         there = await statements.text_of(stored.memories)

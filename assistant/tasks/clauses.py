@@ -8,9 +8,11 @@ from assistant.language.sentences import sentences
 
 SUBJECT = r"(?:i|we|it|that|there|he|she|they|you|the|my|our|his|her|their)\b"
 _BORDER = re.compile(
-    r"\s+(?=(?:he|she|they)(?:'s|'re|'ll|'ve|'d)\b)|\s+(?=(?:i|we) (?!can\b|could\b|have to\b)\w+ed\b)|"
+    r"\s+(?=(?:he|she|they)(?:'s|'re|'ll|'ve|'d)\b)|\s+(?=(?:i|we) (?!can\b|could\b"
+    r"|have to\b)\w+ed\b)|"
     r"\s*[;:–—]\s*|\s*(?:,|\.\.\.|…)\s*(?:(?:and|but|so|then|because)\s+)?"
-    rf"|\s+(?:and|but|so|then|because|cause|'cause|although|though)\s+(?=(?:then\s+|fine\s+|okay\s+)?(?:{SUBJECT}"
+    rf"|\s+(?:and|but|so|then|because|cause|'cause|although|though)\s+(?=(?:then\s+|fine\s+"
+    rf"|okay\s+)?(?:{SUBJECT}"
     r"|(?:i|we|it|that|there|he|she|they|you)'|let's|lets|no|not|maybe|perhaps|if|please|don't"
     r"|what|how|where|when|who)\b)",
     re.IGNORECASE,
@@ -18,10 +20,13 @@ _BORDER = re.compile(
 _LEAD = re.compile(
     r"(?:(?:oh|ooh|ah|aha|well|so|and|but|okay|ok|alright|all right|right then|right|hm+|um|uh|er"
     r"|yes|yeah|yep|yup|sure|great|good|perfect|fine|cool|lovely|no(?=[,.!])|nope|nah|actually|then"
-    r"|also|plus|now|hey|aye|haha|ha|god|oh god|gosh|blimey|anyway|look|listen|please|honestly|you know|you see|i mean|in that case"
-    r"|of course|definitely|first(?: of all)?|second(?:ly)?|finally|oh and|one more thing|by the way"
+    r"|also|plus|now|hey|aye|haha|ha|god|oh god|gosh|blimey|anyway|look|listen|please|honestly"
+    r"|you know|you see|i mean|in that case"
+    r"|of course|definitely|first(?: of all)?|second(?:ly)?|finally|oh and|one more thing"
+    r"|by the way"
     r"|wait|sorry|hang on|hold on|no wait|scratch that|scrap that|strike that|on second thoughts?"
-    r"|change of plans?|come to think of it|i(?:'d)? say(?! no)|i know(?=[,.])|i think(?= (?:we|i|let|that))|ada"
+    r"|change of plans?|come to think of it|i(?:'d)? say(?! no)|i know(?=[,.])|i think(?= (?:we|i"
+    r"|let|that))|ada"
     r"|for now)\b[\s,.:;!-]*)+",
     re.IGNORECASE,
 )
@@ -31,8 +36,10 @@ _DOUBT = re.compile(
     r"|(?:thinking|thought) (?:of|about|that)|consider(?:ing|ed)?|suppos(?:e|ing)|imagine"
     r"|hypothetically|in theory|depends|depending|(?:haven't|hasn't|not|have not) (?:yet )?decided"
     r"|(?:need|have|got) to (?:decide|think|check|ask|see|find out|choose|figure)|not yet|i guess"
-    r"|hop(?:e|ing)|wish|let me think|torn|or so i|ideally|tempted|would be (?:nice|fun|cool|lovely)"
-    r"|dream(?:ing|t)?|joking|kidding|as if|what about|how about|should i|should we|shall i|shall we"
+    r"|hop(?:e|ing)|wish|let me think|torn|or so i|ideally|tempted|would be (?:nice|fun|cool"
+    r"|lovely)"
+    r"|dream(?:ing|t)?|joking|kidding|as if|what about|how about|should i|should we|shall i"
+    r"|shall we"
     r"|(?:one|some) day|at some point|last (?:year|time|week|month|summer|winter|spring|autumn|fall"
     r"|christmas|night|monday|tuesday|wednesday|thursday|friday|saturday|sunday)|ago|yesterday"
     r"|used to|always|usually|normally|every (?:year|summer|time|week)|back then|when i was)\b",
@@ -40,7 +47,7 @@ _DOUBT = re.compile(
 )
 """Matches what is only considered, or was in the past."""
 _HEARSAY = re.compile(
-    r"\b(?:says?|said|told|tells|according to|reckons?|recommend(?:s|ed)|suggest(?:s|ed)|claims?"
+    r"\b(?:says|said|told|tells|according to|reckons?|recommend(?:s|ed)|suggest(?:s|ed)|claims?"
     r"|heard|read (?:that|about|somewhere)|apparently|(?:he|she|they|mum|mom|dad|wife|husband"
     r"|sister|brother|friend|boss) (?:thinks?|wants?|likes?|prefers?|hates?|would))\b",
     re.IGNORECASE,

@@ -28,7 +28,8 @@ async def settled(
     """Return what an exchange settles. Has no side effects.
 
     The judge is asked only about what may as well be about something else: "we need a cot". Words
-    without a verb that answer no question count if the assistant's answer repeats them.
+    without a verb that answer no question count if the assistant's answer repeats them. What only
+    names the task settles nothing.
 
     Args:
         before: the assistant's words to which the exchange replies.
@@ -37,6 +38,8 @@ async def settled(
     said, answer = exchange.user_text, stated(exchange.assistant_text)
     found = []
     for each in candidates(said, before):
+        if merging.repeats(task.name, each.text):
+            continue
         related = merging.related(each.text, [*known, before, answer])
         likely = merging.repeats(answer, each.text) if each.bare else each.ours or related
         if each.others:

@@ -32,7 +32,8 @@ _PATTERNS = tuple(
     )
 )
 _OPEN = re.compile(
-    r"\b(?:or|what|which|who|where|when|how|why|me|more|anything|something|else|this|that|it|them|those"
+    r"\b(?:or|what|which|who|where|when|how|why|me|more|anything|something|else|this|that|it|them"
+    r"|those"
     r"|other|start|begin|talk|discuss|look|see|think|consider|explore|move|go (?:on|through|over)"
     r"|continue|find|search|list|hear|know|help|tell|plan|decide|choose|add|narrow|focus)\b",
     re.IGNORECASE,

@@ -21,7 +21,7 @@ LONGEST_NAME = 80
 LONGEST_LINE = 80
 READ = 8
 """Maximum number of lines that are read aloud."""
-_BRACKETS = re.compile(r"[()\[\]{}<>]")
+_MARKS = re.compile(r"[()\[\]{}<>|]")
 _DATE = re.compile(
     rf"(?:on )?(?P<weekday>{'|'.join(WEEKDAYS)}) (?P<day>\d{{1,2}}) (?P<month>{'|'.join(MONTHS)})"
     r" \d{4}"
@@ -72,7 +72,7 @@ def _spoken_date(found: re.Match[str]) -> str:
 def _cut(text: str, longest: int) -> str:
     """Return a text as it is shown to the model: without brackets and the like, and cut at a word,
     with an ellipsis if something is missing."""
-    text = _BRACKETS.sub("", sanitised(text))
+    text = " ".join(_MARKS.sub(" ", sanitised(text)).split())
     if len(text) <= longest:
         return text
     return f"{text[: longest - 1].rpartition(' ')[0] or text[: longest - 1]}…"

@@ -10,7 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from assistant.language.dialogue_acts import is_courtesy
-from assistant.language.normalisation import content_words
+from assistant.language.normalisation import content_words, numbers_in
+from assistant.language.numbers import numbers
+from assistant.language.word_lists import words_of
 from assistant.memory import is_private, says_unknown
 from assistant.tasks import patterns as p
 from assistant.tasks.clauses import Clause, clauses
@@ -59,9 +61,10 @@ def candidates(said: str, before: str = "") -> list[Candidate]:
     offer = proposed(before) if agrees is not None else ""
     found = _last_words(_found(said, asks(before)))[:MOST]
     if offer and agrees and not _hesitates(said, found):
-        found = [each for each in found if not _repeats(each, offer)]
+        found = [each for each in found if not _says(offer, each.text)]
         corrects = p.CORRECTS.search(said) is not None
-        return [Candidate(offer, corrects=corrects), *found][:MOST]
+        agreed = [] if any(_says(each.text, offer) for each in found) else [Candidate(offer)]
+        return [*(replace(each, corrects=corrects) for each in agreed), *found][:MOST]
     if offer and agrees is False and not found and not content_words(rest):
         return [Candidate(f"not {offer}", drops=True)]
     return found
@@ -74,8 +77,9 @@ def _hesitates(said: str, found: Sequence[Candidate]) -> bool:
     return doubts and not any(each.certain for each in found)
 
 
-def _repeats(each: Candidate, offer: str) -> bool:
-    return set(content_words(offer)) >= set(content_words(each.text))
+def _says(text: str, other: str) -> bool:
+    """Whether a text says all that another one says."""
+    return set(content_words(text)) >= set(content_words(other))
 
 
 def _last_words(found: Iterator[Candidate]) -> list[Candidate]:
@@ -113,6 +117,9 @@ def _found(said: str, question: str) -> Iterator[Candidate]:
                     yield open_
                     open_ = None
                 continue
+            if open_ is not None and _opposes(clause, open_):
+                open_ = replace(open_, text=f"{open_.text}, {clause.text}", corrects=True)
+                continue
             new = _settles(clause, question)
             joins = open_ is not None and _continues(clause, open_)
             if open_ is not None and joins and (new is None or _is_part(new, clause)):
@@ -122,10 +129,12 @@ def _found(said: str, question: str) -> Iterator[Candidate]:
                 if open_ is not None:
                     open_ = replace(open_, text=f"{open_.text}, {new.text}")
                 continue
-            if thing and new is not None and p.PRONOUN.search(new.text):
+            joined = bool(thing) and new is not None and p.PRONOUN.search(new.text) is not None
+            if new is not None and joined:
                 new = replace(new, text=f"{thing}, {new.text}")
-            thing = clause.text if new is None or new.bare else ""
-            if open_ is not None and not (thing and p.PRONOUN.search(clause.text)):
+            alone = new is None or new.bare
+            thing = clause.text if alone and not p.SELF.match(clause.text) else ""
+            if open_ is not None and not joined:
                 yield open_
             open_ = None
             if new is not None:
@@ -149,6 +158,15 @@ def _continues(clause: Clause, open_: Candidate) -> bool:
     )
 
 
+def _opposes(clause: Clause, open_: Candidate) -> bool:
+    """Whether a clause names the value that another replaces: "forty boxes, not thirty"."""
+    found = p.RATHER_NOT.match(clause.text)
+    if found is None:
+        return False
+    shared = subjects(found["what"]) & subjects(open_.text)
+    return bool(shared) or bool(numbers_in(found["what"]) and numbers_in(open_.text))
+
+
 def _is_part(new: Candidate, clause: Clause) -> bool:
     """Whether what a clause settles is only a part of a sentence: it has no verb."""
     return new.text == clause.text and not new.drops
@@ -170,6 +188,8 @@ def _settles(clause: Clause, question: str) -> Candidate | None:
         changed = p.MAKE.match(found["rest"])
         rest = changed["rest"] if changed else _without(p.TENTATIVE, found["rest"])
         return _made(rest, corrects=corrects)
+    if p.LET_ANYTHING.match(text):
+        return None
     own = _own_plan(text, question, corrects=corrects)
     if own is not None:
         return own
@@ -253,7 +273,15 @@ def _made(
         return None
     if len(plain.split()) > LONGEST or not content_words(plain):
         return None
-    return Candidate(words, certain, ours, corrects, drops, others, bare)
+    return Candidate(_lowered(words), certain, ours, corrects, drops, others, bare)
+
+
+def _lowered(words: str) -> str:
+    """Return words that may have begun a sentence as they stand inside of one."""
+    first = words.split(" ", 1)[0]
+    plain = first.lower().rstrip(",").partition("'")[0]
+    known = plain in words_of("second_person", "function") or plain in numbers() or plain == "we"
+    return f"{first.lower()}{words[len(first) :]}" if known else words
 
 
 def _trimmed(words: str) -> str:

@@ -27,8 +27,8 @@ class StoredTasks:
     """Reads and changes the tasks of a store. Thread-safe. All methods block, and may raise
     StoreError. Tasks and lines may be gone at any time.
 
-    A task's content is {"name", "opened", "used", "closed", "asked", "heard"}, of which the last
-    three may be missing. That of a line is {"text", "said", "exchange"}. Times are in
+    A task's content is {"name", "opened", "used_at", "closed_at", "asked_at", "read"}, of which the
+    last three may be missing. That of a line is {"text", "said_at", "exchange"}. Times are in
     microseconds.
     """
 
@@ -47,7 +47,7 @@ class StoredTasks:
         with self._changing:
             before = self._close_others("")
             now = microseconds(self._now())
-            [new] = self._store.add(EntryKind.TASK, [{"name": name, "opened": now, "used": now}])
+            [new] = self._store.add(EntryKind.TASK, [{"name": name, "opened": now, "used_at": now}])
         return Opening(new.id, before)
 
     def resume(self, key: str) -> Opening | None:
@@ -58,7 +58,7 @@ class StoredTasks:
                 return None
             before = {**self._close_others(key), key: _moments(entry)}
             now = microseconds(self._now())
-            self._edit(key, {"opened": now, "used": now, "closed": None, "asked": None})
+            self._edit(key, {"opened": now, "used_at": now, "closed_at": None, "asked_at": None})
         return Opening("", before)
 
     def take_back(self, opening: Opening) -> bool:
@@ -77,7 +77,7 @@ class StoredTasks:
         """Close a task after asking the user what to do with it. Return whether it exists."""
         with self._changing:
             now = microseconds(self._now())
-            return self._edit(key, {"closed": now, "asked": now})
+            return self._edit(key, {"closed_at": now, "asked_at": now})
 
     def settle(self, key: str, exchange: Exchange, new: Settled) -> None:
         """Add what an exchange has settled to a task, and note that the exchange was read. Safe to
@@ -95,7 +95,7 @@ class StoredTasks:
                     continue
                 content = {
                     "text": place.text,
-                    "said": microseconds(exchange.started),
+                    "said_at": microseconds(exchange.started),
                     "exchange": exchange.id,
                 }
                 if place.line is None:
@@ -106,8 +106,8 @@ class StoredTasks:
                 changed = self._store.change(old.id, content, exchange.id, logged=True)
                 if changed is not None:
                     lines[place.line] = line_of(changed)
-            used = {"used": microseconds(self._now())} if new.about else {}
-            if not self._edit(key, {"heard": exchange.id, **used}):  # forgotten in between
+            used = {"used_at": microseconds(self._now())} if new.about else {}
+            if not self._edit(key, {"read": exchange.id, **used}):  # forgotten in between
                 self._store.remove([line.id for line in lines])
 
     # -- inside ---------------------------------------------------------------------------------
@@ -117,10 +117,10 @@ class StoredTasks:
         open_ = [
             each
             for each in self._store.entries(EntryKind.TASK)
-            if each.id != key and "closed" not in each.content
+            if each.id != key and "closed_at" not in each.content
         ]
         for each in open_:
-            self._edit(each.id, {"closed": microseconds(self._now())})
+            self._edit(each.id, {"closed_at": microseconds(self._now())})
         return {each.id: _moments(each) for each in open_}
 
     def _edit(self, key: str, changes: Mapping[str, Any]) -> bool:
@@ -135,4 +135,6 @@ class StoredTasks:
 
 def _moments(entry: Entry) -> dict[str, Any]:
     """Return the moments of a task; None for one that is missing. They contain no words."""
-    return {name: entry.content.get(name) for name in ("opened", "used", "closed", "asked")}
+    return {
+        name: entry.content.get(name) for name in ("opened", "used_at", "closed_at", "asked_at")
+    }

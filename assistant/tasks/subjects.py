@@ -12,10 +12,10 @@ _THING = {
     "budget": r"budget|spend(?:ing)?|afford|at most|no more than",
     "journey": r"trains?|planes?|flights?|fly(?:ing)?|drive|driving|buse?s?|coach|ferry|boat"
     r"|bikes?|cycle|cycling|cars?|van|taxi|tram|metro",
-    "lodging": r"hotels?|hostels?|airbnb|apartments?|guest ?house|b ?(?:&|and) ?b|campsite|camp(?:ing)?"
-    r"|tents?|cottage|villa|cabin|bnb|inn|lodge",
-    "food": r"cakes?|menu|dinner|lunch|breakfast|brunch|buffet|barbecue|bbq|pizzas?|catering|caterer"
-    r"|starters?|desserts?|puddings?|snacks?|drinks?|wine|beer|food|meals?|vegetarian|vegan",
+    "lodging": r"hotels?|hostels?|airbnb|apartments?|guest ?house|b ?(?:&|and) ?b|campsite"
+    r"|camp(?:ing)?|tents?|cottage|villa|cabin|bnb|inn|lodge",
+    "food": r"cakes?|menu|dinner|lunch|breakfast|brunch|buffet|barbecue|bbq|pizzas?|catering"
+    r"|caterer|starters?|desserts?|puddings?|snacks?|drinks?|wine|beer|food|meals?|vegetarian|vegan",
     "place": r"venue|restaurant|hall|garden|pub|caf[eé]|park|house|room|club|centre"
     r"|center|church|school|beach|gallery|museum|barn|marquee|hall",
     "theme": r"theme|colou?rs?|music|band|playlist|decorations?|invitations?|presents?|gifts?",
@@ -31,8 +31,8 @@ def _patterns() -> dict[str, re.Pattern[str]]:
     nth = rf"(?:{ordinal_words()}|\d{{1,2}}(?:st|nd|rd|th))"
     months, days = "|".join(MONTHS), "|".join(WEEKDAYS)
     found = {name: rf"\b(?:{words})\b" for name, words in _THING.items()}
-    found["budget"] += (
-        rf"|[£$€]\s?\d[\d,.]*|\b{_COUNT} (?:euros?|pounds?|dollars?|quid|bucks?|grand"
+    found["money"] = (
+        rf"[£$€]\s?\d[\d,.]*|\b{_COUNT} (?:euros?|pounds?|dollars?|quid|bucks?|grand"
         r"|francs?|cents?|pence)\b"
     )
     found["day"] = (
@@ -55,6 +55,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         rf"\b{_COUNT}(?: \w+)? (?:people|persons?|guests?|adults?|kids|children|friends|of us)\b"
         rf"|\bjust (?:the two of )?us\b|\bwe(?:'re|'ll be| are| will be) {_COUNT}\b|\bkids\b"
     )
+    found["budget"] += f"|{found['money']}"
     return {name: re.compile(each, re.IGNORECASE) for name, each in found.items()}
 
 
@@ -71,7 +72,7 @@ VALUES = frozenset({"day", "time", "budget", "length", "people"})
 
 def subjects(text: str) -> frozenset[str]:
     """Return what a line is about; empty if it is nothing that many tasks have."""
-    return frozenset(name for name, each in _patterns().items() if each.search(text))
+    return frozenset(name for name, each in _patterns().items() if each.search(text)) - {"money"}
 
 
 def names_part(text: str) -> bool:
@@ -82,7 +83,8 @@ def names_part(text: str) -> bool:
 def span_of(subject: str, text: str) -> tuple[int, int] | None:
     """Return the range [start, end) of the only words of a text that are about a subject; None if
     there are none, or several."""
-    found = [each.span() for each in _patterns()[subject].finditer(text)]
+    pattern = _patterns()["money" if subject == "budget" else subject]
+    found = [each.span() for each in pattern.finditer(text)]
     return found[0] if len(found) == 1 else None
 
 

@@ -85,7 +85,7 @@ class Task:
 
 def tasks_of(tasks: Iterable[Row], lines: Iterable[Row]) -> list[Task]:
     """Return the tasks, the one used last at the end, with their lines, oldest first."""
-    every = sorted(lines, key=lambda each: int(each.content["said"]))
+    every = sorted(lines, key=lambda each: int(each.content["said_at"]))
     found = [_task(each, [line for line in every if line.parent == each.id]) for each in tasks]
     return sorted(found, key=lambda each: each.used)
 
@@ -93,20 +93,20 @@ def tasks_of(tasks: Iterable[Row], lines: Iterable[Row]) -> list[Task]:
 def _task(row: Row, lines: Iterable[Row]) -> Task:
     content = row.content
     closed, asked = (
-        time_of(content[name]) if name in content else None for name in ("closed", "asked")
+        time_of(content[name]) if name in content else None for name in ("closed_at", "asked_at")
     )
     return Task(
         row.id,
         str(content["name"]),
         time_of(content["opened"]),
-        time_of(content["used"]),
+        time_of(content["used_at"]),
         closed,
         asked,
-        str(content.get("heard", "")),
+        str(content.get("read", "")),
         tuple(map(line_of, lines)),
     )
 
 
 def line_of(row: Row) -> Line:
     content = row.content
-    return Line(row.id, str(content["text"]), time_of(content["said"]), str(content["exchange"]))
+    return Line(row.id, str(content["text"]), time_of(content["said_at"]), str(content["exchange"]))
