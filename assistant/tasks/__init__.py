@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from assistant.tasks.merging import Merging
     from assistant.tasks.rendering import block, memory_text, read_aloud
     from assistant.tasks.stored_tasks import Opening, StoredTasks
-    from assistant.tasks.task import Line, Task, tasks_of
+    from assistant.tasks.task import Line, Task, task_is_open, tasks_of
     from assistant.tasks.titles import Title, called, plain_name, title
 else:
     __getattr__ = exports(__name__)
@@ -35,6 +35,7 @@ __all__ = [
     "plain_name",
     "read_aloud",
     "settled",
+    "task_is_open",
     "tasks_of",
     "title",
 ]

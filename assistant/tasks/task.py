@@ -83,6 +83,11 @@ class Task:
         return now - since >= KEPT
 
 
+def task_is_open(content: Mapping[str, Any], now: datetime) -> bool:
+    """Whether a task with this content is open."""
+    return "closed_at" not in content and now - time_of(content["used_at"]) < IDLE
+
+
 def tasks_of(tasks: Iterable[Row], lines: Iterable[Row]) -> list[Task]:
     """Return the tasks, the one used last at the end, with their lines, oldest first."""
     every = sorted(lines, key=lambda each: int(each.content["said_at"]))
