@@ -1,6 +1,6 @@
 """A session in which a task is talked about, on a real store in a real file."""
 
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -45,7 +45,7 @@ class Session:
         self.now = START
         self.off_record = False
         self.memory = Memory()
-        self.clock = lambda: self.now
+        self.clock: Callable[[], datetime] = lambda: self.now
         self.store = StateStore(transcript, "me", now=lambda: self.clock())
         self.activity = TaskActivity(
             self.store,
