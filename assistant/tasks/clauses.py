@@ -8,7 +8,8 @@ from assistant.language.sentences import sentences
 
 SUBJECT = r"(?:i|we|it|that|there|he|she|they|you|the|my|our|his|her|their)\b"
 _BORDER = re.compile(
-    r"\s+(?=(?:he|she|they)(?:'s|'re|'ll|'ve|'d)\b)|\s+(?=(?:i|we) (?!can\b|could\b"
+    r"\s+(?=(?:he|she|they)(?:'s|'re|'ll|'ve|'d)\b)"
+    r"|(?<!say)(?<!that)(?<!know)(?<!think)\s+(?=(?:i|we) (?!can\b|could\b"
     r"|have to\b)\w+ed\b)|"
     r"\s*[;:–—]\s*|\s*(?:,|\.\.\.|…)\s*(?:(?:and|but|so|then|because)\s+)?"
     rf"|\s+(?:and|but|so|then|because|cause|'cause|although|though)\s+(?=(?:then\s+|fine\s+"
@@ -19,7 +20,8 @@ _BORDER = re.compile(
 )
 _LEAD = re.compile(
     r"(?:(?:oh|ooh|ah|aha|well|so|and|but|okay|ok|alright|all right|right then|right|hm+|um|uh|er"
-    r"|yes|yeah|yep|yup|sure|great|good|perfect|fine|cool|lovely|no(?=[,.!])|nope|nah|actually|then"
+    r"|yes|yeah|yep|yup|sure|great|good|perfect|fine|cool|lovely|no(?=[,.!]| (?:i|i'll|we|we'll"
+    r"|let's)\b)|nope|nah|actually|then"
     r"|also|plus|now|hey|aye|haha|ha|god|oh god|gosh|blimey|anyway|look|listen|please|honestly"
     r"|you know|you see|i mean|in that case"
     r"|of course|definitely|first(?: of all)?|second(?:ly)?|finally|oh and|one more thing"

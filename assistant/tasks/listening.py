@@ -41,6 +41,7 @@ async def settled(
         if merging.repeats(task.name, each.text):
             continue
         related = merging.related(each.text, [*known, before, answer])
+        related = related or merging.names_same_number(each.text, answer)
         likely = merging.repeats(answer, each.text) if each.bare else each.ours or related
         if each.others:
             likely = False

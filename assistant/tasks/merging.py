@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assistant.language.calendar import MONTHS, WEEKDAYS
+from assistant.language.normalisation import numbers_in
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory import with_value
 from assistant.tasks.settling import Candidate
@@ -50,6 +51,10 @@ class Merging:
         """Whether a text shares a content word with one of the others."""
         own = {stem for stem in self._stems(text) - self._values if not stem.startswith("#")}
         return any(own & self._stems(other) for other in others)
+
+    def names_same_number(self, text: str, answer: str) -> bool:
+        """Whether an answer repeats a number of a text."""
+        return any(stem.startswith("#") for stem in self._stems(text) & self._stems(answer))
 
     def repeats(self, answer: str, text: str) -> bool:
         """Whether an answer repeats all content words of a text."""
@@ -101,7 +106,11 @@ class Merging:
             shared = len(stems & self._stems(line))
             if same or shared:
                 found.append((same + shared, same, at))
-        return max(found)[2] if found else None
+        if found:
+            return max(found)[2]
+        number = numbers_in(new.text)
+        counted = [at for at, line in enumerate(lines) if numbers_in(line) and not _negative(line)]
+        return counted[-1] if number and not about and counted else None
 
     def _changed(self, text: str, lines: Sequence[str]) -> int | None:
         """Return the line to which a text gives another value without saying so."""

@@ -14,7 +14,8 @@ _AT_FIRST = (
 )
 """What may stand before the subject: "for lunch"."""
 _NO_PLAN = (
-    r"(?:see\b|think\b|talk\b|tell you|look\b|ask\b|check\b|find out|let you|call you|get back\b"
+    r"(?:see\b|think\b|talk\b|tell you|look\b|ask (?:him|her|them|around|about|if|whether|my"
+    r"|you)\b|check\b|find out|let you|call you|get back\b"
     r"|wait\b"
     r"|decide\b|discuss|start (?:with|by|over)|begin (?:with|by)|be (?:right|back|honest|there in)"
     r"|sleep on|try to|leave (?:it|that) (?:at|there|to|open|for)|have to (?:think|see|check|ask)"
@@ -84,6 +85,10 @@ PLAIN = _pattern(
     r"(?! (?:it$|that$|confused|lost|tired|home late|the idea|what you|to know|to bed)).+)",
 )
 """Plans in the present tense: "we start at seven"."""
+OUGHT = _pattern(
+    _WE, r" (?:should|ought to|had better|must)(?: also| really)? (?P<rest>(?!", _NO_PLAN, r").+)"
+)
+"""What the user thinks is to be done: "I should bring copies"."""
 FRONTED = _pattern(
     r"(?P<rest>(?:the|our|my|all the) [\w' -]{2,30}? (?:we|i) (?:get|take|sell|buy|bring|keep"
     r"|book|rent"
@@ -146,7 +151,8 @@ DROP = _pattern(
     r"(?: (?:idea|thing|plan|bit))?$",
 )
 SUITS = _pattern(
-    r"(?P<what>(?!that\b|this\b|it\b|which\b|what\b|he\b|she\b|they\b|i\b|we\b).{2,60}?)"
+    r"(?P<what>(?!.{,60}?\b(?:where|as|what|how|way) it is)(?!that\b|this\b|it\b|which\b|what\b"
+    r"|he\b|she\b|they\b|i\b|we\b).{2,60}?)"
     r"(?: (?:it is|sounds? (?:good|great|perfect|right|lovely|fine|best|nice)"
     r"|works?(?: (?:for (?:me|us|everyone)|best|well|better))?|suits (?:me|us)(?: better| best)?"
     r"|is (?:fine|good|perfect|great|best|okay|better)(?: (?:for|with|by) (?:me|us))?"
@@ -206,7 +212,7 @@ TOPIC = _pattern(
 FINITE = _pattern(
     r"\b(?:is|are|was|were|will|has|have|can|can't|won't|don't|doesn't|didn't|wants|needs|likes"
     r"|loves"
-    r"|hates|does|gets|comes|goes)\b|\w'(?:s \w+ing|ll|re|ve)\b"
+    r"|hates|does|gets|comes|goes|stays|want|need|prefer)\b|\w'(?:s \w+ing|ll|re|ve)\b"
 )
 PRONOUN = _pattern(r"\b(?:it|them|those|these|there)\b")
 WHO = _pattern(r"\b(?:who|whom|whose|anyone|anybody|everyone|people|guests?)\b")

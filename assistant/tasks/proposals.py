@@ -31,6 +31,22 @@ _PATTERNS = tuple(
         r"(?:so,? |okay,? )(?P<what>.+?),? (?:then|right|correct|yes)",
     )
 )
+_STATED = tuple(
+    re.compile(rf"{each}[\s.!]*$", re.IGNORECASE)
+    for each in (
+        r"(?:or |perhaps |maybe |and )?(?P<what>.+?) (?:could|would|might) (?:also )?(?:work|do|fit"
+        r"|replace (?:it|that|them)|suit you|be (?:nice|good|great|lovely|an option|perfect|fun))"
+        r"(?: (?:well|too|there|instead|for (?:you|that)))?",
+        r"(?:then |perhaps |maybe )?(?:you|we) (?:could|can|might)(?: also)? (?P<what>.+)",
+    )
+)
+"""Match statements that propose something, if the user takes it up: "let's do that"."""
+_TAKES_UP = re.compile(
+    r"\b(?:let's do (?:that|it|this)|we'll do that|good idea|great idea|i like (?:that|it)"
+    r"|go for it"
+    r"|sounds (?:good|great|perfect|lovely))\b",
+    re.IGNORECASE,
+)
 _OPEN = re.compile(
     r"\b(?:or|what|which|who|where|when|how|why|me|more|anything|something|else|this|that|it|them"
     r"|those"
@@ -40,7 +56,7 @@ _OPEN = re.compile(
 )
 """Matches what doesn't name one thing to which a yes could settle."""
 _YES = re.compile(
-    r"(?:(?:oh|well|um|uh|hm+|ah)\W+)*(?:yes|yeah|yep|yup|sure(?: thing)?|okay|ok"
+    r"(?:(?:oh|ooh|well|um|uh|hm+|ah)\W+)*(?:yes|yeah|yep|yup|sure(?: thing)?|okay|ok"
     r"|(?:perfect|great|lovely|fine|excellent|brilliant|wonderful)(?=\s*(?:[,.!;:–—]|$))"
     r"|agreed|absolutely|definitely|of course|exactly|deal|alright|all right|please do"
     r"|good idea|(?:that|it|this)(?: one)?(?:'s| is| sounds| works| would be|'d be| suits)"
@@ -59,18 +75,22 @@ _NO = re.compile(
 _BREAK = re.compile(r"[\s,.;:!–—-]+")
 
 
-def proposed(answer: str) -> str:
+def proposed(answer: str, said: str = "") -> str:
     """Return the one thing that the end of an answer proposes; empty if there is none.
+
+    Args:
+        said: the user's reply. If it takes something up, that may also have been a statement.
 
     >>> proposed("It's quieter then. Shall we say Tuesday?")
     'Tuesday'
     """
     ends = [each.text.replace("’", "'") for each in sentences(answer)][-LOOKED_AT:]
     asked = [each for each in ends if each.endswith("?")] or ends
+    takes_up = _TAKES_UP.search(said.replace("’", "'")) is not None
     for sentence in reversed(asked):
-        for pattern in _PATTERNS:
+        for pattern in (*_PATTERNS, *(_STATED if takes_up else ())):
             if found := pattern.match(sentence):
-                what = found["what"].strip(" ,.!?")
+                what = found["what"].strip(" ,.!?").removesuffix(" too")
                 fits = 0 < len(what.split()) <= LONGEST and not _OPEN.search(what)
                 return what if fits else ""
     return ""

@@ -58,7 +58,7 @@ def candidates(said: str, before: str = "") -> list[Candidate]:
     if is_private(said):
         return []
     agrees, rest = agreement(said)
-    offer = proposed(before) if agrees is not None else ""
+    offer = proposed(before, said) if agrees is not None else ""
     found = _last_words(_found(said, asks(before)))[:MOST]
     if offer and agrees and not _hesitates(said, found):
         found = [each for each in found if not _says(offer, each.text)]
@@ -86,7 +86,7 @@ def _last_words(found: Iterator[Candidate]) -> list[Candidate]:
     """Leave out what the same utterance corrects: "Half six. No, we start at seven"."""
     kept: list[Candidate] = []
     for each in found:
-        own = [one for one in kept if not one.others]
+        own = [one for one in kept if not (one.others or one.drops)]
         if each.corrects and own and not each.drops:
             shared = subjects(own[-1].text) & subjects(each.text)
             ends = other_end(own[-1].text, each.text)
@@ -212,7 +212,7 @@ def _settles(clause: Clause, question: str) -> Candidate | None:
 def _own_plan(text: str, question: str, *, corrects: bool) -> Candidate | None:
     """Return what a clause about the user's own plans settles."""
     alone = text[:2].lower() in ("i ", "i'")
-    for pattern in (p.HAVE, p.WILL, p.DONE, p.GOING, p.WANT, p.PLAIN):
+    for pattern in (p.HAVE, p.WILL, p.DONE, p.GOING, p.WANT, p.OUGHT, p.PLAIN):
         if found := pattern.match(text):
             groups = found.groupdict()
             rest = groups.get("kept") or groups["rest"]

@@ -15,9 +15,10 @@ _THING = {
     "lodging": r"hotels?|hostels?|airbnb|apartments?|guest ?house|b ?(?:&|and) ?b|campsite"
     r"|camp(?:ing)?|tents?|cottage|villa|cabin|bnb|inn|lodge",
     "food": r"cakes?|menu|dinner|lunch|breakfast|brunch|buffet|barbecue|bbq|pizzas?|catering"
-    r"|caterer|starters?|desserts?|puddings?|snacks?|drinks?|wine|beer|food|meals?|vegetarian|vegan",
+    r"|caterer|starters?|desserts?|puddings?|snacks?|drinks?|wine|beer|food|meals?|vegetarian"
+    r"|vegan",
     "place": r"venue|restaurant|hall|garden|pub|caf[eé]|park|house|room|club|centre"
-    r"|center|church|school|beach|gallery|museum|barn|marquee|hall",
+    r"|center|church|school|beach|gallery|museum|barn|marquee|hall|office",
     "theme": r"theme|colou?rs?|music|band|playlist|decorations?|invitations?|presents?|gifts?",
 }
 _PLAN_NOUNS = (
@@ -47,7 +48,8 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         r"\b\d{1,2}(?::\d\d| ?[ap]\.?m\b)|o'clock\b|\b(?:half|quarter) (?:past|to)\b"
         rf"|\bhalf {count_words()}\b|\bnoon\b"
         r"|\bmidnight\b|\b(?:at|from|by|until|till) (?:about |around )?"
-        rf"(?:\d{{1,2}}|{count_words()})(?=$|[,.]| (?:in the|sharp|latest|tomorrow|on)\b)"
+        rf"(?:\d{{1,2}}|{count_words()})(?=$|[,.]| (?:in the|sharp|latest|tomorrow|on|at|now|for"
+        rf"|with|and|to|o'clock)\b)"
         r"|\b(?:morning|afternoon|evening|lunchtime|night)\b(?!s)"
     )
     found["length"] = rf"\b{_COUNT}(?: and a half)? (?:nights?|days?|weeks?|hours?|months?)\b"

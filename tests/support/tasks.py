@@ -46,7 +46,7 @@ class Session:
         self.off_record = False
         self.memory = Memory()
         self.clock: Callable[[], datetime] = lambda: self.now
-        self.store = StateStore(transcript, "me", now=lambda: self.clock())
+        self.store = StateStore(transcript, "me", now=self._time)
         self.activity = TaskActivity(
             self.store,
             TextAnalyzer("en"),
@@ -58,6 +58,9 @@ class Session:
         skill = Activities([self.activity], lambda: Conversation.begin("me"), _now, _ignored)
         self.registry = SkillRegistry([skill])
         self.turns = 0
+
+    def _time(self) -> datetime:
+        return self.clock()
 
     async def obey(self, kind: CommandKind, name: str | None = None, *, sure: bool = True) -> str:
         reply = await self.registry.carry_out(Intent(Command(kind, name=name), sure))
