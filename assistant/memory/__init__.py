@@ -9,8 +9,9 @@ from assistant.facade import exports
 
 if TYPE_CHECKING:
     from assistant.memory.curation.correction_statements import is_worth_keeping, stands_alone
-    from assistant.memory.curation.correction_values import says_unknown
+    from assistant.memory.curation.correction_values import says_unknown, with_value
     from assistant.memory.curation.corrections import Correction
+    from assistant.memory.curation.statements import is_private
     from assistant.memory.forgetting import spoken_replies
     from assistant.memory.forgetting.answer_origins import AnsweredTurn, Things, ToldItem
     from assistant.memory.forgetting.answered_turns import AnsweredTurns
@@ -76,6 +77,7 @@ __all__ = [
     "Transcript",
     "UserMemory",
     "UserStatements",
+    "is_private",
     "is_sealed",
     "is_worth_keeping",
     "low_priority",
@@ -89,4 +91,5 @@ __all__ = [
     "stands_alone",
     "store_location",
     "time_of",
+    "with_value",
 ]

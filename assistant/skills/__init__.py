@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from assistant.skills.reminders import Reminders
     from assistant.skills.skill import Choice, Remark, Reply, Skill
     from assistant.skills.snoozing import Snoozing
+    from assistant.skills.task_activity import TaskActivity
     from assistant.skills.timers import Timers
     from assistant.skills.tools import Tools
 else:
@@ -60,6 +61,7 @@ __all__ = [
     "Skill",
     "SkillRegistry",
     "Snoozing",
+    "TaskActivity",
     "Timers",
     "Tools",
     "due_at",

@@ -138,7 +138,7 @@ class SkillRegistry:
         if yes is None:
             return None
         if not yes:
-            return partial(self._settle, asked, partial(said, Reply(asked.if_no)))
+            return partial(self._settle, asked, _declined(asked))
         return partial(self._settle, asked, asked.if_yes or partial(said, _again(asked)))
 
     async def takes(self, text: str, intent: Intent | None) -> Act | None:
@@ -194,8 +194,9 @@ class SkillRegistry:
             if not intent.sure and (no := self.answer(text, names, explained=True)) is not None:
                 return await no()
             declined = intent.sure and not asked.deletes
-            again = Reply(asked.if_no) if declined else _again(asked)
-            return await self._settled(partial(said, again))
+            return await self._settled(
+                _declined(asked) if declined else partial(said, _again(asked))
+            )
         if kind is CommandKind.UNDO:
             reply = await self._settled(partial(self._undo_or_ask, intent))
             self._offer, self._offered = reply, kind
@@ -290,6 +291,11 @@ class _Undoable:
     """Number of turns that had begun when it was done."""
     deletes: bool
     """Whether undoing it deletes something for good, and says what."""
+
+
+def _declined(asked: Reply) -> Act:
+    """Return what to do when the user answers no."""
+    return asked.then_no or partial(said, Reply(asked.if_no))
 
 
 def _again(asked: Reply) -> Reply:

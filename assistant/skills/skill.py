@@ -27,7 +27,8 @@ class Reply:
     """What the assistant says about a command.
 
     If `if_yes` is set, `text` is a question. When the user answers yes, `if_yes` is called, and its
-    reply is said. When the user answers no, `if_no` is said. Any other turn drops the question.
+    reply is said. When the user answers no, `if_no` is said; or `then_no` is called, if it
+    is set, and its reply is said. Any other turn drops the question.
     With `choices` instead, the question names several things, and the user chooses one of them, or
     says no. If `if_said` is set, `text` asks for words ("What should I remember?"). `if_said` is
     called with the next utterance, unless that is a command, a question, or another answer to
@@ -44,6 +45,7 @@ class Reply:
     text: str
     if_yes: "Callable[[], Awaitable[Reply]] | None" = None
     if_no: str = "All right."
+    then_no: "Callable[[], Awaitable[Reply]] | None" = None
     choices: tuple[Choice, ...] = ()
     if_said: "Callable[[str], Awaitable[Reply | None]] | None" = None
     deletes: int = 0

@@ -1,6 +1,6 @@
 """What an entry's content has to contain, so that the skills can work with it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +13,7 @@ NAMES_AND_TEXTS = (
     *("name", "words", "text"),
     *("form", "title", "asked", "read", "slot", "label", "said", "exchange"),
 )
+TASK_MOMENTS = ("opened", "used_at", "closed_at", "asked_at", "said_at")
 MOMENTS = ("ends_at", "at", "since", "rang_at", "snoozed_until")
 NEEDED: Mapping[EntryKind, tuple[str, ...]] = {
     EntryKind.TIMER: ("name", "length_s"),
@@ -23,6 +24,8 @@ NEEDED: Mapping[EntryKind, tuple[str, ...]] = {
     EntryKind.VOICE: ("volume_db", "speed"),
     EntryKind.FORM: ("form", "title", "opened"),
     EntryKind.SLOT: ("slot", "label", "value"),
+    EntryKind.TASK: ("name", "opened", "used_at"),
+    EntryKind.LINE: ("text", "said_at", "exchange"),
 }
 """The fields that each kind can't do without."""
 WHEN_DUE: Mapping[EntryKind, tuple[str, ...]] = {
@@ -56,6 +59,8 @@ def check_content(kind: EntryKind, content: Content) -> None:
         raise ValueError("the field `opened` is not a moment")
     if kind is EntryKind.SLOT and not _is_value(content["value"]):
         raise ValueError("the field `value` is not a value of a slot")
+    if kind in (EntryKind.TASK, EntryKind.LINE):
+        _check_moments(content, TASK_MOMENTS)
     if kind in WHEN_DUE:
         _check_times(content, WHEN_DUE[kind])
 
@@ -66,9 +71,7 @@ def _check_times(content: Content, either: tuple[str, ...]) -> None:
     for key in ("length_s", "left_s"):
         if not _is_number(content.get(key, 0)) or not 0 <= content.get(key, 0) <= MOST_S:
             raise ValueError(f"the field `{key}` is not a usable number of seconds")
-    for key in MOMENTS:
-        if key in content and not _is_moment(content[key]):
-            raise ValueError(f"the field `{key}` is not a moment")
+    _check_moments(content, MOMENTS)
     if "local" in content and not _is_local(content["local"]):
         raise ValueError("the field `local` is not a local time")
     if "repeat" in content:
@@ -76,6 +79,12 @@ def _check_times(content: Content, either: tuple[str, ...]) -> None:
             raise ValueError("a repetition needs the fields `local` and `since`")
         if not _is_repeat(content["repeat"]):
             raise ValueError("the field `repeat` is not a repetition")
+
+
+def _check_moments(content: Content, keys: Iterable[str]) -> None:
+    for key in keys:
+        if key in content and not _is_moment(content[key]):
+            raise ValueError(f"the field `{key}` is not a moment")
 
 
 def _is_number(value: object) -> bool:

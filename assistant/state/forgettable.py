@@ -15,9 +15,10 @@ SHOWN: Mapping[EntryKind, tuple[str, str]] = {
     EntryKind.ITEM: ("text", "{}"),
     EntryKind.NOTE: ("text", "{}"),
     EntryKind.FORM: ("title", "My {} form"),
+    EntryKind.TASK: ("name", "My task: {}"),
 }
 """The key of an entry's words, and how the user would name them. The words of a slot are its label
-and its value. Other kinds hold no words."""
+and its value, those of a line of a task its text. Other kinds hold no words."""
 
 
 def outlines(store: StateStore, user: str) -> Mapping[str, Memory]:
@@ -31,6 +32,8 @@ def outlines(store: StateStore, user: str) -> Mapping[str, Memory]:
     found = [_outline(entry, user) for entry in entries]
     slots = store.entries(EntryKind.SLOT, unreadable=True)
     found += [_slot(store, entry, user) for entry in slots]
+    lines = store.entries(EntryKind.LINE, unreadable=True)
+    found += [_line(store, entry, user) for entry in lines]
     return {each.id: each for each in found if each is not None}
 
 
@@ -46,11 +49,25 @@ def _outline(entry: Entry, user: str) -> Memory | None:
 
 
 def _slot(store: StateStore, entry: Entry, user: str) -> Memory:
-    """Return what a slot of a form contains and has contained. It is forgotten with the exchange
-    that it comes from."""
-    contents = [entry.content, *(each.content for each in reversed(store.changes(entry.id)))]
-    said = list(dict.fromkeys(words for content in contents for words in _said(content)))
+    """Return what a slot of a form contains and has contained."""
+    said = dict.fromkeys(words for each in _contents(store, entry) for words in _said(each))
     text = f"{entry.content.get('label', '')}: {', '.join(said)}".removeprefix(": ")
+    return _taken(entry, user, text)
+
+
+def _line(store: StateStore, entry: Entry, user: str) -> Memory:
+    """Return what a line of a task says and has said."""
+    texts = dict.fromkeys(str(each.get("text", "")) for each in _contents(store, entry))
+    return _taken(entry, user, ", before that ".join(texts))
+
+
+def _contents(store: StateStore, entry: Entry) -> list[Mapping[str, Any]]:
+    """Return the contents of an entry, newest first."""
+    return [entry.content, *(each.content for each in reversed(store.changes(entry.id)))]
+
+
+def _taken(entry: Entry, user: str, text: str) -> Memory:
+    """Return what was taken from an exchange. It is forgotten with it."""
     source = str(entry.content.get("exchange") or ADDED_BY_USER)
     return Memory(entry.id, user, MemoryKind.FACT, text, entry.created, sources=(source,))
 

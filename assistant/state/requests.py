@@ -5,23 +5,24 @@ characters of these.
 
 {"act": "state.list", "kind": "note"}       → "entry" rows in the order in which they were added,
                                               then a "listed" row; each list comes before its items,
-                                              and each form before its slots
+                                              each form before its slots, each task before its lines
 {"act": "state.add", "kind": "note", "text": "…"}
 {"act": "state.add", "kind": "list", "name": "shopping", "items": ["milk"]}
                                             → "added" rows; the list is created if there is none
                                               with this name
 {"act": "state.change", "ids": ["1f0c2a"], "text": "…", "done": true}
-                                            → "changed" rows; "text" is for items and notes, "done"
-                                              for items, and "value" for slots
+                                            → "changed" rows; "text" is for items, notes and lines,
+                                              "done" for items, and "value" for slots
 {"act": "state.remove", "ids": ["1f0c2a"], "kind": "list"}
                                             → "removed" rows, also for what belonged to the entries;
-                                              with "kind": only entries of this kind, and items of
-                                              lists or slots of forms
+                                              with "kind": only entries of this kind, and what
+                                              belongs to them
 {"act": "state.clear", "kind": "timer"}     → "removed" rows; with "name": only the items of this
                                               list
 {"act": "state.export", "kind": "list"}     → bare rows, without "event"; without "kind": all
-{"act": "state.history", "ids": ["1f0c2a"]} → "earlier" rows: what these slots, or those of these
-                                              forms, contained before, oldest first
+{"act": "state.history", "ids": ["1f0c2a"]} → "earlier" rows: what these slots and lines, or those
+                                              of these forms and tasks, contained before, oldest
+                                              first
 {"act": "state.import", "rows": […]}        → an "imported" row; entries that exist stay unchanged
 """
 
@@ -40,14 +41,20 @@ from assistant.state.store import StateStore
 SHOWN = (
     *(EntryKind.TIMER, EntryKind.ALARM, EntryKind.REMINDER),
     *(EntryKind.LIST, EntryKind.ITEM, EntryKind.NOTE, EntryKind.FORM, EntryKind.SLOT),
+    *(EntryKind.TASK, EntryKind.LINE),
 )
 """The kinds that requests can be about. The others belong to conversations in progress."""
-PARTS = {EntryKind.LIST: EntryKind.ITEM, EntryKind.FORM: EntryKind.SLOT}
+PARTS = {
+    EntryKind.LIST: EntryKind.ITEM,
+    EntryKind.FORM: EntryKind.SLOT,
+    EntryKind.TASK: EntryKind.LINE,
+}
 """The kinds of entries to which others belong, and what belongs to them."""
 CHANGEABLE = {
     EntryKind.ITEM: frozenset({"text", "done"}),
     EntryKind.NOTE: frozenset({"text"}),
     EntryKind.SLOT: frozenset({"value", "said", "exchange"}),
+    EntryKind.LINE: frozenset({"text"}),
 }
 """The fields of each kind that a request can change."""
 SHORTEST_ID = 6
@@ -171,8 +178,11 @@ def _change(store: StateStore, request: Request) -> Iterator[Row]:
             )
         _check_changed(entry, changes)
     for entry in entries:
-        logged = entry.kind is EntryKind.SLOT
-        changed = store.change(entry.id, {**entry.content, **changes}, logged=logged)
+        content = {**entry.content, **changes}
+        if entry.kind is EntryKind.LINE:
+            content["exchange"] = ""  # it is no longer what was said there
+        logged = entry.kind in (EntryKind.SLOT, EntryKind.LINE)
+        changed = store.change(entry.id, content, logged=logged)
         if changed is not None:
             yield _row(changed, "changed")
 
@@ -188,14 +198,14 @@ def _check_changed(entry: Entry, changes: Mapping[str, Any]) -> None:
 
 def _history(store: StateStore, request: Request) -> Iterator[Row]:
     for entry in _chosen(store, request):
-        slots = store.entries(EntryKind.SLOT, entry.id)
-        for slot in slots if entry.kind is EntryKind.FORM else [entry]:
-            for change in store.changes(slot.id):
+        part = PARTS.get(entry.kind)
+        for each in [entry] if part is None else store.entries(part, entry.id):
+            for change in store.changes(each.id):
                 yield {
                     "event": "earlier",
-                    "short": short(slot.id),
-                    "id": slot.id,
-                    "kind": slot.kind.value,
+                    "short": short(each.id),
+                    "id": each.id,
+                    "kind": each.kind.value,
                     "content": dict(change.content),
                     "until": change.at.isoformat(),
                     "by": change.exchange,

@@ -194,6 +194,32 @@ def test_a_form_is_exported_as_json_and_as_markdown(
     assert opened.values() == {"day": "2026-11-23", "with": "*Bob*"}
 
 
+def test_a_task_is_shown_changed_exported_and_removed(
+    run: Run, attended: StateStore, tmp_path: Path
+) -> None:
+    assert run("tasks")[1][0].startswith("There are no tasks.")
+    now = microseconds(datetime.now(UTC))
+    [trip] = attended.add(EntryKind.TASK, [{"name": "plan a trip", "opened": 1, "used_at": now}])
+    content = {"text": "take the train", "said_at": now, "exchange": "x"}
+    [train] = attended.add(EntryKind.LINE, [content], trip.id)
+    shown = [f"{trip.id[:8]}  plan a trip (open)", f"{train.id[:8]}    take the train"]
+    assert run("tasks")[1] == run("tasks", "show", trip.id[:6])[1] == shown
+    file = tmp_path / "tasks.jsonl"
+    assert run("tasks", "export", str(file))[1] == [f"2 entries written to {file}."]
+    changed = run("tasks", "change", train.id[:8], "take", "the bus")[1]
+    assert changed == [f"{train.id[:8]}    take the bus"]
+    [was] = run("tasks", "history", trip.id[:8])[1]
+    assert was.endswith("  take the train")
+    assert run("tasks", "remove", train.id[:8])[1] == ["Removed the line: take the bus."]
+    assert run("tasks", "clear")[1] == ["Removed the task: plan a trip."]
+    assert run("tasks", "import", str(file))[1] == ["2 entries imported."]
+    attended.add(EntryKind.TASK, [{"name": "old", "opened": 1, "used_at": 1, "closed_at": 2}])
+    assert [line[10:] for line in run("tasks")[1]] == [
+        *("plan a trip (open)", "  take the train", "old (closed)"),
+    ]
+    assert run("tasks", "show", "0123456")[2][0] == "There is no task '0123456'."
+
+
 def test_the_setting_says_whose_lists_they_are(run: Run) -> None:
     run("notes", "add", "Mine.")
     assert run("notes", "--user", "bob")[1][0].startswith("There are no notes yet.")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from datetime import datetime
 
+from assistant.errors import StoreError
 from assistant.ipc import Row
 from assistant.paths import Home
 from assistant.settings import Settings
@@ -123,6 +124,31 @@ def ask_state(home: Home, settings: Settings, request: Row) -> Iterator[Row]:
             yield from state.answer(request)
 
     return ask(home, request, answer)
+
+
+def rows_of(
+    home: Home, settings: Settings, kind: str, ids: Iterable[str], *, bare: bool = False
+) -> Iterator[Row]:
+    """Yield the rows of some forms or tasks, each with what belongs to it.
+
+    Args:
+        bare: whether to leave out the fields that an export doesn't have.
+
+    Raises:
+        StoreError: there is no such form or task.
+    """
+    wanted = list(ids)
+    request: Row = {"act": "state.list", "kind": kind}
+    rows = [row for row in ask_state(home, settings, request) if row["event"] == "entry"]
+    wholes = [row["id"] for row in rows if row["kind"] == kind]
+    for key in wanted:
+        if not any(each.startswith(key) for each in wholes):
+            raise StoreError(f"There is no {kind} {key!r:.40}.", mend=f"assistant {MANY[kind]}")
+    chosen = {each for each in wholes if each.startswith(tuple(wanted))}
+    for row in rows:
+        if row["id"] in chosen or row["parent"] in chosen:
+            drop = ("event", "short") if bare else ()
+            yield {key: value for key, value in row.items() if key not in drop}
 
 
 def print_rows(rows: Iterable[Row], *, as_json: bool) -> None:

@@ -11,7 +11,7 @@ from assistant.ipc import Row
 from assistant.paths import Home
 from assistant.settings import Settings
 from ui.commands import ReadSettings
-from ui.commands.entries import ask_state, export_rows, print_rows
+from ui.commands.entries import ask_state, export_rows, print_rows, rows_of
 from ui.commands.forget import STANDARD_STREAM
 from ui.commands.json_lines import read_rows
 from ui.process.console import print_json, print_result
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace, home: Home, settings: ReadSettings) -> int:
         case "list":
             _list(args, home, read_settings, library)
         case "show":
-            print_rows(_of(home, read_settings, [args.id]), as_json=args.json)
+            print_rows(rows_of(home, read_settings, "form", [args.id]), as_json=args.json)
         case "export":
             _export(args, home, read_settings, library)
         case _:
@@ -93,7 +93,7 @@ def _list(args: argparse.Namespace, home: Home, settings: Settings, library: For
 
 def _export(args: argparse.Namespace, home: Home, settings: Settings, library: FormLibrary) -> None:
     rows: Iterable[Row] = (
-        _of(home, settings, args.ids, bare=True)
+        rows_of(home, settings, "form", args.ids, bare=True)
         if args.ids
         else ask_state(home, settings, {"act": "state.export", "kind": "form"})
     )
@@ -110,26 +110,6 @@ def _export(args: argparse.Namespace, home: Home, settings: Settings, library: F
     export.write_lines(lines, file)
     row = {"event": "exported", "file": str(file), "count": len(rows)}
     print_result(row, f"{entries(len(rows))} written to {file}.", as_json=args.json)
-
-
-def _of(home: Home, settings: Settings, ids: Iterable[str], *, bare: bool = False) -> Iterable[Row]:
-    """Yield the rows of some forms, each with its slots.
-
-    Raises:
-        StoreError: there is no such form.
-    """
-    wanted = list(ids)
-    request: Row = {"act": "state.list", "kind": "form"}
-    rows = [row for row in ask_state(home, settings, request) if row["event"] == "entry"]
-    forms = [row for row in rows if row["kind"] == "form"]
-    for key in wanted:
-        if not any(row["id"].startswith(key) for row in forms):
-            raise StoreError(f"There is no form {key!r:.40}.", mend="assistant forms")
-    chosen = {row["id"] for row in forms if row["id"].startswith(tuple(wanted))}
-    for row in rows:
-        if row["id"] in chosen or row["parent"] in chosen:
-            drop = ("event", "short") if bare else ()
-            yield {key: value for key, value in row.items() if key not in drop}
 
 
 def _request(args: argparse.Namespace, home: Home, settings: Settings, library: FormLibrary) -> Row:

@@ -1,4 +1,4 @@
-"""Timers, alarms, reminders, lists and notes as lines of text."""
+"""Timers, alarms, reminders, lists, notes, forms and tasks as lines of text."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
@@ -10,6 +10,7 @@ from assistant.language.repeats import Repeat
 from assistant.language.spoken_times import spoken_repeat
 from assistant.memory import time_of
 from assistant.skills import due_at
+from assistant.tasks import task_is_open
 from ui.text.terminal_safe import plain
 
 NOTHING = {
@@ -19,6 +20,7 @@ NOTHING = {
     "list": "There are no lists yet. To begin one: assistant lists add NAME ITEM",
     "note": "There are no notes yet. To write one: assistant notes add TEXT",
     "form": "No form has been filled in yet.",
+    "task": "There are no tasks. To begin one, say “let's plan the trip to Lisbon”.",
 }
 MANY = {
     "timer": "timers",
@@ -29,6 +31,8 @@ MANY = {
     "note": "notes",
     "form": "forms",
     "slot": "slots",
+    "task": "tasks",
+    "line": "lines",
 }
 DONE, OPEN = "[x]", "[ ]"
 Content = Mapping[str, Any]
@@ -60,7 +64,7 @@ def lines(rows: Iterable[Row], now: datetime) -> Iterator[str]:
 
 def entry_line(row: Row, now: datetime) -> str:
     """Return the line for an entry, beginning with its id."""
-    indent = "  " if row["kind"] in ("item", "slot") else ""
+    indent = "  " if row["kind"] in ("item", "slot", "line") else ""
     return f"{plain(row['short']):<8}  {indent}{plain(words(row['kind'], row['content'], now))}"
 
 
@@ -81,6 +85,9 @@ def words(kind: str, content: Content, now: datetime) -> str:
             return f"{content.get('title', '')} ({'closed' if content.get('closed') else 'open'})"
         case "slot":
             return f"{content.get('label', '')}: {value_words(content.get('value', ''))}"
+        case "task":
+            is_open = task_is_open(content, now)
+            return f"{content.get('name', '')} ({'open' if is_open else 'closed'})"
     return str(content.get("text", ""))
 
 
@@ -137,8 +144,11 @@ def _moment(moment: datetime, now: datetime) -> str:
 
 
 def _earlier(row: Row) -> str:
-    """Return what a slot contained until it was changed, and the words that it came from."""
+    """Return what a slot or a line contained until it was changed, and the words that a slot came
+    from."""
     content = row["content"]
+    if row["kind"] == "line":
+        return plain(content["text"])
     said = plain(" ".join(str(content.get("said", "")).split()))
     was = f"{plain(content['label'])} was {plain(value_words(content['value']))}"
     return f'{was}, from "{said}"' if said else was
@@ -156,6 +166,6 @@ def _named(row: Row) -> str:
         return f"the answer to {text}"
     if kind == "form":
         return f"the form {text}"
-    if kind in ("note", "reminder"):
+    if kind in ("note", "reminder", "task", "line"):
         return f"the {kind}: {text.rstrip('.')}"
     return f"the {kind} {text}".rstrip()

@@ -224,10 +224,13 @@ def must_not_be_kept(said: str) -> bool:
     This is the case if the user doesn't want it stored or took it back, or if it can't have been
     spoken.
     """
+    return is_private(said) or _TAKEN_BACK.search(said.replace("’", "'")) is not None
+
+
+def is_private(said: str) -> bool:
+    """Whether the user doesn't want an utterance stored, or it can't have been spoken."""
     plain = said.replace("’", "'")
-    if len(said) > LONGEST_READ or not _spoken(plain):
-        return True
-    return _NOT_KEPT.search(plain) is not None or _TAKEN_BACK.search(plain) is not None
+    return len(said) > LONGEST_READ or not _spoken(plain) or _NOT_KEPT.search(plain) is not None
 
 
 def declarative_sentences(said: str) -> list[str]:

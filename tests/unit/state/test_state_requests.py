@@ -15,6 +15,7 @@ from assistant.memory import microseconds
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.transcript.database import Transcript
 from assistant.state import EntryKind, StateRequests, StateStore
+from assistant.state.contents import check_content
 
 NOW = datetime(2026, 11, 18, 10, 20, tzinfo=UTC)
 
@@ -310,3 +311,38 @@ def test_an_item_without_done_is_not_imported(session: Session) -> None:
     session.ask("clear", kind="list")
     with pytest.raises(SettingsError, match="Line 2 can't be imported: the field `done` is miss"):
         session.ask("import", rows=[rows[0], {**rows[1], "content": {"text": "milk"}}])
+
+
+def test_tasks_are_shown_with_their_lines_changed_with_a_trace_and_imported(
+    session: Session,
+) -> None:
+    task = {"name": "plan the trip", "opened": 1, "used_at": 1}
+    [trip] = session.store.add(EntryKind.TASK, [task])
+    line = {"text": "take the train", "said_at": 1, "exchange": "x1"}
+    [train] = session.store.add(EntryKind.LINE, [line], trip.id)
+    assert session.contents("task") == [task, line]
+    session.ask("change", ids=[train.id], text="take the bus")
+    assert session.contents("line") == [{**line, "text": "take the bus", "exchange": ""}]
+    [earlier] = session.ask("history", ids=[trip.id])
+    assert (earlier["kind"], earlier["content"]) == ("line", line)
+    exported = session.ask("export", kind="task")
+    session.ask("remove", ids=[trip.id])
+    assert session.ask("import", rows=exported) == [{"event": "imported", "count": 2}]
+    assert len(session.contents("task")) == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [
+        (EntryKind.TASK, {"name": "plan the trip", "opened": 1}),
+        (EntryKind.TASK, {"name": "plan the trip", "opened": 1, "used_at": "today"}),
+        (EntryKind.TASK, {"name": 7, "opened": 1, "used_at": 1}),
+        (EntryKind.LINE, {"text": "take the train", "said_at": 1}),
+        (EntryKind.LINE, {"text": "take the train", "said_at": 1e9, "exchange": ""}),
+    ],
+)
+def test_tasks_and_lines_that_no_skill_can_read_are_not_imported(
+    kind: EntryKind, content: dict[str, Any]
+) -> None:
+    with pytest.raises(ValueError, match=r"the field|not a text"):
+        check_content(kind, content)

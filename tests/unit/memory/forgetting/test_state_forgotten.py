@@ -2,14 +2,17 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from assistant.context import Exchange
 from assistant.forms import Form, FormLibrary, OpenForm, Proposal
 from assistant.language.second_person import spoken_phrase
 from assistant.language.stemming import TextAnalyzer
+from assistant.memory.forgetting.answer_origins import AnsweredTurn
 from assistant.memory.forgetting.executor import ForgettingExecutor
 from assistant.memory.forgetting.memory_access import MemoryAccess
 from assistant.memory.forgetting.resolver import ForgetRequest, NothingMeant, Resolver
@@ -17,6 +20,9 @@ from assistant.memory.transcript.database import Transcript
 from assistant.state import EntryKind, StateRequests, StateStore, StoredWords
 
 CALL = {"words": "call the dermatologist", "at": 1_800_000_000_000_000}
+
+
+NOW = datetime(2026, 11, 16, tzinfo=UTC)
 
 
 class Bench:
@@ -164,3 +170,63 @@ async def test_what_is_forgotten_is_named_as_the_user_would_name_it(tmp_path: Pa
         assert [spoken_phrase(each.text, english=True) for each in plan.items] == [
             "your shopping list"
         ]
+
+
+@asynccontextmanager
+async def plan(folder: Path) -> AsyncIterator[Bench]:
+    """A plan with a line that two exchanges have changed."""
+    async with bench(folder, grace_s=0) as here:
+        [trip] = here.store.add(
+            EntryKind.TASK, [{"name": "plan the trip to Lisbon", "opened": 1, "used_at": 1}]
+        )
+        [stay] = here.store.add(
+            EntryKind.LINE, [_line("stay at the hostel", "exchange-1")], trip.id
+        )
+        here.store.change(
+            stay.id, _line("stay at the Ritz", "exchange-2"), "exchange-2", logged=True
+        )
+        here.store.add(EntryKind.LINE, [_line("no guided tours", "exchange-3")], trip.id)
+        yield here
+
+
+def _line(text: str, exchange: str) -> dict[str, object]:
+    return {"text": text, "said_at": 1, "exchange": exchange}
+
+
+async def test_a_line_is_forgotten_by_a_topic_that_it_had_before(tmp_path: Path) -> None:
+    async with plan(tmp_path) as here:
+        found = here.resolver.resolve(ForgetRequest(about="the hostel"))
+        result = await here.forgetting.purge_now(found.exchanges, found.memories)
+        assert result.receipt.clean
+        assert "stay at the Ritz" not in here.texts()
+        assert {"plan the trip to Lisbon", "no guided tours"} <= set(here.texts())
+    assert not _on_disk(tmp_path, b"hostel", b"Ritz")
+
+
+async def test_what_an_exchange_has_settled_is_forgotten_with_it(tmp_path: Path) -> None:
+    async with plan(tmp_path) as here:
+        said = Exchange("exchange-3", 3, "No guided tours.", NOW, "Fine.", ended=NOW)
+        found = here.resolver.resolve(ForgetRequest(that=True), [AnsweredTurn(said, ())])
+        await here.forgetting.purge_now(found.exchanges, found.memories)
+        assert "no guided tours" not in here.texts()
+        assert "stay at the Ritz" in here.texts()
+    assert not _on_disk(tmp_path, b"guided")
+
+
+async def test_what_a_line_said_before_is_forgotten_with_its_exchange(tmp_path: Path) -> None:
+    async with plan(tmp_path) as here:
+        result = await here.forgetting.purge_now(["exchange-1"], [])
+        assert result.receipt.clean
+        assert "stay at the Ritz" in here.texts()
+    assert not _on_disk(tmp_path, b"hostel")
+
+
+async def test_a_task_is_forgotten_with_its_lines(tmp_path: Path) -> None:
+    async with plan(tmp_path) as here:
+        await here.forget(ForgetRequest(about="the trip to Lisbon"))
+        assert not {"plan the trip to Lisbon", "no guided tours"} & set(here.texts())
+
+
+def _on_disk(folder: Path, *words: bytes) -> bool:
+    files = [each.read_bytes() for each in folder.glob("transcript*")]
+    return any(word in each for each in files for word in words)

@@ -1,0 +1,53 @@
+"""Decides what an exchange settles of a task: rules find it, and a model may judge it."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from assistant.context import Exchange
+from assistant.tasks.merging import Merging
+from assistant.tasks.proposals import stated
+from assistant.tasks.settling import Candidate, candidates
+from assistant.tasks.task import Task
+
+Judge = Callable[[str, str, Candidate], Awaitable[bool | None]]
+"""Returns whether a candidate settles something of a task, given the task's name and what the user
+said; None if it can't say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What an exchange settles of a task, and whether it was about the task at all."""
+
+    found: tuple[Candidate, ...]
+    about: bool
+
+
+async def settled(
+    task: Task, exchange: Exchange, before: str, merging: Merging, judge: Judge | None
+) -> Settled:
+    """Return what an exchange settles. Has no side effects.
+
+    The judge is asked only about what may as well be about something else: "we need a cot". Words
+    without a verb that answer no question count if the assistant's answer repeats them. What only
+    names the task settles nothing.
+
+    Args:
+        before: the assistant's words to which the exchange replies.
+    """
+    known = [task.name, *(line.text for line in task.lines)]
+    said, answer = exchange.user_text, stated(exchange.assistant_text)
+    found = []
+    for each in candidates(said, before):
+        if merging.repeats(task.name, each.text):
+            continue
+        related = merging.related(each.text, [*known, before, answer])
+        related = related or merging.names_same_number(each.text, answer)
+        likely = merging.repeats(answer, each.text) if each.bare else each.ours or related
+        if each.others:
+            likely = False
+        judged = None
+        if judge is not None and not each.certain and not each.bare:
+            judged = await judge(task.name, said, each)
+        if each.certain or (likely if judged is None else judged):
+            found.append(each)
+    return Settled(tuple(found), bool(found) or merging.related(said, known))

@@ -1,0 +1,78 @@
+"""Renders a task: what the model sees, what is read aloud, and what becomes a memory."""
+
+import re
+from collections.abc import Sequence
+from datetime import date
+
+from assistant.context import sanitised
+from assistant.language.calendar import MONTHS, WEEKDAYS
+from assistant.language.enumerations import joined
+from assistant.language.second_person import spoken_topic
+from assistant.language.spoken_times import ordinal_words_of
+from assistant.tasks.subjects import subjects
+from assistant.tasks.task import Line, Task
+from assistant.tasks.titles import topic
+
+MOST = 12
+"""Maximum number of lines in the block."""
+LONGEST = 360
+"""Maximum number of characters of the block; 120 tokens or fewer in the models' vocabularies."""
+LONGEST_NAME = 80
+LONGEST_LINE = 80
+READ = 8
+"""Maximum number of lines that are read aloud."""
+_MARKS = re.compile(r"[()\[\]{}<>|]")
+_DATE = re.compile(
+    rf"(?:on )?(?P<weekday>{'|'.join(WEEKDAYS)}) (?P<day>\d{{1,2}}) (?P<month>{'|'.join(MONTHS)})"
+    r" \d{4}"
+)
+
+
+def block(task: Task) -> str:
+    """Return what the model is told of a task. Lines are appended, so that what was there before
+    keeps its bytes.
+
+    If there is no room for all lines, those that name no day, amount or other frequent subject are
+    left out first, the oldest first.
+    """
+    head = f"You are working on a task with the user: {_cut(task.name, LONGEST_NAME)}."
+    texts = [_cut(each.shown, LONGEST_LINE) for each in task.lines]
+    if not texts:
+        return f"{head} Nothing is settled yet."
+    weights = [bool(subjects(each.text)) for each in task.lines]
+    kept = list(range(len(texts)))
+    room = LONGEST - len(head) - len(" Settled so far: .")
+    while len(kept) > MOST or sum(len(texts[at]) + 2 for at in kept) > room:
+        kept.remove(min(kept, key=lambda at: (weights[at], at)))
+    return f"{head} Settled so far: {'; '.join(texts[at] for at in kept)}."
+
+
+def read_aloud(lines: Sequence[Line], today: date, *, english: bool = True) -> str:
+    """Return lines as part of a spoken sentence, in the second person. If there are many, the last
+    ones are only counted."""
+    return joined([_spoken(each, today, english=english) for each in lines], most=READ)
+
+
+def memory_text(task: Task) -> str:
+    """Return the sentence that is remembered of a task, in the user's words."""
+    return (
+        f"For {topic(task.name)}, we settled this: {'; '.join(each.shown for each in task.lines)}."
+    )
+
+
+def _spoken(line: Line, today: date, *, english: bool) -> str:
+    text = line.text if line.day == today else _DATE.sub(_spoken_date, line.shown)
+    return spoken_topic(text, english=english)
+
+
+def _spoken_date(found: re.Match[str]) -> str:
+    return f"on {found['weekday']} the {ordinal_words_of(int(found['day']))} of {found['month']}"
+
+
+def _cut(text: str, longest: int) -> str:
+    """Return a text as it is shown to the model: without brackets and the like, and cut at a word,
+    with an ellipsis if something is missing."""
+    text = " ".join(_MARKS.sub(" ", sanitised(text)).split())
+    if len(text) <= longest:
+        return text
+    return f"{text[: longest - 1].rpartition(' ')[0] or text[: longest - 1]}…"

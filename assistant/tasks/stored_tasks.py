@@ -1,0 +1,140 @@
+"""The user's tasks in the store."""
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from assistant.context import Exchange
+from assistant.memory import microseconds
+from assistant.state import Entry, EntryKind, StateStore
+from assistant.tasks.listening import Settled
+from assistant.tasks.merging import Merging
+from assistant.tasks.task import Task, line_of, tasks_of
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What opening a task has changed: the id of the new one, if it is new, and the moments of
+    other tasks before, by id."""
+
+    new: str
+    before: Mapping[str, Mapping[str, Any]]
+
+
+class StoredTasks:
+    """Reads and changes the tasks of a store. Thread-safe. All methods block, and may raise
+    StoreError. Tasks and lines may be gone at any time.
+
+    A task's content is {"name", "opened", "used_at", "closed_at", "asked_at", "read"}, of which the
+    last three may be missing. That of a line is {"text", "said_at", "exchange"}. Times are in
+    microseconds.
+    """
+
+    def __init__(self, store: StateStore, merging: Merging, now: Callable[[], datetime]) -> None:
+        self._store = store
+        self._merging = merging
+        self._now = now
+        self._changing = threading.Lock()
+
+    def all(self) -> list[Task]:
+        """Return all tasks, the one used last at the end."""
+        return tasks_of(self._store.entries(EntryKind.TASK), self._store.entries(EntryKind.LINE))
+
+    def open(self, name: str) -> Opening:
+        """Open a new task. The one that was open is closed."""
+        with self._changing:
+            before = self._close_others("")
+            now = microseconds(self._now())
+            [new] = self._store.add(EntryKind.TASK, [{"name": name, "opened": now, "used_at": now}])
+        return Opening(new.id, before)
+
+    def resume(self, key: str) -> Opening | None:
+        """Open a task again. The one that was open is closed. Return None if it is gone."""
+        with self._changing:
+            entry = self._store.get(key)
+            if entry is None:
+                return None
+            before = {**self._close_others(key), key: _moments(entry)}
+            now = microseconds(self._now())
+            self._edit(key, {"opened": now, "used_at": now, "closed_at": None, "asked_at": None})
+        return Opening("", before)
+
+    def take_back(self, opening: Opening) -> bool:
+        """Undo `open` or `resume`. A new task of which something is settled meanwhile stays. Return
+        whether anything has changed."""
+        with self._changing:
+            if opening.new:
+                if self._store.entries(EntryKind.LINE, opening.new):
+                    return False
+                if not self._store.remove([opening.new]):
+                    return False
+            changed = [self._edit(key, moments) for key, moments in opening.before.items()]
+        return bool(opening.new) or any(changed)
+
+    def close(self, key: str) -> bool:
+        """Close a task after asking the user what to do with it. Return whether it exists."""
+        with self._changing:
+            now = microseconds(self._now())
+            return self._edit(key, {"closed_at": now, "asked_at": now})
+
+    def settle(self, key: str, exchange: Exchange, new: Settled) -> None:
+        """Add what an exchange has settled to a task, and note that the exchange was read. Safe to
+        repeat after an interruption. A line that is replaced stays in the history of changes."""
+        with self._changing:
+            task = next((each for each in self.all() if each.id == key), None)
+            if task is None or task.heard == exchange.id:
+                return
+            lines = list(task.lines)
+            for each in new.found:
+                day = exchange.started.astimezone().date()
+                texts = [line.text if line.day == day else line.shown for line in lines]
+                place = self._merging.place(each, texts)
+                if place is None:
+                    continue
+                content = {
+                    "text": place.text,
+                    "said_at": microseconds(exchange.started),
+                    "exchange": exchange.id,
+                }
+                if place.line is None:
+                    [entry] = self._store.add(EntryKind.LINE, [content], key)
+                    lines.append(line_of(entry))
+                    continue
+                old = lines[place.line]
+                changed = self._store.change(old.id, content, exchange.id, logged=True)
+                if changed is not None:
+                    lines[place.line] = line_of(changed)
+            used = {"used_at": microseconds(self._now())} if new.about else {}
+            if not self._edit(key, {"read": exchange.id, **used}):  # forgotten in between
+                self._store.remove([line.id for line in lines])
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _close_others(self, key: str) -> dict[str, Mapping[str, Any]]:
+        """Close the open task, unless it is this one. Return its moments before."""
+        open_ = [
+            each
+            for each in self._store.entries(EntryKind.TASK)
+            if each.id != key and "closed_at" not in each.content
+        ]
+        for each in open_:
+            self._edit(each.id, {"closed_at": microseconds(self._now())})
+        return {each.id: _moments(each) for each in open_}
+
+    def _edit(self, key: str, changes: Mapping[str, Any]) -> bool:
+        """Change fields of a task. None removes a field."""
+        entry = self._store.get(key)
+        if entry is None:
+            return False
+        merged = {**entry.content, **changes}
+        content = {name: value for name, value in merged.items() if value is not None}
+        return self._store.change(key, content) is not None
+
+
+def _moments(entry: Entry) -> dict[str, Any]:
+    """Return the moments of a task; None for one that is missing. They contain no words."""
+    return {
+        name: entry.content.get(name) for name in ("opened", "used_at", "closed_at", "asked_at")
+    }
