@@ -21,8 +21,8 @@ from assistant.compose.conversation import (
 from assistant.compose.engines import find_intent_classifier, model_in_use, open_benchmark
 from assistant.compose.idle import JobResources, start_idle_jobs
 from assistant.compose.session_memory import open_session_memory, start_session_memory
-from assistant.compose.state import open_state, start_state
-from assistant.compose.tools import open_tools
+from assistant.compose.state import UserState, open_state, start_state
+from assistant.compose.tools import SessionTools, open_tools
 from assistant.context import ShortTermMemory
 from assistant.encryption import Vault
 from assistant.event_bus import EventBus
@@ -170,8 +170,7 @@ class Assistant:
 async def open_assistant(
     home: Home, settings: Settings, plan: SessionPlan, bus: EventBus, vault: Vault
 ) -> AsyncIterator[Assistant]:
-    """Open an assistant and start listening. Leaving the block closes the assistant and ends its
-    processes.
+    """Open an assistant and start listening. Leaving the block ends it and its processes.
 
     Args:
         vault: the home's vault; it is closed together with the assistant.
@@ -208,20 +207,15 @@ async def open_assistant(
         skills.append(await open_now)
         control = VoiceControl(speed=settings.tts.speed)
         named = model_in_use(selection, settings, home, models.llm)
-        tools = open_tools(memory, settings, models.llm, lambda: dialogue.off_record, remark)
-        using = tools.skill if tools is not None else None
-        skills += await skills_about_itself(skills, state, control, named, settings, bus, using)
+        tools = open_tools(memory, settings, models.llm, dialogue, remark, stack)
+        skills += await skills_about_itself(skills, state, control, named, settings, bus, tools)
         classifier = await asyncio.to_thread(find_intent_classifier, selection, settings)
-        find = using.find if using is not None else None
-        speech, heard = Speech(classifier, control, ringer, find), await detectors
+        speech, heard = Speech(classifier, control, ringer, tools.find), await detectors
         loop = VoiceLoop(settings, dialogue, models, sound, heard, recaller, skills, speech)
         loops.append(loop)
         assistant = Assistant(bus, dialogue, loop, recordings, recorder, settings.audio)
         stack.push_async_callback(assistant.close)
-        await assistant.start()
-        await start_state(state, stack)
-        if tools is not None:
-            tools.start(stack)
+        await _start(assistant, state, tools, stack)
         if memory is not None and forgetting is not None:
             speed = await asyncio.to_thread(open_benchmark, home, settings)
             jobs = JobResources(settings, memory.transcript, memory.session_user, models.llm, speed)
@@ -232,6 +226,15 @@ async def open_assistant(
         if plan.record is not None:
             await recorder.start(plan.record if plan.record.name else None)
         yield assistant
+
+
+async def _start(
+    assistant: Assistant, state: UserState, tools: SessionTools, stack: AsyncExitStack
+) -> None:
+    """Start listening, then what must not delay it."""
+    await assistant.start()
+    await start_state(state, stack)
+    tools.start()
 
 
 def _recaller(

@@ -6,6 +6,7 @@ from datetime import timedelta
 from functools import partial
 
 from assistant.compose.state import UserState
+from assistant.compose.tools import SessionTools
 from assistant.context import Conversation, ShortTermMemory
 from assistant.errors import StoreError
 from assistant.event_bus import EventBus
@@ -31,7 +32,6 @@ from assistant.skills import (
     Skill,
     Snoozing,
     Timers,
-    Tools,
 )
 from assistant.voice import Dialogue, VoiceControl, VoiceSkill
 from models.interfaces import LanguageModel
@@ -153,13 +153,13 @@ async def skills_about_itself(
     model: ModelInUse,
     settings: Settings,
     bus: EventBus,
-    tools: Tools | None = None,
+    tools: SessionTools,
 ) -> list[Skill]:
     """Create the skills that are about the assistant itself: its voice, and what it can do.
 
     Args:
         skills: all others.
-        tools: uses tools of other programs, for what no skill can do.
+        tools: the tools of other programs, for what no skill can do.
     """
     voice = VoiceSkill(control, state.store, settings.tts.speed)
     try:
@@ -167,7 +167,7 @@ async def skills_about_itself(
     except StoreError as error:
         bus.emit(Notice(str(error), Severity.WARNING, error.mend))
     kinds = frozenset(kind for skill in skills for kind in skill.kinds)
-    return [voice, Abilities(lambda: kinds, lambda: model, tools)]
+    return [voice, Abilities(lambda: kinds, lambda: model, tools.skill)]
 
 
 async def load_forgetting(forgetting: ForgettingExecutor, bus: EventBus) -> None:
