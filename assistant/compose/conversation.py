@@ -153,7 +153,7 @@ async def skills_about_itself(
     model: ModelInUse,
     settings: Settings,
     bus: EventBus,
-    tools: SessionTools,
+    tools: SessionTools | None = None,
 ) -> list[Skill]:
     """Create the skills that are about the assistant itself: its voice, and what it can do.
 
@@ -167,7 +167,8 @@ async def skills_about_itself(
     except StoreError as error:
         bus.emit(Notice(str(error), Severity.WARNING, error.mend))
     kinds = frozenset(kind for skill in skills for kind in skill.kinds)
-    return [voice, Abilities(lambda: kinds, lambda: model, tools.skill)]
+    using = tools.skill if tools is not None else None
+    return [voice, Abilities(lambda: kinds, lambda: model, using)]
 
 
 async def load_forgetting(forgetting: ForgettingExecutor, bus: EventBus) -> None:
