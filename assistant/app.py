@@ -170,8 +170,7 @@ class Assistant:
 async def open_assistant(
     home: Home, settings: Settings, plan: SessionPlan, bus: EventBus, vault: Vault
 ) -> AsyncIterator[Assistant]:
-    """Open an assistant and start listening. Leaving the block closes the assistant and ends its
-    processes.
+    """Open an assistant and start listening. Leaving the block ends it and its processes.
 
     Args:
         vault: the home's vault; it is closed together with the assistant.
@@ -208,9 +207,8 @@ async def open_assistant(
         skills.append(await open_now)
         control = VoiceControl(speed=settings.tts.speed)
         named = model_in_use(selection, settings, home, models.llm)
-        tools = open_tools(memory, settings, models.llm, lambda: dialogue.off_record, remark)
-        about = skills_about_itself(skills, state, control, named, settings, bus, tools.skill)
-        skills += await about
+        tools = open_tools(memory, settings, models.llm, dialogue, remark, stack)
+        skills += await skills_about_itself(skills, state, control, named, settings, bus, tools)
         classifier = await asyncio.to_thread(find_intent_classifier, selection, settings)
         speech, heard = Speech(classifier, control, ringer, tools.find), await detectors
         loops.append(VoiceLoop(settings, dialogue, models, sound, heard, recaller, skills, speech))
@@ -218,7 +216,7 @@ async def open_assistant(
         stack.push_async_callback(assistant.close)
         await assistant.start()
         await start_state(state, home, memory, stack)
-        tools.start(stack)
+        tools.start()
         if memory is not None and forgetting is not None:
             speed = await asyncio.to_thread(open_benchmark, home, settings)
             jobs = JobResources(settings, memory.transcript, memory.session_user, models.llm, speed)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from assistant.paths import Home
-from assistant.settings import ENVIRONMENT_PREFIX
+from assistant.settings_errors import ENVIRONMENT_PREFIX
 from tests.support import keyrings
 from ui.process.imports import imports_for_good
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 from functools import partial
 
 from assistant.compose.state import UserState
+from assistant.compose.tools import SessionTools
 from assistant.context import Conversation, ShortTermMemory
 from assistant.errors import StoreError
 from assistant.event_bus import EventBus
@@ -32,7 +33,6 @@ from assistant.skills import (
     Skill,
     Snoozing,
     Timers,
-    Tools,
 )
 from assistant.voice import Dialogue, VoiceControl, VoiceSkill
 from models.interfaces import LanguageModel
@@ -154,13 +154,13 @@ async def skills_about_itself(
     model: ModelInUse,
     settings: Settings,
     bus: EventBus,
-    tools: Tools | None = None,
+    tools: SessionTools | None = None,
 ) -> list[Skill]:
     """Create the skills that are about the assistant itself: its voice, and what it can do.
 
     Args:
         skills: all others.
-        tools: uses tools of other programs, for what no skill can do.
+        tools: the tools of other programs, for what no skill can do.
     """
     voice = VoiceSkill(control, state.store, settings.tts.speed)
     try:
@@ -168,7 +168,8 @@ async def skills_about_itself(
     except StoreError as error:
         bus.emit(Notice(str(error), Severity.WARNING, error.mend))
     kinds = frozenset(kind for skill in skills for kind in skill.kinds)
-    return [voice, Abilities(lambda: kinds, lambda: model, tools)]
+    using = tools.skill if tools is not None else None
+    return [voice, Abilities(lambda: kinds, lambda: model, using)]
 
 
 async def load_forgetting(forgetting: ForgettingExecutor, bus: EventBus) -> None:

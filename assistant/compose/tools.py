@@ -1,5 +1,5 @@
 """Creates what uses the tools of other programs. Without tool servers in the settings, nothing is
-created, imported or started."""
+imported or started."""
 
 import asyncio
 import logging
@@ -12,83 +12,98 @@ from assistant.errors import ModelError
 from assistant.intents import Intent
 from assistant.memory import MemoryService, QueryEncoder
 from assistant.settings import Settings
-from assistant.skills import Remark, Tools
+from assistant.voice import Dialogue
 from models.interfaces import LanguageModel
 
 if TYPE_CHECKING:
-    from assistant.tool_servers import Vectors
+    from assistant.skills import Remark, Tools
+    from assistant.tool_servers import ToolIndex, ToolServers, Vectors
 
 logger = logging.getLogger(__name__)
 
+RETRY_S = 2.0
+"""Seconds after which the index is built again if the encoder failed. It may still be loading."""
 
-class NoTools:
-    """A session without tool servers."""
 
-    skill: Tools | None = None
-    """Uses the tools; None without servers."""
+class SessionTools:
+    """The tool servers of a session, and the skill that uses their tools.
 
-    def start(self, stack: AsyncExitStack) -> None:
-        """Start the servers, and keep the index of their tools up to date in the background, until
-        the session ends. The voice loop must be running."""
+    Attributes:
+        skill: None if the settings name no servers.
+    """
+
+    skill: "Tools | None" = None
+
+    def start(self) -> None:
+        """Start the servers in the background. The voice loop must be running."""
 
     @property
     def find(self) -> Callable[[str], Awaitable[Intent | None]] | None:
-        """Finds the intent of an utterance that may ask for a tool; None without servers."""
+        """What finds a tool for what is no command; None if there are no servers."""
         return self.skill.find if self.skill is not None else None
 
 
-class SessionTools(NoTools):
-    """The tool servers of a session, and the skill that uses their tools.
+class _StartedTools(SessionTools):
+    """Servers, and the index of their tools, which is kept up to date in the background.
 
     Args:
-        encode: encodes texts without keeping anything of them, because what the user says may have
-            to be forgotten. May raise ModelError.
+        stack: ends the servers.
     """
 
     def __init__(
-        self,
-        settings: Settings,
-        encode: "Callable[[Sequence[str]], Vectors]",
-        llm: LanguageModel,
-        off_record: Callable[[], bool],
-        remark: Callable[[Remark], object],
+        self, servers: "ToolServers", index: "ToolIndex", skill: "Tools", stack: AsyncExitStack
     ) -> None:
-        from assistant.tool_servers import ToolIndex, ToolServers
-
-        self._servers = ToolServers(settings.mcp)
-        self._index = ToolIndex(encode)
+        self.skill = skill
+        self._servers = servers
+        self._index = index
+        self._stack = stack
         self._stale = asyncio.Event()
-        self._servers.changed = self._stale.set
-        self.skill = Tools(self._servers, self._index, encode, llm, off_record, remark)
+        servers.changed = self._stale.set
 
-    def start(self, stack: AsyncExitStack) -> None:
+    def start(self) -> None:
         self._servers.start()
-        stack.push_async_callback(self._servers.close)
-        stack.callback(asyncio.create_task(self._follow()).cancel)
+        self._stack.push_async_callback(self._servers.close)
+        self._stack.callback(asyncio.create_task(self._follow()).cancel)
 
     async def _follow(self) -> None:
+        told = False
         while True:
             await self._stale.wait()
             self._stale.clear()
             try:
                 await asyncio.to_thread(self._index.build, self._servers.tools)
             except ModelError as error:
-                logger.warning("tools can't be found by their meaning: %s", error)
+                if not told:
+                    told = True
+                    logger.warning("tools can't be found by their meaning yet: %s", error)
+                await asyncio.sleep(RETRY_S)
+                self._stale.set()
 
 
 def open_tools(
     memory: MemoryService | None,
     settings: Settings,
     llm: LanguageModel,
-    off_record: Callable[[], bool],
-    remark: Callable[[Remark], object],
-) -> NoTools:
-    """Create what uses the tools of the servers in the settings."""
+    dialogue: Dialogue,
+    remark: "Callable[[Remark], object]",
+    stack: AsyncExitStack,
+) -> SessionTools:
+    """Create what uses the tools of the servers in the settings.
+
+    Args:
+        remark: says a remark when a tool that took long has answered.
+        stack: ends the servers.
+    """
     if not settings.mcp:
-        return NoTools()
+        return SessionTools()
+    from assistant.skills import Tools
+    from assistant.tool_servers import ToolIndex, ToolServers
+
     user = memory.session_user if memory is not None else None
     encode = user.vectors if user is not None else _LazyEncoder(settings).vectors
-    return SessionTools(settings, encode, llm, off_record, remark)
+    servers, index = ToolServers(settings.mcp), ToolIndex(encode)
+    skill = Tools(servers, index, encode, llm, lambda: dialogue.off_record, remark)
+    return _StartedTools(servers, index, skill, stack)
 
 
 class _LazyEncoder:

@@ -32,9 +32,12 @@ logger = logging.getLogger(__name__)
 LEAST_TALK = 0.34
 """Minimum similarity of a tool to an utterance that is no command, so that the language model is
 asked about it. Of 26 requests for tools that are no commands, 73 % reach it. With the 26 tools of 4
-servers, so do 3 of 500 other utterances, which then wait for the model's "none"."""
+servers, so do 10 of 1,631 other utterances, which then wait for the model's "none"."""
 LEAST_ACT = 0.25
 """The same for an utterance that certainly or probably asks for an act."""
+LEAST_BARE = 0.42
+"""The same for a tool that needs no argument, if the utterance is no certain request: nothing else
+shows that it is meant. One in 1,600 other utterances reaches it."""
 MOST = 3
 """Number of tools from which the language model chooses."""
 FIND_S = 0.1
@@ -94,7 +97,8 @@ class Tools:
 
         Args:
             sure: whether it certainly asks for an act. If not, the tool is used only if the
-                utterance also names something that the tool needs, if it needs anything.
+                utterance also names something that the tool needs, or is very similar to a tool
+                that needs nothing.
         """
         found = await self._candidates(text, LEAST_ACT)
         if not found:
@@ -105,8 +109,8 @@ class Tools:
         if choice is None:
             return None
         arguments = supported(choice.tool, choice.proposed, text)
-        needed = {each.name for each in choice.tool.parameters if each.required}
-        if not sure and needed and not needed & arguments.keys():
+        score = next(each.score for each in found if each.tool == choice.tool)
+        if not sure and not _is_likely(choice.tool, arguments, score):
             return None
         return await self._go_on(choice.tool, arguments, text)
 
@@ -174,6 +178,12 @@ class Tools:
         if tool.read_only:
             return Reply(await answer_from(self._llm, tool, said, result))
         return Reply(receipt(result), undo=_cant_undo, undo_question=_nothing_to_undo)
+
+
+def _is_likely(tool: Tool, arguments: Mapping[str, Argument], score: float) -> bool:
+    """Whether a tool that the model has chosen is likely meant."""
+    needed = {each.name for each in tool.parameters if each.required}
+    return bool(needed & arguments.keys()) if needed else score >= LEAST_BARE
 
 
 def asking(parameter: Parameter) -> str:

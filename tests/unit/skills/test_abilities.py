@@ -127,3 +127,12 @@ async def test_it_names_its_model_and_where_words_go(model: ModelInUse, text: st
 )
 def test_titles_can_be_read_aloud(title: str, spoken: str) -> None:
     assert spoken_title(title) == spoken
+
+
+async def test_it_does_not_say_that_nothing_leaves_the_computer_if_other_programs_have_tools() -> (
+    None
+):
+    tools = ModelInUse(LOCAL.title, tools=True)
+    assert "leaves" not in spoken_model(tools)
+    assert "leaves" in spoken_model(LOCAL)
+    assert "not connected" not in await said(skill(model=tools), CommandKind.ABILITIES)

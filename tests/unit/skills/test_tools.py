@@ -135,6 +135,17 @@ async def test_a_request_that_is_not_certain_must_name_something_the_tool_needs(
         assert "Shall I use keep text" in str(await shelves.hear(KEEP, sure=False))
 
 
+async def test_a_tool_that_needs_nothing_must_be_very_like_what_is_no_certain_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sentence = json.dumps({"answer": "There is 1 text on the shelf."})
+    async with bench(shelf(), chooses("shelf.count_texts"), sentence) as shelves:
+        assert await shelves.hear(COUNT, sure=False) == "There is 1 text on the shelf."
+    monkeypatch.setattr(module, "LEAST_BARE", 1.01)
+    async with bench(shelf(), chooses("shelf.count_texts"), sentence) as shelves:
+        assert await shelves.hear(COUNT, sure=False) is None
+
+
 @pytest.mark.parametrize(
     "reply",
     [
