@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from assistant.paths import Home
 from models.interfaces import Samples
+from tests.support.command_line import in_own_process
 from tests.support.pulse import PulseServer
 from tests.support.talking import REMEMBERING, UNHURRIED, Talk
 from tests.support.terminal import Terminal, assistant_screen
@@ -28,6 +30,10 @@ DOG = "My dog is called Max and he loves to play fetch."
 TOLD = "My dog is called Max"
 ASK = "What is my dog called?"
 FORGET = "d Forget"
+SET = "minutes, starting now."
+LEFT = re.compile(r"(\d+):(\d\d) left")
+MOST_MISHEARD = 3
+"""Number of times that a sentence may be misheard before the test fails."""
 
 
 def tell(home: Path) -> None:
@@ -170,5 +176,50 @@ def test_the_screen_with_a_new_home_hears_its_user_and_answers_aloud(
         panes = Panes(terminal.text())
         for step in ("end of turn", "words", "recall", "first token", "first sound"):
             assert panes.timed(step), panes.right["Latency"]
+        terminal.press("C-q")
+        assert terminal.wait_end() == 0
+
+
+def say_until(terminal: Terminal, pulse: PulseServer, words: Samples, reply: str) -> None:
+    """Say something until it is answered like this. If it is misheard, it becomes a turn and is
+    said again."""
+    for turn in range(1, MOST_MISHEARD + 1):
+        pulse.speak(words)
+        screen = terminal.wait_for(either(lambda text: reply in Panes(text).left, over(turn)))
+        if reply in Panes(screen).left:
+            return
+    raise AssertionError(f"it was never answered {reply!r}:\n{terminal.text()}")
+
+
+def either(*conditions: Callable[[str], bool]) -> Callable[[str], bool]:
+    return lambda screen: any(condition(screen) for condition in conditions)
+
+
+def seconds_left(screen: str) -> int:
+    """The time shown for the timer in seconds."""
+    found = LEFT.search(screen)
+    assert found is not None, screen
+    return 60 * int(found[1]) + int(found[2])
+
+
+@pytest.mark.sound
+@pytest.mark.alone
+def test_a_timer_set_by_voice_runs_down_on_the_screen_until_a_key_removes_it(
+    tmp_path: Path, pulse: PulseServer, speaker: Callable[[str], Samples]
+) -> None:
+    home = Home(tmp_path / "home").create()
+    home.settings_file.write_text("")  # no first steps
+    with Terminal(assistant_screen(home.root), env=pulse.env | ENVIRONMENT) as terminal:
+        terminal.wait_for("● listening")
+        say_until(terminal, pulse, speaker("Set a timer for ten minutes."), SET)
+        terminal.press("6")
+        first = seconds_left(terminal.wait_for(LEFT))
+        assert 0 < first <= 600
+        terminal.wait_for(lambda text: "left" in text and seconds_left(text) < first)
+        terminal.press("d")
+        terminal.wait_for("Removed. The u key brings it back.")
+        terminal.wait_gone(LEFT)
+        printed = in_own_process("timers", home=home.root, **pulse.env, **ENVIRONMENT)
+        assert (printed.returncode, printed.stdout) == (0, "No timers are running.\n"), printed
         terminal.press("C-q")
         assert terminal.wait_end() == 0
