@@ -10,6 +10,8 @@ characters of these.
 {"act": "state.add", "kind": "list", "name": "shopping", "items": ["milk"]}
                                             → "added" rows; the list is created if there is none
                                               with this name
+{"act": "state.add", "kind": "slot", "form": "1f0c2a", "slot": "day", "label": "day", "value": …}
+                                            → an "added" row
 {"act": "state.change", "ids": ["1f0c2a"], "text": "…", "done": true}
                                             → "changed" rows; "text" is for items, notes and lines,
                                               "done" for items, and "value" for slots
@@ -36,6 +38,7 @@ from assistant.state.contents import check_content
 from assistant.state.entries import Entry, EntryKind
 from assistant.state.forgettable import outlines
 from assistant.state.imports import encodable, imported, renamed
+from assistant.state.slots import fill_slot
 from assistant.state.store import StateStore
 
 SHOWN = (
@@ -142,6 +145,9 @@ def _add(store: StateStore, request: Request) -> Iterator[Row]:
         new = store.add(kind, [{"text": _text(request.get("text"))}])
     elif kind is EntryKind.LIST:
         new = _add_to_list(store, request)
+    elif kind is EntryKind.SLOT:
+        form = _one(store.entries(EntryKind.FORM), str(request.get("form", "")))
+        new = [each for each in [fill_slot(store, form, request)] if each is not None]
     else:
         raise SettingsError(
             f"A {kind} can only be set by asking the assistant.", mend="assistant talk"

@@ -27,7 +27,7 @@ async def session_skills(
     stack: AsyncExitStack,
 ) -> list[Skill]:
     """Create the skills. Their state is in RAM, and ends with `stack`."""
-    state = open_state(None, settings, bus, ringer, stack)
+    state = open_state(None, settings, bus, ringer, lambda: False, stack)
     common = settings, bus, dialogue, window
     skills, _ = await build_skills(None, *common, llm, _say_nothing, state)
     skills.append(await open_activities(home, *common, state, _say_nothing, stack))

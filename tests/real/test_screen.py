@@ -2,14 +2,18 @@
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from assistant.paths import Home
 from models.interfaces import Samples
+from tests.support.command_line import in_own_process
+from tests.support.patience import PATIENCE_S
 from tests.support.pulse import PulseServer
 from tests.support.talking import REMEMBERING, UNHURRIED, Talk
-from tests.support.terminal import Terminal, assistant_screen
+from tests.support.terminal import Terminal, TerminalError, assistant_screen
 
 pytestmark = pytest.mark.real
 
@@ -28,6 +32,13 @@ DOG = "My dog is called Max and he loves to play fetch."
 TOLD = "My dog is called Max"
 ASK = "What is my dog called?"
 FORGET = "d Forget"
+LISTENING = "● listening"
+SET = "minutes, starting now."
+LEFT = re.compile(r"(\d+):(\d\d) left")
+HEARD_S = PATIENCE_S / 3
+"""Seconds to wait for a reply before something is said again."""
+MOST_MISHEARD = 3
+"""Number of times that a sentence may be misheard before the test fails."""
 
 
 def tell(home: Path) -> None:
@@ -163,12 +174,96 @@ def test_the_screen_with_a_new_home_hears_its_user_and_answers_aloud(
         terminal.wait_for("I hear you.")
         terminal.press("Enter")
         terminal.wait_for("Say hello, or press i and type.")
-        terminal.wait_for("● listening")
+        terminal.wait_for(LISTENING)
         pulse.speak(speaker(DOG))
         terminal.wait_for(over(1))
         assert "Say hello" not in terminal.text()
         panes = Panes(terminal.text())
         for step in ("end of turn", "words", "recall", "first token", "first sound"):
             assert panes.timed(step), panes.right["Latency"]
+        terminal.press("C-q")
+        assert terminal.wait_end() == 0
+
+
+def say_until(terminal: Terminal, pulse: PulseServer, words: Samples, reply: str) -> None:
+    """Say something until it is answered like this. It is said again if it was misheard, and so
+    became a turn, or if it was not heard at all."""
+    for _ in range(MOST_MISHEARD):
+        terminal.wait_for(LISTENING)
+        found = re.search(r"Latency of turn (\d+)", terminal.text())
+        following = int(found[1]) + 1 if found is not None else 1
+        answered = either(lambda screen: reply in Panes(screen).left, over(following))
+        pulse.speak(words)
+        with suppress(TerminalError):
+            if reply in Panes(terminal.wait_for(answered, HEARD_S)).left:
+                return
+    raise AssertionError(f"it was never answered {reply!r}:\n{terminal.text()}")
+
+
+def either(*conditions: Callable[[str], bool]) -> Callable[[str], bool]:
+    return lambda screen: any(condition(screen) for condition in conditions)
+
+
+def seconds_left(screen: str) -> int:
+    """The time shown for the timer in seconds."""
+    found = LEFT.search(screen)
+    assert found is not None, screen
+    return 60 * int(found[1]) + int(found[2])
+
+
+@pytest.mark.sound
+@pytest.mark.alone
+def test_a_timer_set_by_voice_runs_down_on_the_screen_until_a_key_removes_it(
+    tmp_path: Path, pulse: PulseServer, speaker: Callable[[str], Samples]
+) -> None:
+    home = Home(tmp_path / "home").create()
+    home.settings_file.write_text("")  # no first steps
+    with Terminal(assistant_screen(home.root), env=pulse.env | ENVIRONMENT) as terminal:
+        terminal.wait_for(LISTENING)
+        say_until(terminal, pulse, speaker("Set a timer for ten minutes."), SET)
+        terminal.press("6")
+        first = seconds_left(terminal.wait_for(LEFT))
+        assert 0 < first <= 600
+        terminal.wait_for(lambda text: "left" in text and seconds_left(text) < first)
+        terminal.press("d")
+        terminal.wait_for("Removed. The u key brings it back.")
+        terminal.wait_gone(LEFT)
+        printed = in_own_process("timers", home=home.root, **pulse.env, **ENVIRONMENT)
+        assert (printed.returncode, printed.stdout) == (0, "No timers are running.\n"), printed
+        terminal.press("C-q")
+        assert terminal.wait_end() == 0
+
+
+@pytest.mark.sound
+@pytest.mark.alone
+def test_a_form_filled_in_by_voice_is_corrected_with_a_key_and_goes_on(
+    tmp_path: Path, pulse: PulseServer, speaker: Callable[[str], Samples]
+) -> None:
+    home = Home(tmp_path / "home").create()
+    home.settings_file.write_text("")
+    with Terminal(assistant_screen(home.root), env=pulse.env | ENVIRONMENT) as terminal:
+        terminal.wait_for(LISTENING)
+        opens = speaker("Let's fill in the medical intake form.")
+        say_until(terminal, pulse, opens, "What brings you in?")
+        say_until(terminal, pulse, speaker("I have a headache."), "Since when have you had it?")
+        terminal.press("6")
+        terminal.wait_for(re.compile(r"Medical intake  1 of 9\n.*reason +\w"))
+        terminal.press("g", "j", "e")
+        terminal.wait_for("enter saves")
+        terminal.press("C-u")
+        terminal.wait_for("a text")  # the line is empty, and shows what it takes
+        terminal.type("migraine")
+        terminal.press("Enter")
+        terminal.wait_for(re.compile(r"reason +migraine\n +since +–"))
+        terminal.press("1")
+        say_until(terminal, pulse, speaker("Since yesterday."), "How bad is it")
+        terminal.press("6")
+        shown = re.compile(r"Medical intake  2 of 9\n +reason +migraine\n +since +\w+day \d")
+        terminal.wait_for(shown)
+        exported = ("forms", "export", "-", "--markdown")
+        printed = in_own_process(*exported, home=home.root, **pulse.env, **ENVIRONMENT)
+        assert printed.stdout.startswith(
+            "# Medical intake\n\n- **reason**: migraine\n- **since**: "
+        )
         terminal.press("C-q")
         assert terminal.wait_end() == 0

@@ -1,4 +1,4 @@
-"""The tab with timers, alarms, reminders, lists and notes."""
+"""The tab with timers, alarms, reminders, forms, plans, lists and notes."""
 
 import asyncio
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from tests.support.pilots import shown, until
 from tests.support.screens import AT, READY, ToldSession, opened, settled
 from ui.screen.app import AssistantScreen
 from ui.screen.organiser.tab import OrganiserTab
-from ui.screen.widgets.lists import Rows
+from ui.screen.widgets.lists import Listing
 
 SHOPPING = StateEntry("shopping-id", "", {"name": "shopping"})
 MILK = StateEntry("milk-id", SHOPPING.id, {"text": "milk", "done": False})
@@ -39,7 +39,7 @@ def on(key: str) -> Callable[[AssistantScreen, Pilot[int]], Any]:
     """Put the cursor on an entry."""
 
     async def put(app: AssistantScreen, pilot: Pilot[int]) -> None:
-        rows = app.query_one("OrganiserTab Rows", Rows)
+        rows = app.query_one("OrganiserTab Listing", Listing)
         rows.highlighted = rows.get_option_index(key)
         await pilot.pause()
 
@@ -131,7 +131,7 @@ async def test_the_cursor_stays_on_its_entry_when_others_appear_above(tmp_path: 
         await on(EGGS.id)(app, pilot)
         session.tell(timer(600))
         await settled(pilot)
-        assert app.query_one("OrganiserTab Rows", Rows).here == EGGS.id
+        assert app.query_one("OrganiserTab Listing", Listing).here == EGGS.id
 
 
 async def test_what_is_forgotten_cannot_be_brought_back_here(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ async def test_a_failed_request_is_shown_and_without_entries_the_tab_says_what_i
     async with opened(session, tmp_path, (80, 24)) as (app, pilot):
         await pilot.press("6")
         await settled(pilot)
-        assert "Timers, alarms, reminders, lists and notes appear here." in shown(app)
+        assert "Timers, alarms, reminders, forms, plans, lists and notes" in shown(app)
         await pilot.press("n", "x", "enter")
         await until(pilot, lambda: app.state.trouble is not None)
         assert "The disk is full." in str(app.state.trouble)

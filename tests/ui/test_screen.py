@@ -107,6 +107,25 @@ async def test_a_turn_is_shown_with_its_latency_prompt_and_memories(tmp_path: Pa
         assert not isinstance(app.screen, TextDialog)
 
 
+async def test_what_the_model_is_told_of_an_open_form_is_a_section_of_its_own(
+    tmp_path: Path,
+) -> None:
+    block = "Form being filled in: Medical intake. since: 2026-11-09; Ask next: How bad is it?"
+    sections = (*SECTIONS[:2], PromptSection("state", block, 28), *SECTIONS[2:])
+    session = ToldSession((*READY, TurnHeard(1, "Hm."), PromptBuilt(1, sections, 8000, ())))
+    async with opened(session, tmp_path) as (app, pilot):
+        seen = shown(app)
+        rows = [f"{each.name:<15}{each.tokens:>6}" for each in sections]
+        assert "state" in rows[2]
+        places = [seen.index(row) for row in rows]
+        assert places == sorted(places)
+        app.query_one("#context OptionList", OptionList).focus()
+        await pilot.press("j", "j", "enter")
+        await until(pilot, lambda: isinstance(app.screen, TextDialog))
+        assert "state, 28 tokens" in shown(app)
+        assert "Ask next: How bad is it?" in shown(app)
+
+
 async def test_speech_and_idle_work_are_shown_at_once(tmp_path: Path) -> None:
     session = ToldSession()
     async with opened(session, tmp_path) as (app, pilot):

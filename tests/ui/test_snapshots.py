@@ -86,7 +86,9 @@ def kept(seconds: int) -> tuple[tuple[datetime, Event], ...]:
     so many seconds earlier."""
     lists = [("shopping", ("two pints of milk", "eggs")), ("to-do", ("call the dentist",))]
     ends = microseconds(BEGAN + timedelta(minutes=10))
+    rest = microseconds(BEGAN + timedelta(minutes=75))
     timer = {"name": "pasta", "length_s": 600, "ends_at": ends}
+    dough = {"name": "dough", "length_s": 4500, "ends_at": rest}
     alarm = {"name": "", "at": microseconds(BEGAN + timedelta(hours=20))}
     reminder = {"words": "water the plants", "at": microseconds(BEGAN + timedelta(days=3))}
     items = [
@@ -96,15 +98,80 @@ def kept(seconds: int) -> tuple[tuple[datetime, Event], ...]:
     ]
     events: tuple[Event, ...] = (
         PhaseChanged(Phase.LISTENING),
-        StateChanged("timer", (StateEntry("t", "", timer),)),
+        StateChanged("timer", (StateEntry("t", "", timer), StateEntry("t2", "", dough))),
         StateChanged("alarm", (StateEntry("a", "", alarm),)),
         StateChanged("reminder", (StateEntry("r", "", reminder),)),
         StateChanged("list", tuple(StateEntry(name, "", {"name": name}) for name, _ in lists)),
         StateChanged("item", tuple(items)),
         StateChanged("note", (StateEntry("n", "", {"text": "The boiler is from 2009."}),)),
+        *forms(),
+        *plan(),
         TurnEnded(1, "Thanks.", "You're welcome.", False, Latency()),
     )
     return tuple((BEGAN + timedelta(seconds=seconds), event) for event in events)
+
+
+def forms() -> tuple[Event, ...]:
+    """A form that is being filled in, and one that is finished."""
+    opened = {
+        "medical_intake": ("Medical intake", BEGAN, False),
+        "appointment": ("Appointment", BEGAN - timedelta(days=2), True),
+    }
+    filled: dict[str, list[tuple[str, str, object]]] = {
+        "medical_intake": [
+            ("severity", "severity", 4),
+            (
+                "reason",
+                "reason",
+                "a rash on my left arm that itches, mostly at night and in the sun",
+            ),
+            ("since", "since", "2026-11-09"),
+            ("allergies", "allergies", []),
+            ("born", "date of birth", "unknown"),
+        ],
+        "appointment": [
+            ("with", "with", "Dr Brown"),
+            ("day", "day", "2026-11-20"),
+            ("time", "time", "14:30"),
+            ("minutes", "length", 30),
+            ("online", "online", True),
+            ("bring", "to bring", ["passport", "the letter from the clinic"]),
+        ],
+    }
+    entries = [
+        StateEntry(
+            key,
+            "",
+            {
+                "form": key,
+                "title": title,
+                "opened": microseconds(at),
+                "asked": "",
+                "closed": closed,
+            },
+        )
+        for key, (title, at, closed) in opened.items()
+    ]
+    slots = [
+        StateEntry(f"{form}-{name}", form, {"slot": name, "label": label, "value": value})
+        for form, answers in filled.items()
+        for name, label, value in answers
+    ]
+    return StateChanged("form", tuple(entries)), StateChanged("slot", tuple(slots))
+
+
+def plan() -> tuple[Event, ...]:
+    """What is being planned."""
+    now = microseconds(BEGAN)
+    lines = ("fly on the third of May", "the budget is eight hundred euros", "not the hostel")
+    rows = tuple(
+        StateEntry(text, "p", {"text": text, "said": now, "exchange": ""}) for text in lines
+    )
+    task = {"name": "the trip to Lisbon", "opened": now, "used": now}
+    return (
+        StateChanged("task", (StateEntry("p", "", task),)),
+        StateChanged("line", rows),
+    )
 
 
 @pytest.mark.parametrize("theme", THEMES)

@@ -18,6 +18,7 @@ from textual.widgets import Footer, Input, TabbedContent, TabPane
 
 from assistant.errors import AssistantError, SettingsError
 from assistant.events import Event, Notice, Phase, PhaseChanged, Severity
+from assistant.forms import FormLibrary
 from assistant.paths import Home
 from assistant.settings import Loaded
 from assistant.settings import Screen as ScreenSettings
@@ -134,7 +135,7 @@ class AssistantScreen(SafeApp):
             LatencyTab(),
             SettingsTab(self.session, self.home, self.loaded),
             LogsTab(self.home),
-            OrganiserTab(self.session, self.now),
+            OrganiserTab(self.session, self.now, FormLibrary(self.home.forms)),
         )
         with TabbedContent(initial="talk"):
             for number, (name, tab) in enumerate(zip(TABS, tabs, strict=True), start=1):

@@ -184,7 +184,7 @@ class ScreenState:
     idle: IdleWork | None = None
     """The background work in progress, if any."""
     kept: dict[str, tuple[StateEntry, ...]] = field(default_factory=dict)
-    """Timers, alarms, reminders, lists, their items, and notes: the user's entries by kind."""
+    """Timers, lists, their items, forms, their slots, and so on: the user's entries by kind."""
     notices: deque[ShownNotice] = field(default_factory=lambda: deque(maxlen=MOST_NOTICES))
     forgettings: list[PendingForget] = field(default_factory=list)
     hidden_exchanges: frozenset[str] = frozenset()

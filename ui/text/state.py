@@ -79,7 +79,7 @@ def words(kind: str, content: Content, now: datetime) -> str:
             return f"{due_words(content, now)}  {what}"
         case "item":
             return f"{DONE if content.get('done') else OPEN} {content.get('text', '')}"
-        case "list":
+        case "list" | "task":
             return str(content.get("name", ""))
         case "form":
             return f"{content.get('title', '')} ({'closed' if content.get('closed') else 'open'})"
@@ -136,11 +136,16 @@ def entries(count: int) -> str:
 
 def _moment(moment: datetime, now: datetime) -> str:
     """Return a day and a time in the zone of `now`: "today 18:00", "Fri 27 Nov 18:00"."""
+    return f"{day_words(moment, now)} {moment.astimezone(now.tzinfo):%H:%M}"
+
+
+def day_words(moment: datetime, now: datetime) -> str:
+    """Return a day in the zone of `now`: "today", "Fri 27 Nov"."""
     local = moment.astimezone(now.tzinfo)
     names = {-1: "yesterday", 0: "today", 1: "tomorrow"}
     days = (local.date() - now.date()).days
     year = f" {local.year}" if local.year != now.year else ""
-    return f"{names.get(days, f'{local:%a} {local.day} {local:%b}{year}')} {local:%H:%M}"
+    return names.get(days, f"{local:%a} {local.day} {local:%b}{year}")
 
 
 def _earlier(row: Row) -> str:

@@ -346,3 +346,42 @@ def test_tasks_and_lines_that_no_skill_can_read_are_not_imported(
 ) -> None:
     with pytest.raises(ValueError, match=r"the field|not a text"):
         check_content(kind, content)
+
+
+def a_form(session: Session) -> str:
+    content = {"form": "appointment", "title": "Appointment", "opened": 0, "closed": False}
+    [form] = session.store.add(EntryKind.FORM, [content])
+    return form.id
+
+
+def test_an_empty_slot_is_filled_and_one_that_was_filled_meanwhile_keeps_its_history(
+    session: Session,
+) -> None:
+    form = a_form(session)
+    slot = {"kind": "slot", "form": form[:8], "slot": "day", "label": "day"}
+    [added] = session.ask("add", **slot, value="2026-11-20")
+    assert (added["event"], added["parent"]) == ("added", form)
+    [again] = session.ask("add", **slot, value="2026-11-21")
+    assert again["id"] == added["id"]
+    [earlier] = session.ask("history", ids=[form])
+    assert earlier["content"]["value"] == "2026-11-20"
+    assert [each["value"] for each in session.contents("slot")] == ["2026-11-21"]
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"form": "0123456789"}, "There is no entry"),
+        ({"form": "x"}, "too short"),
+        ({"value": {"day": 1}}, "`value` is not a value"),
+        ({"slot": 7}, "not a text"),
+        ({"label": None}, "not a text"),
+    ],
+)
+def test_a_slot_is_filled_only_with_a_value_and_in_a_form(
+    session: Session, more: dict[str, Any], why: str
+) -> None:
+    slot = {"kind": "slot", "form": a_form(session), "slot": "day", "label": "day", "value": "x"}
+    with pytest.raises((SettingsError, StoreError), match=why):
+        session.ask("add", **{**slot, **more})
+    assert session.contents("slot") == []

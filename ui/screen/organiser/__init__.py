@@ -1,1 +1,1 @@
-"""The tab with timers, alarms, reminders, lists and notes."""
+"""The tab with timers, alarms, reminders, forms, plans, lists and notes."""

@@ -1,5 +1,6 @@
-"""The tab that shows timers, alarms, reminders, lists and notes, and where they are changed."""
+"""The tab that shows what the user has set up and filled in, and where it is changed."""
 
+import asyncio
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any, ClassVar
@@ -12,20 +13,28 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from assistant.events import StateEntry
+from assistant.forms import FormLibrary, Slot, Value, read
 from assistant.ipc import Row
-from ui.screen.organiser.sections import Kept, Section, sections, ticking
+from ui.screen.organiser.lines import lines
+from ui.screen.organiser.sections import Forms, Kept, Section, definition, sections, ticking
 from ui.screen.widgets.dialogs import LineDialog
-from ui.screen.widgets.lists import Rows
+from ui.screen.widgets.lists import Listing
 from ui.screen.widgets.pane import Pane, in_sight, reporting
 from ui.session.session import Session
 from ui.session.state import ScreenState
-from ui.text.state import DONE, OPEN, left_words, words
+from ui.text import export
+from ui.text.forms import answer_to_edit, markdown, what_fits
+from ui.text.state import left_words
 from ui.text.terminal_safe import plain
 
 EMPTY = (
-    "Timers, alarms, reminders, lists and notes appear here. Say “set a timer for ten minutes” or "
-    "“put milk on my shopping list”, or press a for an item, n for a note, L for a list."
+    "Timers, alarms, reminders, forms, plans, lists and notes appear here. Say “set a timer for "
+    "ten minutes” or “put milk on my shopping list”, or press a for an item, n for a note, L for a "
+    "list."
 )
+EXPORT_TO = "~/{}-{:%Y-%m-%d}.md"
+TEXTS = ("item", "note", "line")
+"""Kinds of entries that are a text."""
 FIRST_LIST = "shopping"
 """Name of the list for the first item, if there is no list yet."""
 TICK_S = 1.0
@@ -36,9 +45,10 @@ class OrganiserTab(Pane):
 
     Args:
         now: returns the current local time.
+        library: the definitions of forms.
     """
 
-    DEFAULT_CSS = "OrganiserTab { height: 1fr; } OrganiserTab Rows { height: 1fr; }"
+    DEFAULT_CSS = "OrganiserTab { height: 1fr; } OrganiserTab Listing { padding: 0 1; }"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "tick", "Tick off", id="organiser.tick"),
         Binding("d,delete", "remove", "Remove", id="organiser.remove"),
@@ -46,24 +56,27 @@ class OrganiserTab(Pane):
         Binding("n", "add_note", "Note", id="organiser.add_note"),
         Binding("L", "add_list", "New list", show=False, id="organiser.add_list"),
         Binding("e", "edit", "Edit", id="organiser.edit"),
+        Binding("E", "export", "Export form", show=False, id="organiser.export"),
         Binding("u", "undo", "Undo", show=False, id="organiser.undo"),
     ]
 
-    def __init__(self, session: Session, now: Callable[[], datetime]) -> None:
+    def __init__(self, session: Session, now: Callable[[], datetime], library: FormLibrary) -> None:
         super().__init__()
         self._session = session
         self._now = now
+        self._library = library
         self._kept: Kept = {}
+        self._forms: Forms = {}
         self._sections: list[Section] = []
         self._forgettings = 0
         self._removed: list[list[Row]] = []
         """What was removed here and can be brought back, by removal."""
 
     def compose(self) -> ComposeResult:
-        yield Rows(markup=False)
+        yield Listing(markup=False)
 
     def on_mount(self) -> None:
-        self._rows = self.query_one(Rows)
+        self._rows = self.query_one(Listing)
         self._clock = self.set_interval(TICK_S, self._tick, pause=True)
         self._draw()
 
@@ -74,7 +87,9 @@ class OrganiserTab(Pane):
         left = [left_words(each.content, now) for each in state.kept.get("timer", ())]
         if self.differs(dict(state.kept), now.date(), left):
             self._kept = dict(state.kept)
-            self._sections = sections(self._kept)
+            forms = self._library.forms() if self._kept.get("form") else ()
+            self._forms = {each.key: each for each in forms}
+            self._sections = sections(self._kept, self._forms)
             self._draw()
         if ticking(self._kept, now):
             self._clock.resume()
@@ -108,8 +123,8 @@ class OrganiserTab(Pane):
             yield Option(Text(EMPTY, style="dim"), disabled=True)
         for section in self._sections:
             yield Option(Text(section.heading, style="bold"), disabled=True)
-            for kind, entry in section.rows:
-                yield Option(_text(kind, entry, now), id=entry.id)
+            for key, line in lines(section, self._kept, self._forms, now):
+                yield Option(line, id=key)
 
     @property
     def _here(self) -> tuple[str, StateEntry] | None:
@@ -121,8 +136,12 @@ class OrganiserTab(Pane):
     # -- keys -----------------------------------------------------------------------------------
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """The key enter does what is usual for the entry under the cursor."""
         event.stop()
-        self.action_tick()
+        if self._here is not None and self._here[0] == "item":
+            self.action_tick()
+        else:
+            self.action_edit()
 
     def action_tick(self) -> None:
         if self._here is None or self._here[0] != "item":
@@ -137,6 +156,9 @@ class OrganiserTab(Pane):
         if self._here is None:
             return
         _, entry = self._here
+        if self._is_empty(entry):
+            self.notify("There is nothing to remove here.")
+            return
         with reporting(self):
             gone = await self._session.ask({"act": "state.remove", "ids": [entry.id]})
             self._removed.append(gone)
@@ -173,19 +195,96 @@ class OrganiserTab(Pane):
 
     @work(exclusive=True, group="dialog")
     async def action_edit(self) -> None:
-        if self._here is None or self._here[0] not in ("item", "note"):
-            self.notify("Only items and notes can be edited. Ask the assistant for the rest.")
+        if self._here is None:
             return
         kind, entry = self._here
-        before = str(entry.content.get("text", ""))
-        text = await self.app.push_screen_wait(LineDialog(f"Edit this {kind}", before))
-        if text is not None and text != before:
-            self._ask({"act": "state.change", "ids": [entry.id], "text": text})
+        if kind == "slot":
+            await self._edit_slot(entry)
+        elif kind in TEXTS:
+            before = str(entry.content.get("text", ""))
+            text = await self.app.push_screen_wait(LineDialog(f"Edit this {kind}", before))
+            if text is not None and text != before:
+                self._ask({"act": "state.change", "ids": [entry.id], "text": text})
+        else:
+            self.notify("This can't be edited here. Ask the assistant to change it.")
+
+    async def _edit_slot(self, entry: StateEntry) -> None:
+        """Ask for the value of a slot, which is read by the same rules as speech."""
+        form = definition(entry, self._kept, self._forms)
+        slot = form.slot(entry.content["slot"]) if form is not None else None
+        if slot is None:
+            self.notify("The form no longer has this question, so it can't be edited.")
+            return
+        empty = self._is_empty(entry)
+        before = "" if empty else answer_to_edit(slot, entry.content["value"])
+        fits = what_fits(slot)
+        dialog = LineDialog(
+            slot.ask,
+            before,
+            hint=fits,
+            check=lambda line: (
+                None if self._read(slot, line) is not None else f"This must be {fits}."
+            ),
+        )
+        line = await self.app.push_screen_wait(dialog)
+        if line is None or line == before:
+            return
+        value = self._read(slot, line)
+        if empty:
+            new = {"slot": slot.name, "label": slot.label, "value": value}
+            self._ask({"act": "state.add", "kind": "slot", "form": entry.parent, **new})
+        else:
+            self._ask({"act": "state.change", "ids": [entry.id], "value": value})
+
+    def _wrong(self, slot: Slot, line: str) -> str | None:
+        return f"This must be {what_fits(slot)}." if self._read(slot, line) is None else None
+
+    def _read(self, slot: Slot, line: str) -> Value | None:
+        return read(slot, line, self._now().date())
+
+    @work(exclusive=True, group="dialog")
+    async def action_export(self) -> None:
+        """Write the form under the cursor to a file."""
+        entry = self._form_here()
+        if entry is None:
+            self.notify("Put the cursor on a form to export it.")
+            return
+        heading = f"Export {plain(entry.content['title'])} to (.md for Markdown, .json for JSON)"
+        name = EXPORT_TO.format(entry.content["form"].replace("_", "-"), self._now())
+        path = await self.app.push_screen_wait(LineDialog(heading, name))
+        if path is None:
+            return
+        with reporting(self):
+            rows = await self._session.ask({"act": "state.export", "kind": "form"})
+            own = [row for row in rows if entry.id in (row["id"], row["parent"])]
+            await asyncio.to_thread(self._write, own, path)
+            self.notify(f"The form was written to {path}.")
+
+    def _write(self, rows: list[Row], path: str) -> None:
+        file = export.expanded_path(path)
+        if file.suffix == ".json":
+            export.write(rows, file)
+        else:
+            export.write_lines(markdown(rows, self._forms), file)
 
     @work(group="organiser")
     async def _ask(self, request: dict[str, Any]) -> None:
         with reporting(self):
             await self._session.ask(request)
+
+    def _is_empty(self, entry: StateEntry) -> bool:
+        """Whether this is an empty slot of a form, which is no entry of the state yet."""
+        stored = (each.id for each in self._kept.get("slot", ()))
+        return "slot" in entry.content and entry.id not in stored
+
+    def _form_here(self) -> StateEntry | None:
+        """Return the form that the cursor is on, or in. If it is elsewhere, return the only form
+        there is, if any."""
+        forms = self._kept.get("form", ())
+        here = self._here[1] if self._here is not None else None
+        ids = (here.id, here.parent) if here is not None else ()
+        found = next((each for each in forms if each.id in ids), None)
+        return found or (forms[0] if len(forms) == 1 else None)
 
     def _list_name(self) -> str:
         """Return the name of the list under the cursor, or else of the first list."""
@@ -194,12 +293,3 @@ class OrganiserTab(Pane):
         here = self._here[1] if self._here is not None else None
         first = next(iter(lists.values()), FIRST_LIST)
         return lists.get(here.parent or here.id, first) if here is not None else first
-
-
-def _text(kind: str, entry: StateEntry, now: datetime) -> Text:
-    text = plain(words(kind, entry.content, now))
-    if kind == "item":
-        done = text.startswith(DONE)
-        text = text.removeprefix(DONE).removeprefix(OPEN)
-        return Text.assemble("    ", DONE if done else OPEN, (text, "dim strike" if done else ""))
-    return Text(f"  {text}", style="cyan" if kind == "list" else "")

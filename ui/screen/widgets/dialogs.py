@@ -1,6 +1,6 @@
 """Base classes of dialogs, and dialogs that show a text or ask for an answer."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar, TypeVar
 
 from textual.app import ComposeResult
@@ -113,22 +113,45 @@ class Confirm(Dialog[bool]):
 
 
 class LineDialog(Dialog[str | None]):
-    """Asks for one line of input. The result is None if the line is empty."""
+    """Asks for one line of input. The result is None if the line is empty.
+
+    Args:
+        check: returns what is wrong with a line, or None. A line that is wrong stays in the dialog,
+            with this sentence below it.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [CANCEL]
-    DEFAULT_CSS = "LineDialog > .frame { max-width: 90; }"
+    DEFAULT_CSS = """
+    LineDialog > .frame { max-width: 90; }
+    LineDialog #wrong { display: none; height: auto; padding: 0 1; color: $text-warning; }
+    """
     HINT = "enter saves · esc cancels"
 
-    def __init__(self, heading: str, value: str = "", hint: str = "") -> None:
+    def __init__(
+        self,
+        heading: str,
+        value: str = "",
+        hint: str = "",
+        check: Callable[[str], str | None] = lambda _: None,
+    ) -> None:
         super().__init__(heading)
         self._value = value
         self._hint = hint
+        self._check = check
 
     def body(self) -> ComposeResult:
         yield Input(self._value, placeholder=self._hint, select_on_focus=False)
+        yield Static(id="wrong", markup=False)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        self.dismiss(event.value.strip() or None)
+        line = event.value.strip()
+        wrong = self._check(line) if line else None
+        if wrong is None:
+            self.dismiss(line or None)
+            return
+        told = self.query_one("#wrong", Static)
+        told.update(wrong)
+        told.display = True
 
 
 class ChooseDialog(Dialog[str | None]):

@@ -17,7 +17,8 @@ from assistant.memory.forgetting.executor import ForgettingExecutor
 from assistant.memory.forgetting.memory_access import MemoryAccess
 from assistant.memory.forgetting.resolver import ForgetRequest, NothingMeant, Resolver
 from assistant.memory.transcript.database import Transcript
-from assistant.state import EntryKind, StateRequests, StateStore, StoredWords, outlines
+from assistant.state import EntryKind, StateRequests, StateStore, StoredWords
+from assistant.state.forgettable import outlines
 
 CALL = {"words": "call the dermatologist", "at": 1_800_000_000_000_000}
 
