@@ -200,11 +200,11 @@ async def open_assistant(
         dialogue = Dialogue(settings, bus, models.llm, window, LatencyLog(home.ledger))
         ringer, remark = Ringing(dialogue, speaks=sound.speaks), partial(_remark, loops)
         state = open_state(memory, settings, bus, ringer, lambda: dialogue.off_record, stack)
-        skills, forgetting = await build_skills(
-            memory, settings, bus, dialogue, window, models.llm, remark, state
-        )
-        open_now = open_activities(home, settings, bus, dialogue, window, state, remark, stack)
-        skills.append(await open_now)
+        common = settings, bus, dialogue, window
+        built = await build_skills(memory, *common, models.llm, remark, state)
+        skills, forgetting, statements = built
+        listening = (*common, state, models.llm, statements, remark, stack)
+        skills.append(await open_activities(home, *listening))
         control = VoiceControl(speed=settings.tts.speed)
         named = model_in_use(selection, settings, home, models.llm)
         tools = open_tools(memory, settings, models.llm, dialogue, remark, stack)

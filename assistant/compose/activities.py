@@ -1,4 +1,4 @@
-"""Creates what the user and the assistant work on over several turns: forms."""
+"""Creates what the user and the assistant work on over several turns: forms and tasks."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,10 +11,13 @@ from assistant.event_bus import EventBus
 from assistant.events import Event, Notice, Severity, StateChanged
 from assistant.forms import FormLibrary
 from assistant.language.stemming import TextAnalyzer
+from assistant.memory import UserStatements
 from assistant.paths import Home
 from assistant.settings import Settings
-from assistant.skills import Activities, FormActivity, Remark
+from assistant.skills import Activities, FormActivity, Remark, TaskActivity
+from assistant.tasks import TaskJudge
 from assistant.voice import Dialogue
+from models.interfaces import LanguageModel
 
 
 async def open_activities(
@@ -24,18 +27,26 @@ async def open_activities(
     dialogue: Dialogue,
     window: ShortTermMemory,
     state: UserState,
+    llm: LanguageModel,
+    statements: UserStatements | None,
     remark: Callable[[Remark], object],
     stack: AsyncExitStack,
 ) -> Activities:
     """Open what an earlier session left open, have it listen, and show it to the model.
 
     Args:
+        statements: remember what was settled of a task; None without a long-term memory.
         remark: says a remark after the answer of the running turn.
     """
-    english = TextAnalyzer(settings.persona.language).language == "en"
-    library = FormLibrary(home.forms)
-    forms = FormActivity(library, state.store, lambda: dialogue.off_record, english=english)
-    activities = Activities([forms], lambda: window.conversation, dialogue.quiet.wait, remark)
+
+    def off_record() -> bool:
+        return dialogue.off_record
+
+    lexicon, library = TextAnalyzer(settings.persona.language), FormLibrary(home.forms)
+    forms = FormActivity(library, state.store, off_record, english=lexicon.language == "en")
+    tasks = TaskActivity(state.store, lexicon, off_record, statements, TaskJudge(llm))
+    both = (forms, tasks)
+    activities = Activities(both, lambda: window.conversation, dialogue.quiet.wait, remark)
     for problem in await asyncio.to_thread(library.problems):
         bus.emit(Notice(str(problem), Severity.WARNING, problem.mend))
     try:
@@ -47,6 +58,7 @@ async def open_activities(
     def follow(event: Event) -> None:
         nonlocal shown
         forms.watch(event)
+        tasks.watch(event)
         activities.watch(event)
         if isinstance(event, StateChanged) and activities.block() != shown:
             shown = activities.block()

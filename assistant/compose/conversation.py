@@ -81,10 +81,10 @@ async def build_skills(
     llm: LanguageModel,
     remark: Callable[[Remark], object],
     state: UserState,
-) -> tuple[list[Skill], ForgettingExecutor | None]:
-    """Create the skills of a running assistant, and the executor of their deletions (None without a
-    memory). Also resume the deletions that an earlier session began, so that the affected data is
-    hidden again.
+) -> tuple[list[Skill], ForgettingExecutor | None, UserStatements | None]:
+    """Create the skills of a running assistant, the executor of their deletions (None without a
+    memory), and what remembers statements (None without a long-term memory). Also resume the
+    deletions that an earlier session began, so that the affected data is hidden again.
 
     Skills that control the dialogue itself belong to the voice loop.
 
@@ -99,7 +99,7 @@ async def build_skills(
     english = lexicon.language == "en"
     first = [*state_skills(state, off_record, lexicon, bus), ExactAnswers(english=english)]
     if memory is None:
-        return [OnlyNow(first), NothingKept()], None
+        return [OnlyNow(first), NothingKept()], None, None
     forgetting = memory.attend(dialogue, dialogue.quiet.wait, state.store)
     await load_forgetting(forgetting, bus)
     resolver = memory.session_resolver()
@@ -111,7 +111,7 @@ async def build_skills(
     bus.subscribe(forgets.watch)
     skills: list[Skill] = [*first, explaining]
     if memory.session_user is None:
-        return [*skills, forgets, NothingKept(transcript=True)], forgetting
+        return [*skills, forgets, NothingKept(transcript=True)], forgetting, None
     statements = UserStatements(memory.session_user, forgetting, resolver, lexicon, turns)
     lifting = Lifting(statements, forgetting, lexicon, turns)
 
@@ -126,7 +126,7 @@ async def build_skills(
         Correcting(statements, turns, llm, off_record, english=english),
         lifting,
     ]
-    return skills, forgetting
+    return skills, forgetting, statements
 
 
 def state_skills(

@@ -29,8 +29,8 @@ async def session_skills(
     """Create the skills. Their state is in RAM, and ends with `stack`."""
     state = open_state(None, settings, bus, ringer, lambda: False, stack)
     common = settings, bus, dialogue, window
-    skills, _ = await build_skills(None, *common, llm, _say_nothing, state)
-    skills.append(await open_activities(home, *common, state, _say_nothing, stack))
+    skills, _, _ = await build_skills(None, *common, llm, _say_nothing, state)
+    skills.append(await open_activities(home, *common, state, llm, None, _say_nothing, stack))
     named = ModelInUse(llm.name)
     return skills + await skills_about_itself(skills, state, control, named, settings, bus)
 

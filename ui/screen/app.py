@@ -205,11 +205,10 @@ class AssistantScreen(SafeApp):
         self.error = error
         if error is not None:
             key = self.loaded.settings.screen.keys.get("voice.restart", "ctrl+r")
-            mend = f"{error.mend} · " if error.mend else ""
+            mend = f"{error.mend} · {key}" if error.mend else key
             now = datetime.now(UTC)
             self.hear(PhaseChanged(Phase.STOPPED), now)
-            mend = f"{mend}{key} restarts the assistant"
-            self.hear(Notice(str(error), Severity.ERROR, mend), now)
+            self.hear(Notice(str(error), Severity.ERROR, f"{mend} restarts the assistant"), now)
             self.refresh_bindings()
 
     def tell(self, error: AssistantError) -> None:
