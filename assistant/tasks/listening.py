@@ -27,9 +27,10 @@ async def settled(
 ) -> Settled:
     """Return what an exchange settles. Has no side effects.
 
-    The judge is asked only about what may as well be about something else: "we need a cot". Words
+    The judge is asked only about the user's plans that share no word with the task, its lines or
+    the assistant's words, and may be about something else: "we're having fish tonight". Words
     without a verb that answer no question count if the assistant's answer repeats them. What only
-    names the task settles nothing.
+    names the task, and what others do, settles nothing.
 
     Args:
         before: the assistant's words to which the exchange replies.
@@ -38,16 +39,16 @@ async def settled(
     said, answer = exchange.user_text, stated(exchange.assistant_text)
     found = []
     for each in candidates(said, before):
-        if merging.repeats(task.name, each.text):
+        if each.others or merging.repeats(task.name, each.text):
             continue
-        related = merging.related(each.text, [*known, before, answer])
-        related = related or merging.names_same_number(each.text, answer)
-        likely = merging.repeats(answer, each.text) if each.bare else each.ours or related
-        if each.others:
-            likely = False
-        judged = None
-        if judge is not None and not each.certain and not each.bare:
-            judged = await judge(task.name, said, each)
-        if each.certain or (likely if judged is None else judged):
+        if each.bare:
+            settles = merging.repeats(answer, each.text)
+        else:
+            settles = each.certain or merging.related(each.text, [*known, before, answer])
+            settles = settles or merging.names_same_number(each.text, answer)
+        if not settles and each.ours and not each.bare:
+            judged = await judge(task.name, said, each) if judge is not None else None
+            settles = judged is not False
+        if settles:
             found.append(each)
     return Settled(tuple(found), bool(found) or merging.related(said, known))

@@ -158,10 +158,13 @@ async def test_a_model_judges_only_what_the_rules_are_not_sure_of(tmp_path: Path
         await here.obey(OPEN, TRIP)
         await here.talk(
             *("Let's take the train.", "Fine."),
-            *("We need a cot.", "A cot, then."),
+            *("We need a cot.", "Noted."),
             *("We're having fish tonight.", "Enjoy."),
         )
-        assert here.lines() == ["take the train", "need a cot"]
+        await here.talk("We need a seat by the window in the train.", "Sure.")
+        assert here.lines() == [
+            *("take the train", "need a cot", "need a seat by the window in the train"),
+        ]
     assert asked == ["We need a cot.", "We're having fish tonight."]
 
 
