@@ -15,8 +15,8 @@ from assistant.tasks.titles import topic
 
 MOST = 12
 """Maximum number of lines in the block."""
-LONGEST = 360
-"""Maximum number of characters of the block; 120 tokens or fewer in the models' vocabularies."""
+MOST_TOKENS = 120
+"""Maximum number of tokens of the block, estimated from above."""
 LONGEST_NAME = 80
 LONGEST_LINE = 80
 READ = 8
@@ -41,10 +41,17 @@ def block(task: Task) -> str:
         return f"{head} Nothing is settled yet."
     weights = [bool(subjects(each.text)) for each in task.lines]
     kept = list(range(len(texts)))
-    room = LONGEST - len(head) - len(" Settled so far: .")
-    while len(kept) > MOST or sum(len(texts[at]) + 2 for at in kept) > room:
+    room = MOST_TOKENS - tokens(f"{head} Settled so far: .")
+    while len(kept) > MOST or sum(tokens(f"{texts[at]}; ") for at in kept) > room:
         kept.remove(min(kept, key=lambda at: (weights[at], at)))
     return f"{head} Settled so far: {'; '.join(texts[at] for at in kept)}."
+
+
+def tokens(text: str) -> float:
+    """Return about as many tokens as a model needs for a text, or more: one for three letters, or
+    for any other sign."""
+    plain = sum(each == " " or (each.isascii() and each.isalpha()) for each in text)
+    return plain / 3 + (len(text) - plain)
 
 
 def read_aloud(lines: Sequence[Line], today: date, *, english: bool = True) -> str:

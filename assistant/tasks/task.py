@@ -1,17 +1,22 @@
 """A task, and the lines that it has."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any, Protocol
 
 from assistant.language.absolute_dates import with_absolute_dates
+from assistant.language.calendar import WEEKDAYS
 from assistant.memory import time_of
 
 IDLE = timedelta(hours=12)
 """Time without an exchange about an open task after which it is closed."""
 KEPT = timedelta(days=7)
 """Time for which a closed task is kept after the user was asked whether to remember it."""
+
+
+_WEEKDAY = re.compile(rf"\b(?:{'|'.join(WEEKDAYS)})s?\b", re.IGNORECASE)
 
 
 class Row(Protocol):
@@ -44,7 +49,10 @@ class Line:
 
     @property
     def shown(self) -> str:
-        """The text in a form that stays true on later days: "tomorrow" becomes a date."""
+        """The text in a form that stays true on later days: "tomorrow" becomes a date. A weekday
+        stays as it is: it is often one of the days that are planned, and not the next one."""
+        if _WEEKDAY.search(self.text):
+            return self.text
         return with_absolute_dates(self.text, self.day) or self.text
 
 

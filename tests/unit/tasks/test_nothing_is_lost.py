@@ -10,6 +10,7 @@ import pytest
 from assistant.context import Exchange
 from assistant.intents import CommandKind
 from assistant.state import EntryKind
+from assistant.tasks.rendering import MOST_TOKENS, tokens
 from tests.support.tasks import TRIP, Session, session
 
 USER = (
@@ -61,7 +62,7 @@ async def test_no_line_is_lost_without_a_trace_and_no_word_is_invented(
                 assert after[key] == content or content in earlier
             words = {word for each in here.lines() for word in each.lower().split()}
             assert all(word.strip(",") in allowed for word in words)
-            assert len(here.activity.block()) <= 360
+            assert tokens(here.activity.block()) <= MOST_TOKENS
 
 
 async def test_what_was_interrupted_between_two_writes_is_completed(tmp_path: Path) -> None:

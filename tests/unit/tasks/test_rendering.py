@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from assistant.tasks.rendering import LONGEST, MOST, block, memory_text, read_aloud
+from assistant.tasks.rendering import MOST, MOST_TOKENS, block, memory_text, read_aloud, tokens
 from assistant.tasks.task import Line, Task
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
@@ -25,11 +25,17 @@ def test_many_long_lines_are_cut_and_those_that_name_no_value_are_left_out_first
         f"see the famous place number {'abcdefghijklmnopq'[at]} of the town" for at in range(15)
     ]
     text = block(task("fly on the third of May", *texts, "the budget is a thousand euros"))
-    assert len(text) <= LONGEST
+    assert tokens(text) <= MOST_TOKENS
     assert "third of May" in text
     assert "thousand euros" in text
     assert "number a " not in text
     assert "number o " in text
+
+
+def test_signs_that_cost_many_tokens_leave_room_for_fewer_lines() -> None:
+    text = block(task(*["Łódź–Kraków, 3 × 45 €, 20h30, £1,250"] * 12))
+    assert text.count("Łódź") < 4
+    assert tokens(text) <= MOST_TOKENS
 
 
 def test_at_most_twelve_lines_are_told() -> None:
@@ -45,7 +51,7 @@ def test_marks_that_the_model_could_take_for_instructions_are_removed() -> None:
 
 def test_a_very_long_line_is_cut_at_a_word() -> None:
     text = block(task("bring " + "sandwiches " * 30))
-    assert len(text) <= LONGEST
+    assert tokens(text) <= MOST_TOKENS
     assert text.endswith("sandwiches….")
 
 
@@ -56,6 +62,10 @@ def test_lines_are_read_in_the_second_person_and_of_many_the_rest_is_counted() -
     )
     texts = [f"do {letter}" for letter in "abcdefghijk"]
     assert read_aloud(task(*texts).lines, today).endswith("do h, and three more")
+
+
+def test_a_weekday_stays_as_it_was_said() -> None:
+    assert "do Sintra on the Wednesday." in block(task("do Sintra on the Wednesday"))
 
 
 def test_what_is_remembered_is_in_the_users_words_and_stays_true() -> None:
