@@ -48,8 +48,10 @@ class StoreSession(ToldSession):
 
     def task(self, name: str, *lines: str, **more: int) -> Entry:
         at = microseconds(NOW)
-        [task] = self.store.add(EntryKind.TASK, [{"name": name, "opened": at, "used": at, **more}])
-        self.store.add(EntryKind.LINE, [{"text": line, "said": at} for line in lines], task.id)
+        content = {"name": name, "opened": at, "used_at": at, **more}
+        [task] = self.store.add(EntryKind.TASK, [content])
+        said = [{"text": line, "said_at": at, "exchange": ""} for line in lines]
+        self.store.add(EntryKind.LINE, said, task.id)
         return task
 
     def slot(self, form: Entry, name: str) -> Entry:
@@ -108,7 +110,7 @@ async def test_open_forms_come_first_with_what_is_missing_and_finished_ones_last
         session.form("shopping_trip", minute=1, shop="the market")
         session.form("medical_intake", minute=2, since="2026-11-09", born="unknown", allergies=[])
         session.store.add(EntryKind.NOTE, [{"text": "The boiler is from 2009."}])
-        session.task("the garden party", "on Friday", closed=microseconds(NOW))
+        session.task("the garden party", "on Friday", closed_at=microseconds(NOW))
         session.task("the trip to Lisbon", "fly on the third of May", "not the hostel")
         await settled(pilot)
         assert rows_of(app) == [

@@ -79,7 +79,7 @@ def words(kind: str, content: Content, now: datetime) -> str:
             return f"{due_words(content, now)}  {what}"
         case "item":
             return f"{DONE if content.get('done') else OPEN} {content.get('text', '')}"
-        case "list" | "task":
+        case "list":
             return str(content.get("name", ""))
         case "form":
             return f"{content.get('title', '')} ({'closed' if content.get('closed') else 'open'})"

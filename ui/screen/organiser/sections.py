@@ -90,7 +90,7 @@ def _slots(entry: StateEntry, kept: Kept, form: Form | None) -> Iterator[StateEn
 def _plans(kept: Kept) -> Iterator[Row]:
     """Yield the plans with their lines. The one that is being worked on comes first."""
     newest = sorted(kept.get("task", ()), key=_opened, reverse=True)
-    for each in sorted(newest, key=lambda task: "closed" in task.content):
+    for each in sorted(newest, key=lambda task: "closed_at" in task.content):
         yield "task", each
         for line in kept.get("line", ()):
             if line.parent == each.id:
