@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from functools import partial
 from typing import Any, ClassVar
 
 from rich.text import Text
@@ -217,15 +218,7 @@ class OrganiserTab(Pane):
             return
         empty = self._is_empty(entry)
         before = "" if empty else answer_to_edit(slot, entry.content["value"])
-        fits = what_fits(slot)
-        dialog = LineDialog(
-            slot.ask,
-            before,
-            hint=fits,
-            check=lambda line: (
-                None if self._read(slot, line) is not None else f"This must be {fits}."
-            ),
-        )
+        dialog = LineDialog(slot.ask, before, what_fits(slot), partial(self._wrong, slot))
         line = await self.app.push_screen_wait(dialog)
         if line is None or line == before:
             return
@@ -237,6 +230,7 @@ class OrganiserTab(Pane):
             self._ask({"act": "state.change", "ids": [entry.id], "value": value})
 
     def _wrong(self, slot: Slot, line: str) -> str | None:
+        """Say what a line must be, if it is no value of the slot."""
         return f"This must be {what_fits(slot)}." if self._read(slot, line) is None else None
 
     def _read(self, slot: Slot, line: str) -> Value | None:
