@@ -11,6 +11,7 @@ from rich.text import Text
 
 from assistant.events import StateEntry
 from assistant.memory import time_of
+from assistant.tasks import task_is_open
 from ui.screen.organiser.sections import Forms, Kept, Section, definition
 from ui.text.forms import answer_words
 from ui.text.state import DONE, OPEN, day_words, words
@@ -95,9 +96,10 @@ def _entry(kind: str, entry: StateEntry, now: datetime) -> Line:
             text = text.removeprefix(DONE).removeprefix(OPEN).strip()
             return Line(text, "dim strike" if done else "", f"{lead}{DONE if done else OPEN} ")
         case "line":
-            return Line(text, "", f"{lead}· ")
+            return Line(text, lead=f"{lead}· ")
         case "task":
-            return Line(text, "cyan", more="  closed" if "closed" in entry.content else "")
+            more = "" if task_is_open(entry.content, now) else "  closed"
+            return Line(_flat(entry.content["name"]), "cyan", more=more)
         case "list":
             return Line(text, "cyan")
     return Line(text)

@@ -25,7 +25,7 @@ from ui.session.session import Session
 from ui.session.state import ScreenState
 from ui.text import export
 from ui.text.forms import answer_to_edit, markdown, what_fits
-from ui.text.state import left_words
+from ui.text.state import left_words, settled_words
 from ui.text.terminal_safe import plain
 
 EMPTY = (
@@ -90,7 +90,7 @@ class OrganiserTab(Pane):
             self._kept = dict(state.kept)
             forms = self._library.forms() if self._kept.get("form") else ()
             self._forms = {each.key: each for each in forms}
-            self._sections = sections(self._kept, self._forms)
+            self._sections = sections(self._kept, self._forms, now)
             self._draw()
         if ticking(self._kept, now):
             self._clock.resume()
@@ -202,10 +202,11 @@ class OrganiserTab(Pane):
         if kind == "slot":
             await self._edit_slot(entry)
         elif kind in TEXTS:
-            before = str(entry.content.get("text", ""))
-            text = await self.app.push_screen_wait(LineDialog(f"Edit this {kind}", before))
-            if text is not None and text != before:
-                self._ask({"act": "state.change", "ids": [entry.id], "text": text})
+            text = str(entry.content.get("text", ""))
+            before = settled_words(entry.content, self._now()) if kind == "line" else text
+            line = await self.app.push_screen_wait(LineDialog(f"Edit this {kind}", before))
+            if line is not None and line != before:
+                self._ask({"act": "state.change", "ids": [entry.id], "text": line})
         else:
             self.notify("This can't be edited here. Ask the assistant to change it.")
 
