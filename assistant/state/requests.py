@@ -29,11 +29,12 @@ characters of these.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from assistant.errors import SettingsError, StoreError
 from assistant.ipc import Request, Row
-from assistant.memory import Memory, Transcript, short
+from assistant.memory import Memory, Transcript, microseconds, short
 from assistant.state.contents import check_content
 from assistant.state.entries import Entry, EntryKind
 from assistant.state.forgettable import outlines
@@ -186,7 +187,8 @@ def _change(store: StateStore, request: Request) -> Iterator[Row]:
     for entry in entries:
         content = {**entry.content, **changes}
         if entry.kind is EntryKind.LINE:
-            content["exchange"] = ""  # it is no longer what was said there
+            # It is no longer what was said there, and its days are counted from now on.
+            content |= {"exchange": "", "said_at": microseconds(datetime.now(UTC))}
         logged = entry.kind in (EntryKind.SLOT, EntryKind.LINE)
         changed = store.change(entry.id, content, logged=logged)
         if changed is not None:

@@ -251,7 +251,7 @@ def test_a_form_filled_in_by_voice_is_corrected_with_a_key_and_goes_on(
         terminal.press("g", "j", "e")
         terminal.wait_for("enter saves")
         terminal.press("C-u")
-        terminal.wait_for("a text")  # the line is empty, and shows what it takes
+        terminal.wait_for("in your own words")  # the line is empty, and shows what it takes
         terminal.type("migraine")
         terminal.press("Enter")
         terminal.wait_for(re.compile(r"reason +migraine\n +since +–"))

@@ -46,12 +46,13 @@ class StoreSession(ToldSession):
         self.store.add(EntryKind.SLOT, slots, form.id)
         return form
 
-    def task(self, name: str, *lines: str, **more: int) -> Entry:
-        at = microseconds(NOW)
+    def task(self, name: str, *lines: str, days: int = 0, **more: int) -> Entry:
+        """Add a plan of so many days ago."""
+        at = microseconds(NOW - timedelta(days=days))
         content = {"name": name, "opened": at, "used_at": at, **more}
         [task] = self.store.add(EntryKind.TASK, [content])
-        said = [{"text": line, "said_at": at, "exchange": ""} for line in lines]
-        self.store.add(EntryKind.LINE, said, task.id)
+        contents = [{"text": line, "said_at": at, "exchange": ""} for line in lines]
+        self.store.add(EntryKind.LINE, contents, task.id)
         return task
 
     def slot(self, form: Entry, name: str) -> Entry:
@@ -262,3 +263,28 @@ async def test_every_act_on_forms_is_in_the_palette(tmp_path: Path) -> None:
         await at(app, pilot, session.form("appointment").id)
         offered = {command.title for command in app.get_system_commands(app.screen)}
         assert {"Edit", "Remove", "Export form", "Undo"} <= offered
+
+
+async def test_a_line_of_a_plan_stays_true_on_later_days_and_after_it_was_edited(
+    tmp_path: Path,
+) -> None:
+    async with organiser(tmp_path) as (session, app, pilot):
+        task = session.task("the trip to Lisbon", "fly tomorrow", days=2)
+        session.task("the garden party", "buy the wine tomorrow")
+        await settled(pilot)
+        day = NOW.date() - timedelta(days=1)
+        shown_then = f"fly on {day:%A} {day.day} {day:%B} {day.year}"
+        assert rows_of(app) == [
+            *("Plans", "the garden party", "· buy the wine tomorrow"),
+            *("the trip to Lisbon  closed", f"· {shown_then}"),
+        ]
+        [line] = session.store.entries(EntryKind.LINE, task.id)
+        await at(app, pilot, line.id, "e")
+        assert app.screen.query_one(Input).value == shown_then
+        await write(app, pilot, "take the train tomorrow")
+        await told(app, pilot, "· take the train tomorrow")
+        assert [each.content["text"] for each in session.store.changes(line.id)] == ["fly tomorrow"]
+        await at(app, pilot, task.id, "d")
+        await until(pilot, lambda: len(session.store.entries(EntryKind.TASK)) == 1)
+        await pilot.press("u")
+        await told(app, pilot, "· take the train tomorrow")

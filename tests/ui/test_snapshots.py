@@ -165,9 +165,9 @@ def plan() -> tuple[Event, ...]:
     now = microseconds(BEGAN)
     lines = ("fly on the third of May", "the budget is eight hundred euros", "not the hostel")
     rows = tuple(
-        StateEntry(text, "p", {"text": text, "said": now, "exchange": ""}) for text in lines
+        StateEntry(text, "p", {"text": text, "said_at": now, "exchange": ""}) for text in lines
     )
-    task = {"name": "the trip to Lisbon", "opened": now, "used": now}
+    task = {"name": "the trip to Lisbon", "opened": now, "used_at": now}
     return (
         StateChanged("task", (StateEntry("p", "", task),)),
         StateChanged("line", rows),

@@ -71,7 +71,7 @@ def what_fits(slot: Slot) -> str:
             return "yes or no"
         case SlotType.LIST:
             return "one thing or several, separated by commas, or “none”"
-    return "a text"
+    return "anything, in your own words"
 
 
 def _range(slot: Slot) -> str:

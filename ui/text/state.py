@@ -10,7 +10,7 @@ from assistant.language.repeats import Repeat
 from assistant.language.spoken_times import spoken_repeat
 from assistant.memory import time_of
 from assistant.skills import due_at
-from assistant.tasks import task_is_open
+from assistant.tasks import Line, task_is_open
 from ui.text.terminal_safe import plain
 
 NOTHING = {
@@ -88,7 +88,15 @@ def words(kind: str, content: Content, now: datetime) -> str:
         case "task":
             is_open = task_is_open(content, now)
             return f"{content.get('name', '')} ({'open' if is_open else 'closed'})"
+        case "line":
+            return settled_words(content, now)
     return str(content.get("text", ""))
+
+
+def settled_words(content: Content, now: datetime) -> str:
+    """Return a line of a task so that it is true now: on later days, "tomorrow" is a date."""
+    line = Line("", str(content["text"]), time_of(content["said_at"]), "")
+    return line.text if line.day == now.date() else line.shown
 
 
 def left_words(content: Content, now: datetime) -> str:

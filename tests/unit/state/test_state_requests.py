@@ -318,11 +318,13 @@ def test_tasks_are_shown_with_their_lines_changed_with_a_trace_and_imported(
 ) -> None:
     task = {"name": "plan the trip", "opened": 1, "used_at": 1}
     [trip] = session.store.add(EntryKind.TASK, [task])
-    line = {"text": "take the train", "said_at": 1, "exchange": "x1"}
+    line: dict[str, Any] = {"text": "take the train", "said_at": 1, "exchange": "x1"}
     [train] = session.store.add(EntryKind.LINE, [line], trip.id)
     assert session.contents("task") == [task, line]
     session.ask("change", ids=[train.id], text="take the bus")
-    assert session.contents("line") == [{**line, "text": "take the bus", "exchange": ""}]
+    [changed] = session.contents("line")
+    assert changed == {**changed, "text": "take the bus", "exchange": ""}
+    assert changed["said_at"] > line["said_at"]  # "tomorrow" is counted from now on
     [earlier] = session.ask("history", ids=[trip.id])
     assert (earlier["kind"], earlier["content"]) == ("line", line)
     exported = session.ask("export", kind="task")

@@ -96,10 +96,10 @@ def _entry(kind: str, entry: StateEntry, now: datetime) -> Line:
             text = text.removeprefix(DONE).removeprefix(OPEN).strip()
             return Line(text, "dim strike" if done else "", f"{lead}{DONE if done else OPEN} ")
         case "line":
-            return Line(text, "", f"{lead}· ")
+            return Line(text, lead=f"{lead}· ")
         case "task":
             more = "" if task_is_open(entry.content, now) else "  closed"
-            return Line(_flat(str(entry.content["name"])), "cyan", more=more)
+            return Line(_flat(entry.content["name"]), "cyan", more=more)
         case "list":
             return Line(text, "cyan")
     return Line(text)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from assistant.events import StateEntry
 from assistant.forms import Form
 from assistant.skills import due_at, is_over
+from assistant.tasks import task_is_open
 from ui.text.state import seconds_left
 
 NEVER = datetime.max.replace(tzinfo=UTC)
@@ -25,13 +26,13 @@ class Section:
     rows: tuple[Row, ...]
 
 
-def sections(kept: Kept, forms: Forms) -> list[Section]:
+def sections(kept: Kept, forms: Forms, now: datetime) -> list[Section]:
     """Return the sections that are not empty."""
     found = (
         Section("Timers", _soonest(kept, "timer")),
         Section("Alarms and reminders", _soonest(kept, "alarm", "reminder")),
         Section("Forms", tuple(_forms(kept, forms, closed=False))),
-        Section("Plans", tuple(_plans(kept))),
+        Section("Plans", tuple(_plans(kept, now))),
         Section("Lists", tuple(_lists(kept))),
         Section("Notes", tuple(("note", each) for each in reversed(kept.get("note", ())))),
         Section("Finished forms", tuple(_forms(kept, forms, closed=True))),
@@ -87,14 +88,14 @@ def _slots(entry: StateEntry, kept: Kept, form: Form | None) -> Iterator[StateEn
     yield from filled.values()
 
 
-def _plans(kept: Kept) -> Iterator[Row]:
+def _plans(kept: Kept, now: datetime) -> Iterator[Row]:
     """Yield the plans with their lines. The one that is being worked on comes first."""
     newest = sorted(kept.get("task", ()), key=_opened, reverse=True)
-    for each in sorted(newest, key=lambda task: "closed_at" in task.content):
+    for each in sorted(newest, key=lambda task: not task_is_open(task.content, now)):
         yield "task", each
-        for line in kept.get("line", ()):
-            if line.parent == each.id:
-                yield "line", line
+        own = [line for line in kept.get("line", ()) if line.parent == each.id]
+        for line in sorted(own, key=lambda line: int(line.content["said_at"])):
+            yield "line", line
 
 
 def _opened(entry: StateEntry) -> int:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from functools import partial
 from typing import Any, ClassVar
 
 from rich.text import Text
@@ -24,7 +25,7 @@ from ui.session.session import Session
 from ui.session.state import ScreenState
 from ui.text import export
 from ui.text.forms import answer_to_edit, markdown, what_fits
-from ui.text.state import left_words
+from ui.text.state import left_words, settled_words
 from ui.text.terminal_safe import plain
 
 EMPTY = (
@@ -89,7 +90,7 @@ class OrganiserTab(Pane):
             self._kept = dict(state.kept)
             forms = self._library.forms() if self._kept.get("form") else ()
             self._forms = {each.key: each for each in forms}
-            self._sections = sections(self._kept, self._forms)
+            self._sections = sections(self._kept, self._forms, now)
             self._draw()
         if ticking(self._kept, now):
             self._clock.resume()
@@ -201,10 +202,11 @@ class OrganiserTab(Pane):
         if kind == "slot":
             await self._edit_slot(entry)
         elif kind in TEXTS:
-            before = str(entry.content.get("text", ""))
-            text = await self.app.push_screen_wait(LineDialog(f"Edit this {kind}", before))
-            if text is not None and text != before:
-                self._ask({"act": "state.change", "ids": [entry.id], "text": text})
+            text = str(entry.content.get("text", ""))
+            before = settled_words(entry.content, self._now()) if kind == "line" else text
+            line = await self.app.push_screen_wait(LineDialog(f"Edit this {kind}", before))
+            if line is not None and line != before:
+                self._ask({"act": "state.change", "ids": [entry.id], "text": line})
         else:
             self.notify("This can't be edited here. Ask the assistant to change it.")
 
@@ -217,15 +219,7 @@ class OrganiserTab(Pane):
             return
         empty = self._is_empty(entry)
         before = "" if empty else answer_to_edit(slot, entry.content["value"])
-        fits = what_fits(slot)
-        dialog = LineDialog(
-            slot.ask,
-            before,
-            hint=fits,
-            check=lambda line: (
-                None if self._read(slot, line) is not None else f"This must be {fits}."
-            ),
-        )
+        dialog = LineDialog(slot.ask, before, what_fits(slot), partial(self._wrong, slot))
         line = await self.app.push_screen_wait(dialog)
         if line is None or line == before:
             return
@@ -237,6 +231,7 @@ class OrganiserTab(Pane):
             self._ask({"act": "state.change", "ids": [entry.id], "value": value})
 
     def _wrong(self, slot: Slot, line: str) -> str | None:
+        """Say what a line must be, if it is no value of the slot."""
         return f"This must be {what_fits(slot)}." if self._read(slot, line) is None else None
 
     def _read(self, slot: Slot, line: str) -> Value | None:
