@@ -44,8 +44,9 @@ NONE_OPEN = "No form is open."
 KEPT = "All right, I'll keep it."
 GONE = "That form is gone."
 
-Propose = Callable[[Form, Mapping[str, Value], Exchange], Awaitable[Sequence[Proposal]]]
-"""Has a language model find what an exchange gives to a form."""
+Propose = Callable[[Form, Mapping[str, Value], str, Exchange], Awaitable[Sequence[Proposal]]]
+"""Has a language model find what an exchange gives to a form. It is given the form, its values, the
+name of the slot that the assistant had just asked for (or an empty text), and the exchange."""
 
 
 class FormActivity:
@@ -232,7 +233,7 @@ class FormActivity:
         if self._propose is None:
             return rules
         try:
-            proposed = await self._propose(form.form, values, exchange)
+            proposed = await self._propose(form.form, values, form.asked, exchange)
         except AssistantError as error:
             logger.warning("the model did not look for values: %s", error)
             return rules

@@ -3,9 +3,9 @@
 import hashlib
 import json
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from assistant.errors import ModelFailed
 from assistant.paths import models_cache
 from models import catalogue
 from models.download.cache import ModelStore
-from models.interfaces import LanguageModel
+from models.interfaces import Chunk, Generation, Lane, LanguageModel, Message
 from models.llm.llama import LlamaCpp
 from scripts.common.rows import read_text
 
@@ -69,6 +69,54 @@ def _row(line: str) -> dict[str, Any] | None:
     except ValueError:
         return None
     return row if isinstance(row, dict) and "key" in row else None
+
+
+class Remembered:
+    """A language model whose answers are cached. For the same request, it is asked once.
+
+    Requests run on the conversation's lane, which reads prompts faster; the answers are the same.
+    """
+
+    def __init__(self, llm: LanguageModel, answers: Answers) -> None:
+        self._llm = llm
+        self._answers = answers
+        self.name = llm.name
+        self.asked = 0
+        self.seconds = 0.0
+
+    @property
+    def context_tokens(self) -> int:
+        return self._llm.context_tokens
+
+    async def load(self) -> None:
+        await self._llm.load()
+
+    async def stream(self, request: Generation) -> AsyncGenerator[Chunk]:
+        """Yield the answer in one piece. Raises ModelFailed."""
+        parts = [self.name, request.json_schema, *(asdict(each) for each in request.messages)]
+        key = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        if key not in self._answers.rows:
+            self.asked += 1
+            begun = time.perf_counter()
+            pieces = [
+                chunk.text
+                async for chunk in self._llm.stream(replace(request, lane=Lane.CONVERSATION))
+            ]
+            self.seconds += time.perf_counter() - begun
+            self._answers.keep(key, {"answer": "".join(pieces)})
+        yield Chunk(self._answers.rows[key]["answer"])
+
+    def count(self, text: str) -> int:
+        return self._llm.count(text)
+
+    def count_messages(self, messages: Sequence[Message]) -> int:
+        return self._llm.count_messages(messages)
+
+    def hold(self) -> AbstractContextManager[None]:
+        return self._llm.hold()
+
+    async def close(self) -> None:
+        await self._llm.close()
 
 
 @dataclass
