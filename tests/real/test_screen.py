@@ -172,7 +172,7 @@ def test_the_screen_with_a_new_home_hears_its_user_and_answers_aloud(
     with Terminal(assistant_screen(tmp_path / "home"), env=pulse.env | ENVIRONMENT) as terminal:
         terminal.wait_for("First steps: the microphone")
         terminal.wait_for("Say something.")
-        pulse.speak(speaker("Hello there."))
+        pulse.speak(speaker(DOG))
         terminal.wait_for("I hear you.")
         terminal.press("Enter")
         terminal.wait_for("Say hello, or press i and type.")

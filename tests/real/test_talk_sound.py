@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.real, pytest.mark.sound]
 
 LIVE = (
     *("--profile", "tiny"),
-    *("--set", "llm.max_answer_tokens=48", "--set", "llm.temperature=0"),
+    *("--set", "llm.max_answer_tokens=36", "--set", "llm.temperature=0"),
 )
 """Options that keep answers short, since they are played in real time."""
 LONG = ("--set", "llm.max_answer_tokens=160")
