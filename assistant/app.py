@@ -12,7 +12,7 @@ from functools import partial
 
 from assistant.compose import SessionPlan, load_models
 from assistant.compose.activities import open_activities
-from assistant.compose.audio import load_detectors, open_audio
+from assistant.compose.audio import load_detectors, no_detectors, open_audio
 from assistant.compose.conversation import (
     build_skills,
     open_short_term_memory,
@@ -40,7 +40,17 @@ from assistant.memory import MemoryService, Recorder, store_location
 from assistant.paths import Home
 from assistant.settings import Audio, Settings
 from assistant.skills import Remark
-from assistant.voice import Dialogue, LatencyLog, Recaller, Ringing, Speech, VoiceControl, VoiceLoop
+from assistant.voice import (
+    Dialogue,
+    EndOfTurn,
+    LatencyLog,
+    Recaller,
+    Ringing,
+    Speech,
+    VoiceControl,
+    VoiceDetector,
+    VoiceLoop,
+)
 from assistant.voice.audio import FileMicrophone
 from models.selection import select_models
 
@@ -188,10 +198,10 @@ async def open_assistant(
         recordings = FileMicrophone(plan.recordings) if plan.recordings else None
         loops: list[VoiceLoop] = []  # contains the voice loop once it exists
         sound = await open_audio(settings, plan, bus, recordings, partial(_on_sound, loops))
-        detectors = asyncio.create_task(asyncio.to_thread(load_detectors))
+        hears = sound.microphone is not None
+        detectors = asyncio.create_task(_detectors(hears))
         stack.callback(detectors.cancel)
         selection = await asyncio.to_thread(select_models, settings)
-        hears = sound.microphone is not None
         models = await load_models(selection, home, settings, bus, hears=hears, speaks=sound.speaks)
         stack.push_async_callback(models.llm.close)
         memory = await open_session_memory(home, settings, bus, vault.key, stack)
@@ -230,6 +240,10 @@ async def open_assistant(
 async def _record(recorder: Recorder, plan: SessionPlan) -> None:
     if plan.record is not None:
         await recorder.start(plan.record if plan.record.name else None)
+
+
+async def _detectors(hears: bool) -> tuple[VoiceDetector, EndOfTurn]:
+    return await asyncio.to_thread(load_detectors if hears else no_detectors)
 
 
 def _recaller(

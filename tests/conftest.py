@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from assistant.memory.store.open_table import import_lancedb
 from assistant.paths import Home
 from assistant.settings_errors import ENVIRONMENT_PREFIX
 from tests.support import keyrings
@@ -37,6 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection() -> Generator[None, object, object]:
     """Import the tests, and with them all of the assistant, as its own processes import it."""
     with imports_for_good():
+        import_lancedb()
         return (yield)
 
 

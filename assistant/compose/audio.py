@@ -13,6 +13,7 @@ from assistant.voice import (
     AudioIO,
     EndOfTurn,
     GatedVoiceDetector,
+    NoDetector,
     SileroVoice,
     SmartTurn,
     VoiceDetector,
@@ -36,6 +37,11 @@ from assistant.voice.audio import (
 
 def load_detectors() -> tuple[VoiceDetector, EndOfTurn]:
     return GatedVoiceDetector(SileroVoice()), SmartTurn()
+
+
+def no_detectors() -> tuple[VoiceDetector, EndOfTurn]:
+    """Return detectors for a session without a microphone, which starts sooner without models."""
+    return NoDetector(), NoDetector()
 
 
 Find = Callable[[str | None], Device]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from assistant.voice.turns.pipecat_models import (
         EndOfTurn,
         GatedVoiceDetector,
+        NoDetector,
         SileroVoice,
         SmartTurn,
         VoiceDetector,
@@ -30,6 +31,7 @@ __all__ = [
     "EndOfTurn",
     "GatedVoiceDetector",
     "LatencyLog",
+    "NoDetector",
     "Recaller",
     "Ringing",
     "SileroVoice",

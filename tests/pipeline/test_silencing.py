@@ -270,10 +270,12 @@ async def test_a_timer_is_snoozed_by_voice_and_rings_again(tmp_path: Path) -> No
             Command(CommandKind.TIMER_SET, when="one minute")
         )
         watching = asyncio.create_task(watch.run())
+        await asyncio.sleep(59)
         await until(lambda: len(talk.of(Remarked)) >= 2)
         first, snoozed = [each.text for each in talk.of(Remarked)]
         assert "timer" in first
         assert snoozed == "I'll ring again in ten minutes."
+        await asyncio.sleep(590)
         assert heard.bells == 1
         await until(lambda: heard.bells == 2)
         await talk.loop.stop_speaking()

@@ -17,6 +17,7 @@ from models.interfaces import Samples
 from models.stt.whisper import FasterWhisper
 from models.tts.piper import Piper
 from tests.support.listening import Listener
+from tests.support.model_server import model_server
 from tests.support.object_store import object_store
 from tests.support.pulse import PulseServer
 
@@ -46,6 +47,14 @@ def server() -> Iterator[ThreadedMotoServer]:
 def store() -> ModelStore:
     """The cache that the test command has filled with the profile `tiny`."""
     return ModelStore(models_cache(), catalogue.read())
+
+
+@pytest.fixture(scope="session")
+def scripted() -> Iterator[dict[str, str]]:
+    """Variables for an assistant whose language model says "I see." to everything; for tests of all
+    but its answers. A real one takes as long to start as the rest of the assistant."""
+    with model_server(lambda _newest: "I see.") as endpoint:
+        yield {"ASSISTANT_LLM__ENDPOINT": endpoint}
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,7 @@ REMEMBERING = {
     "ASSISTANT_MEMORY__DEADLINE_MS": "5000",
     "ASSISTANT_LLM__MAX_ANSWER_TOKENS": "8",
     "ASSISTANT_LLM__TIMEOUT_S": "300",
-    "ASSISTANT_LLM__CONTEXT_TOKENS": "1024",  # limits how much of the megabyte is read
+    "ASSISTANT_LLM__CONTEXT_TOKENS": "640",  # limits how much of the megabyte is read
 }
 TOO_LONG = "That was too long to read in full; I used its beginning and its end."
 NAMED = ("dog is called Max", "cat is called Kim", "fish is called Tom", "bird is called Pip")
@@ -115,7 +115,7 @@ def contents(folder: Path) -> dict[Path, bytes]:
 
 
 def test_a_store_of_a_newer_version_is_reported_and_not_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scripted: dict[str, str]
 ) -> None:
     memories = Home(tmp_path).memories
     with monkeypatch.context() as newer:
@@ -123,7 +123,7 @@ def test_a_store_of_a_newer_version_is_reported_and_not_changed(
         MemoryTable.open(str(memories)).close()
     before = contents(memories / "memories.lance")
     assert before
-    with Talk(tmp_path, *TINY, env=REMEMBERING) as talk:
+    with Talk(tmp_path, *TINY, env=REMEMBERING | scripted) as talk:
         said = f"The memory store {memories} was written by a newer version of this program."
         talk.wait_for("notice", text=said)
         talk.say("My dog is called Max.")
@@ -135,7 +135,7 @@ def test_a_store_of_a_newer_version_is_reported_and_not_changed(
     assert contents(memories / "memories.lance") == before
 
 
-def test_a_clock_that_was_set_back_loses_nothing(tmp_path: Path) -> None:
+def test_a_clock_that_was_set_back_loses_nothing(tmp_path: Path, scripted: dict[str, str]) -> None:
     """Exchanges from before the change now have dates in the future."""
     talked = Conversation.begin("me")
     future = datetime.now(UTC) + timedelta(days=400)
@@ -143,7 +143,7 @@ def test_a_clock_that_was_set_back_loses_nothing(tmp_path: Path) -> None:
     transcript = Transcript.open(Home(tmp_path).transcript)
     transcript.store(talked, talked.complete(1, "I see.", ended=future))
     transcript.close()
-    with Talk(tmp_path, *TINY, env=REMEMBERING) as talk:
+    with Talk(tmp_path, *TINY, env=REMEMBERING | scripted) as talk:
         assert talk.wait_for("memories")["count"] == 2
         talk.say("My cat is called Kim.")
         talk.wait_for("turn")
@@ -161,10 +161,10 @@ def test_a_clock_that_was_set_back_loses_nothing(tmp_path: Path) -> None:
 
 
 def test_a_second_assistant_may_not_write_the_same_store_and_continues_without_it(
-    tmp_path: Path,
+    tmp_path: Path, scripted: dict[str, str]
 ) -> None:
     store = tmp_path / "store"
-    shared = REMEMBERING | {"ASSISTANT_MEMORY__STORE": str(store)}
+    shared = REMEMBERING | scripted | {"ASSISTANT_MEMORY__STORE": str(store)}
     with Talk(tmp_path / "first", *TINY, env=shared) as first:
         first.wait_for("memories")
         for home in ("first", "second"):

@@ -1,4 +1,4 @@
-"""The command corrects what it remembers, with real models and restarts."""
+"""The command corrects what it remembers, with a real encoder and restarts."""
 
 from pathlib import Path
 
@@ -13,7 +13,9 @@ ASK_SISTER = "What is my sister called?"
 KNOW_SISTER = "What do you know about my sister?"
 
 
-def test_within_a_conversation_the_model_is_told_what_was_corrected(tmp_path: Path) -> None:
+def test_within_a_conversation_the_model_is_told_what_was_corrected(
+    tmp_path: Path, scripted: dict[str, str]
+) -> None:
     corrected = talk(
         tmp_path,
         HANNAH,
@@ -24,6 +26,7 @@ def test_within_a_conversation_the_model_is_told_what_was_corrected(tmp_path: Pa
         "Undo that.",
         "Yes.",
         ASK_SISTER,
+        **scripted,
     )
     assert remarks(corrected) == [
         "Got it: your sister is called Anna, not Hannah.",
@@ -37,22 +40,32 @@ def test_within_a_conversation_the_model_is_told_what_was_corrected(tmp_path: Pa
 
 
 def test_a_correction_and_its_correction_hold_after_a_restart_and_are_undone(
-    tmp_path: Path,
+    tmp_path: Path, scripted: dict[str, str]
 ) -> None:
-    talk(tmp_path, HANNAH)
+    talk(tmp_path, HANNAH, **scripted)
     corrected = talk(
-        tmp_path, KNOW_SISTER, "That's wrong, it's Anna.", "That's wrong, it's Johanna."
+        tmp_path,
+        KNOW_SISTER,
+        "That's wrong, it's Anna.",
+        "That's wrong, it's Johanna.",
+        **scripted,
     )
     assert remarks(corrected) == [
         "I remember one thing about your sister: your sister is called Hannah.",
         "Got it: your sister is called Anna, not Hannah.",
         "Got it: your sister is called Johanna, not Anna.",
     ]
-    asked = talk(tmp_path, ASK_SISTER)
+    asked = talk(tmp_path, ASK_SISTER, **scripted)
     assert "Johanna" in recalled(asked.of("turn")[0])
     assert "called Anna" not in recalled(asked.of("turn")[0])
     undone = talk(
-        tmp_path, KNOW_SISTER, "That's wrong, it's Joan.", "Undo that.", "That's wrong.", "It's Jo."
+        tmp_path,
+        KNOW_SISTER,
+        "That's wrong, it's Joan.",
+        "Undo that.",
+        "That's wrong.",
+        "It's Jo.",
+        **scripted,
     )
     assert remarks(undone) == [
         "I remember one thing about your sister: your sister is called Johanna.",
@@ -61,8 +74,9 @@ def test_a_correction_and_its_correction_hold_after_a_restart_and_are_undone(
         "Sorry about that. What should it be?",
         "Got it: your sister is called Jo, not Johanna.",
     ]
-    talk(tmp_path, "Forget everything about my sister.", "Yes.", ASSISTANT_FORGET__GRACE_S="0")
-    talk(tmp_path)
+    at_once = {"ASSISTANT_FORGET__GRACE_S": "0"}
+    talk(tmp_path, "Forget everything about my sister.", "Yes.", **scripted, **at_once)
+    talk(tmp_path, **scripted)
     assert files_with(tmp_path, b"Hannah", b"called Anna", b"Johanna", b"Joan") == []
 
 

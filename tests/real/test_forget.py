@@ -32,8 +32,8 @@ ASK_CAT = "What is my cat called?"
 FORGET_DOG = "Forget everything about my dog."
 
 
-def typed(home: Path, *arguments: str) -> Talk:
-    return Talk(home, *TINY, "--text", *arguments, env=FORGETTING)
+def typed(home: Path, *arguments: str, **more: str) -> Talk:
+    return Talk(home, *TINY, "--text", *arguments, env=FORGETTING | more)
 
 
 def tells(turn: Row, name: str) -> bool:
@@ -80,7 +80,7 @@ def forget_by_commands(home: Path, talk: Talk) -> None:
 
 
 def test_across_restarts_exchanges_are_remembered_unless_they_were_forgotten(
-    tmp_path: Path,
+    tmp_path: Path, scripted: dict[str, str]
 ) -> None:
     with typed(tmp_path) as first:
         assert first.wait_for("memories")["count"] == 0
@@ -106,7 +106,7 @@ def test_across_restarts_exchanges_are_remembered_unless_they_were_forgotten(
     assert cat.startswith("Forgotten: your cat is called")
     assert back.startswith("Brought back: your cat is called")
 
-    with typed(tmp_path) as again:
+    with typed(tmp_path, **scripted) as again:
         again.wait_for("memories")
         for line in (ASK_DOG, ASK_CAT):
             again.say(line)
@@ -116,7 +116,7 @@ def test_across_restarts_exchanges_are_remembered_unless_they_were_forgotten(
     assert not tells(asked_dog, "Max")
     assert tells(asked_cat, "sleeps all day")
 
-    with typed(tmp_path, "--user", "bob") as somebody_else:
+    with typed(tmp_path, "--user", "bob", **scripted) as somebody_else:
         assert somebody_else.wait_for("memories")["count"] == 0
         somebody_else.say(ASK_CAT)
         somebody_else.end_input()
@@ -124,15 +124,15 @@ def test_across_restarts_exchanges_are_remembered_unless_they_were_forgotten(
     assert somebody_else.of("turn")[0]["memories"] == []
 
 
-def test_after_a_question_forget_that_forgets_what_was_asked_about(tmp_path: Path) -> None:
+def test_after_a_question_forget_that_forgets_what_was_asked_about(
+    tmp_path: Path, scripted: dict[str, str]
+) -> None:
     """Whatever the model answers, and from typed words to the bytes on the disk."""
-    with typed(tmp_path) as first:
+    with typed(tmp_path, **scripted) as first:
         first.say("My locker code is 4471.")
         first.end_input()
         assert first.finish() == 0
-    with Talk(
-        tmp_path, *TINY, "--text", env=FORGETTING | {"ASSISTANT_FORGET__GRACE_S": "3"}
-    ) as talk:
+    with typed(tmp_path, ASSISTANT_FORGET__GRACE_S="3") as talk:
         assert talk.wait_for("memories")["count"] == 2
         talk.say("What is my locker code?")
         assert tells(talk.wait_for("turn"), "4471")

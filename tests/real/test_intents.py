@@ -81,10 +81,11 @@ def reference(folder: Path, adapter: Path, texts: list[str]) -> tuple[np.ndarray
     return np.array(probabilities), np.array(marked)
 
 
+@pytest.mark.parametrize("step", [200, pytest.param(40, marks=pytest.mark.long)])
 def test_probabilities_are_near_those_of_the_trained_model(
-    folder: Path, adapter: Path, classifier: OnnxIntentClassifier
+    folder: Path, adapter: Path, classifier: OnnxIntentClassifier, step: int
 ) -> None:
-    rows = read_rows(located("training/intents.jsonl"))[::40]
+    rows = read_rows(located("training/intents.jsonl"))[::step]
     texts = [row["said"] for row in rows]
     truth, marked = reference(folder, adapter, texts)
 

@@ -1,4 +1,5 @@
-"""The command remembers, forgets and takes back what it is told, with real models and restarts."""
+"""The command remembers, forgets and takes back what it is told, with a real encoder and
+restarts."""
 
 from pathlib import Path
 
@@ -16,27 +17,28 @@ SHORT = "Always answer in one sentence."
 
 
 def test_what_is_remembered_survives_a_restart_and_leaves_no_byte_when_undone_or_forgotten(
-    tmp_path: Path,
+    tmp_path: Path, scripted: dict[str, str]
 ) -> None:
-    first = talk(tmp_path, LOCKER, ASK_LOCKER)
+    first = talk(tmp_path, LOCKER, ASK_LOCKER, **scripted)
     assert remarks(first) == ["I'll remember that your locker code is 4471."]
     assert "4471" in recalled(first.of("turn")[0])
-    again = talk(tmp_path, ASK_LOCKER, "Never forget that my bicycle is yellow.", "Undo that.")
+    again = talk(
+        tmp_path, ASK_LOCKER, "Never forget that my bicycle is yellow.", "Undo that.", **scripted
+    )
     assert "4471" in recalled(again.of("turn")[0])
     assert remarks(again) == [
         "I'll always keep in mind that your bicycle is yellow.",
         "All right, I won't keep that.",
     ]
-    last = talk(
-        tmp_path, "Forget everything about my locker.", "Yes.", ASSISTANT_FORGET__GRACE_S="0"
-    )
+    at_once = {"ASSISTANT_FORGET__GRACE_S": "0"}
+    last = talk(tmp_path, "Forget everything about my locker.", "Yes.", **scripted, **at_once)
     assert any(text.startswith("Forgotten") for text in remarks(last))
-    talk(tmp_path)
+    talk(tmp_path, **scripted)
     assert files_with(tmp_path, b" 4471", b"yellow") == []
 
 
 def test_the_last_statement_is_kept_and_forget_that_means_what_was_just_stored(
-    tmp_path: Path,
+    tmp_path: Path, scripted: dict[str, str]
 ) -> None:
     said = talk(
         tmp_path,
@@ -46,6 +48,7 @@ def test_the_last_statement_is_kept_and_forget_that_means_what_was_just_stored(
         "Forget that.",
         "Undo that.",
         ASK_LOCKER,
+        **scripted,
     )
     assert remarks(said) == [
         "I'll remember that your dog is called Max.",
@@ -57,7 +60,7 @@ def test_the_last_statement_is_kept_and_forget_that_means_what_was_just_stored(
 
 
 def test_that_is_what_was_read_out_and_after_a_restart_no_longer_what_was_stored(
-    tmp_path: Path,
+    tmp_path: Path, scripted: dict[str, str]
 ) -> None:
     said = talk(
         tmp_path,
@@ -73,6 +76,7 @@ def test_that_is_what_was_read_out_and_after_a_restart_no_longer_what_was_stored
         "Forget that.",
         "Undo that.",
         ASK_LOCKER,
+        **scripted,
     )
     known = "I remember one thing about your dog: your dog is called Max."
     locker = "Forgotten: your locker code is 4471. Say undo to keep it."
@@ -88,18 +92,18 @@ def test_that_is_what_was_read_out_and_after_a_restart_no_longer_what_was_stored
         "Brought back: your locker code is 4471.",
     ]
     assert "4471" in recalled(said.of("turn")[1])
-    # The model may name another code: then the user is asked whether that or the true one is meant.
+    # A real model may name another code: then the user is asked which of the two is meant.
     last = talk(
         tmp_path, ASK_LOCKER, "Forget that.", "Both of them.", ASSISTANT_FORGET__GRACE_S="0"
     )
     assert remarks(last)[-1].startswith("Forgotten: ")
     assert "your locker code is 4471" in remarks(last)[-1]
-    talk(tmp_path)
+    talk(tmp_path, **scripted)
     assert files_with(tmp_path, b" 4471") == []
 
 
-def test_a_wish_is_confirmed_aloud_and_taken_back(tmp_path: Path) -> None:
-    with Talk(tmp_path, *TINY, "--text", env=KEEPING) as told:
+def test_a_wish_is_confirmed_aloud_and_taken_back(tmp_path: Path, scripted: dict[str, str]) -> None:
+    with Talk(tmp_path, *TINY, "--text", env=KEEPING | scripted) as told:
         told.wait_for("memories")
         told.say(SHORT)
         noted = "Got it, from now on: always answer in one sentence. Say undo to drop that."
@@ -113,14 +117,14 @@ def test_a_wish_is_confirmed_aloud_and_taken_back(tmp_path: Path) -> None:
         assert told.wait_for("remark")["text"] == noted, "it can be wished again"
         told.end_input()
         assert told.finish() == 0
-    lifted = talk(tmp_path, "Cancel my wish about one sentence.")
+    lifted = talk(tmp_path, "Cancel my wish about one sentence.", **scripted)
     assert remarks(lifted) == [dropped]
-    assert remarks(talk(tmp_path, "Cancel my wish about one sentence.")) == [
+    assert remarks(talk(tmp_path, "Cancel my wish about one sentence.", **scripted)) == [
         "I don't know of any such wish."
     ]
 
 
-def test_off_the_record_nothing_is_remembered(tmp_path: Path) -> None:
-    said = talk(tmp_path, "Off the record.", LOCKER, "Back on the record.")
+def test_off_the_record_nothing_is_remembered(tmp_path: Path, scripted: dict[str, str]) -> None:
+    said = talk(tmp_path, "Off the record.", LOCKER, "Back on the record.", **scripted)
     assert "4471" not in " ".join(remarks(said))
     assert files_with(tmp_path, b" 4471") == []

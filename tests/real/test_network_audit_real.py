@@ -75,9 +75,10 @@ def test_planted_libraries_are_named_and_loopback_connections_are_not_reported(
 
 
 async def test_a_library_that_resolves_a_name_once_in_a_conversation_is_named(
-    planted: Path,
+    planted: Path, scripted: dict[str, str]
 ) -> None:
-    settings = Settings.model_validate({"general": {"profile": "tiny"}})
+    llm = {"endpoint": scripted["ASSISTANT_LLM__ENDPOINT"]}
+    settings = Settings.model_validate({"general": {"profile": "tiny"}, "llm": llm})
 
     watched = await converse_under_watch(settings, (sys.executable, "-c", THEN_SERVE), lasting_s=0)
 

@@ -41,9 +41,9 @@ MOST_MISHEARD = 3
 """Number of times that a sentence may be misheard before the test fails."""
 
 
-def tell(home: Path) -> None:
+def tell(home: Path, variables: dict[str, str]) -> None:
     """Tell about the dog in a separate session, so that it is a memory in the next."""
-    with Talk(home, "--profile", "tiny", "--text", env=ENVIRONMENT) as talk:
+    with Talk(home, "--profile", "tiny", "--text", env=ENVIRONMENT | variables) as talk:
         talk.wait_for("memories")
         talk.say(DOG)
         talk.end_input()
@@ -128,9 +128,11 @@ def prompt(terminal: Terminal, *wanted: str) -> dict[str, str]:
     return found
 
 
-def test_a_recalled_memory_is_shown_and_forgotten_with_a_key(tmp_path: Path) -> None:
+def test_a_recalled_memory_is_shown_and_forgotten_with_a_key(
+    tmp_path: Path, scripted: dict[str, str]
+) -> None:
     home = tmp_path / "home"
-    tell(home)
+    tell(home, scripted)
     with Terminal(assistant_screen(home), env=ENVIRONMENT) as terminal:
         terminal.wait_for("2 memories")
         panes = ask(terminal, 1)

@@ -63,10 +63,10 @@ def used(folder: Path) -> Home:
     return home
 
 
-def with_site(folder: Path, code: str) -> dict[str, str | None]:
+def with_site(folder: Path, code: str, **more: str) -> dict[str, str | None]:
     """An environment in which every Python runs `code` at its start."""
     (folder / "sitecustomize.py").write_text(textwrap.dedent(code))
-    return {**QUICK, "PYTHONPATH": os.pathsep.join((str(folder), str(ROOT)))}
+    return {**QUICK, **more, "PYTHONPATH": os.pathsep.join((str(folder), str(ROOT)))}
 
 
 def restored(terminal: Terminal) -> bool:
@@ -129,9 +129,12 @@ def test_printed_text_does_not_disturb_the_screen_and_a_killed_assistant_is_rest
     assert "NOISE of a child" in home.native_log.read_text()
 
 
-def test_a_crash_restores_the_terminal_and_is_reported_in_one_sentence(tmp_path: Path) -> None:
+def test_a_crash_restores_the_terminal_and_is_reported_in_one_sentence(
+    tmp_path: Path, scripted: dict[str, str]
+) -> None:
     home = used(tmp_path)
-    with Terminal(assistant_screen(home.root), env=with_site(tmp_path, BREAKS)) as terminal:
+    env = with_site(tmp_path, BREAKS, **scripted)
+    with Terminal(assistant_screen(home.root), env=env) as terminal:
         terminal.wait_for("Conversation")
         terminal.press("?")
         terminal.wait_for("Something went wrong")
@@ -169,10 +172,10 @@ def test_the_screen_ends_with_its_terminal_even_without_a_signal(tmp_path: Path)
 
 
 def test_the_screen_can_be_suspended_and_resumed_and_ctrl_c_only_shows_a_hint(
-    tmp_path: Path,
+    tmp_path: Path, scripted: dict[str, str]
 ) -> None:
     command = " ".join(assistant_screen(used(tmp_path).root))
-    with Terminal(["bash", "--norc", "-i"], env=QUICK) as terminal:
+    with Terminal(["bash", "--norc", "-i"], env=QUICK | scripted) as terminal:
         terminal.type(command)
         terminal.press("Enter")
         terminal.wait_for("Conversation")

@@ -106,9 +106,9 @@ def test_nothing_is_lost_if_the_store_is_down_at_the_start_or_later(
 
 
 def test_a_second_machine_reads_the_first_ones_memories_and_writes_when_the_first_has_ended(
-    tmp_path: Path, server: ThreadedMotoServer
+    tmp_path: Path, server: ThreadedMotoServer, scripted: dict[str, str]
 ) -> None:
-    env = environment(endpoint(server))
+    env = environment(endpoint(server)) | scripted
     with Talk(tmp_path / "here", *TINY, env=env) as first:
         first.wait_for("memories")
         first.say("My dog is called Max.")

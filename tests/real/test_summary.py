@@ -128,7 +128,7 @@ async def test_the_model_also_reads_little_when_the_window_moves(llm: LlamaCpp) 
     await session.run(session.memory.read_ahead(), 0)
     before: tuple[Message, ...] = ()
     moves = 0
-    for turn in range(16):
+    for turn in range(12):
         prompt, usage = await session.take_turn(*said(turn))
         assert usage.prompt_tokens == prompt.tokens <= prompt.budget
         assert usage.read_tokens <= llm.count(said(turn)[0]) + OVERHEAD

@@ -28,6 +28,15 @@ from tests.support.tools import connected, tool_of
 
 pytestmark = pytest.mark.real
 
+REQUESTS = {
+    "convert 9 am New York time to London time": "convert_time",
+    "create a branch called holidays": "git_create_branch",
+    "which branches are there": "git_branch",
+    "what's the git status": "git_status",
+    "what were the latest commits": "git_log",
+    "make a new git branch named summer": "git_create_branch",
+}
+"""Requests, and the names of the tools that they ask for."""
 TALK = (
     "I slept badly last night.",
     "What's a good name for a hamster?",
@@ -153,25 +162,15 @@ async def test_a_failure_of_the_tool_is_told(encoder: QueryEncoder, repository: 
         assert (await agree(skills)).startswith("The git server says that it didn't work")
 
 
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ("convert 9 am New York time to London time", "convert_time"),
-        ("create a branch called holidays", "git_create_branch"),
-        ("which branches are there", "git_branch"),
-        ("what's the git status", "git_status"),
-        ("what were the latest commits", "git_log"),
-        ("make a new git branch named summer", "git_create_branch"),
-    ],
-)
 async def test_requests_find_their_tool_and_talk_finds_none(
-    encoder: QueryEncoder, repository: Repo, text: str, name: str
+    encoder: QueryEncoder, repository: Repo
 ) -> None:
     settings = {"clock": clock(), "git": git(repository)}
     async with registry(encoder, settings) as (_, tools, index):
-        [vector] = encoder.encode_apart([text])
-        assert name in [each.tool.name for each in index.find(vector, LEAST_ACT, 3)]
-        assert await tools.find(text) is not None
+        for text, name in REQUESTS.items():
+            [vector] = encoder.encode_apart([text])
+            assert name in [each.tool.name for each in index.find(vector, LEAST_ACT, 3)], text
+            assert await tools.find(text) is not None, text
         for each in encoder.encode_apart(TALK):
             assert index.find(each, LEAST_TALK, 3) == []
 

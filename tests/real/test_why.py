@@ -23,6 +23,7 @@ CONTINUING = EXPLAINING | {"ASSISTANT_CONTEXT__RESUME_WITHIN_H": "4"}
 DOG = "My dog is called Max and he loves to play fetch."
 ASK_DOG = ("Say the name of my dog.", "What is my dog called?", "Say my dog's name again.")
 WHY = "Why did you say that?"
+WHEN = "When did I tell you about my dog?"
 SOURCE = "that your dog is called Max"
 
 
@@ -44,9 +45,9 @@ def explained(home: Path, *turn: str) -> list[Row]:
 
 
 def test_answers_are_explained_in_the_session_after_a_restart_and_after_forgetting(
-    tmp_path: Path,
+    tmp_path: Path, scripted: dict[str, str]
 ) -> None:
-    typed(tmp_path, DOG, env=EXPLAINING)
+    typed(tmp_path, DOG, env=EXPLAINING | scripted)
 
     asked = typed(
         tmp_path,
@@ -55,8 +56,8 @@ def test_answers_are_explained_in_the_session_after_a_restart_and_after_forgetti
         "How do you know that?",
         "What do you know about my dog?",
         "How do you know that?",
-        "When did I tell you about my dog?",
-        env=EXPLAINING,
+        WHEN,
+        env=EXPLAINING | scripted,
     )
     nothing, general, known, source, when = remarks(asked)
     assert nothing == NOTHING_SAID
@@ -81,7 +82,8 @@ def test_answers_are_explained_in_the_session_after_a_restart_and_after_forgetti
     ]
     assert all(isinstance(row["score"], float) for row in recalled)
 
-    restarted = typed(tmp_path, WHY, "Forget everything about my dog.", "Yes.", WHY, env=CONTINUING)
+    forget = ("Forget everything about my dog.", "Yes.")
+    restarted = typed(tmp_path, WHY, *forget, WHY, env=CONTINUING | scripted)
     because, *forgotten, after = remarks(restarted)
     assert because == remarks(answered)[-1], "the log of recalls outlives the session"
     assert any(each.startswith("Forgotten:") for each in forgotten)
@@ -90,7 +92,7 @@ def test_answers_are_explained_in_the_session_after_a_restart_and_after_forgetti
     left, *rows = explained(tmp_path)
     assert left["user"] == "What is the capital of France?"
     assert all("Max" not in str(row) for row in rows)
-    again = typed(tmp_path, WHY, "When did I tell you about my dog?", env=CONTINUING)
+    again = typed(tmp_path, WHY, WHEN, env=CONTINUING | scripted)
     general, never = remarks(again)
     assert general in (FROM_MODEL, BESIDE_NOTES)
     assert never == "I don't remember you telling me about your dog."

@@ -80,10 +80,10 @@ def main() -> None:
         run("talk", "--input", speech, "--output", answer, "--json")
     run("talk", "--text", lines="My locker code is 4471.\nMy sister Anna lives in Rome.\n")
     run("idle", "run", "--until-empty")
-    asked = run("talk", "--text", "--json", lines="Where does my sister live?\n")
+    lines = "Where does my sister live?\nMy dog is called Max.\nForget that.\n"
+    asked = run("talk", "--text", "--json", lines=lines)
     if "Anna" not in asked:
         sys.exit(f"nothing was recalled: {asked}")
-    run("talk", "--text", lines="My dog is called Max.\nForget that.\n")
     run("memory", "forget", "--about", "locker", "--now", "--yes")
     run("memory", "verify-forgotten")
     show_screen(max(SCREEN_S, LASTING_S - (time.monotonic() - began)))

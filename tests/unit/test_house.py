@@ -9,6 +9,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -46,10 +47,43 @@ def python_files() -> list[Path]:
     return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
 
 
+@dataclass
+class Contents:
+    """What the tests need to know of a Python file. Its syntax tree is not kept, because the
+    garbage collector would search the trees of all files again and again."""
+
+    long_functions: list[str] = field(default_factory=list)
+    """Their lines and names."""
+    swallowing: list[int] = field(default_factory=list)
+    """Lines of the exception handlers that do nothing."""
+    imports: set[str] = field(default_factory=set)
+    """Top-level names."""
+
+    def add(self, node: ast.AST) -> None:
+        """Add a statement or an exception handler, and all that it contains. Expressions are left
+        out: they contain no statements, and are nine tenths of all nodes."""
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            if (node.end_lineno or node.lineno) - node.lineno + 1 > LONGEST_FUNCTION:
+                self.long_functions.append(f"{node.lineno} {node.name}")
+        elif isinstance(node, ast.ExceptHandler):
+            if all(isinstance(statement, ast.Pass) for statement in node.body):
+                self.swallowing.append(node.lineno)
+        elif isinstance(node, ast.Import):
+            self.imports |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            self.imports.add(node.module.partition(".")[0])
+        for block in ("body", "handlers", "orelse", "finalbody", "cases"):
+            for each in getattr(node, block, ()):
+                self.add(each)
+
+
 @cache
-def nodes() -> dict[Path, list[ast.AST]]:
-    """The syntax nodes of every Python file, parsed once for all tests."""
-    return {path: list(ast.walk(ast.parse(path.read_text("utf-8")))) for path in python_files()}
+def contents() -> dict[Path, Contents]:
+    """The contents of every Python file, parsed once for all tests."""
+    found = {path: Contents() for path in python_files()}
+    for path, each in found.items():
+        each.add(ast.parse(path.read_text("utf-8")))
+    return found
 
 
 @cache
@@ -92,25 +126,13 @@ def test_files_are_short() -> None:
 
 
 def test_functions_are_short() -> None:
-    long = [
-        f"{path}:{node.lineno} {node.name}"
-        for path, inside in nodes().items()
-        for node in inside
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and (node.end_lineno or node.lineno) - node.lineno + 1 > LONGEST_FUNCTION
-    ]
+    long = [f"{path}:{each}" for path, has in contents().items() for each in has.long_functions]
 
     assert long == []
 
 
 def test_no_error_is_swallowed() -> None:
-    swallowed = [
-        f"{path}:{node.lineno}"
-        for path, inside in nodes().items()
-        for node in inside
-        if isinstance(node, ast.ExceptHandler)
-        and all(isinstance(statement, ast.Pass) for statement in node.body)
-    ]
+    swallowed = [f"{path}:{line}" for path, has in contents().items() for line in has.swallowing]
 
     assert swallowed == []
 
@@ -223,12 +245,9 @@ def test_constraints_pin_every_dependency_and_name_no_location() -> None:
 
 def imported(folder: str) -> set[str]:
     """Top-level names that the Python files of a folder import."""
-    within = [
-        node for path, each in nodes().items() if ROOT / folder in path.parents for node in each
-    ]
-    plain = {alias.name for node in within if isinstance(node, ast.Import) for alias in node.names}
-    called = {node.module for node in within if isinstance(node, ast.ImportFrom) and node.module}
-    return {name.partition(".")[0] for name in plain | called}
+    return set[str]().union(
+        *(has.imports for path, has in contents().items() if ROOT / folder in path.parents)
+    )
 
 
 def test_every_imported_package_is_a_declared_dependency() -> None:

@@ -50,7 +50,7 @@ def version() -> int:
     return 1 + len(MIGRATIONS)
 
 
-def _lancedb() -> Any:
+def import_lancedb() -> Any:
     """Import LanceDB without the web client that it would load with it, but only uses for a server
     of LanceDB's own kind. The client's generated code takes as long as all the rest."""
     if UNUSED_CLIENT not in sys.modules and (found := find_spec(UNUSED_CLIENT)) is not None:
@@ -81,11 +81,11 @@ def connect(uri: str, options: Mapping[str, str], *, or_read: bool) -> tuple[Any
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         lock = FolderLock(folder)
         try:
-            return _lancedb().connect(folder), lock
+            return import_lancedb().connect(folder), lock
         except BaseException:
             lock.release()
             raise
-    lancedb = _lancedb()
+    lancedb = import_lancedb()
     options = STORAGE_OPTIONS | dict(options)
     db = lancedb.connect(uri, storage_options=options)
     try:

@@ -15,16 +15,23 @@ from models.interfaces import STT_SAMPLE_RATE, Samples
 class VoiceDetector(Protocol):
     """Detects a voice in successive windows of sound."""
 
-    def probability(self, window: Samples) -> float:
+    def probability(self, window: Samples, /) -> float:
         """Return the probability of a voice in the next 512 samples of 16 kHz audio."""
 
 
 class EndOfTurn(Protocol):
     """Judges whether a speaker has finished."""
 
-    def probability(self, samples: Samples) -> float:
+    def probability(self, samples: Samples, /) -> float:
         """Return the probability that the speaker has finished, given the last 8 s or less of
         16 kHz audio, including silence."""
+
+
+class NoDetector:
+    """Stands in for both models in a session without a microphone."""
+
+    def probability(self, _samples: Samples) -> float:
+        return 0.0
 
 
 class SmartTurn(LocalSmartTurnAnalyzerV3):

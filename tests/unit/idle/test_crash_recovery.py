@@ -34,10 +34,6 @@ from tests.support.idle_home import (
     watched,
 )
 
-SAMPLE = 2
-"""Number of writes at which each kind crashes in the normal run, spread over all its writes."""
-KILLS = 1
-
 
 def kinds() -> list[str]:
     """The names of all kinds of idle work."""
@@ -132,25 +128,22 @@ def killed(homes: Path, kind: str, moments: list[int], state: dict[str, Any]) ->
         shutil.rmtree(folder)
 
 
-def spread(count: int, sample: int) -> list[int]:
-    """`sample` of the numbers from 1 to `count`, spread evenly and including the last."""
-    return sorted({max(1, round(count * (n + 1) / sample)) for n in range(sample)})
-
-
 @pytest.mark.parametrize("kind", kinds())
 async def test_work_that_fails_at_a_write_is_repeated(
     homes: Path, undisturbed: Undisturbed, kind: str
 ) -> None:
+    """At the middle one of its writes; the long test takes them all."""
     count = (await undisturbed.writes_of(kind)).count
-    await crashed(homes, kind, spread(count, SAMPLE), await undisturbed.by(kind))
+    await crashed(homes, kind, [max(1, count // 2)], await undisturbed.by(kind))
 
 
 @pytest.mark.parametrize("kind", kinds())
 def test_work_killed_at_a_write_is_repeated(
     homes: Path, undisturbed: Undisturbed, kind: str
 ) -> None:
+    """At the last of its writes."""
     count = asyncio.run(undisturbed.writes_of(kind)).count
-    killed(homes, kind, spread(count, KILLS), asyncio.run(undisturbed.by(kind)))
+    killed(homes, kind, [count], asyncio.run(undisturbed.by(kind)))
 
 
 @pytest.mark.long
