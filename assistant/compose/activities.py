@@ -8,8 +8,8 @@ from assistant.compose.state import UserState
 from assistant.context import ShortTermMemory
 from assistant.errors import StoreError
 from assistant.event_bus import EventBus
-from assistant.events import Event, Notice, Severity, StateChanged
-from assistant.forms import FormLibrary
+from assistant.events import Event, Notice, Severity, StateChanged, TurnEnded
+from assistant.forms import FormLibrary, ModelProposals
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory import UserStatements
 from assistant.paths import Home
@@ -43,7 +43,9 @@ async def open_activities(
         return dialogue.off_record
 
     lexicon, library = TextAnalyzer(settings.persona.language), FormLibrary(home.forms)
-    forms = FormActivity(library, state.store, off_record, english=lexicon.language == "en")
+    english = lexicon.language == "en"
+    propose = ModelProposals(llm) if english else None
+    forms = FormActivity(library, state.store, off_record, english=english, propose=propose)
     tasks = TaskActivity(state.store, lexicon, off_record, statements, TaskJudge(llm))
     both = (forms, tasks)
     activities = Activities(both, lambda: window.conversation, dialogue.quiet.wait, remark)
@@ -60,6 +62,8 @@ async def open_activities(
         forms.watch(event)
         tasks.watch(event)
         activities.watch(event)
+        if isinstance(event, TurnEnded) and not activities.listens:
+            remark(tasks.unfinished)
         if isinstance(event, StateChanged) and activities.block() != shown:
             shown = activities.block()
             dialogue.refresh()

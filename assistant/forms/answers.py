@@ -15,6 +15,8 @@ from assistant.language.numbers import number_of
 
 LONGEST_TEXT = 8
 """Maximum number of words of a text that is taken without a model."""
+LONGEST_STATEMENT = 16
+"""Maximum number of words of a statement about the user's own that answers "What …?"."""
 LONGEST_ITEM = 5
 _VERB = re.compile(
     r"\b(?:i|i'm|i've|i'd|i'll|you|he|she|it|it's|we|we're|they|there's|that's|what|who|how|why|is|are"
@@ -45,6 +47,8 @@ _NOUN = re.compile(
 )
 """What a text after "it's" has to contain. "It's cold in here" and "it's a nice day" are no
 answers."""
+_WHAT = re.compile(r"what\b", re.IGNORECASE)
+_OWN = re.compile(r"(?:my|our) (?!(?:name|wife|husband|partner|friend|boss)\b)\w", re.IGNORECASE)
 _FURTHER = re.compile(r"(?:oh )?(?:and )?(?:also|plus|as well)\b")
 _POINTERS = frozenset(["that", "it", "this", "them", "those", "one", "the same", "more", "else"])
 
@@ -138,6 +142,8 @@ def text_value(slot: Slot, clause: Clause, turn: Turn) -> str | None:
     if _no_answer(clause.text) or not _comes_first(clause, turn):
         return None
     value = read(slot, clause.text, turn.today)
+    if isinstance(value, str) and _states_own(slot, value, turn):
+        return value
     if not isinstance(value, str) or len(value.split()) > LONGEST_TEXT:
         return None
     if plain(value) in _POINTERS or _number(value):
@@ -150,6 +156,14 @@ def text_value(slot: Slot, clause: Clause, turn: Turn) -> str | None:
     if _VERB.search(plain(value)) or (about_others(value) and not slot.asks_who):
         return None
     return value
+
+
+def _states_own(slot: Slot, value: str, turn: Turn) -> bool:
+    """Return whether a whole utterance is a statement about something of the user's that answers
+    "What …?": "my left knee hurts when I climb stairs"."""
+    if not _WHAT.match(slot.ask) or not _OWN.match(value) or turn.text.rstrip().endswith("?"):
+        return False
+    return len(value.split()) <= LONGEST_STATEMENT and stripped(turn.text) == stripped(value)
 
 
 def _number(text: str) -> bool:

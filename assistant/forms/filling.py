@@ -22,6 +22,7 @@ _LITTLE = re.compile(
     r"|we|we'll|we're|our|no|wait|also|too|then|so|take|make|change|put)\b"
 )
 """Words that tell nothing by themselves beside a value."""
+_PAUSES = re.compile(r"[,.;!?]+")
 
 
 def fill(
@@ -134,7 +135,8 @@ def _covers(text: str, found: Sequence[Found]) -> bool:
     left = text
     for each in found:
         left = left[: each.start] + " " * (each.end - each.start) + left[each.end :]
-    return not stripped(" ".join(_LITTLE.sub(" ", plain(left)).split()))
+    rest = " ".join(each for each in _PAUSES.split(left) if not says_unknown(each))
+    return not stripped(" ".join(_LITTLE.sub(" ", plain(rest)).split()))
 
 
 def _usable(turn: Turn, found: Found) -> bool:

@@ -16,7 +16,7 @@ from assistant.state import EntryKind, StateStore
 
 NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)
 """A Wednesday."""
-Propose = Callable[[Form, Mapping[str, Value], Exchange], Awaitable[Sequence[Proposal]]]
+Propose = Callable[[Form, Mapping[str, Value], str, Exchange], Awaitable[Sequence[Proposal]]]
 
 
 @dataclass
