@@ -41,13 +41,9 @@ def examine(
     return done.returncode, {row["name"]: row for row in rows if row["event"] == "check"}
 
 
-def not_good(found: dict[str, dict[str, Any]]) -> dict[str, str]:
-    """What is bad or could not be tried, by the names of the checks."""
-    return {
-        name: row["text"]
-        for name, row in found.items()
-        if row["verdict"] not in ("good", "warning")
-    }
+def texts(found: dict[str, dict[str, Any]], verdict: str) -> dict[str, str]:
+    """What was found by the checks with this verdict, by their names."""
+    return {name: row["text"] for name, row in found.items() if row["verdict"] == verdict}
 
 
 @pytest.mark.alone
@@ -63,7 +59,7 @@ def test_the_doctor_finds_no_problem_with_devices_that_work(tmp_path: Path) -> N
             room.communicate()
 
     assert code == 0
-    assert not_good(found) == {}
+    assert texts(found, "bad") == texts(found, "untried") == {}
     assert found["Microphone"]["figures"]["dbfs"] > -75
     echo = found["Echo"]["figures"]
     assert echo["echo_dbfs"] > echo["room_dbfs"] + 20
@@ -76,7 +72,8 @@ def test_everything_else_is_examined_if_the_microphone_is_missing(tmp_path: Path
 
     assert code == 1
     assert found.keys() == set(BY_WORD.values())
-    assert not_good(found).keys() == {BY_WORD[word] for word in SOUND}
+    assert texts(found, "bad").keys() == {BY_WORD[word] for word in SOUND}
+    assert texts(found, "untried").keys() == {"Tools"}, "there is no tool server"
     assert {found[BY_WORD[word]]["mend"] for word in SOUND} == {"assistant devices"}
     assert found["Hearing"]["figures"]["seconds"] > 0
     assert found["Thinking"]["figures"]["tokens_per_s"] > 0

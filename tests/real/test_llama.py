@@ -308,15 +308,20 @@ def _group(process: psutil.Process) -> int | None:
 
 
 async def test_a_cancelled_start_leaves_no_process(path: Path) -> None:
-    before = {child.pid for child in psutil.Process().children()}
-    for delay in (0.0, 0.02, 0.3):
+    def children() -> set[int]:
+        return {child.pid for child in psutil.Process().children()}
+
+    before = children()
+    for delay, running in ((0.0, False), (0.02, False), (0.02, True)):
         llm = LlamaCpp(path, context_tokens=512)
         loading = asyncio.create_task(llm.load())
+        while running and children() == before:
+            await asyncio.sleep(0.005)
         await asyncio.sleep(delay)
         await llm.close()
         with pytest.raises(asyncio.CancelledError):
             await loading
-    assert {child.pid for child in psutil.Process().children()} == before
+    assert children() == before
 
 
 async def test_a_start_that_fails_at_its_end_leaves_no_process(
