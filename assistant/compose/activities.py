@@ -62,7 +62,7 @@ async def open_activities(
         forms.watch(event)
         tasks.watch(event)
         activities.watch(event)
-        if isinstance(event, TurnEnded) and not activities.listens:
+        if isinstance(event, TurnEnded) and not activities.listens and not _asks(event):
             remark(tasks.unfinished)
         if isinstance(event, StateChanged) and activities.block() != shown:
             shown = activities.block()
@@ -72,3 +72,8 @@ async def open_activities(
     window.show_state(activities.block)
     stack.callback(asyncio.create_task(activities.run()).cancel)
     return activities
+
+
+def _asks(turn: TurnEnded) -> bool:
+    """Return whether a "no" would answer something else: the answer was a question, or cut off."""
+    return turn.interrupted or turn.assistant.rstrip().endswith("?")

@@ -14,7 +14,16 @@ if TYPE_CHECKING:
     from assistant.forms.open_form import Filled, OpenForm, PutInSlot
     from assistant.forms.proposal import Proposal, Way
     from assistant.forms.questions import asked_in
-    from assistant.forms.values import NONE, UNKNOWN, Value, read, shown, spoken, value_words
+    from assistant.forms.values import (
+        NONE,
+        UNKNOWN,
+        Value,
+        read,
+        says_unknown,
+        shown,
+        spoken,
+        value_words,
+    )
 else:
     __getattr__ = exports(__name__)
 
@@ -37,6 +46,7 @@ __all__ = [
     "fill",
     "read",
     "read_form",
+    "says_unknown",
     "shown",
     "spoken",
     "value_words",

@@ -286,11 +286,10 @@ class TaskActivity:
         """Close a task, and ask whether to remember it. Without an answer, it stays for a week."""
         await asyncio.to_thread(self._stored.close, task.id)
         await self._refresh()
-        what = self._title(task.name).what
         if self._statements is None:
             return Reply(f"{said} I'm not keeping anything in this session.")
         return Reply(
-            f"{said} Shall I remember what we settled for {what}?",
+            f"{said} Shall I remember what we settled?",
             if_yes=partial(self._remember, self._statements, task.id),
             then_no=partial(self._throw_away, task.id, "All right, I've let it go."),
         )

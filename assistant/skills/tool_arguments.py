@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
+from assistant.forms import says_unknown
 from assistant.intents import yes_or_no
 from assistant.language.clock_times import clock_time
 from assistant.language.numbers import number_of, with_digits
@@ -54,6 +55,10 @@ def missing(tool: Tool, arguments: Mapping[str, Argument]) -> Parameter | None:
     return next((each for each in needed if each.name not in arguments), None)
 
 
+_NEGATIVE = re.compile(r"\b(?:minus|negative)\b")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+
+
 def from_answer(parameter: Parameter, said: str) -> Argument | None:
     """Return the argument that the user names when asked for it; None if the words name none.
 
@@ -61,10 +66,10 @@ def from_answer(parameter: Parameter, said: str) -> Argument | None:
     'Shopping.txt'
     """
     text = written(said).strip(_EDGES)
-    if not text or len(text) > LONGEST_TEXT:
+    if not text or len(text) > LONGEST_TEXT or says_unknown(text):
         return None
     if parameter.choices:
-        return next((each for each in parameter.choices if _names(each, text)), None)
+        return _only_choice(parameter.choices, text)
     match parameter.kind:
         case ParameterKind.SWITCH:
             return yes_or_no(text, (), for_words=False)
@@ -90,7 +95,7 @@ def _supported(parameter: Parameter, value: Any, text: str) -> Argument | None:
     if value is None or isinstance(value, Mapping):
         return None
     if parameter.choices:
-        return value if value in parameter.choices and _names(value, text) else None
+        return value if value == _only_choice(parameter.choices, text) else None
     match parameter.kind:
         case ParameterKind.NUMBER | ParameterKind.INTEGER:
             plain = isinstance(value, int | float) and not isinstance(value, bool)
@@ -165,7 +170,11 @@ def _read(text: str, longest: int, read: Callable[[str], Read | None]) -> Iterat
 
 
 def _numbers(text: str) -> set[float]:
-    """Return the numbers that a text names, in digits or words."""
+    """Return the numbers that a text names, in digits or words; none if it names a negative one,
+    which can't be told from a dash. Commas between thousands are left out."""
+    if _NEGATIVE.search(text.lower()):
+        return set()
+    text = _THOUSANDS.sub("", text)
     words = re.sub(r"[^\w\s.-]", " ", text.lower()).replace("-", " ").split()
     spoken = " ".join(with_digits([word.strip(".") for word in words], lone=True))
     return {float(each) for each in _NUMBER.findall(f"{text} {spoken}")}
@@ -177,7 +186,17 @@ def _number(parameter: Parameter, value: float) -> Value | None:
     return int(value) if float(value).is_integer() else None
 
 
-def _names(choice: str, text: str) -> bool:
-    """Whether a text contains the words of one of the tool's choices."""
-    words = set(_WORD.findall(text.lower()))
-    return words.issuperset(re.findall(r"[a-z0-9]+", choice.lower()))
+def _only_choice(choices: Sequence[str], text: str) -> str | None:
+    """Return the choice whose words a text contains one after the other. None if it contains those
+    of no choice, or of several."""
+    said = f" {' '.join(_words_of(text))} "
+    found = [
+        each for each in choices if (words := _words_of(each)) and f" {' '.join(words)} " in said
+    ]
+    longest = max(found, key=len, default=None)
+    others = [each for each in found if each != longest and each not in (longest or "")]
+    return longest if not others else None
+
+
+def _words_of(text: str) -> list[str]:
+    return re.findall(r"[a-z0-9]+", text.lower())

@@ -200,7 +200,7 @@ def _kind(
         named = rest_named[0] if len(rest_named) == 1 else None
     allowed = schema.get("enum")
     if isinstance(allowed, list):
-        choices = tuple(each for each in allowed if isinstance(each, str))
+        choices = tuple(each for each in allowed if isinstance(each, str) and _sayable(each))
         fits = 0 < len(choices) <= MOST_CHOICES and len(choices) == len(allowed)
         return (ParameterKind.TEXT, choices) if fits else (None, ())
     if named == ParameterKind.TEXTS:
@@ -210,6 +210,12 @@ def _kind(
         )
     known = [each.value for each in ParameterKind]
     return (ParameterKind(named), ()) if isinstance(named, str) and named in known else (None, ())
+
+
+def _sayable(choice: str) -> bool:
+    """Return whether a value can be read out as it stands: a short line with words."""
+    plain = choice == one_line(choice, LONGEST_NAME)
+    return plain and any(each.isalnum() for each in choice)
 
 
 def _followed(schema: object, links: object) -> object:

@@ -175,10 +175,7 @@ async def test_when_done_what_was_settled_becomes_a_memory_if_the_user_says_so(
     here: Session,
 ) -> None:
     await planned(here)
-    assert (
-        await here.obey(DONE)
-        == "All right. Shall I remember what we settled for the trip to Lisbon?"
-    )
+    assert await here.obey(DONE) == "All right. Shall I remember what we settled?"
     assert here.activity.opened is None
     assert await here.answer("Yes.") == "I'll remember what we settled for the trip to Lisbon."
     assert list(here.memory.texts.values()) == [
@@ -300,8 +297,7 @@ async def test_after_twelve_hours_without_a_word_it_is_closed_and_asked_about_on
     reply = await here.activity.unfinished()
     assert reply is not None
     assert reply.text == (
-        "We never finished planning the trip to Lisbon. "
-        "Shall I remember what we settled for the trip to Lisbon?"
+        "We never finished planning the trip to Lisbon. Shall I remember what we settled?"
     )
     assert await here.activity.unfinished() is None
     assert await _yes(reply) == "I'll remember what we settled for the trip to Lisbon."

@@ -117,3 +117,31 @@ def test_only_required_arguments_are_missing() -> None:
 
     assert missing(tool, {"some": "x"}) == needed
     assert missing(tool, {"needed": "x"}) is None
+
+
+@pytest.mark.parametrize(
+    ("choices", "said", "meant"),
+    [
+        (("on", "off"), "turn off the light on the desk", None),
+        (("on", "off"), "Off, please.", "off"),
+        (("+", "-", "*"), "minus please", None),
+        (("red", "dark red"), "make it dark red", "dark red"),
+        (("north west", "south"), "the north west, please", "north west"),
+        (("north west", "south"), "west, then north", None),
+    ],
+)
+def test_a_choice_is_taken_only_if_it_alone_was_named(
+    choices: tuple[str, ...], said: str, meant: str | None
+) -> None:
+    assert from_answer(Parameter("which", choices=choices), said) == meant
+
+
+@pytest.mark.parametrize(
+    ("said", "number"), [("minus five", None), ("1,500 euros", 1500), ("about 20", 20)]
+)
+def test_a_number_is_read_whole_or_not_at_all(said: str, number: int | None) -> None:
+    assert from_answer(Parameter("amount", ParameterKind.INTEGER), said) == number
+
+
+def test_who_does_not_know_names_no_argument() -> None:
+    assert from_answer(Parameter("query"), "I don't know.") is None
