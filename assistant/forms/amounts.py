@@ -12,6 +12,8 @@ from assistant.language.spoken_numbers import rounded, spoken_number
 
 _NUMBER = re.compile(r"(minus |-)?(\d+(?:\.\d+)?)")
 _HALF = re.compile(r"^(\d+) (?:and )?(?:a )?(half|quarter)\b")
+MOST = 1e12
+"""Numbers from here on are a mishearing, or the number of something."""
 _DIGITS = re.compile(r"\b(\d+) point ((?:\d ?)+)")
 _MONEY = re.compile(r"[£$€]")
 _DEGREE = re.compile(r"°|\bdegrees?\b")
@@ -24,7 +26,7 @@ def read_number(slot: Slot, words: str) -> float | None:
         value = _value(slot, words)
     except (ValueError, OverflowError):
         return None
-    if value is None:
+    if value is None or abs(value) >= MOST:
         return None
     low, high = slot.minimum, slot.maximum
     if (low is not None and value < low) or (high is not None and value > high):

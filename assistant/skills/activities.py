@@ -17,6 +17,8 @@ from assistant.skills.skill import Act, Remark, Reply
 
 logger = logging.getLogger(__name__)
 
+CATCH_UP_S = 3.0
+"""Seconds that a command waits until what was said before it has been heard."""
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
@@ -43,8 +45,9 @@ class Activities:
         self._activities = activities
         self._conversation = conversation
         self._quiet = quiet
-        self._waiting: deque[str] = deque()
-        """Ids of exchanges that the open activity has not heard yet, oldest first."""
+        self._waiting: deque[tuple[str, Activity]] = deque()
+        """Ids of exchanges, oldest first, and the activity that has yet to hear each."""
+        self._listening = asyncio.Lock()
         self._woken = asyncio.Event()
         self._hearing: asyncio.Task[None] | None = None
         self.kinds = frozenset(
@@ -65,7 +68,8 @@ class Activities:
             await each.load()
         newest = self._newest
         if newest is not None:
-            self._waiting.extend(_unheard(self._conversation(), newest))
+            unheard = _unheard(self._conversation(), newest)
+            self._waiting.extend((each, newest) for each in unheard)
             self._woken.set()
 
     def block(self) -> str:
@@ -87,6 +91,7 @@ class Activities:
     # -- as a `Skill` ---------------------------------------------------------------------------
 
     async def carry_out(self, command: Command) -> Reply | None:
+        await self._catch_up()
         for each in self._activities:
             if each.opens is command.kind:
                 return await each.open(command)
@@ -113,8 +118,8 @@ class Activities:
     def watch(self, event: Event) -> None:
         """Receive an event from the event bus."""
         match event:
-            case TurnEnded() if event.exchange and self._newest is not None:
-                self._waiting.append(event.exchange)
+            case TurnEnded() if event.exchange and (newest := self._newest) is not None:
+                self._waiting.append((event.exchange, newest))
                 self._woken.set()
             case UserSensed() if self._hearing is not None:
                 self._hearing.cancel()
@@ -126,26 +131,45 @@ class Activities:
             self._woken.clear()
             while self._waiting:
                 await self._quiet()
-                self._hearing = asyncio.create_task(self._hear(self._waiting[0]))
+                if not self._waiting:  # a command did not wait for the quiet
+                    break
+                waiting = self._waiting[0]
+                self._hearing = asyncio.create_task(self._hear(*waiting))
                 try:
-                    with suppress(asyncio.CancelledError):
-                        await self._hearing
+                    await asyncio.wait({self._hearing})
                 finally:
-                    cancelled = self._hearing.cancelled() or not self._hearing.done()
+                    cancelled = self._hearing.cancelled()
                     self._hearing.cancel()
                     self._hearing = None
                 if not cancelled:
-                    heard = self._waiting.popleft()
+                    self._heard(waiting)
                     if not self._waiting:
-                        self._remark(partial(self._ask_on, heard))
+                        self._remark(partial(self._ask_on, waiting[0]))
 
-    async def _hear(self, key: str) -> None:
+    async def _catch_up(self) -> None:
+        """Hear what was said before a command, which may be about it; but don't wait for long."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CATCH_UP_S):
+                while self._waiting:
+                    waiting = self._waiting[0]
+                    await self._hear(*waiting)
+                    self._heard(waiting)
+
+    def _heard(self, waiting: tuple[str, Activity]) -> None:
+        if self._waiting and self._waiting[0] == waiting:
+            self._waiting.popleft()
+
+    async def _hear(self, key: str, activity: Activity) -> None:
+        async with self._listening:
+            await self._hear_alone(key, activity)
+
+    async def _hear_alone(self, key: str, activity: Activity) -> None:
         exchanges = {each.id: each for each in self._conversation().exchanges}
-        newest, exchange = self._newest, exchanges.get(key)
-        if newest is None or exchange is None:  # closed or forgotten meanwhile
+        exchange = exchanges.get(key)
+        if activity.opened is None or exchange is None:  # closed or forgotten meanwhile
             return
         try:
-            await newest.hear(exchange)
+            await activity.hear(exchange)
         except StoreError as error:
             logger.warning("what was said could not be filled in: %s", error)
         except Exception:  # whatever it is, the conversation goes on

@@ -214,6 +214,8 @@ class FormActivity:
         if self._off_record():
             return Reply(OFF_RECORD)
         changes = await asyncio.to_thread(form.put, found)
+        if not changes and self._open is not form:  # forgotten or closed meanwhile
+            return Reply(GONE)
         self._turns += 1
         reply = await self._ask(form_words.understood(changes, self._today, self._turns))
         if not changes:

@@ -252,7 +252,7 @@ class TaskActivity:
         """
         await self._refresh()
         left = [each for each in self._tasks if each.unfinished(self._now())]
-        if not left or self._open is not None or self._off_record():
+        if not left or self._open is not None or self._off_record() or self._statements is None:
             return None
         task = left[-1]
         return await self._shall_remember(

@@ -311,3 +311,34 @@ async def test_after_a_restart_what_was_stored_but_not_heard_is_heard() -> None:
         await until(lambda: desk.form.written == ["two", "three"])
 
     await running(desk, listen)
+
+
+async def test_a_command_waits_for_what_was_said_right_before_it() -> None:
+    desk = Desk()
+    await desk.command(CommandKind.FORM_OPEN)
+    desk.quiet.clear()
+    desk.say("on Friday in the garden")
+    assert await desk.command(CommandKind.FORM_DONE) == "Done."
+    assert desk.form.written == ["on Friday in the garden"]
+
+
+async def test_what_was_said_for_a_form_is_not_heard_by_the_task_opened_after_it() -> None:
+    desk = Desk()
+    await desk.command(CommandKind.FORM_OPEN)
+    desk.quiet.clear()
+    desk.say("since Monday")
+    await desk.command(CommandKind.TASK_OPEN, "later")
+    assert (desk.form.written, desk.task.written) == (["since Monday"], [])
+
+
+async def test_listening_ends_with_the_session_even_in_the_middle_of_an_exchange() -> None:
+    desk = Desk()
+    await desk.command(CommandKind.FORM_OPEN)
+    desk.form.ready.clear()
+    listening = asyncio.create_task(desk.activities.run())
+    desk.say("one")
+    await until(lambda: desk.form.begun == ["one"])
+    listening.cancel()
+    await asyncio.wait({listening}, timeout=1)
+    assert listening.cancelled()
+    assert desk.form.begun == ["one"]
