@@ -126,10 +126,14 @@ class FormActivity:
         form = self._open
         if form is None or self._off_record() or exchange.id == form.read:
             return
+        before = form.asked
         found = await self._found(form, exchange)
-        asked = asked_in(form.form, exchange.assistant_text)
+        slot = asked_in(form.form, exchange.assistant_text)
         await asyncio.to_thread(form.put, found, exchange.id)
-        await asyncio.to_thread(form.heard, exchange.id, asked.name if asked is not None else "")
+        asked = slot.name if slot is not None else ""
+        if form.asked != before:  # something else has been asked for meanwhile
+            asked = form.asked
+        await asyncio.to_thread(form.heard, exchange.id, asked)
 
     async def ask_on(self) -> Reply | None:
         return None if self._off_record() or self._open is None else await self._ask("")

@@ -52,13 +52,13 @@ def _slot(store: StateStore, entry: Entry, user: str) -> Memory:
     """Return what a slot of a form contains and has contained."""
     said = dict.fromkeys(words for each in _contents(store, entry) for words in _said(each))
     text = f"{entry.content.get('label', '')}: {', '.join(said)}".removeprefix(": ")
-    return _taken(entry, user, text)
+    return _taken(store, entry, user, text, grows=isinstance(entry.content.get("value"), list))
 
 
 def _line(store: StateStore, entry: Entry, user: str) -> Memory:
     """Return what a line of a task says and has said."""
     texts = dict.fromkeys(str(each.get("text", "")) for each in _contents(store, entry))
-    return _taken(entry, user, ", before that ".join(texts))
+    return _taken(store, entry, user, ", before that ".join(texts), grows=True)
 
 
 def _contents(store: StateStore, entry: Entry) -> list[Mapping[str, Any]]:
@@ -66,10 +66,17 @@ def _contents(store: StateStore, entry: Entry) -> list[Mapping[str, Any]]:
     return [entry.content, *(each.content for each in reversed(store.changes(entry.id)))]
 
 
-def _taken(entry: Entry, user: str, text: str) -> Memory:
-    """Return what was taken from an exchange. It is forgotten with it."""
-    source = str(entry.content.get("exchange") or ADDED_BY_USER)
-    return Memory(entry.id, user, MemoryKind.FACT, text, entry.created, sources=(source,))
+def _taken(store: StateStore, entry: Entry, user: str, text: str, *, grows: bool) -> Memory:
+    """Return what was taken from an exchange. It is forgotten with it.
+
+    Args:
+        grows: whether the content may still contain words of earlier contents. If so, it is
+            forgotten with any of the exchanges that it comes from, as a summary is.
+    """
+    contents = _contents(store, entry) if grows else [entry.content]
+    sources = dict.fromkeys(str(each.get("exchange") or ADDED_BY_USER) for each in contents)
+    kind = MemoryKind.SUMMARY if len(sources) > 1 else MemoryKind.FACT
+    return Memory(entry.id, user, kind, text, entry.created, sources=tuple(sources))
 
 
 def _said(content: Mapping[str, Any]) -> Iterator[str]:

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from assistant.context import Exchange
-from assistant.forms import Form, FormLibrary, OpenForm, Proposal
+from assistant.forms import Form, FormLibrary, OpenForm, Proposal, Way
 from assistant.language.second_person import spoken_phrase
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory.forgetting.answer_origins import AnsweredTurn
+from assistant.memory.forgetting.cascade import cascade
 from assistant.memory.forgetting.executor import ForgettingExecutor
 from assistant.memory.forgetting.memory_access import MemoryAccess
 from assistant.memory.forgetting.resolver import ForgetRequest, NothingMeant, Resolver
@@ -231,3 +232,23 @@ async def test_a_task_is_forgotten_with_its_lines(tmp_path: Path) -> None:
 def _on_disk(folder: Path, *words: bytes) -> bool:
     files = [each.read_bytes() for each in folder.glob("transcript*")]
     return any(word in each for each in files for word in words)
+
+
+async def test_what_several_exchanges_gave_to_one_answer_is_forgotten_with_any_of_them(
+    tmp_path: Path,
+) -> None:
+    async with bench(tmp_path, grace_s=0) as here:
+        opened = OpenForm.begin(here.store, intake())
+        opened.put([Proposal("reason", "hives", "hives")], "x0")
+        opened.put([Proposal("allergies", ["walnuts"], "walnuts")], "x1")
+        opened.put([Proposal("allergies", ["latex"], "latex", way=Way.ADD)], "x2")
+        opened.reload()
+        assert opened.values()["allergies"] == ["walnuts", "latex"]
+        outline = outlines(here.store, "ada")
+        cascaded = cascade(here.transcript, "ada", outline, [], ["x1"])
+        result = await here.forgetting.purge_now(["x1"], cascaded.ids)
+        assert result.receipt.clean
+        assert opened.reload()
+        assert opened.values() == {"reason": "hives"}
+    files = [each.read_bytes() for each in tmp_path.glob("transcript*")]
+    assert not any(gone in each for each in files for gone in (b"walnuts", b"latex"))
