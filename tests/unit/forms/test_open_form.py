@@ -1,11 +1,9 @@
 """A form that is being filled in, in a real store in a real file."""
 
-import os
 import random
 import signal
-import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -15,6 +13,7 @@ from assistant.forms import UNKNOWN, Form, FormLibrary, OpenForm, Proposal, Way,
 from assistant.memory.transcript.database import Transcript
 from assistant.state import EntryKind, StateStore
 from tests.support.children import Say, child
+from tests.support.killed_writes import dying_transcript
 
 TODAY = date(2026, 11, 18)
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
@@ -231,22 +230,7 @@ def test_no_sequence_of_utterances_loses_a_filled_slot_without_a_trace(
 
 def fills(path: Path, kill_at: int, after: bool, say: Say) -> None:
     """Fill in a form, and die before or `after` the write with this number is committed."""
-    transcript = Transcript.open(path)
-    writes, writing = 0, transcript.writing
-
-    @contextmanager
-    def watched() -> Iterator[sqlite3.Connection]:
-        nonlocal writes
-        writes += 1
-        dies = writes == kill_at
-        with writing() as db:
-            yield db
-            if dies and not after:
-                os.kill(os.getpid(), signal.SIGKILL)
-        if dies:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    transcript.writing = watched  # type: ignore[method-assign]
+    transcript, _ = dying_transcript(path, kill_at, after=after)
     store = StateStore(transcript, "me")
     opened = OpenForm.begin(store, form("appointment"))
     steps: list[Callable[[], object]] = [

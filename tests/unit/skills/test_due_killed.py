@@ -2,12 +2,9 @@
 heard never rings again."""
 
 import asyncio
-import os
 import signal
-import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -20,6 +17,7 @@ from assistant.skills.due_entries import DueEntries
 from assistant.state import EntryKind, StateStore
 from tests.support.children import Say, child
 from tests.support.due import START, HandSet
+from tests.support.killed_writes import dying_transcript
 
 WORDS = "call Anna"
 ROUNDS = 70
@@ -62,23 +60,7 @@ def rings(path: Path, kill_at: int, after: bool, say: Say) -> None:
 
 
 async def _rings(path: Path, kill_at: int, after: bool, say: Say) -> None:
-    transcript = Transcript.open(path)
-    writes = 0
-    writing = transcript.writing
-
-    @contextmanager
-    def watched() -> Iterator[sqlite3.Connection]:
-        nonlocal writes
-        writes += 1
-        dies = writes == kill_at
-        with writing() as db:
-            yield db
-            if dies and not after:
-                os.kill(os.getpid(), signal.SIGKILL)
-        if dies:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    transcript.writing = watched  # type: ignore[method-assign]
+    transcript, writes = dying_transcript(path, kill_at, after=after)
     clock = HandSet()
     store = StateStore(transcript, "ada", now=lambda: clock.now)
     watch = DueWatch(DueEntries(store, clock.clocks()), Telling(say))
@@ -86,7 +68,7 @@ async def _rings(path: Path, kill_at: int, after: bool, say: Say) -> None:
     for _ in range(ROUNDS):
         await watch.check()
         clock.pass_(10)
-    say(("writes", writes))
+    say(("writes", writes()))
     transcript.close()
 
 
