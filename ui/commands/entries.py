@@ -72,6 +72,11 @@ def _add_ids(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_id(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add the argument that names one entry."""
+    parser.add_argument("id", metavar="ID", help=f"id of the {what}, or its first characters")
+
+
 def run(args: argparse.Namespace, home: Home, settings: ReadSettings) -> int:
     read = settings().settings
     rows = ask_state(home, read, request_of(args))

@@ -11,7 +11,7 @@ from assistant.ipc import Row
 from assistant.paths import Home
 from assistant.settings import Settings
 from ui.commands import ReadSettings
-from ui.commands.entries import ask_state, export_rows, print_rows, rows_of
+from ui.commands.entries import add_id, ask_state, export_rows, print_rows, rows_of
 from ui.commands.forget import STANDARD_STREAM
 from ui.commands.json_lines import read_rows
 from ui.process.console import print_json, print_result
@@ -26,11 +26,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(action="list")
     actions.add_parser("list", help="show filled-in forms, and those you can fill in; the default")
     showing = actions.add_parser("show", help="show what a form contains")
-    _add_id(showing, "form")
+    add_id(showing, "form")
     past = actions.add_parser("history", help="show what was changed, and from which words")
-    _add_id(past, "form or answer")
+    add_id(past, "form or answer")
     changing = actions.add_parser("change", help="change an answer")
-    _add_id(changing, "answer")
+    add_id(changing, "answer")
     changing.add_argument("words", nargs="+", metavar="ANSWER", help="as you would say it")
     removing = actions.add_parser("remove", help="remove forms or answers")
     removing.add_argument("ids", nargs="+", metavar="ID", help="as in `list` and `show`")
@@ -43,10 +43,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     importing.add_argument("file", metavar="FILE", help="- means standard input")
     checking = actions.add_parser("check", help="check the definition of a form")
     checking.add_argument("file", metavar="FILE", type=Path)
-
-
-def _add_id(parser: argparse.ArgumentParser, what: str) -> None:
-    parser.add_argument("id", metavar="ID", help=f"id of the {what}, or its first characters")
 
 
 def run(args: argparse.Namespace, home: Home, settings: ReadSettings) -> int:

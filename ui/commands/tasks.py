@@ -5,7 +5,7 @@ import argparse
 from assistant.ipc import Row
 from assistant.paths import Home
 from ui.commands import ReadSettings
-from ui.commands.entries import ask_state, export_rows, print_rows, rows_of
+from ui.commands.entries import add_id, ask_state, export_rows, print_rows, rows_of
 from ui.commands.json_lines import read_rows
 
 
@@ -14,11 +14,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(action="list")
     actions.add_parser("list", help="show all tasks and what is settled; the default")
     showing = actions.add_parser("show", help="show one task")
-    _add_id(showing, "task")
+    add_id(showing, "task")
     past = actions.add_parser("history", help="show what was settled before it was changed")
-    _add_id(past, "task or line")
+    add_id(past, "task or line")
     changing = actions.add_parser("change", help="change a line")
-    _add_id(changing, "line")
+    add_id(changing, "line")
     changing.add_argument("text", nargs="+", metavar="TEXT")
     removing = actions.add_parser("remove", help="remove tasks or lines")
     removing.add_argument("ids", nargs="+", metavar="ID", help="as in `list`")
@@ -27,10 +27,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     exporting.add_argument("file", metavar="FILE", help="- means standard output")
     importing = actions.add_parser("import", help="read a file that `export` wrote")
     importing.add_argument("file", metavar="FILE", help="- means standard input")
-
-
-def _add_id(parser: argparse.ArgumentParser, what: str) -> None:
-    parser.add_argument("id", metavar="ID", help=f"id of the {what}, or its first characters")
 
 
 def run(args: argparse.Namespace, home: Home, settings: ReadSettings) -> int:
