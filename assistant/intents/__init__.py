@@ -6,7 +6,14 @@ from assistant.facade import exports
 
 if TYPE_CHECKING:
     from assistant.intents.answers import ALL, chosen, refused, sounds_like_undo, yes_or_no
-    from assistant.intents.command import BY_MEANING, DELETING, Command, CommandKind, Intent
+    from assistant.intents.command import (
+        ABOUT_OPEN,
+        BY_MEANING,
+        DELETING,
+        Command,
+        CommandKind,
+        Intent,
+    )
     from assistant.intents.command_text import normalised
     from assistant.intents.grammar import language
     from assistant.intents.intent_recogniser import IntentRecogniser
@@ -16,6 +23,7 @@ else:
     __getattr__ = exports(__name__)
 
 __all__ = [
+    "ABOUT_OPEN",
     "ALL",
     "BY_MEANING",
     "DELETING",

@@ -119,6 +119,15 @@ CANCELLING = frozenset(
 """The kinds that may mean all things of a kind at once."""
 
 
+ABOUT_OPEN = frozenset(
+    {
+        *(CommandKind.FORM_STATUS, CommandKind.FORM_READ),
+        *(CommandKind.FORM_CANCEL, CommandKind.FORM_DONE),
+    }
+)
+"""Commands about the form or the task that is open."""
+
+
 _KINDS = tuple(CommandKind)
 BY_MEANING = frozenset(_KINDS[_KINDS.index(CommandKind.TIMER_SET) :])
 """Kinds without patterns in the grammar: only the classifier recognises them."""

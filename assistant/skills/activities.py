@@ -11,7 +11,7 @@ from functools import partial
 from assistant.context import Conversation, Exchange
 from assistant.errors import StoreError
 from assistant.events import Event, TurnEnded, UserSensed
-from assistant.intents import Command, CommandKind
+from assistant.intents import ABOUT_OPEN, Command, CommandKind
 from assistant.skills.activity import Activity
 from assistant.skills.skill import Act, Remark, Reply
 
@@ -50,13 +50,7 @@ class Activities:
         self._listening = asyncio.Lock()
         self._woken = asyncio.Event()
         self._hearing: asyncio.Task[None] | None = None
-        self.kinds = frozenset(
-            {
-                *(each.opens for each in activities),
-                *(CommandKind.FORM_STATUS, CommandKind.FORM_READ),
-                *(CommandKind.FORM_CANCEL, CommandKind.FORM_DONE),
-            }
-        )
+        self.kinds = ABOUT_OPEN | {each.opens for each in activities}
 
     async def load(self) -> None:
         """Read what an earlier session left open. What it stored, but didn't hear, is heard now.

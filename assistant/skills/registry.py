@@ -9,6 +9,7 @@ from functools import partial
 from assistant.errors import StoreError
 from assistant.events import Event, ForgettingBegan, RecordChanged
 from assistant.intents import (
+    ABOUT_OPEN,
     ALL,
     BY_MEANING,
     Command,
@@ -140,6 +141,11 @@ class SkillRegistry:
         if not yes:
             return partial(self._settle, asked, _declined(asked))
         return partial(self._settle, asked, asked.if_yes or partial(said, _again(asked)))
+
+    @property
+    def expected(self) -> frozenset[CommandKind]:
+        """The kinds of commands that are likelier now than usual: those about what is open."""
+        return ABOUT_OPEN if any(each.listens for each in self._takers) else frozenset()
 
     async def takes(self, text: str, intent: Intent | None) -> Act | None:
         """Return what answers an utterance that is no command, in place of the language model; None

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from assistant.intents import BY_MEANING, CommandKind
+from assistant.intents import ABOUT_OPEN, BY_MEANING, CommandKind
 from assistant.language.word_lists import words_of
 from assistant.voice.speech.clauses import Clause, ClauseSplitter
 from models.interfaces import IntentClassifier
@@ -26,8 +26,7 @@ TALK = frozenset(
     {
         *(CommandKind.TIME, CommandKind.DATE, CommandKind.CALCULATE),
         *(CommandKind.ABILITIES, CommandKind.WHICH_MODEL, CommandKind.TASK_OPEN),
-        *(CommandKind.FORM_OPEN, CommandKind.FORM_STATUS, CommandKind.FORM_READ),
-        *(CommandKind.FORM_CANCEL, CommandKind.FORM_DONE),
+        *(CommandKind.FORM_OPEN, *ABOUT_OPEN),
     }
 )
 """The kinds of requests that may be answered by talking."""

@@ -125,7 +125,7 @@ class RouteIntents(FrameProcessor):
         if not text:  # the wake phrase by itself
             return Intent(Command(CommandKind.WAKE))
         undo = self._skills.misheard_undo(text)
-        return undo or await self._recogniser.recognise(text, names)
+        return undo or await self._recogniser.recognise(text, names, self._skills.expected)
 
     def _wakes_the_woken(self, intent: Intent, text: str) -> bool:
         return intent.command.kind is CommandKind.WAKE and bool(text) and not self._dialogue.asleep

@@ -1,7 +1,7 @@
 """Every kind of command that is only likely is asked about in the running voice loop."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -96,9 +96,12 @@ def hint_at(command: Command, monkeypatch: pytest.MonkeyPatch, hint: str = HINT)
     recognise = IntentRecogniser.recognise
 
     async def recognised(
-        self: IntentRecogniser, text: str, names: tuple[str, ...] = ()
+        self: IntentRecogniser,
+        text: str,
+        names: tuple[str, ...] = (),
+        expected: Collection[CommandKind] = (),
     ) -> Intent | None:
-        known = await recognise(self, text, names)
+        known = await recognise(self, text, names, expected)
         return Intent(command, sure=False) if text == hint else known
 
     monkeypatch.setattr(IntentRecogniser, "recognise", recognised)

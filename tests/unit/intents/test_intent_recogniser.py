@@ -8,7 +8,7 @@ import pytest
 
 from assistant.errors import ModelFailed, ModelMissing
 from assistant.intents import intent_recogniser
-from assistant.intents.command import DELETING, Command, CommandKind, Intent
+from assistant.intents.command import ABOUT_OPEN, DELETING, Command, CommandKind, Intent
 from assistant.intents.intent_recogniser import THRESHOLDS, IntentRecogniser, intent_of
 from models.interfaces import ClassifiedText
 
@@ -55,6 +55,19 @@ async def test_what_the_grammar_knows_is_sure_and_not_classified() -> None:
     assert classifier.asked == []
     assert await recogniser.recognise(BIN) == Intent(LOCKER, sure=False)
     recogniser.close()
+
+
+async def test_what_is_expected_is_likelier_and_the_rest_less_likely() -> None:
+    heard = ClassifiedText({"repeat": 0.53, "form_read": 0.22})
+    recogniser = await loaded(Classifier(heard))
+    usual = await recogniser.recognise("Read it back.")
+    assert usual == Intent(Command(CommandKind.REPEAT), sure=False)
+    with_a_form_open = await recogniser.recognise("Read it back.", (), ABOUT_OPEN)
+    assert with_a_form_open == Intent(Command(CommandKind.FORM_READ), sure=False)
+    recogniser.close()
+    talk = await loaded(Classifier(ClassifiedText({"form_done": 0.05})))
+    assert await talk.recognise("It was a long day.", (), ABOUT_OPEN) is None
+    talk.close()
 
 
 async def test_only_what_both_take_for_deleting_is_deleted_without_asking() -> None:
