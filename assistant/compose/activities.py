@@ -15,7 +15,6 @@ from assistant.memory import UserStatements
 from assistant.paths import Home
 from assistant.settings import Settings
 from assistant.skills import Activities, FormActivity, Remark, TaskActivity
-from assistant.tasks import TaskJudge
 from assistant.voice import Dialogue
 from models.interfaces import LanguageModel
 
@@ -46,7 +45,7 @@ async def open_activities(
     english = lexicon.language == "en"
     propose = ModelProposals(llm) if english else None
     forms = FormActivity(library, state.store, off_record, english=english, propose=propose)
-    tasks = TaskActivity(state.store, lexicon, off_record, statements, TaskJudge(llm))
+    tasks = TaskActivity(state.store, lexicon, off_record, statements)
     both = (forms, tasks)
     activities = Activities(both, lambda: window.conversation, dialogue.quiet.wait, remark)
     for problem in await asyncio.to_thread(library.problems):

@@ -18,7 +18,6 @@ from assistant.skills.skill import BRING_BACK, UNDO_IT, Act, Reply, last_done
 from assistant.skills.spoken_errors import spoken
 from assistant.state import Entry, EntryKind, StateStore
 from assistant.tasks import (
-    Judge,
     Merging,
     Opening,
     StoredTasks,
@@ -70,7 +69,6 @@ class TaskActivity:
     Args:
         off_record: returns whether the session is off the record. Nothing is taken then.
         statements: remember what was settled; None in a session without a long-term memory.
-        judge: judges what may be about something else; None if only rules decide.
     """
 
     opens = CommandKind.TASK_OPEN
@@ -81,7 +79,6 @@ class TaskActivity:
         lexicon: TextAnalyzer,
         off_record: Callable[[], bool],
         statements: RemembersWords | None = None,
-        judge: Judge | None = None,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         self._merging = Merging(lexicon)
@@ -92,7 +89,6 @@ class TaskActivity:
         self._english = lexicon.language == "en"
         self._off_record = off_record
         self._statements = statements
-        self._judge = judge
         self._now = now
         self._rows: dict[str, Sequence[StateEntry | Entry]] = {}
         self._tasks: list[Task] = []
@@ -145,7 +141,7 @@ class TaskActivity:
             self._before = ""
             return
         if task is not None and task.heard != exchange.id:
-            new = await settled(task, exchange, self._before, self._merging, self._judge)
+            new = settled(task, exchange, self._before, self._merging)
             await asyncio.to_thread(self._stored.settle, task.id, exchange, new)
             await self._refresh()
         self._before = exchange.assistant_text

@@ -147,25 +147,10 @@ async def test_hearing_an_exchange_twice_changes_nothing(here: Session) -> None:
     assert here.activity.heard == exchange.id
 
 
-async def test_a_model_judges_only_what_the_rules_are_not_sure_of(tmp_path: Path) -> None:
-    asked: list[str] = []
-
-    async def judge(task: str, said: str, candidate: object) -> bool:
-        asked.append(said)
-        return "cot" in said
-
-    async with session(tmp_path, judge) as here:
-        await here.obey(OPEN, TRIP)
-        await here.talk(
-            *("Let's take the train.", "Fine."),
-            *("We need a cot.", "Noted."),
-            *("We're having fish tonight.", "Enjoy."),
-        )
-        await here.talk("We need a seat by the window in the train.", "Sure.")
-        assert here.lines() == [
-            *("take the train", "need a cot", "need a seat by the window in the train"),
-        ]
-    assert asked == ["We need a cot.", "We're having fish tonight."]
+async def test_the_users_own_plans_count_without_a_word_of_the_task(here: Session) -> None:
+    await here.obey(OPEN, TRIP)
+    await here.talk("We need a cot.", "Noted.", "I want a haircut.", "Oh.")
+    assert here.lines() == ["need a cot"]
 
 
 # -- closing --------------------------------------------------------------------------------------
