@@ -8,7 +8,7 @@ from assistant.compose.state import UserState
 from assistant.context import ShortTermMemory
 from assistant.errors import StoreError
 from assistant.event_bus import EventBus
-from assistant.events import Event, Notice, Severity, StateChanged, TurnEnded
+from assistant.events import Event, Notice, Severity, StateChanged
 from assistant.forms import FormLibrary, ModelProposals
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory import UserStatements
@@ -61,8 +61,6 @@ async def open_activities(
         forms.watch(event)
         tasks.watch(event)
         activities.watch(event)
-        if isinstance(event, TurnEnded) and not activities.listens and not _asks(event):
-            remark(tasks.unfinished)
         if isinstance(event, StateChanged) and activities.block() != shown:
             shown = activities.block()
             dialogue.refresh()
@@ -71,8 +69,3 @@ async def open_activities(
     window.show_state(activities.block)
     stack.callback(asyncio.create_task(activities.run()).cancel)
     return activities
-
-
-def _asks(turn: TurnEnded) -> bool:
-    """Return whether a "no" would answer something else: the answer was a question, or cut off."""
-    return turn.interrupted or turn.assistant.rstrip().endswith("?")

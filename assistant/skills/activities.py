@@ -40,8 +40,6 @@ class Activities:
         remark: Callable[[Remark], object],
     ) -> None:
         self._remark = remark
-        self._asked_on = ""
-        """The question that was asked last, after an answer of the model."""
         self._activities = activities
         self._conversation = conversation
         self._quiet = quiet
@@ -115,6 +113,8 @@ class Activities:
             case TurnEnded() if event.exchange and (newest := self._newest) is not None:
                 self._waiting.append((event.exchange, newest))
                 self._woken.set()
+            case TurnEnded() if event.exchange:
+                self._remark(partial(self._ask_on, event.exchange))
             case UserSensed() if self._hearing is not None:
                 self._hearing.cancel()
 
@@ -171,18 +171,16 @@ class Activities:
 
     async def _ask_on(self, key: str) -> Reply | None:
         """Ask for what is missing, if the exchange `key` is still the last one and its answer was
-        no question itself. The same question isn't asked twice: the user may want to talk about
-        something else."""
+        no question itself. If nothing is open, ask what to do with what was left unfinished."""
         newest, exchanges = self._newest, self._conversation().exchanges
-        if newest is None or not exchanges or exchanges[-1].id != key:
+        if not exchanges or exchanges[-1].id != key:
             return None
         if exchanges[-1].interrupted or exchanges[-1].assistant_text.rstrip().endswith("?"):
             return None
-        reply = await newest.ask_on()
-        if reply is None or reply.text == self._asked_on:
-            return None
-        self._asked_on = reply.text
-        return reply
+        for each in self._activities if newest is None else (newest,):
+            if (reply := await each.ask_on()) is not None:
+                return reply
+        return None
 
     @property
     def _newest(self) -> Activity | None:

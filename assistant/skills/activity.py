@@ -49,8 +49,9 @@ class Activity(Protocol):
         then called again with the same exchange. So it has to be idempotent."""
 
     async def ask_on(self) -> Reply | None:
-        """Return the question for what is missing next, to be asked once the model has answered
-        something else; None if nothing is asked for."""
+        """Return a question to ask once the model has answered something else: for what is missing
+        next or, if none is open, about one that was left unfinished. None if there is nothing to
+        ask. Changes nothing before the question is heard."""
 
     async def open(self, command: Command) -> Reply | None:
         """Open the one that the command names, or resume it."""

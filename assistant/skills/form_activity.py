@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 
@@ -81,6 +82,8 @@ class FormActivity:
         self._removed = RemovedEntries(store)
         self._turns = 0
         """Number of utterances that were taken; varies the wording."""
+        self._asked_on = False
+        """Whether the assistant has asked on after other talk since the user last worked on it."""
 
     def watch(self, event: Event) -> None:
         """Receive an event from the event bus."""
@@ -129,14 +132,25 @@ class FormActivity:
         before = form.asked
         found = await self._found(form, exchange)
         slot = asked_in(form.form, exchange.assistant_text)
-        await asyncio.to_thread(form.put, found, exchange.id)
+        if await asyncio.to_thread(form.put, found, exchange.id):
+            self._asked_on = False
         asked = slot.name if slot is not None else ""
         if form.asked != before:  # something else has been asked for meanwhile
             asked = form.asked
         await asyncio.to_thread(form.heard, exchange.id, asked)
 
     async def ask_on(self) -> Reply | None:
-        return None if self._off_record() or self._open is None else await self._ask("")
+        """Ask only once until the user works on the form again: they may want to talk about
+        something else."""
+        form = self._open
+        if self._off_record() or form is None or self._asked_on:
+            return None
+        slot = form.next_slot()
+        return replace(self._question(slot, ""), when_heard=partial(self._asks_on, form, slot))
+
+    async def _asks_on(self, form: OpenForm, slot: Slot | None) -> None:
+        self._asked_on = True
+        await asyncio.to_thread(form.ask_for, slot)
 
     async def open(self, command: Command) -> Reply | None:
         if self._off_record():
@@ -270,10 +284,14 @@ class FormActivity:
     async def _ask(self, before: str) -> Reply:
         """Say something, then ask for what is missing next, or whether to read the form back."""
         form = self._open
-        slot: Slot | None = form.next_slot() if form is not None else None
         if form is None:
             return Reply(before or NONE_OPEN)
+        self._asked_on = False
+        slot = form.next_slot()
         await asyncio.to_thread(form.ask_for, slot)
+        return self._question(slot, before)
+
+    def _question(self, slot: Slot | None, before: str) -> Reply:
         if slot is None:
             return Reply(f"{before} {ALL_THERE}".strip(), if_yes=self.read_back)
         return Reply(f"{before} {slot.ask}".strip())

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Protocol
@@ -147,8 +148,22 @@ class TaskActivity:
         self._before = exchange.assistant_text
 
     async def ask_on(self) -> Reply | None:
-        """Return None: what is settled next is up to the user and the model."""
-        return None
+        """Ask what to do with a task that was closed without the user having been asked, because
+        nobody spoke about it for long or another was opened. Return None if there is none. Each
+        task is asked about once.
+
+        While a task is open, what is settled next is up to the user and the model.
+        """
+        await self._refresh()
+        left = [each for each in self._tasks if each.unfinished(self._now())]
+        if not left or self._open is not None or self._off_record() or self._statements is None:
+            return None
+        task = left[-1]
+        said = f"We never finished {self._title(task.name).doing}."
+        return replace(
+            self._shall_remember(task, said, self._statements),
+            when_heard=partial(self._close, task.id),
+        )
 
     # -- opening --------------------------------------------------------------------------------
 
@@ -239,22 +254,6 @@ class TaskActivity:
             return Reply(f"Nothing is settled yet for {what}.")
         return Reply(f"For {what}, we've settled this: {self._lines(task)}.")
 
-    async def unfinished(self) -> Reply | None:
-        """Ask what to do with a task that was closed without the user having been asked, because
-        nobody spoke about it for long or another was opened. Return None if there is none.
-
-        Each task is asked about once. Say this after an answer, when nobody speaks and no task is
-        open: at the beginning of a session it would come out of nowhere.
-        """
-        await self._refresh()
-        left = [each for each in self._tasks if each.unfinished(self._now())]
-        if not left or self._open is not None or self._off_record() or self._statements is None:
-            return None
-        task = left[-1]
-        return await self._shall_remember(
-            task, f"We never finished {self._title(task.name).doing}."
-        )
-
     # -- closing --------------------------------------------------------------------------------
 
     async def cancel(self) -> Reply:
@@ -276,17 +275,21 @@ class TaskActivity:
         if not task.lines:
             text = "All right. Nothing was settled, so there's nothing to keep."
             return await self._throw_away(task.id, text)
-        return await self._shall_remember(task, "All right.")
-
-    async def _shall_remember(self, task: Task, said: str) -> Reply:
-        """Close a task, and ask whether to remember it. Without an answer, it stays for a week."""
-        await asyncio.to_thread(self._stored.close, task.id)
-        await self._refresh()
+        await self._close(task.id)
         if self._statements is None:
-            return Reply(f"{said} I'm not keeping anything in this session.")
+            return Reply("All right. I'm not keeping anything in this session.")
+        return self._shall_remember(task, "All right.", self._statements)
+
+    async def _close(self, key: str) -> None:
+        """Close a task of which the user is asked whether to remember it. Without an answer, it
+        stays for a week."""
+        await asyncio.to_thread(self._stored.close, key)
+        await self._refresh()
+
+    def _shall_remember(self, task: Task, said: str, statements: RemembersWords) -> Reply:
         return Reply(
             f"{said} Shall I remember what we settled?",
-            if_yes=partial(self._remember, self._statements, task.id),
+            if_yes=partial(self._remember, statements, task.id),
             then_no=partial(self._throw_away, task.id, "All right, I've let it go."),
         )
 

@@ -244,6 +244,30 @@ async def test_without_a_working_model_the_rules_still_fill(desk: Desk) -> None:
 async def test_after_other_talk_it_asks_on(desk: Desk) -> None:
     await desk.open("medical")
     await desk.talk("It's cold in here.", "I can't feel it.")
+    assert await asked_on(desk, heard=True) == "What brings you in?"
+
+
+async def test_it_asks_on_once_until_the_user_works_on_the_form_again(desk: Desk) -> None:
+    await desk.open("medical")
+    for _ in range(2):  # the first one is never heard, because the user speaks
+        assert await asked_on(desk, heard=False) == "What brings you in?"
+    assert await asked_on(desk, heard=True) == "What brings you in?"
+    for _ in range(3):
+        await desk.talk("Tell me a joke.", "A horse walks into a bar.")
+        assert await asked_on(desk, heard=True) == ""
+    await desk.forms.status()
+    assert await asked_on(desk, heard=True) != ""
+    assert await asked_on(desk, heard=True) == ""
+    await desk.talk("By the way, my temperature is 38.5.", "Oh dear.")
+    assert await asked_on(desk, heard=True) != ""
+
+
+async def asked_on(desk: Desk, *, heard: bool) -> str:
+    """Return what it asks after other talk, and have that heard or not."""
     reply = await desk.forms.ask_on()
-    assert reply is not None
-    assert reply.text == "What brings you in?"
+    if reply is None:
+        return ""
+    if heard:
+        assert reply.when_heard is not None
+        await reply.when_heard()
+    return reply.text

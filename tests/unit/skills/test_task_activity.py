@@ -208,7 +208,7 @@ async def test_without_an_answer_it_stays_for_a_week_and_then_goes(tmp_path: Pat
             here.now = late + timedelta(days=days)
             await here.activity.load()
             assert len(here.store.entries(EntryKind.TASK)) == left
-            assert await here.activity.unfinished() is None  # the user was asked
+            assert await here.activity.ask_on() is None  # the user was asked
 
 
 async def test_a_plan_with_lines_is_thrown_away_only_after_a_yes(here: Session) -> None:
@@ -275,16 +275,20 @@ async def test_after_twelve_hours_without_a_word_it_is_closed_and_asked_about_on
     await here.talk("Let's also see Sintra.", "Sure.")
     here.now += timedelta(hours=11)
     assert here.activity.opened is not None
-    assert await here.activity.unfinished() is None
+    assert await here.activity.ask_on() is None
     here.now += timedelta(hours=2)
     assert not here.activity.opened
     assert (here.activity.block(), here.activity.name) == ("", "")
-    reply = await here.activity.unfinished()
+    reply = await here.activity.ask_on()
     assert reply is not None
     assert reply.text == (
         "We never finished planning the trip to Lisbon. Shall I remember what we settled?"
     )
-    assert await here.activity.unfinished() is None
+    again = await here.activity.ask_on()  # nobody has heard the first one
+    assert again is not None
+    assert again.when_heard is not None
+    await again.when_heard()
+    assert await here.activity.ask_on() is None
     assert await _yes(reply) == "I'll remember what we settled for the trip to Lisbon."
 
 
