@@ -95,6 +95,8 @@ class TaskActivity:
         self._tasks: list[Task] = []
         self._before = ""
         """The assistant's last words, to which the next exchange replies. They are not stored."""
+        self._on_topic = False
+        """Whether the exchange before was about the open task."""
 
     def watch(self, event: Event) -> None:
         """Receive an event from the event bus."""
@@ -142,9 +144,10 @@ class TaskActivity:
             self._before = ""
             return
         if task is not None and task.heard != exchange.id:
-            new = settled(task, exchange, self._before, self._merging)
+            new = settled(task, exchange, self._before, self._merging, on_topic=self._on_topic)
             await asyncio.to_thread(self._stored.settle, task.id, exchange, new)
             await self._refresh()
+            self._on_topic = new.about
         self._before = exchange.assistant_text
 
     async def ask_on(self) -> Reply | None:

@@ -17,7 +17,9 @@ class Settled:
     about: bool
 
 
-def settled(task: Task, exchange: Exchange, before: str, merging: Merging) -> Settled:
+def settled(
+    task: Task, exchange: Exchange, before: str, merging: Merging, *, on_topic: bool
+) -> Settled:
     """Return what an exchange settles. Has no side effects.
 
     What may be a plan counts if it shares a word with the task, its lines or the assistant's words.
@@ -26,6 +28,8 @@ def settled(task: Task, exchange: Exchange, before: str, merging: Merging) -> Se
 
     Args:
         before: the assistant's words to which the exchange replies.
+        on_topic: whether the user had spoken about the task before these words. If not, what the
+            assistant has offered counts only if it shares a word with the task or its lines.
     """
     known = [task.name, *(line.text for line in task.lines)]
     said, answer = exchange.user_text, stated(exchange.assistant_text)
@@ -33,7 +37,9 @@ def settled(task: Task, exchange: Exchange, before: str, merging: Merging) -> Se
     for each in candidates(said, before):
         if each.others or merging.repeats(task.name, each.text):
             continue
-        if each.bare:
+        if each.offered and not on_topic:
+            settles = merging.related(each.text, known)
+        elif each.bare:
             settles = merging.repeats(answer, each.text)
         else:
             settles = each.certain or each.ours

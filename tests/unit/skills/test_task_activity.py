@@ -124,8 +124,21 @@ async def test_what_is_not_settled_by_the_user_is_not_taken(here: Session) -> No
 async def test_a_yes_settles_what_the_assistant_has_proposed(here: Session) -> None:
     await here.obey(OPEN, TRIP)
     await here.talk("Which day is cheapest?", "Tuesday. Shall we say Tuesday?", "Yes, please.")
-    await here.talk("And then?", "How about the Ritz?", "No.")
+    await here.talk("Where could we stay in Lisbon?", "How about the Ritz?", "No.")
     assert here.lines() == ["Tuesday", "not the Ritz"]
+
+
+@pytest.mark.parametrize(
+    "offer", ["Would you like a joke?", "Does a joke sound good?", "Shall we play a game?"]
+)
+async def test_a_yes_to_an_offer_that_has_nothing_to_do_with_the_plan_settles_nothing(
+    here: Session, offer: str
+) -> None:
+    await planned(here)
+    await here.talk("I'm a bit bored.", offer, "Yes, please.", "Fine. Another one?", "No.")
+    assert here.lines() == ["fly on the third of May", "the budget is eight hundred euros"]
+    await here.talk("Hm.", "Would you like a bigger budget?", "Yes.")
+    assert here.lines()[-1] == "a bigger budget"
 
 
 async def test_off_the_record_nothing_is_taken(here: Session) -> None:
