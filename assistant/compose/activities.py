@@ -3,13 +3,15 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from functools import partial
 
 from assistant.compose.state import UserState
 from assistant.context import ShortTermMemory
 from assistant.errors import StoreError
 from assistant.event_bus import EventBus
-from assistant.events import Event, Notice, Severity, StateChanged
+from assistant.events import Event, Notice, Phase, Severity, StateChanged
 from assistant.forms import FormLibrary, ModelProposals
+from assistant.idle import ActivityMonitor
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory import UserStatements
 from assistant.paths import Home
@@ -46,8 +48,9 @@ async def open_activities(
     propose = ModelProposals(llm) if english else None
     forms = FormActivity(library, state.store, off_record, english=english, propose=propose)
     tasks = TaskActivity(state.store, lexicon, off_record, statements)
-    both = (forms, tasks)
-    activities = Activities(both, lambda: window.conversation, dialogue.quiet.wait, remark)
+    room = ActivityMonitor(Phase.LISTENING)
+    quiet = partial(room.lasting, 0.0)
+    activities = Activities((forms, tasks), lambda: window.conversation, quiet, remark)
     for problem in await asyncio.to_thread(library.problems):
         bus.emit(Notice(str(problem), Severity.WARNING, problem.mend))
     try:
@@ -58,6 +61,7 @@ async def open_activities(
 
     def follow(event: Event) -> None:
         nonlocal shown
+        room.watch(event)
         forms.watch(event)
         tasks.watch(event)
         activities.watch(event)

@@ -28,7 +28,7 @@ class Activities:
 
     Args:
         conversation: returns the session's conversation.
-        quiet: waits until nobody speaks and no turn is being answered.
+        quiet: waits until no turn is being answered, nobody speaks, and no sound may be a voice.
         remark: says a remark once it is quiet.
     """
 
