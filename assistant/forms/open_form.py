@@ -11,6 +11,7 @@ if the process is killed.
 """
 
 import re
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -79,7 +80,8 @@ class OpenForm:
     """A form that is being filled in, with a copy of what it contains. Methods that block read or
     change the store, and may raise StoreError; the others read only the copy.
 
-    Not thread-safe: one call at a time, on the event loop or in a thread that it waits for.
+    Thread-safe: an utterance may be filled in while a thread still fills in what was said before.
+    The methods that don't block are for the event loop.
     """
 
     def __init__(self, store: StateStore, form: Form, entry: Entry) -> None:
@@ -92,6 +94,11 @@ class OpenForm:
         """Names of the filled slots, in the order in which they were filled or changed."""
         self._asked_for: dict[str, int] = {}
         """How often the assistant has asked for a slot since the form was opened or resumed."""
+        self._asked = str(entry.content.get("asked", ""))
+        self._replies_to: dict[str, str] = {}
+        """Ids of exchanges that were not heard yet, oldest first, and the name of the slot that had
+        been asked for before each."""
+        self._changing = threading.RLock()
 
     # -- opening --------------------------------------------------------------------------------
 
@@ -137,16 +144,17 @@ class OpenForm:
 
     def reload(self) -> bool:
         """Read what the store contains. Return whether the form is still there and open. Blocks."""
-        entry = self._store.get(self.key)
-        if entry is None:
-            return False
-        self._content = entry.content
-        slots = self._store.entries(EntryKind.SLOT, self.key)
-        slots.sort(key=lambda each: each.created)
-        self._take([(each.id, each.content) for each in slots])
-        changed = sorted(slots, key=lambda each: each.changed)
-        self._recency = list(dict.fromkeys(str(each.content["slot"]) for each in changed))
-        return not entry.content.get("closed")
+        with self._changing:
+            entry = self._store.get(self.key)
+            if entry is None:
+                return False
+            self._content = entry.content
+            slots = self._store.entries(EntryKind.SLOT, self.key)
+            slots.sort(key=lambda each: each.created)
+            self._take([(each.id, each.content) for each in slots])
+            changed = sorted(slots, key=lambda each: each.changed)
+            self._recency = list(dict.fromkeys(str(each.content["slot"]) for each in changed))
+            return not entry.content.get("closed")
 
     def update(self, kind: str, rows: Sequence[StateEntry]) -> bool:
         """Take over what an event tells of the entries of a kind. Return whether the form is still
@@ -175,7 +183,7 @@ class OpenForm:
     @property
     def asked(self) -> str:
         """Name of the slot for which the assistant has just asked, or empty."""
-        return str(self._content.get("asked", ""))
+        return self._asked
 
     @property
     def read(self) -> str:
@@ -226,6 +234,14 @@ class OpenForm:
         more = len(self._filled) - len(parts)
         return "".join([begin, *parts, f" And {more} more." if more else "", end])
 
+    def answered(self, exchange: str, slot: Slot | None) -> str:
+        """Note for which slot the language model has asked in an exchange, at once or when it is
+        heard. Return the name of the slot to which the exchange itself replies, or empty."""
+        if exchange not in self._replies_to:
+            self._replies_to[exchange] = self._asked
+            self._note_asked(slot)
+        return self._replies_to[exchange]
+
     # -- changing -------------------------------------------------------------------------------
 
     def put(self, proposals: Iterable[Proposal], exchange: str = "") -> list[PutInSlot]:
@@ -235,48 +251,58 @@ class OpenForm:
         Args:
             exchange: id of the exchange that the proposals come from.
         """
-        if not self.reload():
-            return []
-        changes = (self._put(each, exchange) for each in proposals)
-        made = [each for each in changes if each is not None]
-        if made and self._store.get(self.key) is None:  # forgotten in between
-            self._store.remove([each.key for each in made if each.before is None])
-            return []
-        return made
+        with self._changing:
+            if not self.reload():
+                return []
+            changes = (self._put(each, exchange) for each in proposals)
+            made = [each for each in changes if each is not None]
+            if made and self._store.get(self.key) is None:  # forgotten in between
+                self._store.remove([each.key for each in made if each.before is None])
+                return []
+            return made
 
     def take_back(self, changes: Sequence[PutInSlot]) -> list[PutInSlot]:
         """Undo `put`, except for slots that have changed again or are gone. Return what was undone.
         Blocks."""
         undone: list[PutInSlot] = []
-        for each in reversed(changes):
-            entry = self._store.get(each.key)
-            if entry is None or entry.content != each.after:
-                continue
-            if each.before is None:
-                self._store.remove([each.key])
-            else:
-                self._store.change(each.key, each.before, logged=True)
-            undone.append(each)
-        self.reload()
+        with self._changing:
+            for each in reversed(changes):
+                entry = self._store.get(each.key)
+                if entry is None or entry.content != each.after:
+                    continue
+                if each.before is None:
+                    self._store.remove([each.key])
+                else:
+                    self._store.change(each.key, each.before, logged=True)
+                undone.append(each)
+            self.reload()
         return undone[::-1]
 
     def ask_for(self, slot: Slot | None) -> None:
         """Note for which slot the assistant asks. Blocks."""
-        if slot is not None:
-            self._asked_for[slot.name] = self._asked_for.get(slot.name, 0) + 1
-        self._change(asked=slot.name if slot is not None else "")
+        self._note_asked(slot)
+        self._change(asked=self._asked)
 
-    def heard(self, exchange: str, asked: str) -> None:
-        """Note that an exchange was heard, and for which slot the assistant asked in it. Blocks."""
-        if asked:
-            self._asked_for[asked] = self._asked_for.get(asked, 0) + 1
+    def heard(self, exchange: str) -> None:
+        """Note that an exchange was heard, after `answered`. Older ones never will be. Blocks."""
+        for each in list(self._replies_to):
+            del self._replies_to[each]
+            if each == exchange:
+                break
+        [asked, *_] = [*self._replies_to.values(), self._asked]
         self._change(read=exchange, asked=asked)
 
     def close(self, *, closed: bool = True) -> bool:
         """Close the form, or open it again. Return whether it is still there. Blocks."""
+        self._asked = ""
         return self._change(closed=closed, asked="")
 
     # -- inside ---------------------------------------------------------------------------------
+
+    def _note_asked(self, slot: Slot | None) -> None:
+        self._asked = slot.name if slot is not None else ""
+        if slot is not None:
+            self._asked_for[slot.name] = self._asked_for.get(slot.name, 0) + 1
 
     def _put(self, proposal: Proposal, exchange: str) -> PutInSlot | None:
         slot = self.form.slot(proposal.slot)
@@ -306,13 +332,14 @@ class OpenForm:
         return PutInSlot(key, slot, there.content if there is not None else None, content)
 
     def _change(self, **fields: Any) -> bool:
-        entry = self._store.get(self.key)
-        if entry is None:
-            return False
-        content = {**entry.content, **fields}
-        changed = content == entry.content or self._store.change(self.key, content) is not None
-        self._content = content
-        return changed
+        with self._changing:
+            entry = self._store.get(self.key)
+            if entry is None:
+                return False
+            content = {**entry.content, **fields}
+            changed = content == entry.content or self._store.change(self.key, content) is not None
+            self._content = content
+            return changed
 
     def _take(self, rows: Iterable[tuple[str, Content]]) -> None:
         """Replace the copy. A value that the form no longer takes stays visible, but fills

@@ -111,6 +111,7 @@ class Activities:
         """Receive an event from the event bus."""
         match event:
             case TurnEnded() if event.exchange and (newest := self._newest) is not None:
+                newest.answered(event.exchange, event.assistant)
                 self._waiting.append((event.exchange, newest))
                 self._woken.set()
             case TurnEnded() if event.exchange:

@@ -42,6 +42,10 @@ class Activity(Protocol):
         asked for, and replies. Changes nothing itself: the user may still go on speaking. None if
         the language model should answer."""
 
+    def answered(self, exchange: str, answer: str) -> None:
+        """Note what the language model has answered in an exchange, before it is heard: what the
+        user says next may reply to that."""
+
     async def hear(self, exchange: Exchange) -> None:
         """Take in what an exchange that the language model answered says about it.
 

@@ -125,19 +125,19 @@ class FormActivity:
             return None
         return partial(self._take, form, found)
 
+    def answered(self, exchange: str, answer: str) -> None:
+        if self._open is not None and not self._off_record():
+            self._open.answered(exchange, asked_in(self._open.form, answer))
+
     async def hear(self, exchange: Exchange) -> None:
         form = self._open
         if form is None or self._off_record() or exchange.id == form.read:
             return
-        before = form.asked
-        found = await self._found(form, exchange)
-        slot = asked_in(form.form, exchange.assistant_text)
+        asked = form.answered(exchange.id, asked_in(form.form, exchange.assistant_text))
+        found = await self._found(form, exchange, asked)
         if await asyncio.to_thread(form.put, found, exchange.id):
             self._asked_on = False
-        asked = slot.name if slot is not None else ""
-        if form.asked != before:  # something else has been asked for meanwhile
-            asked = form.asked
-        await asyncio.to_thread(form.heard, exchange.id, asked)
+        await asyncio.to_thread(form.heard, exchange.id)
 
     async def ask_on(self) -> Reply | None:
         """Ask only once until the user works on the form again: they may want to talk about
@@ -245,15 +245,19 @@ class FormActivity:
             undo_question=partial(self._shall_take_back, changes),
         )
 
-    async def _found(self, form: OpenForm, exchange: Exchange) -> list[Proposal]:
-        """Return what an exchange gives to the form: first by rules, then by the model."""
+    async def _found(self, form: OpenForm, exchange: Exchange, asked: str) -> list[Proposal]:
+        """Return what an exchange gives to the form: first by rules, then by the model.
+
+        Args:
+            asked: name of the slot to which the exchange replies, or empty.
+        """
         values, text = form.values(), exchange.user_text
         today = local_day(exchange.started)
-        rules = fill(form.form, values, form.asked, text, today) if self._english else []
+        rules = fill(form.form, values, asked, text, today) if self._english else []
         if self._propose is None:
             return rules
         try:
-            proposed = await self._propose(form.form, values, form.asked, exchange)
+            proposed = await self._propose(form.form, values, asked, exchange)
         except AssistantError as error:
             logger.warning("the model did not look for values: %s", error)
             return rules
@@ -263,7 +267,7 @@ class FormActivity:
             each
             for each in more
             if (each.slot not in by_rule or each.way is Way.ADD)
-            and accept(form.form, values, each, text, today, form.asked)
+            and accept(form.form, values, each, text, today, asked)
         ]
 
     async def _take_back(self, form: OpenForm, changes: Sequence[PutInSlot]) -> Reply:

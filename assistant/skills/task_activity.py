@@ -138,6 +138,9 @@ class TaskActivity:
         del text
         return None
 
+    def answered(self, exchange: str, answer: str) -> None:
+        """Do nothing: only what is heard replies to an answer."""
+
     async def hear(self, exchange: Exchange) -> None:
         task = self._open
         if self._off_record() or not self._english:

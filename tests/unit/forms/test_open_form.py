@@ -2,18 +2,21 @@
 
 import random
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from assistant.forms import UNKNOWN, Form, FormLibrary, OpenForm, Proposal, Way, fill
 from assistant.memory.transcript.database import Transcript
-from assistant.state import EntryKind, StateStore
+from assistant.state import Entry, EntryKind, StateStore
 from tests.support.children import Say, child
 from tests.support.killed_writes import dying_transcript
+from tests.support.patience import PATIENCE_S
 
 TODAY = date(2026, 11, 18)
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
@@ -184,6 +187,51 @@ def test_a_slot_that_the_form_no_longer_has_stays_and_one_of_another_type_is_ask
     assert read.missing()[0].name == "about"
 
 
+def test_an_exchange_replies_to_what_was_asked_before_it_even_if_it_is_heard_late(
+    store: StateStore,
+) -> None:
+    opened = OpenForm.begin(store, form("appointment"))
+    first, second, third = opened.form.slots[:3]
+    opened.ask_for(first)
+    assert opened.answered("x1", second) == first.name
+    assert opened.answered("x2", third) == second.name
+    assert opened.asked == third.name
+    assert opened.answered("x1", second) == first.name
+    assert opened.asked == third.name
+    opened.heard("x1")
+    read = again(store, "appointment")
+    assert (read.read, read.asked) == ("x1", second.name)  # x2 will be heard after a restart
+    opened.heard("x2")
+    assert again(store, "appointment").asked == third.name
+
+
+def test_a_question_is_not_lost_while_a_thread_notes_what_was_heard(
+    store: StateStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = OpenForm.begin(store, form("appointment"))
+    entered, go = threading.Event(), threading.Event()
+    change = store.change
+
+    def slowly(*arguments: Any, **named: Any) -> Entry | None:
+        if not entered.is_set():
+            entered.set()
+            assert go.wait(PATIENCE_S)
+        return change(*arguments, **named)
+
+    monkeypatch.setattr(store, "change", slowly)
+    hearing = threading.Thread(target=opened.heard, args=["x1"])
+    hearing.start()
+    assert entered.wait(PATIENCE_S)
+    asking = threading.Thread(target=opened.ask_for, args=[opened.form.slots[2]])
+    asking.start()
+    asking.join(0.05)
+    go.set()
+    hearing.join()
+    asking.join()
+    read = again(store, "appointment")
+    assert (read.read, read.asked) == ("x1", opened.form.slots[2].name)
+
+
 # -- whatever happens -----------------------------------------------------------------------------
 
 SAID = (
@@ -239,7 +287,7 @@ def fills(path: Path, kill_at: int, after: bool, say: Say) -> None:
         ),
         lambda: opened.ask_for(opened.next_slot()),
         lambda: opened.put([Proposal("day", "2026-11-23", "Monday")], "x2"),
-        lambda: opened.heard("x2", ""),
+        lambda: opened.heard("x2"),
         opened.close,
     ]
     for step in steps:

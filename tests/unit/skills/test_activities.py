@@ -27,6 +27,7 @@ class Notebook:
         self.heard = ""
         self.written: list[str] = []
         self.begun: list[str] = []
+        self.answers: list[str] = []
         self.ready = asyncio.Event()
         self.ready.set()
         self.fails: Exception | None = None
@@ -43,6 +44,9 @@ class Notebook:
             return Reply("Noted.")
 
         return write if text.startswith("since") else None
+
+    def answered(self, exchange: str, answer: str) -> None:
+        self.answers.append(answer)
 
     async def hear(self, exchange: Exchange) -> None:
         self.begun.append(exchange.user_text)
@@ -216,6 +220,7 @@ async def test_what_the_model_answered_is_heard_in_order_once_it_is_quiet() -> N
         desk.say("two")
         await asyncio.sleep(0.01)
         assert desk.form.begun == []
+        assert desk.form.answers == ["I see.", "I see."]
         desk.quiet.set()
         await until(lambda: desk.form.written == ["one", "two"])
 

@@ -192,6 +192,17 @@ async def test_what_the_model_answered_is_heard_with_its_exchange(desk: Desk) ->
     )
 
 
+async def test_an_answer_is_for_what_the_model_has_just_asked_even_before_that_was_heard(
+    desk: Desk,
+) -> None:
+    await desk.open("appointment")
+    desk.forms.answered("x1", "That's a pity. What is it about?")
+    assert await desk.say("my knee") == "Okay. Whom is it with?"
+    await desk.talk("I don't know yet.", "That's a pity. What is it about?")
+    assert await desk.say("Doctor Smith") is not None
+    assert desk.values() == {"about": "my knee", "with": "Doctor Smith"}
+
+
 async def test_an_exchange_that_is_heard_twice_changes_nothing_more(desk: Desk) -> None:
     await desk.open("medical")
     exchange = await desk.talk("I feel awful, my temperature is 38.5.", "Oh dear.")
