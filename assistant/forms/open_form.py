@@ -95,6 +95,7 @@ class OpenForm:
         self._asked_for: dict[str, int] = {}
         """How often the assistant has asked for a slot since the form was opened or resumed."""
         self._asked = str(entry.content.get("asked", ""))
+        self._put_at = self.opened
         self._replies_to: dict[str, str] = {}
         """Ids of exchanges that were not heard yet, oldest first, and the name of the slot that had
         been asked for before each."""
@@ -127,18 +128,13 @@ class OpenForm:
         )
 
     @classmethod
-    def in_progress(
-        cls, store: StateStore, library: FormLibrary, since: datetime
-    ) -> "OpenForm | None":
-        """Return the form that was opened or resumed last, if it is not closed and was worked on
-        since some time. Others were set aside. Blocks."""
+    def in_progress(cls, store: StateStore, library: FormLibrary) -> "OpenForm | None":
+        """Return the form that was opened or resumed last, if it is not closed. Others were set
+        aside. Blocks."""
         entries = store.entries(EntryKind.FORM)
         last = max(entries, key=lambda each: int(each.content["opened"]), default=None)
         form = library.get(str(last.content["form"])) if last is not None else None
         if last is None or form is None or last.content.get("closed"):
-            return None
-        slots = store.entries(EntryKind.SLOT, last.id)
-        if max(each.changed for each in (last, *slots)) < since:
             return None
         return _newest([cls(store, form, last)])
 
@@ -153,6 +149,7 @@ class OpenForm:
             slots.sort(key=lambda each: each.created)
             self._take([(each.id, each.content) for each in slots])
             changed = sorted(slots, key=lambda each: each.changed)
+            self._put_at = changed[-1].changed if changed else self.opened
             self._recency = list(dict.fromkeys(str(each.content["slot"]) for each in changed))
             return not entry.content.get("closed")
 
@@ -179,6 +176,11 @@ class OpenForm:
     def opened(self) -> datetime:
         """When it was opened or last resumed."""
         return time_of(int(self._content["opened"]))
+
+    @property
+    def worked_on(self) -> datetime:
+        """When it was opened or resumed, or something was filled in or changed last."""
+        return max(self.opened, self._put_at)
 
     @property
     def asked(self) -> str:
@@ -322,11 +324,12 @@ class OpenForm:
         }
         if there is None:
             [entry] = self._store.add(EntryKind.SLOT, [content], self.key)
-            key = entry.id
         else:
-            key = there.id
-            if self._store.change(key, content, exchange, logged=True) is None:
+            changed = self._store.change(there.id, content, exchange, logged=True)
+            if changed is None:
                 return None  # forgotten in between
+            entry = changed
+        key, self._put_at = entry.id, entry.changed
         self._filled = {**self._filled, slot.name: Filled(key, slot, content)}
         self._recency = [*(name for name in self._recency if name != slot.name), slot.name]
         return PutInSlot(key, slot, there.content if there is not None else None, content)

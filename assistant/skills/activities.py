@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 
-from assistant.context import Conversation, Exchange
+from assistant.context import Conversation
 from assistant.errors import StoreError
 from assistant.events import Event, TurnEnded, UserSensed
 from assistant.intents import ABOUT_OPEN, Command, CommandKind
@@ -200,11 +200,8 @@ def _acts(activity: Activity) -> dict[CommandKind, Callable[[], Awaitable[Reply]
 
 
 def _unheard(conversation: Conversation, activity: Activity) -> list[str]:
-    """Return the ids of the exchanges that came after the last one that the activity has heard, or
-    after it was opened."""
-    exchanges: list[Exchange] = [each for each in conversation.exchanges if not each.open]
-    ids = [each.id for each in exchanges]
-    if activity.heard in ids:
-        return ids[ids.index(activity.heard) + 1 :]
+    """Return the ids of the exchanges that came after the activity was opened or resumed, and after
+    the last one that it has heard."""
     since = activity.opened or LONG_AGO
-    return [each.id for each in exchanges if each.started > since]
+    ids = [each.id for each in conversation.exchanges if not each.open and each.started > since]
+    return ids[ids.index(activity.heard) + 1 :] if activity.heard in ids else ids

@@ -36,8 +36,8 @@ from assistant.state import StateStore
 logger = logging.getLogger(__name__)
 
 WORKED_ON = timedelta(days=1)
-"""A form that nobody has worked on for longer is not open at the next start. It is resumed when the
-user asks for it."""
+"""A form that nobody has worked on for longer is set aside. It is resumed when the user asks for
+it."""
 MOST_CHOICES = 4
 """Maximum number of forms that are offered by name."""
 NOTHING_TO_UNDO = "There's nothing to undo."
@@ -78,7 +78,8 @@ class FormActivity:
         self._english = english
         self._propose = propose
         self._now = now
-        self._open: OpenForm | None = None
+        self._current: OpenForm | None = None
+        """The form that was opened last; None if that is closed."""
         self._removed = RemovedEntries(store)
         self._turns = 0
         """Number of utterances that were taken; varies the wording."""
@@ -88,18 +89,17 @@ class FormActivity:
     def watch(self, event: Event) -> None:
         """Receive an event from the event bus."""
         self._removed.watch(event)
-        form = self._open
+        form = self._current
         if form is None or not isinstance(event, StateChanged):
             return
         if not form.update(event.kind, event.entries):
-            self._open = None
+            self._current = None
 
     # -- as an `Activity` -----------------------------------------------------------------------
 
     async def load(self) -> None:
-        since = self._now() - WORKED_ON
-        found = partial(OpenForm.in_progress, self._store, self._library, since)
-        self._open = await asyncio.to_thread(found)
+        found = partial(OpenForm.in_progress, self._store, self._library)
+        self._current = await asyncio.to_thread(found)
 
     @property
     def opened(self) -> datetime | None:
@@ -308,9 +308,9 @@ class FormActivity:
         found = await asyncio.to_thread(OpenForm.unfinished, self._store, form)
         if found is not None:
             await asyncio.to_thread(found.resume)
-            self._open = found
+            self._current = found
             return await self._ask(f"Back to {name_of(form)}.")
-        new = self._open = await asyncio.to_thread(OpenForm.begin, self._store, form)
+        new = self._current = await asyncio.to_thread(OpenForm.begin, self._store, form)
         reply = await self._ask(f"All right, {name_of(form)}.")
         return Reply(reply.text, undo=partial(self._take_back_opening, new))
 
@@ -322,7 +322,7 @@ class FormActivity:
 
     async def _throw_away(self, form: OpenForm) -> Reply:
         removal, gone = await asyncio.to_thread(self._removed.remove, [form.key])
-        self._open = None if self._open is form else self._open
+        self._current = None if self._current is form else self._current
         if not gone:
             return Reply(GONE)
         return Reply(
@@ -343,9 +343,9 @@ class FormActivity:
 
     async def _close(self, form: OpenForm) -> Reply:
         if not await asyncio.to_thread(form.close):
-            self._open = None
+            self._current = None
             return Reply(GONE)
-        self._open = None if self._open is form else self._open
+        self._current = None if self._current is form else self._current
         return Reply(
             f"All right, I've kept {name_of(form.form)}.",
             undo=partial(self._open_again, form),
@@ -363,9 +363,15 @@ class FormActivity:
 
     async def _reopen(self, form: OpenForm, said: str) -> Reply:
         if await asyncio.to_thread(form.reload):
-            self._open = form
+            self._current = form
             await asyncio.to_thread(form.resume)
         return await self._ask(said)
+
+    @property
+    def _open(self) -> OpenForm | None:
+        """The form that is open and has not been set aside."""
+        form = self._current
+        return form if form is not None and form.worked_on > self._now() - WORKED_ON else None
 
     @property
     def _today(self) -> date:

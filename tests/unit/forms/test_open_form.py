@@ -19,7 +19,6 @@ from tests.support.killed_writes import dying_transcript
 from tests.support.patience import PATIENCE_S
 
 TODAY = date(2026, 11, 18)
-LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 LIBRARY = Path("/nonexistent")
 
 
@@ -135,27 +134,37 @@ def test_a_closed_form_is_kept_and_not_resumed(store: StateStore) -> None:
     opened.put([Proposal("with", "Bob", "Bob")])
     assert opened.close()
     assert OpenForm.unfinished(store, form("appointment")) is None
-    assert OpenForm.in_progress(store, FormLibrary(LIBRARY), LONG_AGO) is None
+    assert OpenForm.in_progress(store, FormLibrary(LIBRARY)) is None
     assert opened.put([Proposal("with", "Ann", "Ann")]) == []
     assert store.entries(EntryKind.SLOT)[0].content["value"] == "Bob"
     assert opened.close(closed=False)
     assert again(store, "appointment").values() == {"with": "Bob"}
 
 
-def test_only_the_form_that_was_opened_last_is_in_progress_and_not_for_ever(
-    store: StateStore,
-) -> None:
+def test_only_the_form_that_was_opened_last_is_in_progress(store: StateStore) -> None:
     library = FormLibrary(LIBRARY)
     first = OpenForm.begin(store, form("appointment"))
     second = OpenForm.begin(store, form("shopping_trip"))
-    found = OpenForm.in_progress(store, library, LONG_AGO)
+    found = OpenForm.in_progress(store, library)
     assert found is not None
     assert found.key == second.key
     first.resume()
-    found = OpenForm.in_progress(store, library, LONG_AGO)
+    found = OpenForm.in_progress(store, library)
     assert found is not None
     assert found.key == first.key
-    assert OpenForm.in_progress(store, library, datetime.now(UTC) + timedelta(days=1)) is None
+
+
+def test_only_what_is_filled_in_counts_as_work_on_a_form(store: StateStore) -> None:
+    opened = OpenForm.begin(store, form("appointment"))
+    opened.ask_for(opened.next_slot())
+    opened.heard("x1")
+    assert opened.worked_on == opened.opened
+    opened.put([Proposal("with", "Bob", "Bob")])
+    last = opened.worked_on
+    assert last > opened.opened
+    assert again(store, "appointment").worked_on == last
+    opened.put([Proposal("with", "Ann", "Ann")])
+    assert opened.worked_on > last
 
 
 def test_a_form_that_was_removed_meanwhile_takes_nothing(store: StateStore) -> None:

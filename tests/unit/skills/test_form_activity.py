@@ -77,19 +77,27 @@ async def test_an_unfinished_form_is_resumed_by_name_and_after_a_restart(desk: D
     assert len(desk.store.entries(EntryKind.FORM)) == 2
 
 
-async def test_an_old_form_is_not_open_after_a_restart_but_can_be_resumed(desk: Desk) -> None:
-    await desk.open("appointment")
-    later = FormActivity(
-        FormLibrary(Path("/nonexistent")),
-        desk.store,
-        lambda: False,
-        now=lambda: datetime.now(UTC) + timedelta(days=3),
-    )
-    await later.load()
-    assert later.opened is None
-    reply = await later.open(Command(CommandKind.FORM_OPEN, name="appointment"))
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_an_old_form_is_set_aside_but_can_be_resumed(desk: Desk, restarted: bool) -> None:
+    now = datetime.now(UTC)
+    library = FormLibrary(Path("/nonexistent"))
+    forms = FormActivity(library, desk.store, lambda: False, now=lambda: now)
+    appointment = Command(CommandKind.FORM_OPEN, name="appointment")
+    await forms.open(appointment)
+    now += timedelta(hours=23)
+    assert forms.name == "the appointment form"
+    assert forms.takes("with Doctor Smith") is not None
+    now += timedelta(hours=2)
+    if restarted:
+        forms = FormActivity(library, desk.store, lambda: False, now=lambda: now)
+        await forms.load()
+    assert (forms.opened, forms.name, forms.block()) == (None, "", "")
+    assert forms.takes("with Doctor Smith") is None
+    reply = await forms.open(appointment)
     assert reply is not None
     assert reply.text.startswith("Back to")
+    now = datetime.now(UTC)
+    assert forms.name == "the appointment form"
 
 
 # -- filling --------------------------------------------------------------------------------------
