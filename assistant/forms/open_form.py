@@ -13,14 +13,14 @@ if the process is killed.
 import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from assistant.context import sanitised
 from assistant.events import StateEntry
 from assistant.forms.definition import Form, FormLibrary, Slot
-from assistant.forms.proposal import Proposal
+from assistant.forms.proposal import Proposal, Way
 from assistant.forms.values import Value, check_value, same_value, shown, value_words
 from assistant.memory import microseconds, time_of
 from assistant.state import Entry, EntryKind, StateStore
@@ -76,6 +76,15 @@ class PutInSlot:
         return value
 
 
+@dataclass(frozen=True, slots=True)
+class _Unheard:
+    """An exchange that was not heard yet. `asked` is the name of the slot that had been asked for
+    before it, `later` the names of slots that were filled after it."""
+
+    asked: str
+    later: set[str] = field(default_factory=set)
+
+
 class OpenForm:
     """A form that is being filled in, with a copy of what it contains. Methods that block read or
     change the store, and may raise StoreError; the others read only the copy.
@@ -96,9 +105,8 @@ class OpenForm:
         """How often the assistant has asked for a slot since the form was opened or resumed."""
         self._asked = str(entry.content.get("asked", ""))
         self._put_at = self.opened
-        self._replies_to: dict[str, str] = {}
-        """Ids of exchanges that were not heard yet, oldest first, and the name of the slot that had
-        been asked for before each."""
+        self._unheard: dict[str, _Unheard] = {}
+        """What exchanges that were not heard yet have come after, by their ids, oldest first."""
         self._changing = threading.RLock()
 
     # -- opening --------------------------------------------------------------------------------
@@ -239,10 +247,10 @@ class OpenForm:
     def answered(self, exchange: str, slot: Slot | None) -> str:
         """Note for which slot the language model has asked in an exchange, at once or when it is
         heard. Return the name of the slot to which the exchange itself replies, or empty."""
-        if exchange not in self._replies_to:
-            self._replies_to[exchange] = self._asked
+        if exchange not in self._unheard:
+            self._unheard[exchange] = _Unheard(self._asked)
             self._note_asked(slot)
-        return self._replies_to[exchange]
+        return self._unheard[exchange].asked
 
     # -- changing -------------------------------------------------------------------------------
 
@@ -251,16 +259,24 @@ class OpenForm:
         Blocks.
 
         Args:
-            exchange: id of the exchange that the proposals come from.
+            exchange: id of the exchange that the proposals come from. What was said after it stays.
+                Empty if they come from the newest words.
         """
         with self._changing:
             if not self.reload():
                 return []
-            changes = (self._put(each, exchange) for each in proposals)
+            later = self._unheard[exchange].later if exchange in self._unheard else ()
+            changes = (
+                self._put(each, exchange)
+                for each in proposals
+                if each.slot not in later or each.way is Way.ADD
+            )
             made = [each for each in changes if each is not None]
             if made and self._store.get(self.key) is None:  # forgotten in between
                 self._store.remove([each.key for each in made if each.before is None])
                 return []
+            for each in () if exchange else list(self._unheard.values()):
+                each.later.update(change.slot.name for change in made)
             return made
 
     def take_back(self, changes: Sequence[PutInSlot]) -> list[PutInSlot]:
@@ -287,11 +303,11 @@ class OpenForm:
 
     def heard(self, exchange: str) -> None:
         """Note that an exchange was heard, after `answered`. Older ones never will be. Blocks."""
-        for each in list(self._replies_to):
-            del self._replies_to[each]
+        for each in list(self._unheard):
+            del self._unheard[each]
             if each == exchange:
                 break
-        [asked, *_] = [*self._replies_to.values(), self._asked]
+        [asked, *_] = [*(each.asked for each in list(self._unheard.values())), self._asked]
         self._change(read=exchange, asked=asked)
 
     def close(self, *, closed: bool = True) -> bool:

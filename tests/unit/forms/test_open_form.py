@@ -214,6 +214,25 @@ def test_an_exchange_replies_to_what_was_asked_before_it_even_if_it_is_heard_lat
     assert again(store, "appointment").asked == third.name
 
 
+def test_what_is_heard_late_does_not_replace_what_was_said_after_it(store: StateStore) -> None:
+    opened = OpenForm.begin(store, form("shopping_trip"))
+    opened.put([Proposal("items", ["milk"], "milk")], "x0")
+    opened.answered("x1", None)
+    opened.put(
+        [
+            Proposal("day", "2026-11-21", "Saturday"),
+            Proposal("items", ["eggs"], "eggs", way=Way.ADD),
+        ]
+    )
+    late = [Proposal("day", "2026-11-20", "Friday"), Proposal("items", ["tea"], "tea", way=Way.ADD)]
+    [change] = opened.put(late, "x1")
+    assert change.value == ["milk", "eggs", "tea"]
+    assert opened.values()["day"] == "2026-11-21"
+    opened.heard("x1")
+    opened.put([Proposal("day", "2026-11-22", "Sunday")], "x2")
+    assert opened.values()["day"] == "2026-11-22"
+
+
 def test_a_question_is_not_lost_while_a_thread_notes_what_was_heard(
     store: StateStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
