@@ -156,19 +156,15 @@ class Activities:
 
     async def _hear(self, key: str, activity: Activity) -> None:
         async with self._listening:
-            await self._hear_alone(key, activity)
-
-    async def _hear_alone(self, key: str, activity: Activity) -> None:
-        exchanges = {each.id: each for each in self._conversation().exchanges}
-        exchange = exchanges.get(key)
-        if activity.opened is None or exchange is None:  # closed or forgotten meanwhile
-            return
-        try:
-            await activity.hear(exchange)
-        except StoreError as error:
-            logger.warning("what was said could not be filled in: %s", error)
-        except Exception:  # whatever it is, the conversation goes on
-            logger.exception("What was said could not be filled in.")
+            exchanges = {each.id: each for each in self._conversation().exchanges}
+            if activity.opened is None or key not in exchanges:  # closed or forgotten meanwhile
+                return
+            try:
+                await activity.hear(exchanges[key])
+            except StoreError as error:
+                logger.warning("what was said could not be filled in: %s", error)
+            except Exception:  # whatever it is, the conversation goes on
+                logger.exception("What was said could not be filled in.")
 
     async def _ask_on(self, key: str) -> Reply | None:
         """Ask for what is missing, if the exchange `key` is still the last one and its answer was

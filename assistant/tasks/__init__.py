@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from assistant.facade import exports
 
 if TYPE_CHECKING:
-    from assistant.tasks.listening import Settled, settled
+    from assistant.tasks.listening import settled
     from assistant.tasks.merging import Merging
     from assistant.tasks.rendering import block, memory_text, read_aloud
     from assistant.tasks.stored_tasks import Opening, StoredTasks
@@ -22,7 +22,6 @@ __all__ = [
     "Line",
     "Merging",
     "Opening",
-    "Settled",
     "StoredTasks",
     "Task",
     "Title",
