@@ -152,19 +152,27 @@ class Tools:
         return await self._go_on(tool, {**arguments, lacking.name: value}, said)
 
     async def _call(self, tool: Tool, arguments: Mapping[str, Argument], said: str) -> Reply:
-        """Use a tool. If it takes long, return a reply that says so, and make a remark later."""
+        """Use a tool. If it takes long, return a reply that says so, and make a remark later. If it
+        is cancelled, a remark still tells what became of a change."""
         if self._off_record():  # perhaps only after the question was asked
             return Reply(OFF_RECORD, lasts=True)
         call = asyncio.create_task(self._used(tool, arguments, said))
         self._calls.add(call)
         call.add_done_callback(self._calls.discard)
-        done, _ = await asyncio.wait({call}, timeout=PATIENCE_S)
-        if done:
-            return call.result()
 
         async def answered() -> Reply:
             return await call
 
+        try:
+            done, _ = await asyncio.wait({call}, timeout=PATIENCE_S)
+        except asyncio.CancelledError:  # the user has interrupted
+            if tool.read_only:
+                call.cancel()
+            else:  # it may have been done
+                self._remark(answered)
+            raise
+        if done:
+            return call.result()
         self._remark(answered)
         return Reply(ONE_MOMENT, lasts=True)
 

@@ -15,7 +15,7 @@ from assistant.skills import Remark, Reply, Skill, SkillRegistry
 from assistant.voice.background_tasks import TaskSet
 from assistant.voice.dialogue import Dialogue
 from assistant.voice.dialogue_skill import DialogueSkill
-from assistant.voice.frames import AnswerRequestFrame
+from assistant.voice.frames import AnswerRequestFrame, PartialFrame, StopSpeakingFrame
 from assistant.voice.ringing import Ringing
 from assistant.voice.speculation import SpeculativeAnswer
 
@@ -57,6 +57,9 @@ class RouteIntents(FrameProcessor):
         self._controls = DialogueSkill(dialogue)
         self._skills = SkillRegistry([self._controls, *skills], dialogue.emit)
         self._waiting = TaskSet(dialogue.failed)
+        self._tool_request: tuple[SpeculativeAnswer, asyncio.Task[None]] | None = None
+        """The last command for a tool that is yet to be chosen or has yet to answer, which takes
+        seconds, and what carries it out."""
         self._acting = asyncio.Lock()
         """Held while a command is carried out or a question's answer is taken, so that "undo" never
         overtakes the command that it should undo."""
@@ -71,7 +74,12 @@ class RouteIntents(FrameProcessor):
         await super().process_frame(frame, direction)
         if isinstance(frame, StartFrame):  # before the first turn needs it
             self._waiting.start(self._recogniser.load())
-        if isinstance(frame, AnswerRequestFrame) and not frame.answer.remark:
+        if isinstance(frame, PartialFrame):  # the user is saying something else
+            self._drop_tool_request()
+        if isinstance(frame, StopSpeakingFrame):
+            if self._drop_tool_request():
+                self._dialogue.ignore("command")
+        elif isinstance(frame, AnswerRequestFrame) and not frame.answer.remark:
             await self._sort(frame)
         else:
             await self.push_frame(frame, direction)
@@ -84,6 +92,7 @@ class RouteIntents(FrameProcessor):
         if text is None:
             await self._sort_unaddressed(frame)
             return
+        self._drop_tool_request()
         act = self._skills.answer(text, names)
         intent = await self._intent(text, names) if act is None else None
         stops = intent is not None and intent.command.kind is CommandKind.STOP
@@ -107,7 +116,9 @@ class RouteIntents(FrameProcessor):
             await self._pass(frame, text)
         else:
             meant = intent
-            self._later(answer, lambda: self._obey(meant, frame, text))
+            obeying = self._later(answer, lambda: self._obey(meant, frame, text))
+            if meant.command.kind is CommandKind.ACT:
+                self._tool_request = answer, obeying
 
     async def _sort_unaddressed(self, frame: AnswerRequestFrame) -> None:
         """Ignore words that are not addressed to the assistant, unless they silence what rings:
@@ -138,7 +149,9 @@ class RouteIntents(FrameProcessor):
             frame.answer.when_confirmed(self._dialogue.wake)
         await self.push_frame(frame)
 
-    def _later(self, answer: SpeculativeAnswer, act: Callable[[], Awaitable[None]]) -> None:
+    def _later(
+        self, answer: SpeculativeAnswer, act: Callable[[], Awaitable[None]]
+    ) -> asyncio.Task[None]:
         """Call `act` when the answer is confirmed, i.e. when the turn is over. Before that, the
         user may go on, e.g. from "stop" to "stop by the shop"."""
 
@@ -146,7 +159,7 @@ class RouteIntents(FrameProcessor):
             if await answer.may_be_heard():
                 await act()
 
-        self._waiting.start(wait())
+        return self._waiting.start(wait())
 
     async def _ignore(self) -> None:
         self._dialogue.ignore("asleep" if self._dialogue.asleep else "not addressed")
@@ -196,12 +209,21 @@ class RouteIntents(FrameProcessor):
             async with self._acting:
                 await self._dialogue.settled()
                 reply = await carry_out()
+        if intent.command.kind is CommandKind.ACT:
+            self._tool_request = None
         if reply is None:
             await self._pass(frame, text)
         else:
             if intent.command.kind in TELLING and not reply.asks:
                 reply = replace(reply, lasts=hides == self._dialogue.last_said.hides)
             await self._say(reply, intent.command.kind)
+
+    def _drop_tool_request(self) -> bool:
+        """End the search for a tool, and the wait for its answer. Return whether there was one."""
+        if self._tool_request is None or not self._tool_request[0].confirmed:
+            return False
+        (_, obeying), self._tool_request = self._tool_request, None
+        return obeying.cancel()
 
     def watch(self, event: Event) -> None:
         """Receive an event from the event bus."""

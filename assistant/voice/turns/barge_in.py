@@ -113,6 +113,7 @@ class BargeIn(FrameProcessor):
             self._restore()
         elif isinstance(frame, StopSpeakingFrame):
             await self._interrupt()
+            await self.push_frame(frame, direction)
         elif isinstance(frame, AnswerRequestFrame):
             await self._requested(frame)
         else:

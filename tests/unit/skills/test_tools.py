@@ -23,7 +23,7 @@ from assistant.tool_servers.candidates import ToolIndex
 from assistant.tool_servers.servers import ToolServers
 from tests.support.fakes import ScriptedLlm
 from tests.support.patience import PATIENCE_S
-from tests.support.tools import shelf
+from tests.support.tools import shelf, until
 
 KEEP = "Please keep the text buy milk on the shelf."
 COUNT = "How many texts are on the shelf?"
@@ -127,7 +127,7 @@ async def test_what_the_model_invents_is_asked_for(tmp_path: Path) -> None:
         assert calls(file) == [{"text": "Call mum"}]
 
 
-async def test_a_request_that_is_not_certain_must_name_something_the_tool_needs() -> None:
+async def test_a_askedthat_is_not_certain_must_name_something_the_tool_needs() -> None:
     invented = chooses("shelf.keep_text", text="remember the alamo")
     named = chooses("shelf.keep_text", text="buy milk")
     async with bench(shelf(), invented, named) as shelves:
@@ -157,7 +157,7 @@ async def test_a_tool_that_needs_nothing_must_be_very_like_what_is_no_certain_re
         ModelFailed("broken"),
     ],
 )
-async def test_if_the_model_chooses_no_tool_the_request_is_refused(reply: str | Exception) -> None:
+async def test_if_the_model_chooses_no_tool_the_askedis_refused(reply: str | Exception) -> None:
     async with bench(shelf(), reply) as shelves:
         assert str(await shelves.hear(KEEP)).startswith(CANT)
 
@@ -225,6 +225,31 @@ async def test_while_a_server_takes_long_the_conversation_goes_on(
         assert isinstance(late, Reply)
         assert late.text == "The shelf server didn't answer in time."
         assert await remark() == late, "a remark may be asked for again"
+
+
+@pytest.mark.parametrize(
+    ("asked", "choice", "remarks"),
+    [
+        (KEEP, chooses("shelf.keep_text", text="buy milk"), 1),
+        (COUNT, chooses("shelf.count_texts"), 0),
+    ],
+)
+async def test_after_an_interruption_only_what_may_have_been_changed_is_told(
+    asked: str, choice: str, remarks: int, tmp_path: Path
+) -> None:
+    file = tmp_path / "calls"
+    hanging = shelf("hangs", file, timeout_s=1, confirm="never")
+    async with bench(hanging, choice) as shelves:
+        hearing = asyncio.create_task(shelves.hear(asked))
+        await until(lambda: len(calls(file)) == 1)
+        hearing.cancel()
+        await asyncio.wait({hearing})
+        assert hearing.cancelled()
+        assert len(shelves.remarks) == remarks
+        for remark in shelves.remarks:
+            told = await remark()
+            assert told is not None
+            assert told.text.endswith("so I don't know whether that was done.")
 
 
 async def test_what_a_server_says_about_itself_is_data_in_one_question_only() -> None:
