@@ -4,10 +4,9 @@ Nothing that a server does wrong reaches the rest of the program, except as a To
 """
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,8 @@ from assistant.tool_servers.tool import (
 if TYPE_CHECKING:
     from mcp import Client
     from mcp.client import IncomingMessage
-    from mcp.client._transport import TransportStreams
+
+    from assistant.tool_servers.local_http import LocalServer
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +34,10 @@ START_S = 30.0
 """Seconds that a server has to start. It is long, because some download their parts first."""
 LIST_S = 10.0
 RESTART_S = 60.0
-"""Seconds after which a server that has ended is started again, once."""
+"""Seconds after which a program that has ended is started again, once, or a server at an address is
+looked for again."""
+RECONNECT_S = 5.0
+"""Seconds after which a server at an address may also be looked for again to call a tool."""
 MOST_LATE = 2
 """Number of calls in a row without an answer after which a server counts as hanging, and ends."""
 MOST_TOOLS = 64
@@ -53,6 +56,7 @@ class Connection:
     Args:
         changed: called when the list of tools has changed.
         restart_s: as `RESTART_S`.
+        reconnect_s: as `RECONNECT_S`.
     """
 
     def __init__(
@@ -62,6 +66,7 @@ class Connection:
         changed: Callable[[], object] = lambda: None,
         *,
         restart_s: float = RESTART_S,
+        reconnect_s: float = RECONNECT_S,
     ) -> None:
         self.name = name
         self.tools: tuple[Tool, ...] = ()
@@ -73,37 +78,63 @@ class Connection:
         self._settings = settings
         self._changed = changed
         self._restart_s = restart_s
+        self._reconnect_s = reconnect_s
         self._client: Client | None = None
-        self._process: ChildProcess | None = None
+        self._server: ChildProcess | LocalServer | None = None
+        self._tried = float("-inf")
+        """The loop's time when the server was last looked for."""
+        self._wanted = asyncio.Event()
+        """Set to look for the server now."""
         self._late = 0
         self._broken = asyncio.Event()
         self._relist = asyncio.Event()
         self.settled = asyncio.Event()
-        """Set when the server is ready or down for the first time."""
+        """Set when the server was found ready, or could not be started or reached."""
 
     @property
     def pid(self) -> int | None:
-        return self._process.pid if self._process else None
+        return self._server.pid if isinstance(self._server, ChildProcess) else None
 
     async def run(self) -> None:
-        """Keep the server running until this is cancelled. If it ends by itself, it is started
-        again once, after a while."""
-        for wait in (0.0, self._restart_s):
-            await asyncio.sleep(wait)
-            self.state = ServerState.STARTING
-            try:
-                async with self._connected() as client:
-                    problem = await self._serve(client)
-                self.problem = problem
-            except ToolError as error:
-                self.problem = error
-            except Exception as error:  # whatever a server or the library does, the session goes on
-                logger.exception("the tool server %s failed", self.name)
-                self.problem = ToolServerDown(f"The tool server {self.name} doesn't work.")
-                self.problem.__cause__ = error
-            self.state = ServerState.DOWN
-            self._update(())
+        """Keep the server running until this is cancelled. If a program ends by itself, it is
+        started again once, after a while. A server at an address is looked for again and again."""
+        await self._attempt()
+        if self._settings.url is None:
+            await asyncio.sleep(self._restart_s)
+            await self._attempt()
+            return
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._restart_s):
+                    await self._wanted.wait()
+            await self._attempt()
+
+    async def _attempt(self) -> None:
+        """Start the server or connect to it, and keep it until it has ended."""
+        before = self.problem
+        self._tried = asyncio.get_running_loop().time()
+        self._wanted.clear()
+        self.state = ServerState.STARTING
+        try:
+            async with self._connected() as client:
+                problem = await self._serve(client)
+            self.problem = problem
+        except ToolError as error:
+            self.problem = error
+        except Exception as error:  # whatever a server or the library does, the session goes on
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():  # the library raised it in place of that
+                raise asyncio.CancelledError from error
+            logger.exception("the tool server %s failed", self.name)
+            self.problem = ToolServerDown(f"The tool server {self.name} doesn't work.")
+            self.problem.__cause__ = error
+        was_ready = self.state is ServerState.READY
+        self.state = ServerState.DOWN
+        if self._settings.url is None or not was_ready:
+            self._update(())  # a server that was only restarted offers them still
+        if not was_ready:
             self.settled.set()
+        if str(self.problem) != str(before):
             logger.warning("%s", self.problem)
 
     async def call(self, tool: Tool, arguments: Mapping[str, Value | list[str]]) -> ToolResult:
@@ -114,14 +145,18 @@ class Connection:
                 what can't be understood.
             ToolLate: it did not answer in time. Whether the tool has done anything is unknown.
         """
+        if self._settings.url is not None and not await self._is_there():
+            await self._reconnect()
         client = self._client
         if client is None:
-            raise self.problem or ToolServerDown(f"The tool server {self.name} isn't ready yet.")
+            why = self.problem or f"The tool server {self.name} isn't ready yet."
+            raise ToolServerDown(str(why))
         if tool not in self.tools:
             raise ToolServerDown(f"The tool server {self.name} no longer offers that.")
-        if self._process is not None:
-            self._process.keep_quiet()
+        if isinstance(self._server, ChildProcess):
+            self._server.keep_quiet()
         from mcp import MCPError
+        from mcp.types import CONNECTION_CLOSED
 
         try:
             async with asyncio.timeout(self._settings.timeout_s):
@@ -132,9 +167,10 @@ class Connection:
                 self._broken.set()
             raise ToolLate(f"The tool server {self.name} did not answer in time.") from None
         except MCPError as error:
-            if self.state is ServerState.READY and not self._has_ended():
+            lost = self._has_ended() or error.code == CONNECTION_CLOSED
+            if self.state is ServerState.READY and not lost:
                 return ToolResult(one_line(error.message, LONGEST_DESCRIPTION), failed=True)
-            raise ToolServerDown(f"The tool server {self.name} has ended.") from error
+            raise self._gone() from error
         except Exception as error:  # what the server answers is no result
             text = f"I didn't understand what the tool server {self.name} answered."
             raise ToolServerDown(text) from error
@@ -144,8 +180,39 @@ class Connection:
 
     # -- inside ---------------------------------------------------------------------------------
 
+    async def _is_there(self) -> bool:
+        """Ask a server at an address for its tools. If it was restarted, it may have others, or not
+        know this connection."""
+        if self._client is None or self._server is None or self._server.ended.is_set():
+            return False
+        try:
+            async with asyncio.timeout(LIST_S):
+                await self._list(self._client)
+        except Exception:  # whatever the server or the library does
+            logger.info("the tools of %s can't be listed", self.name, exc_info=True)
+            self._server.ended.set()
+            return False
+        return True
+
+    async def _reconnect(self) -> None:
+        """Look for a server at an address now.
+
+        Raises:
+            ToolServerDown: it was looked for just now.
+        """
+        if asyncio.get_running_loop().time() - self._tried < self._reconnect_s:
+            raise self._gone()
+        self.settled.clear()
+        self._wanted.set()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._settings.timeout_s):
+                await self.settled.wait()
+
     def _has_ended(self) -> bool:
-        return self._process is not None and self._process.ended.is_set()
+        return self._server is not None and self._server.ended.is_set()
+
+    def _gone(self) -> ToolError:
+        return ToolServerDown(f"The tool server {self.name} has ended.")
 
     @asynccontextmanager
     async def _connected(self) -> AsyncGenerator["Client"]:
@@ -163,7 +230,7 @@ class Connection:
                 async with asyncio.timeout(START_S):
                     client = await stack.enter_async_context(
                         mcp.Client(
-                            self._streams(),
+                            self._new_server().streams(),
                             cache=None,
                             message_handler=self._heard,
                             client_info=mcp.types.Implementation(
@@ -185,20 +252,21 @@ class Connection:
                 self._client = None
 
     def _not_connected(self) -> ToolError:
-        if self._process is None:
+        if not isinstance(self._server, ChildProcess):
             return ToolServerDown(f"Nothing that offers tools answers at {self._settings.url}.")
-        why = f" It says: {self._process.complaint}" if self._process.complaint else ""
+        why = f" It says: {self._server.complaint}" if self._server.complaint else ""
         return ToolServerDown(f"The tool server {self.name} ended while it was starting.{why}")
 
-    def _streams(self) -> "contextlib.AbstractAsyncContextManager[TransportStreams]":
+    def _new_server(self) -> "ChildProcess | LocalServer":
         settings = self._settings
         if settings.command is not None:
-            self._process = ChildProcess(self.name, settings.command, settings.args, settings.env)
-            return self._process.streams()
+            self._server = ChildProcess(self.name, settings.command, settings.args, settings.env)
+            return self._server
         assert settings.url is not None
-        from assistant.tool_servers.local_http import http_streams
+        from assistant.tool_servers.local_http import LocalServer
 
-        return http_streams(settings.url)
+        self._server = LocalServer(self.name, settings.url)
+        return self._server
 
     async def _serve(self, client: "Client") -> ToolError:
         """Keep the list of tools up to date until the server has ended or hangs. Return which."""
@@ -220,14 +288,13 @@ class Connection:
             await asyncio.wait({watching})
         if self._broken.is_set():
             return ToolLate(f"The tool server {self.name} no longer answers.")
-        return ToolServerDown(f"The tool server {self.name} has ended.")
+        return self._gone()
 
     async def _next_event(self) -> bool:
         """Wait until the server ends, hangs, or has changed its tools. Return whether it is over
         with the server."""
-        events = [self._broken, self._relist]
-        if self._process is not None:
-            events.append(self._process.ended)
+        assert self._server is not None
+        events = [self._broken, self._relist, self._server.ended]
         waiting = [asyncio.create_task(each.wait()) for each in events]
         try:
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
@@ -298,6 +365,7 @@ class Connection:
 def _library() -> Any:
     """Import the MCP library, which takes about a second. Blocks."""
     import mcp
+    import mcp.client.streamable_http
     import mcp.client.subscriptions
     import mcp.types
 

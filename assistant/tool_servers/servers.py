@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from assistant.errors import ToolServerDown
 from assistant.tool_server_settings import ToolServer, Value
-from assistant.tool_servers.connection import RESTART_S, Connection
+from assistant.tool_servers.connection import Connection
 from assistant.tool_servers.tool import Tool, ToolResult
 
 
@@ -31,15 +31,13 @@ class ToolServers:
 
     Args:
         settings: the servers by name.
-        restart_s: as `RESTART_S`.
     """
 
-    def __init__(self, settings: Mapping[str, ToolServer], *, restart_s: float = RESTART_S) -> None:
+    def __init__(self, settings: Mapping[str, ToolServer]) -> None:
         self.changed: Callable[[], object] = lambda: None
         """Called when there are other tools than before."""
         self._connections = {
-            name: Connection(name, each, self._tell, restart_s=restart_s)
-            for name, each in settings.items()
+            name: Connection(name, each, self._tell) for name, each in settings.items()
         }
         self._running: list[asyncio.Task[None]] = []
 

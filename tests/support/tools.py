@@ -24,9 +24,11 @@ def shelf(mode: str = "plain", file: Path | None = None, **settings: object) -> 
 
 
 @asynccontextmanager
-async def connected(settings: ToolServer, *, restart_s: float = 600) -> AsyncIterator[Connection]:
+async def connected(
+    settings: ToolServer, *, restart_s: float = 600, reconnect_s: float = 600
+) -> AsyncIterator[Connection]:
     """A connection to a server that is ready, or down."""
-    connection = Connection("shelf", settings, restart_s=restart_s)
+    connection = Connection("shelf", settings, restart_s=restart_s, reconnect_s=reconnect_s)
     running = asyncio.create_task(connection.run())
     try:
         async with asyncio.timeout(PATIENCE_S):

@@ -53,7 +53,7 @@ async def test_a_server_that_hangs_is_given_up_and_ended() -> None:
                 await shelves.call(count, {})
         await until(lambda: shelves.state is ServerState.DOWN and not runs(pid))
         assert shelves.tools == ()
-        with pytest.raises(ToolLate, match="no longer answers"):
+        with pytest.raises(ToolServerDown, match="no longer answers"):
             await shelves.call(count, {})
 
 
