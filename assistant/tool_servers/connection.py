@@ -33,6 +33,9 @@ logger = logging.getLogger(__name__)
 START_S = 30.0
 """Seconds that a server has to start. It is long, because some download their parts first."""
 LIST_S = 10.0
+RELIST_S = 5.0
+"""Seconds after which the list is read again at the earliest, however often a server reports
+changes."""
 RESTART_S = 60.0
 """Seconds after which a program that has ended is started again, once, or a server at an address is
 looked for again."""
@@ -274,10 +277,11 @@ class Connection:
         self.settled.set()
         watching = asyncio.create_task(self._listen(client))
         try:
-            while not await self._next_event():
+            while not await self._is_over(self._relist):
                 self._relist.clear()
                 async with asyncio.timeout(LIST_S):
                     await self._list(client)
+                await self._is_over(within_s=RELIST_S)  # a change in the meantime is not lost
         except TimeoutError:
             self._broken.set()
         except Exception:  # it has answered what is no list
@@ -290,14 +294,14 @@ class Connection:
             return ToolLate(f"The tool server {self.name} no longer answers.")
         return self._gone()
 
-    async def _next_event(self) -> bool:
-        """Wait until the server ends, hangs, or has changed its tools. Return whether it is over
-        with the server."""
+    async def _is_over(self, *others: asyncio.Event, within_s: float | None = None) -> bool:
+        """Wait until the server ends or hangs, another event happens, or the time is over. Return
+        whether it is over with the server."""
         assert self._server is not None
-        events = [self._broken, self._relist, self._server.ended]
+        events = [self._broken, self._server.ended, *others]
         waiting = [asyncio.create_task(each.wait()) for each in events]
         try:
-            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(waiting, timeout=within_s, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for task in waiting:
                 task.cancel()

@@ -118,6 +118,9 @@ def answer(mode: str, message: dict[str, Any], calls: int) -> None:
             send({"id": message["id"], "result": reply})
         case "tools/list":
             send({"id": message["id"], "result": {"tools": tools(mode, calls)}})
+            if mode == "restless":
+                note("listed")
+                send({"method": "notifications/tools/list_changed"})
         case "tools/call":
             complain(f"called with {parameters['arguments']}")
             note(json.dumps(parameters["arguments"]))

@@ -118,6 +118,26 @@ async def test_a_tool_that_the_server_no_longer_offers_is_not_called(tmp_path: P
     assert "eggs" not in file.read_text()
 
 
+async def test_a_server_that_always_reports_changes_is_listed_now_and_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "lists"
+
+    def lists() -> int:
+        return file.read_text("utf-8").split().count("listed")
+
+    monkeypatch.setattr(module, "RELIST_S", 600.0)
+    async with connected(shelf("restless", file)) as shelves:
+        await until(lambda: lists() == 2)
+        for _ in range(20):
+            await shelves.call(tool_of(shelves.tools, "count_texts"), {})
+        assert lists() == 2
+    file.unlink()
+    monkeypatch.setattr(module, "RELIST_S", 0.05)
+    async with connected(shelf("restless", file)):
+        await until(lambda: lists() == 4)  # no report is lost
+
+
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
