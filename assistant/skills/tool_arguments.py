@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from assistant.forms import says_unknown
-from assistant.intents import yes_or_no
+from assistant.intents import recognise, yes_or_no
 from assistant.language.clock_times import clock_time
+from assistant.language.dialogue_acts import is_question
 from assistant.language.numbers import number_of, with_digits
 from assistant.language.places import zone_of
 from assistant.tool_server_settings import Value
@@ -44,7 +45,7 @@ def supported(tool: Tool, proposed: Mapping[str, Any], said: str) -> dict[str, A
     found: dict[str, Argument] = {}
     for parameter in tool.parameters:
         value = _supported(parameter, proposed.get(parameter.name), text)
-        if value is not None:
+        if value is not None and _allowed(parameter, value):
             found[parameter.name] = value
     return found
 
@@ -66,8 +67,26 @@ def from_answer(parameter: Parameter, said: str) -> Argument | None:
     'Shopping.txt'
     """
     text = written(said).strip(_EDGES)
-    if not text or len(text) > LONGEST_TEXT or says_unknown(text):
+    if not text or len(text) > LONGEST_TEXT or says_unknown(text) or _is_no_answer(said):
         return None
+    named = _named(parameter, text)
+    if isinstance(named, str) and not _allowed(parameter, named):
+        named = named.lower()  # nobody says capitals
+    return named if named is not None and _allowed(parameter, named) else None
+
+
+def _is_no_answer(said: str) -> bool:
+    """Whether the words are a question or a command."""
+    return is_question(said) or recognise(said) is not None
+
+
+def _allowed(parameter: Parameter, value: Argument) -> bool:
+    """Whether a value is within the limits of the parameter's schema."""
+    each_value = value if isinstance(value, list) else [value]
+    return bool(each_value) and all(map(parameter.limits.allow, each_value))
+
+
+def _named(parameter: Parameter, text: str) -> Argument | None:
     if parameter.choices:
         return _only_choice(parameter.choices, text)
     match parameter.kind:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from assistant.errors import ModelError, ToolError, ToolLate
-from assistant.intents import Command, CommandKind, Intent
+from assistant.intents import Command, CommandKind, Intent, yes_or_no
 from assistant.skills.skill import Remark, Reply
 from assistant.skills.spoken_errors import notice
 from assistant.skills.tool_answers import answer_from, failure, receipt
@@ -132,7 +132,9 @@ class Tools:
         lacking = missing(tool, arguments)
         if lacking is not None:
             take = partial(self._take, tool, arguments, lacking, said)
-            return Reply(asking(lacking), if_said=take, if_no=NOT_DONE)
+            yes = partial(self._go_on, tool, {**arguments, lacking.name: True}, said)
+            if_yes = yes if lacking.kind is ParameterKind.SWITCH else None
+            return Reply(asking(lacking), if_yes=if_yes, if_said=take, if_no=NOT_DONE)
         call = partial(self._call, tool, arguments, said)
         if tool.confirmed:
             return Reply(confirming(tool, arguments), if_yes=call, if_no=NOT_DONE)
@@ -146,8 +148,10 @@ class Tools:
         said: str,
         answer: str,
     ) -> Reply | None:
+        if yes_or_no(answer, explained=True, for_words=True) is False:
+            return Reply(NOT_DONE)
         value = from_answer(lacking, answer)
-        if value is None or value == []:
+        if value is None:
             return None
         return await self._go_on(tool, {**arguments, lacking.name: value}, said)
 
@@ -237,6 +241,8 @@ def _words(name: str) -> str:
 
 
 def _spoken(value: Argument) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return _and([str(each) for each in value]) if isinstance(value, list) else str(value)
 
 

@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from math import inf
 from typing import Any
 
 from assistant.tool_server_settings import Value
@@ -20,10 +21,15 @@ LONGEST_DESCRIPTION = 240
 """Maximum number of characters of a description. The rest is cut off."""
 LONGEST_RESULT = 20_000
 """Maximum number of characters of a result. The rest is cut off."""
+LONGEST_PATTERN = 200
+MOST_REPEATED = 2
+"""Maximum number of repetitions in a pattern. With more, matching may take long."""
 
 _NAME = re.compile(r"[A-Za-z][\w./-]*", re.ASCII)
 _HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _LINK = re.compile(r"#/(?:\$defs|definitions)/([^/]+)")
+_REPEATED = re.compile(r"[*+]|\{\d*,")
+_REPEATED_GROUP = re.compile(r"\)[*+?{]|\\[1-9]|\(\?")
 
 
 class ParameterKind(StrEnum):
@@ -36,14 +42,39 @@ class ParameterKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """What a schema demands of a text or a number, besides its type.
+
+    Attributes:
+        shortest, longest: numbers of characters of a text.
+        pattern: occurs in a text. None if any text will do, or the pattern is not safe to use.
+        least, most: a number's limits.
+    """
+
+    shortest: float = 0
+    longest: float = inf
+    pattern: re.Pattern[str] | None = None
+    least: float = -inf
+    most: float = inf
+
+    def allow(self, value: Value) -> bool:
+        if isinstance(value, str):
+            fits = self.shortest <= len(value) <= self.longest
+            return fits and (self.pattern is None or self.pattern.search(value) is not None)
+        return isinstance(value, bool) or self.least <= value <= self.most
+
+
+@dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a tool. `choices` are the only values that it takes; empty if it takes any."""
+    """A parameter of a tool. `choices` are the only values that it takes; empty if it takes any.
+    `limits` are those of a value, or of each of several texts."""
 
     name: str
     kind: ParameterKind = ParameterKind.TEXT
     required: bool = True
     description: str = ""
     choices: tuple[str, ...] = ()
+    limits: Limits = Limits()
 
     @property
     def spoken(self) -> str:
@@ -173,43 +204,81 @@ def _parameter(name: object, schema: object, links: object, *, required: bool) -
     """Return a parameter; None if its values can't be said."""
     if not isinstance(name, str) or len(name) > LONGEST_NAME or _NAME.fullmatch(name) is None:
         return None
-    kind, choices = _kind(schema, links)
-    if kind is None:
+    found = _resolved(schema, links)
+    kind, choices = _kind(found, links)
+    if found is None or kind is None:
         return None
+    inner = _resolved(found.get("items"), links) if kind is ParameterKind.TEXTS else found
     told = schema.get("description") if isinstance(schema, Mapping) else None
     text = one_line(told, LONGEST_DESCRIPTION) if isinstance(told, str) else ""
-    return Parameter(name, kind, required, text, choices)
+    return Parameter(name, kind, required, text, choices, _limits(inner or {}))
+
+
+def _resolved(schema: object, links: object, depth: int = DEEPEST) -> Mapping[str, Any] | None:
+    """Return what a schema refers to, without the null that it may also allow. None if there is
+    nothing, or several possibilities."""
+    schema = _followed(schema, links)
+    if not isinstance(schema, Mapping) or not depth:
+        return None
+    several = schema.get("anyOf") or schema.get("oneOf")
+    if not isinstance(several, Sequence):
+        return schema
+    rest = [_followed(each, links) for each in several]
+    rest = [each for each in rest if isinstance(each, Mapping) and each.get("type") != "null"]
+    return _resolved(rest[0], links, depth - 1) if len(rest) == 1 else None
 
 
 def _kind(
-    schema: object, links: object, depth: int = DEEPEST
+    schema: Mapping[str, Any] | None, links: object
 ) -> tuple[ParameterKind | None, tuple[str, ...]]:
     """Return the kind of values that a schema describes, and the only ones that it allows. The kind
-    is None if they can't be said. A schema that also allows null is read as if it didn't."""
-    schema = _followed(schema, links)
-    if not isinstance(schema, Mapping) or not depth:
+    is None if they can't be said."""
+    if schema is None:
         return None, ()
-    several = schema.get("anyOf") or schema.get("oneOf")
-    if isinstance(several, Sequence):
-        rest = [_followed(each, links) for each in several]
-        rest = [each for each in rest if isinstance(each, Mapping) and each.get("type") != "null"]
-        return _kind(rest[0], links, depth - 1) if len(rest) == 1 else (None, ())
     named = schema.get("type")
     if isinstance(named, list):
-        rest_named = [each for each in named if each != "null"]
-        named = rest_named[0] if len(rest_named) == 1 else None
+        rest = [each for each in named if each != "null"]
+        named = rest[0] if len(rest) == 1 else None
     allowed = schema.get("enum")
     if isinstance(allowed, list):
         choices = tuple(each for each in allowed if isinstance(each, str) and _sayable(each))
         fits = 0 < len(choices) <= MOST_CHOICES and len(choices) == len(allowed)
         return (ParameterKind.TEXT, choices) if fits else (None, ())
     if named == ParameterKind.TEXTS:
-        inner, choices = _kind(schema.get("items", {"type": "string"}), links, depth - 1)
-        return (
-            (ParameterKind.TEXTS, ()) if inner is ParameterKind.TEXT and not choices else (None, ())
-        )
+        items = _resolved(schema.get("items", {"type": "string"}), links)
+        texts = _kind(items, links) == (ParameterKind.TEXT, ())
+        return (ParameterKind.TEXTS, ()) if texts else (None, ())
     known = [each.value for each in ParameterKind]
     return (ParameterKind(named), ()) if isinstance(named, str) and named in known else (None, ())
+
+
+def _limits(schema: Mapping[str, Any]) -> Limits:
+    """Return what a schema demands. What is no number or pattern in it is left out."""
+
+    def number(name: str, default: float) -> float:
+        value = schema.get(name)
+        return value if isinstance(value, int | float) else default
+
+    return Limits(
+        number("minLength", 0),
+        number("maxLength", inf),
+        _safe_pattern(schema.get("pattern")),
+        number("minimum", -inf),
+        number("maximum", inf),
+    )
+
+
+def _safe_pattern(pattern: object) -> re.Pattern[str] | None:
+    """Compile a server's pattern. Return None if it is none, or one that could take very long: the
+    server then has to check the value itself."""
+    if not isinstance(pattern, str) or len(pattern) > LONGEST_PATTERN:
+        return None
+    if _REPEATED_GROUP.search(pattern) or len(_REPEATED.findall(pattern)) > MOST_REPEATED:
+        return None
+    try:
+        return re.compile(pattern)
+    except (re.error, OverflowError, RecursionError):
+        return None
 
 
 def _sayable(choice: str) -> bool:

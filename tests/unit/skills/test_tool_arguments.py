@@ -1,13 +1,14 @@
 """Only what the user has said is passed to a tool."""
 
+import re
 from typing import Any
 
 import pytest
 
 from assistant.skills.tool_arguments import from_answer, missing, supported
-from assistant.tool_servers.tool import Parameter, ParameterKind, Tool
+from assistant.tool_servers.tool import Limits, Parameter, ParameterKind, Tool
 
-NUMBER, INTEGER = ParameterKind.NUMBER, ParameterKind.INTEGER
+TEXT, NUMBER, INTEGER = ParameterKind.TEXT, ParameterKind.NUMBER, ParameterKind.INTEGER
 ZONE = Parameter("source_timezone")
 COLOUR = Parameter("colour", choices=("red", "dark_blue"))
 FILES = Parameter("files", ParameterKind.TEXTS)
@@ -141,6 +142,37 @@ def test_a_choice_is_taken_only_if_it_alone_was_named(
 )
 def test_a_number_is_read_whole_or_not_at_all(said: str, number: int | None) -> None:
     assert from_answer(Parameter("amount", ParameterKind.INTEGER), said) == number
+
+
+@pytest.mark.parametrize(
+    ("kind", "limits", "value", "said", "kept"),
+    [
+        (TEXT, Limits(pattern=re.compile("^[a-z-]+$")), "holidays", "Holidays.", "holidays"),
+        (TEXT, Limits(pattern=re.compile("^[a-z-]+$")), "my trip", "My trip.", None),
+        (TEXT, Limits(shortest=3), "ab", "ab", None),
+        (TEXT, Limits(longest=3), "abcd", "abcd", None),
+        (TEXT, Limits(longest=4), "abcd", "abcd", "abcd"),
+        (FILES.kind, Limits(longest=5), ["a.txt", "longer.txt"], "a.txt and longer.txt", None),
+        (FILES.kind, Limits(longest=5), ["a.txt"], "a.txt", ["a.txt"]),
+        (INTEGER, Limits(least=1, most=10), 12, "twelve", None),
+        (INTEGER, Limits(least=1, most=10), 10, "ten", 10),
+        (NUMBER, Limits(least=1), 0.5, "0.5", None),
+    ],
+)
+def test_what_is_not_within_the_limits_of_the_schema_is_no_argument(
+    kind: ParameterKind, limits: Limits, value: Any, said: str, kept: Any
+) -> None:
+    parameter = Parameter("it", kind, limits=limits)
+    assert from_answer(parameter, said) == kept
+    assert checked(parameter, value, f"please take {said.lower()} now") == kept
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["What do you need that for?", "Is it raining", "Go to sleep.", "Stop."],
+)
+def test_a_question_or_a_command_is_no_argument(said: str) -> None:
+    assert from_answer(Parameter("query"), said) is None
 
 
 def test_who_does_not_know_names_no_argument() -> None:

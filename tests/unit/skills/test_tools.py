@@ -17,10 +17,11 @@ from assistant.skills import tools as module
 from assistant.skills.abilities import CANT, Abilities, ModelInUse
 from assistant.skills.registry import SkillRegistry
 from assistant.skills.skill import Remark, Reply
-from assistant.skills.tools import CANT_UNDO, OFF_RECORD, ONE_MOMENT, Tools
+from assistant.skills.tools import CANT_UNDO, NOT_DONE, OFF_RECORD, ONE_MOMENT, Tools
 from assistant.tool_server_settings import ToolServer
 from assistant.tool_servers.candidates import ToolIndex
 from assistant.tool_servers.servers import ToolServers
+from assistant.tool_servers.tool import Parameter, ParameterKind, Tool
 from tests.support.fakes import ScriptedLlm
 from tests.support.patience import PATIENCE_S
 from tests.support.tools import shelf, until
@@ -127,7 +128,37 @@ async def test_what_the_model_invents_is_asked_for(tmp_path: Path) -> None:
         assert calls(file) == [{"text": "Call mum"}]
 
 
-async def test_a_askedthat_is_not_certain_must_name_something_the_tool_needs() -> None:
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("Never mind.", NOT_DONE),
+        ("No, my brother has kept it already.", NOT_DONE),
+        ("What do you need that for?", None),
+        ("Go to sleep.", None),
+    ],
+)
+async def test_an_answer_that_is_none_ends_the_question_and_is_not_passed_on(
+    answer: str, said: str | None, tmp_path: Path
+) -> None:
+    file = tmp_path / "calls"
+    invented = chooses("shelf.keep_text", text="remember the alamo")
+    async with bench(shelf("plain", file, confirm="never"), invented) as shelves:
+        assert await shelves.hear("Keep something on the shelf.") == "What is the text?"
+        assert await shelves.answer(answer) == said
+        assert calls(file) == []
+
+
+async def test_a_yes_answers_a_question_for_yes_or_no() -> None:
+    tool = Tool("shelf", "clear", parameters=(Parameter("everything", ParameterKind.SWITCH),))
+    async with bench(shelf()) as shelves:
+        asked = await shelves.tools._go_on(tool, {}, "Clear the shelf.")
+        assert asked.text == "Everything: yes or no?"
+        shelves.registry.note(asked)
+        confirming = "Shall I use clear from the shelf server, with yes as the everything?"
+        assert await shelves.answer("Yes.") == confirming
+
+
+async def test_a_request_that_is_not_certain_must_name_something_the_tool_needs() -> None:
     invented = chooses("shelf.keep_text", text="remember the alamo")
     named = chooses("shelf.keep_text", text="buy milk")
     async with bench(shelf(), invented, named) as shelves:
@@ -157,7 +188,7 @@ async def test_a_tool_that_needs_nothing_must_be_very_like_what_is_no_certain_re
         ModelFailed("broken"),
     ],
 )
-async def test_if_the_model_chooses_no_tool_the_askedis_refused(reply: str | Exception) -> None:
+async def test_if_the_model_chooses_no_tool_the_request_is_refused(reply: str | Exception) -> None:
     async with bench(shelf(), reply) as shelves:
         assert str(await shelves.hear(KEEP)).startswith(CANT)
 

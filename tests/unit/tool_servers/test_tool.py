@@ -57,6 +57,34 @@ def test_a_parameter_has_the_kind_that_its_schema_says(
 
 
 @pytest.mark.parametrize(
+    ("schema", "fits", "fails"),
+    [
+        ({**TEXT, "pattern": "^[a-z]+$"}, "ab", "a b"),
+        ({**TEXT, "minLength": 2, "maxLength": 3}, "ab", "a"),
+        ({**TEXT, "maxLength": 3}, "abc", "abcd"),
+        ({"anyOf": [{**TEXT, "maxLength": 3}, {"type": "null"}]}, "abc", "abcd"),
+        ({"type": "array", "items": {**TEXT, "maxLength": 3}}, "abc", "abcd"),
+        ({"$ref": "#/$defs/Short"}, "abc", "abcd"),
+        ({"type": "integer", "minimum": 1, "maximum": 9}, 9, 10),
+        ({"type": "integer", "minimum": 1, "maximum": "many"}, 99, 0),
+    ],
+)
+def test_a_parameter_has_the_limits_of_its_schema(schema: Any, fits: Any, fails: Any) -> None:
+    tool = read({"it": schema}, ["it"], definitions={"Short": {**TEXT, "maxLength": 3}})
+    assert tool is not None
+    [parameter] = tool.parameters
+    assert parameter.limits.allow(fits)
+    assert not parameter.limits.allow(fails)
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", ".*.*.*x", "(", 7, "a" * 1000, "a{,9}b{,9}c{,9}d"])
+def test_a_pattern_that_is_none_or_takes_long_to_match_is_left_to_the_server(pattern: Any) -> None:
+    tool = read({"it": {**TEXT, "pattern": pattern}}, ["it"])
+    assert tool is not None
+    assert tool.parameters == (Parameter("it"),)
+
+
+@pytest.mark.parametrize(
     "schema",
     [
         {"type": "object"},
