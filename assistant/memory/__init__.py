@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from assistant.memory.retrieval.results import RecalledForTurn
     from assistant.memory.service import MemoryService, open_memory
     from assistant.memory.store.location import store_location
+    from assistant.memory.store.tombstones import mark_of
     from assistant.memory.store.write_priority import low_priority
     from assistant.memory.transcript.conversation_recordings import (
         Recording,
@@ -81,6 +82,7 @@ __all__ = [
     "is_sealed",
     "is_worth_keeping",
     "low_priority",
+    "mark_of",
     "microseconds",
     "open_memory",
     "origin_of",

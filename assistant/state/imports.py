@@ -6,6 +6,7 @@ from datetime import datetime
 from uuid import NAMESPACE_OID, uuid5
 
 from assistant.errors import SettingsError
+from assistant.memory import mark_of
 from assistant.state.contents import check_content
 from assistant.state.entries import Entry, EntryKind
 from assistant.state.store import StateStore
@@ -42,11 +43,31 @@ def renamed(store: StateStore, user: str, entries: Sequence[Entry]) -> list[Entr
     """Return the entries with ids of their own instead of those that another user's entries have.
     They are the same at each import."""
     taken = store.of_others([each.id for each in entries])
-    ids = {key: uuid5(NAMESPACE_OID, f"{user} {key}").hex for key in taken}
+    ids = {key: _own_id(user, key) for key in taken}
     return [
         replace(each, id=ids.get(each.id, each.id), parent=ids.get(each.parent, each.parent))
         for each in entries
     ]
+
+
+def not_forgotten(store: StateStore, user: str, entries: Sequence[Entry]) -> list[Entry]:
+    """Return the entries without those that the user has forgotten since they were exported: they
+    were purged themselves, belong to what was purged, or come from a purged exchange."""
+    marks, exchanges = store.forgotten()
+
+    def is_gone(key: str) -> bool:
+        return any(mark_of(each) in marks for each in (key, _own_id(user, key)))
+
+    return [
+        each
+        for each in entries
+        if not (is_gone(each.id) or is_gone(each.parent))
+        and each.content.get("exchange", "") not in exchanges
+    ]
+
+
+def _own_id(user: str, key: str) -> str:
+    return uuid5(NAMESPACE_OID, f"{user} {key}").hex
 
 
 def encodable(text: str) -> bool:

@@ -25,7 +25,8 @@ characters of these.
 {"act": "state.history", "ids": ["1f0c2a"]} → "earlier" rows: what these slots and lines, or those
                                               of these forms and tasks, contained before, oldest
                                               first
-{"act": "state.import", "rows": […]}        → an "imported" row; entries that exist stay unchanged
+{"act": "state.import", "rows": […]}        → an "imported" row; entries that exist stay unchanged,
+                                              and those forgotten since are left out and counted
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,7 +39,7 @@ from assistant.memory import Memory, Transcript, microseconds, short
 from assistant.state.contents import check_content
 from assistant.state.entries import Entry, EntryKind
 from assistant.state.forgettable import outlines
-from assistant.state.imports import encodable, imported, renamed
+from assistant.state.imports import encodable, imported, not_forgotten, renamed
 from assistant.state.slots import fill_slot
 from assistant.state.store import StateStore
 
@@ -250,8 +251,11 @@ def _import(store: StateStore, request: Request) -> Iterator[Row]:
         raise SettingsError("There is nothing to import.", mend="assistant notes export FILE")
     here = {each.id for kind in SHOWN for each in store.entries(kind, unreadable=True)}
     entries = imported(rows, SHOWN, PARTS, here)
-    added = store.restore(renamed(store, str(request.get("user", "")), entries))
-    yield {"event": "imported", "count": len(added)}
+    user = str(request.get("user", ""))
+    kept = not_forgotten(store, user, entries)
+    added = store.restore(renamed(store, user, kept))
+    left_out = len(entries) - len(kept)
+    yield {"event": "imported", "count": len(added), "forgotten": left_out}
 
 
 ACTS: Mapping[str, Callable[[StateStore, Request], Iterator[Row]]] = {

@@ -118,6 +118,14 @@ class StateStore:
             found = db.execute(query, (self._user, json.dumps(list(ids)))).fetchall()
         return {key for (key,) in found}
 
+    def forgotten(self) -> tuple[set[str], set[str]]:
+        """Return the marks of the user's entries that were purged, and the ids of the exchanges."""
+        with self._transcript.reading() as db:
+            marks = db.execute("SELECT mark FROM forgotten_state WHERE user = ?", (self._user,))
+            entries = {mark for (mark,) in marks.fetchall()}
+            said = db.execute("SELECT exchange FROM forgotten WHERE user = ?", (self._user,))
+            return entries, {key for (key,) in said.fetchall()}
+
     def change(
         self, key: str, content: Mapping[str, Any], exchange: str = "", *, logged: bool = False
     ) -> Entry | None:

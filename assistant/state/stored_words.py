@@ -4,7 +4,7 @@ import json
 from collections.abc import Collection, Iterable
 
 from assistant.events import Searched
-from assistant.memory import FindsWords, RemovesWords, Transcript
+from assistant.memory import FindsWords, RemovesWords, Transcript, mark_of
 from assistant.state.entries import content_of, texts_in
 
 
@@ -41,17 +41,26 @@ class StoredWords:
 
     def purge(self, gone: RemovesWords) -> int:
         """Delete the entries whose ids are among the memories, all that belongs to them, and
-        earlier contents that come from the exchanges. Return how many were deleted."""
-        delete = "DELETE FROM state WHERE user = ? AND (id = ? OR parent = ?)"
+        earlier contents that come from the exchanges. Return how many were deleted. The entries get
+        marks, so that no import brings them back."""
+        delete = "DELETE FROM state WHERE user = ? AND (id = ? OR parent = ?) RETURNING id"
         with self._transcript.writing() as db:
-            counts = [db.execute(delete, (gone.user, key, key)).rowcount for key in gone.memories]
+            ids = [
+                each
+                for key in gone.memories
+                for (each,) in db.execute(delete, (gone.user, key, key)).fetchall()
+            ]
+            db.executemany(
+                "INSERT OR IGNORE INTO forgotten_state VALUES (?, ?)",
+                [(gone.user, mark_of(each)) for each in ids],
+            )
             earlier = db.execute(
                 "DELETE FROM state_change WHERE entry IN (SELECT id FROM state WHERE user = ?)"
                 " AND CASE WHEN json_valid(content) THEN json_extract(content, '$.exchange') END"
                 " IN (SELECT value FROM json_each(?))",
                 (gone.user, json.dumps(list(gone.exchanges))),
             )
-        deleted = sum(counts) + earlier.rowcount
+        deleted = len(ids) + earlier.rowcount
         if deleted:
             self._transcript.rewrite()
         return deleted

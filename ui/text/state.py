@@ -60,6 +60,8 @@ def lines(rows: Iterable[Row], now: datetime) -> Iterator[str]:
                 yield f"{_moment(datetime.fromisoformat(row['until']), now)}  {_earlier(row)}"
             case "imported":
                 yield f"{entries(row['count'])} imported."
+                if row["forgotten"]:
+                    yield f"Left out, since you have forgotten them: {entries(row['forgotten'])}."
 
 
 def entry_line(row: Row, now: datetime) -> str:

@@ -1,7 +1,8 @@
 """The transcript's tables, and the migrations of older files.
 
 Times are microseconds since 1970, UTC. `covers`, `latency`, `memories`, `exchanges` and `content`
-are JSON. The tables `hidden`, `forgotten`, `expired` and `job` contain no user text.
+are JSON. The tables `hidden`, `forgotten`, `forgotten_state`, `expired` and `job` contain no user
+text.
 """
 
 import sqlite3
@@ -131,6 +132,12 @@ STATE = (
 )
 """Timers, lists, forms and the like. The package `assistant.state` describes them. `state_change`
 has each earlier content of an entry, and the exchange after which it was replaced."""
+FORGOTTEN_STATE = (
+    """CREATE TABLE forgotten_state (
+        user TEXT NOT NULL, mark TEXT NOT NULL, PRIMARY KEY (user, mark)
+    ) STRICT""",
+)
+"""Adds the marks (see `mark_of`) of purged entries of the state, which an import leaves out."""
 
 MIGRATIONS: Sequence[Sequence[str]] = (
     FIRST,
@@ -140,6 +147,7 @@ MIGRATIONS: Sequence[Sequence[str]] = (
     JOBS,
     DERIVED,
     STATE,
+    FORGOTTEN_STATE,
 )
 """The SQL statements of each migration. The first migration leads from version 0 of the schema to
 version 1, the second from 1 to 2, and so on. SQLite's `user_version` is the version of a file."""

@@ -12,9 +12,11 @@ import pytest
 from assistant.errors import SettingsError, StoreError
 from assistant.events import Event, StateChanged
 from assistant.memory import microseconds
+from assistant.memory.forgetting.redaction import Redaction
+from assistant.memory.forgetting.verify import patterns_of
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.transcript.database import Transcript
-from assistant.state import EntryKind, StateRequests, StateStore
+from assistant.state import EntryKind, StateRequests, StateStore, StoredWords
 from assistant.state.contents import check_content
 
 NOW = datetime(2026, 11, 18, 10, 20, tzinfo=UTC)
@@ -34,6 +36,11 @@ class Session:
         rows = list(self.requests.answer({"act": f"state.{act}", "user": user, **more}))
         json.dumps(rows)
         return rows
+
+    def imported(self, rows: list[dict[str, Any]], user: str = "me") -> int:
+        [row] = self.ask("import", user, rows=rows)
+        assert row == {"event": "imported", "count": row["count"], "forgotten": 0}
+        return int(row["count"])
 
     def contents(self, kind: str, user: str = "me") -> list[dict[str, Any]]:
         return [row["content"] for row in self.ask("list", user, kind=kind)[:-1]]
@@ -90,17 +97,17 @@ def test_what_was_removed_can_be_imported_again_as_it_was(session: Session) -> N
     gone = session.ask("remove", ids=[rows[0]["id"]], kind="list")
     assert sorted(row["id"] for row in gone) == sorted(row["id"] for row in rows)
     assert session.contents("list") == []
-    assert session.ask("import", rows=gone) == [{"event": "imported", "count": 3}]
+    assert session.imported(gone) == 3
     assert session.ask("export", kind="list") == before
-    assert session.ask("import", rows=before) == [{"event": "imported", "count": 0}]
+    assert session.imported(before) == 0
 
 
 def test_what_another_user_exported_is_imported_with_ids_of_its_own(session: Session) -> None:
     session.ask("add", kind="list", name="shopping", items=["milk"])
     rows = session.ask("export")
-    assert session.ask("import", "bob", rows=rows) == [{"event": "imported", "count": 2}]
+    assert session.imported(rows, "bob") == 2
     assert session.contents("list", "bob") == session.contents("list")
-    assert session.ask("import", "bob", rows=rows) == [{"event": "imported", "count": 0}]
+    assert session.imported(rows, "bob") == 0
     session.ask("clear", kind="list", name="shopping")
     assert {"text": "milk", "done": False} in session.contents("list", "bob")
 
@@ -109,7 +116,58 @@ def test_an_import_does_not_count_what_is_being_forgotten(session: Session) -> N
     [note] = session.ask("add", kind="note", text="Old.")
     rows = session.ask("export")
     session.store.hide(HiddenItems.of("me", (), (note["id"],), NOW))
-    assert session.ask("import", rows=rows) == [{"event": "imported", "count": 0}]
+    assert session.imported(rows) == 0
+
+
+def forgetting(session: Session, *memories: str, user: str = "me") -> Redaction:
+    patterns = patterns_of(session.transcript, user, (), None, memories)
+    return Redaction.of(session.transcript, user, (), memories, patterns)
+
+
+def test_an_import_does_not_bring_back_what_was_purged(session: Session) -> None:
+    shopping, milk, _ = session.ask("add", kind="list", name="shopping", items=["milk", "eggs"])
+    [note] = session.ask("add", kind="note", text="The rash itches.")
+    rows = session.ask("export")
+    StoredWords(session.transcript).purge(forgetting(session, milk["id"], note["id"]))
+    session.ask("remove", ids=[shopping["id"]])
+    [told] = session.ask("import", rows=rows)
+    assert told == {"event": "imported", "count": 2, "forgotten": 2}
+    assert session.contents("list") == [{"name": "shopping"}, {"text": "eggs", "done": False}]
+    assert session.contents("note") == []
+    assert session.ask("import", "bob", rows=rows)[0]["forgotten"] == 0, "bob forgot nothing"
+
+
+def test_an_import_brings_back_nothing_of_a_list_that_was_purged(session: Session) -> None:
+    shopping, milk, _ = session.ask("add", kind="list", name="shopping", items=["milk", "eggs"])
+    rows = session.ask("export")
+    session.ask("remove", ids=[milk["id"]])
+    StoredWords(session.transcript).purge(forgetting(session, shopping["id"]))
+    assert session.ask("import", rows=rows)[0]["forgotten"] == 3
+    assert session.ask("export") == []
+
+
+def test_an_import_keeps_to_what_its_user_has_purged_under_other_ids(session: Session) -> None:
+    [note] = session.ask("add", kind="note", text="The rash itches.")
+    rows = session.ask("export")
+    session.ask("import", "bob", rows=rows)
+    [his] = session.ask("export", "bob")
+    StoredWords(session.transcript).purge(forgetting(session, his["id"], user="bob"))
+    assert session.ask("import", "bob", rows=rows)[0]["forgotten"] == 1
+    session.ask("remove", ids=[note["id"]])  # its id is free again
+    assert session.ask("import", "bob", rows=rows)[0]["forgotten"] == 1
+    assert session.contents("note", "bob") == []
+
+
+def test_an_import_does_not_bring_back_what_a_purged_exchange_gave_to_a_form(
+    session: Session,
+) -> None:
+    _, day = filled_in(session)
+    rows = session.ask("export", kind="form")
+    rows[1]["content"]["exchange"] = "x"  # as it was before it was changed
+    session.ask("remove", ids=[day])
+    session.transcript.delete_exchanges("me", ["x"])
+    assert session.ask("import", rows=rows)[0]["forgotten"] == 1
+    assert [each["slot"] for each in session.contents("slot")] == ["bring"]
 
 
 def test_all_timers_or_all_items_of_a_list_are_cleared(session: Session) -> None:
@@ -196,7 +254,7 @@ def test_a_form_is_shown_before_its_slots_and_exported_and_imported_with_them(
     assert [row["kind"] for row in rows[:-1]] == ["form", "slot", "slot"]
     before = session.ask("export", kind="form")
     assert len(session.ask("remove", ids=[form], kind="form")) == 3
-    assert session.ask("import", rows=before) == [{"event": "imported", "count": 3}]
+    assert session.imported(before) == 3
     assert session.ask("export", kind="form") == before
     assert [row["id"] for row in session.ask("remove", ids=[day])] == [day]
     with pytest.raises(SettingsError, match="its form is missing"):
@@ -329,7 +387,7 @@ def test_tasks_are_shown_with_their_lines_changed_with_a_trace_and_imported(
     assert (earlier["kind"], earlier["content"]) == ("line", line)
     exported = session.ask("export", kind="task")
     session.ask("remove", ids=[trip.id])
-    assert session.ask("import", rows=exported) == [{"event": "imported", "count": 2}]
+    assert session.imported(exported) == 2
     assert len(session.contents("task")) == 2
 
 
