@@ -62,10 +62,7 @@ async def answer_from(llm: LanguageModel, tool: Tool, question: str, result: Too
     made = answer.get("answer") if isinstance(answer, Mapping) else None
     if isinstance(made, str) and is_supported(made, f"{question} {result.text}"):
         return as_sentence(" ".join(made.split()))
-    return (
-        own_words(result)
-        or f"The {tool.spoken_server} server has answered, but I can't put it into words."
-    )
+    return own_words(result) or WORDLESS.format(tool.spoken_server)
 
 
 def receipt(result: ToolResult) -> str:

@@ -221,7 +221,9 @@ def confirming(tool: Tool, arguments: Mapping[str, Argument]) -> str:
     >>> confirming(Tool("git", "git_create_branch"), {"branch_name": "holidays"})
     'Shall I use create branch from the git server, with holidays as the branch name?'
     """
-    named = [f"{_spoken(value)} as the {_words(name)}" for name, value in arguments.items()]
+    named = [
+        f"{_spoken(value)} as the {Parameter(name).spoken}" for name, value in arguments.items()
+    ]
     given = f", with {_and(named)}" if named else ""
     return f"Shall I use {tool.spoken} from the {tool.spoken_server} server{given}?"
 
@@ -234,10 +236,6 @@ def spoken_error(tool: Tool, error: ToolError) -> str:
     if tool.read_only:
         return f"{server} didn't answer in time."
     return f"{server} didn't answer in time, so I don't know whether that was done."
-
-
-def _words(name: str) -> str:
-    return Parameter(name).spoken
 
 
 def _spoken(value: Argument) -> str:

@@ -42,11 +42,6 @@ class ToolServers:
         self._running: list[asyncio.Task[None]] = []
 
     @property
-    def names(self) -> list[str]:
-        """The names of all servers, whether they run or not."""
-        return list(self._connections)
-
-    @property
     def tools(self) -> list[Tool]:
         """The tools of the servers that run."""
         return [tool for each in self._connections.values() for tool in each.tools]
@@ -68,9 +63,6 @@ class ToolServers:
         """Wait until every server is ready or down, and say how they are."""
         for each in self._connections.values():
             await each.settled.wait()
-        return self.reports()
-
-    def reports(self) -> list[ServerReport]:
         return [
             ServerReport(each.name, each.tools, each.unusable, str(each.problem or ""))
             for each in self._connections.values()
