@@ -24,6 +24,7 @@ from assistant.tool_servers import (
     ToolIndex,
     ToolServers,
     Vectors,
+    spoken_name,
 )
 from models.interfaces import LanguageModel
 
@@ -221,9 +222,7 @@ def confirming(tool: Tool, arguments: Mapping[str, Argument]) -> str:
     >>> confirming(Tool("git", "git_create_branch"), {"branch_name": "holidays"})
     'Shall I use create branch from the git server, with holidays as the branch name?'
     """
-    named = [
-        f"{_spoken(value)} as the {Parameter(name).spoken}" for name, value in arguments.items()
-    ]
+    named = [f"{_spoken(each)} as the {spoken_name(name)}" for name, each in arguments.items()]
     given = f", with {_and(named)}" if named else ""
     return f"Shall I use {tool.spoken} from the {tool.spoken_server} server{given}?"
 

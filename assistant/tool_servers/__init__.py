@@ -11,7 +11,7 @@ from assistant.facade import exports
 if TYPE_CHECKING:
     from assistant.tool_servers.candidates import Candidate, ToolIndex, Vectors
     from assistant.tool_servers.servers import ServerReport, ToolServers
-    from assistant.tool_servers.tool import Parameter, ParameterKind, Tool, ToolResult
+    from assistant.tool_servers.tool import Parameter, ParameterKind, Tool, ToolResult, spoken_name
 else:
     __getattr__ = exports(__name__)
 
@@ -25,4 +25,5 @@ __all__ = [
     "ToolResult",
     "ToolServers",
     "Vectors",
+    "spoken_name",
 ]

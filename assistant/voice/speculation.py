@@ -48,7 +48,7 @@ class SpeculativeAnswer:
     """The text of the answer that the language model has written so far."""
     heard: str = ""
     """The part of `text` that the loudspeaker has played."""
-    when_heard: Callable[[], None] | None = None
+    when_heard: Callable[[], object] | None = None
     """Called once, when the first words have been played."""
     context_tokens: int = 0
     read_tokens: int = 0
