@@ -23,9 +23,10 @@ from assistant.memory import (
     spoken_replies,
     stands_alone,
 )
-from assistant.skills.remembering import OFF_RECORD, shall_undo, that
+from assistant.skills.remembering import shall_undo
 from assistant.skills.skill import Choice, Reply, said
 from assistant.skills.spoken_errors import spoken
+from assistant.skills.spoken_statements import OFF_RECORD, that
 from models.interfaces import LanguageModel
 
 logger = logging.getLogger(__name__)

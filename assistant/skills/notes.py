@@ -14,9 +14,9 @@ from assistant.language.sentences import as_sentence
 from assistant.language.stemming import TextAnalyzer
 from assistant.language.word_lists import words_of
 from assistant.memory import says_unknown, spoken_replies
-from assistant.skills.remembering import NOTHING, OFF_RECORD, sentence, that
 from assistant.skills.removed_entries import RemovedEntries
 from assistant.skills.skill import BRING_BACK, UNDO_IT, Choice, Reply, last_done
+from assistant.skills.spoken_statements import NOTHING, OFF_RECORD, sentence, that
 from assistant.state import Entry, EntryKind, StateStore
 
 WHAT = "What should I note?"

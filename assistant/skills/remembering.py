@@ -1,6 +1,5 @@
 """The skill that remembers what the user asks to be remembered."""
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -9,7 +8,6 @@ from assistant.errors import SettingsError
 from assistant.intents import Command, CommandKind
 from assistant.language.dialogue_acts import is_courtesy, is_question
 from assistant.language.second_person import spoken_phrase
-from assistant.language.sentences import as_sentence
 from assistant.memory import (
     AnsweredTurns,
     StoredStatement,
@@ -20,19 +18,19 @@ from assistant.memory import (
 )
 from assistant.skills.skill import UNDO_IT, Choice, Reply, last_done
 from assistant.skills.spoken_errors import spoken
+from assistant.skills.spoken_statements import (
+    NOT_KEPT,
+    NOTHING,
+    OFF_RECORD,
+    introduced,
+    sentence,
+    that,
+)
 
 BACK = 3
 """Maximum number of turns to go back to find what "that" refers to."""
 WHAT = "What should I remember?"
-NOTHING = "All right."
-OFF_RECORD = "We're off the record, so I'm not keeping anything. Say “back on the record” first."
-NOT_KEPT = "All right, I won't keep that."
 AS_BEFORE = "All right, I'll treat it like anything else you've told me."
-
-_SUBJECT_VERB = re.compile(
-    r"(?:is|was|isn't|wasn't|will|would|sounds|makes|helps)\b", re.IGNORECASE
-)
-"""Matches a verb whose subject is "that"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +120,7 @@ class Remembering:
         """Process the answer to "What should I remember?". Return None if it is not a statement."""
         if says_unknown(words):
             return Reply(NOTHING) if says_unknown(words, only=True) else None
-        first, rest = _introduced(words)
+        first, rest = introduced(words)
         states = bool(rest) if first == "to" else stands_alone(rest if first else words)
         return await self._remember(words, for_good=for_good) if states else None
 
@@ -156,27 +154,6 @@ class Remembering:
         if not await self._statements.take_back(stored):
             return Reply(spoken_replies.NOTHING_TO_UNDO)
         return Reply(NOT_KEPT if stored.new else AS_BEFORE)
-
-
-def that(text: str, *, english: bool) -> str:
-    """Return "that your dog is called Max", or the words themselves if in doubt."""
-    phrase = spoken_phrase(text, english=english)
-    return f"this: {phrase}" if phrase.startswith('"') else f"that {phrase}"
-
-
-def sentence(words: str) -> str:
-    """Return the user's words as they are stored: "to buy milk" becomes "Buy milk."."""
-    _, rest = _introduced(words)
-    return as_sentence(rest or words)
-
-
-def _introduced(words: str) -> tuple[str, str]:
-    """Return the "to" or "that" at the beginning, and the rest; two empty texts if there is none. A
-    "that" which is the subject ("that was nice") doesn't count."""
-    first, _, rest = words.strip().partition(" ")
-    first = first.lower()
-    introduces = first == "to" or (first == "that" and not _SUBJECT_VERB.match(rest))
-    return (first, rest) if introduces and rest else ("", "")
 
 
 async def shall_undo(

@@ -12,8 +12,8 @@ from assistant.skills.due_entries import scheduled
 from assistant.skills.due_times import Content
 from assistant.skills.due_words import series
 from assistant.skills.planned import Planned, Wording
-from assistant.skills.remembering import NOTHING, OFF_RECORD
 from assistant.skills.skill import Reply
+from assistant.skills.spoken_statements import NOTHING, OFF_RECORD
 from assistant.state import EntryKind
 
 OF_WHAT = "What should I remind you of?"

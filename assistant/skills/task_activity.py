@@ -13,10 +13,10 @@ from assistant.events import Event, ForgettingBegan, StateChanged, StateEntry
 from assistant.intents import Command, CommandKind
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory import StoredStatement, says_unknown, spoken_replies
-from assistant.skills.remembering import NOT_KEPT, NOTHING, OFF_RECORD
 from assistant.skills.removed_entries import RemovedEntries
 from assistant.skills.skill import BRING_BACK, UNDO_IT, Act, Reply, last_done
 from assistant.skills.spoken_errors import spoken
+from assistant.skills.spoken_statements import NOT_KEPT, NOTHING, OFF_RECORD
 from assistant.state import Entry, EntryKind, StateStore
 from assistant.tasks import (
     Merging,

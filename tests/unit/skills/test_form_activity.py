@@ -10,7 +10,7 @@ from assistant.errors import ModelFailed
 from assistant.forms import UNKNOWN, FormLibrary, Proposal
 from assistant.intents import Command, CommandKind
 from assistant.skills import FormActivity
-from assistant.skills.remembering import OFF_RECORD
+from assistant.skills.spoken_statements import OFF_RECORD
 from assistant.state import EntryKind
 from tests.support.form_desk import Desk, form_desk
 

@@ -7,7 +7,7 @@ import pytest
 
 from assistant.intents import CommandKind
 from assistant.skills import Lists
-from assistant.skills.remembering import OFF_RECORD
+from assistant.skills.spoken_statements import OFF_RECORD
 from assistant.state import EntryKind
 from tests.support.state_skills import SkillBench, skill_bench
 

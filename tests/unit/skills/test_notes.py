@@ -9,7 +9,7 @@ import pytest
 from assistant.events import ForgettingBegan
 from assistant.intents import CommandKind
 from assistant.skills import Notes
-from assistant.skills.remembering import OFF_RECORD
+from assistant.skills.spoken_statements import OFF_RECORD
 from assistant.state import EntryKind
 from tests.support.state_skills import SkillBench, skill_bench
 

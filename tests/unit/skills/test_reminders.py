@@ -7,7 +7,6 @@ import pytest
 
 from assistant.events import ForgettingBegan
 from assistant.intents.command import CommandKind as Kind
-from assistant.skills.remembering import OFF_RECORD
 from assistant.skills.reminders import (
     GONE,
     NO_SUCH,
@@ -18,6 +17,7 @@ from assistant.skills.reminders import (
     WHEN_EXACTLY,
     Reminders,
 )
+from assistant.skills.spoken_statements import OFF_RECORD
 from assistant.state import EntryKind
 from tests.support.due import START, Bench
 
