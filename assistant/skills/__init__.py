@@ -7,12 +7,19 @@ from assistant.facade import exports
 if TYPE_CHECKING:
     from assistant.skills.abilities import Abilities, ModelInUse
     from assistant.skills.activities import Activities
-    from assistant.skills.alarms import Alarms
-    from assistant.skills.clocks import Clocks
     from assistant.skills.correcting import Correcting
-    from assistant.skills.due import DueWatch, Ringer
-    from assistant.skills.due_entries import DueEntries
-    from assistant.skills.due_times import due_at, is_over
+    from assistant.skills.due import (
+        Alarms,
+        Clocks,
+        DueEntries,
+        DueWatch,
+        Reminders,
+        Ringer,
+        Snoozing,
+        Timers,
+        due_at,
+        is_over,
+    )
     from assistant.skills.exact_answers import ExactAnswers
     from assistant.skills.explaining import NOTHING_SAID, Explaining
     from assistant.skills.forgetting import Forgetting
@@ -24,11 +31,8 @@ if TYPE_CHECKING:
     from assistant.skills.only_now import OnlyNow
     from assistant.skills.registry import SkillRegistry
     from assistant.skills.remembering import Remembering
-    from assistant.skills.reminders import Reminders
     from assistant.skills.skill import Choice, Remark, Reply, Skill
-    from assistant.skills.snoozing import Snoozing
     from assistant.skills.task_activity import TaskActivity
-    from assistant.skills.timers import Timers
     from assistant.skills.tools import Tools
 else:
     __getattr__ = exports(__name__)

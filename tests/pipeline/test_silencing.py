@@ -14,11 +14,11 @@ from assistant.events import Remarked, SpeechIgnored, TurnStarted
 from assistant.intents import Command, CommandKind
 from assistant.memory.transcript.database import Transcript
 from assistant.skills import Reply
-from assistant.skills.clocks import Clocks
-from assistant.skills.due import DueWatch
-from assistant.skills.due_entries import DueEntries
-from assistant.skills.snoozing import Snoozing
-from assistant.skills.timers import Timers
+from assistant.skills.due.clocks import Clocks
+from assistant.skills.due.due import DueWatch
+from assistant.skills.due.due_entries import DueEntries
+from assistant.skills.due.snoozing import Snoozing
+from assistant.skills.due.timers import Timers
 from assistant.state.store import StateStore
 from models.interfaces import ClassifiedText, Samples
 from tests.support.fakes import ScriptedStt, silence, sound, speech

@@ -9,9 +9,9 @@ from zoneinfo import ZoneInfo
 from assistant.events import Event
 from assistant.intents.command import Command, CommandKind, Intent
 from assistant.memory.transcript.database import Transcript
-from assistant.skills.clocks import Clocks
-from assistant.skills.due import DueWatch
-from assistant.skills.due_entries import DueEntries
+from assistant.skills.due.clocks import Clocks
+from assistant.skills.due.due import DueWatch
+from assistant.skills.due.due_entries import DueEntries
 from assistant.skills.registry import SkillRegistry
 from assistant.skills.skill import Skill
 from assistant.state import EntryKind, StateStore

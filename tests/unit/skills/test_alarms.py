@@ -7,9 +7,9 @@ from unittest.mock import patch
 import pytest
 
 from assistant.intents.command import CommandKind as Kind
-from assistant.skills.alarms import GONE, NO_SUCH, NONE, NONE_THEN, WHAT_TIME, Alarms
-from assistant.skills.snoozing import HOW_LONG, NOT_AGAIN, NOTHING_RINGS, Snoozing
-from assistant.skills.timers import Timers
+from assistant.skills.due.alarms import GONE, NO_SUCH, NONE, NONE_THEN, WHAT_TIME, Alarms
+from assistant.skills.due.snoozing import HOW_LONG, NOT_AGAIN, NOTHING_RINGS, Snoozing
+from assistant.skills.due.timers import Timers
 from assistant.state import EntryKind
 from tests.support.due import Bench
 

@@ -14,8 +14,8 @@ from assistant.events import Notice
 from assistant.language.repeats import Repeat
 from assistant.memory.records.hidden import HiddenItems
 from assistant.memory.records.stored_values import microseconds
-from assistant.skills.due import AGAIN_S, CHECK_S
-from assistant.skills.due_times import due_at
+from assistant.skills.due.due import AGAIN_S, CHECK_S
+from assistant.skills.due.due_times import due_at
 from assistant.state import EntryKind
 from tests.support.due import LONDON, START, Bench
 
@@ -314,7 +314,7 @@ async def test_the_watch_reports_an_error_once_and_goes_on(
     here: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     timer(here, 0)
-    monkeypatch.setattr("assistant.skills.due.AGAIN_S", 0.0)
+    monkeypatch.setattr("assistant.skills.due.due.AGAIN_S", 0.0)
     rang = asyncio.Event()
     here.ringer.after = rang.set
     fails = [StoreError("The disk is full.")] * 3
@@ -360,7 +360,7 @@ async def test_the_watch_goes_on_after_an_error_of_the_ringer(
     here: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     timer(here, 0)
-    monkeypatch.setattr("assistant.skills.due.AGAIN_S", 0.0)
+    monkeypatch.setattr("assistant.skills.due.due.AGAIN_S", 0.0)
     rang = asyncio.Event()
     fails = [RuntimeError("No loudspeaker.")]
 

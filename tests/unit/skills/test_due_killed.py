@@ -12,8 +12,8 @@ import pytest
 
 from assistant.memory.records.stored_values import microseconds
 from assistant.memory.transcript.database import Transcript
-from assistant.skills.due import DueWatch
-from assistant.skills.due_entries import DueEntries
+from assistant.skills.due.due import DueWatch
+from assistant.skills.due.due_entries import DueEntries
 from assistant.state import EntryKind, StateStore
 from tests.support.children import Say, child
 from tests.support.due import START, HandSet

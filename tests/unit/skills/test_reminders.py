@@ -7,7 +7,7 @@ import pytest
 
 from assistant.events import ForgettingBegan
 from assistant.intents.command import CommandKind as Kind
-from assistant.skills.reminders import (
+from assistant.skills.due.reminders import (
     GONE,
     NO_SUCH,
     NONE,

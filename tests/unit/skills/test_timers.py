@@ -8,7 +8,7 @@ import pytest
 
 from assistant.events import ForgettingBegan
 from assistant.intents.command import CommandKind as Kind
-from assistant.skills.timers import GONE, HOW_LONG, HOW_MUCH, NONE, NONE_PAUSED, Timers
+from assistant.skills.due.timers import GONE, HOW_LONG, HOW_MUCH, NONE, NONE_PAUSED, Timers
 from assistant.state import EntryKind
 from tests.support.due import START, Bench
 

@@ -6,10 +6,10 @@ from functools import partial
 from assistant.intents import Command, CommandKind
 from assistant.language.schedule import schedule
 from assistant.language.second_person import spoken_topic
-from assistant.skills.due_entries import scheduled
-from assistant.skills.due_times import Content
-from assistant.skills.due_words import bare_name, for_time, series
-from assistant.skills.planned import Planned, Wording
+from assistant.skills.due.due_entries import scheduled
+from assistant.skills.due.due_times import Content
+from assistant.skills.due.due_words import bare_name, for_time, series
+from assistant.skills.due.planned import Planned, Wording
 from assistant.skills.skill import Reply
 from assistant.state import EntryKind
 

@@ -11,7 +11,7 @@ from typing import Protocol
 from assistant.errors import StoreError
 from assistant.events import Event, StateChanged
 from assistant.memory import time_of
-from assistant.skills.due_entries import (
+from assistant.skills.due.due_entries import (
     DUE_KINDS,
     NEVER,
     SNOOZABLE,
@@ -20,8 +20,8 @@ from assistant.skills.due_entries import (
     rung,
     snoozed,
 )
-from assistant.skills.due_times import Content, due_at, is_over
-from assistant.skills.due_words import DueThing, missed_words, ring_words
+from assistant.skills.due.due_times import Content, due_at, is_over
+from assistant.skills.due.due_words import DueThing, missed_words, ring_words
 from assistant.skills.spoken_errors import notice
 from assistant.state import Entry, EntryKind
 

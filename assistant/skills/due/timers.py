@@ -11,10 +11,10 @@ from assistant.language.durations import seconds
 from assistant.language.second_person import spoken_topic
 from assistant.language.spoken_times import ordinal_words_of, spoken_duration
 from assistant.memory import microseconds, time_of
-from assistant.skills.choosing import Act, called, which
-from assistant.skills.due_entries import DueEntries
-from assistant.skills.due_times import Content, is_over
-from assistant.skills.due_words import (
+from assistant.skills.due.choosing import Act, called, which
+from assistant.skills.due.due_entries import DueEntries
+from assistant.skills.due.due_times import Content, is_over
+from assistant.skills.due.due_words import (
     RUNG_ALREADY,
     bare_name,
     left,

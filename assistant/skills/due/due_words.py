@@ -17,7 +17,7 @@ from assistant.language.spoken_times import (
     spoken_duration,
     spoken_repeat,
 )
-from assistant.skills.due_times import Content
+from assistant.skills.due.due_times import Content
 from assistant.state import EntryKind
 
 RUNG_ALREADY = "That has rung already."

@@ -7,9 +7,9 @@ from functools import partial
 from assistant.intents import Command, CommandKind
 from assistant.language.durations import seconds
 from assistant.language.spoken_times import spoken_duration
-from assistant.skills.due import DueWatch
-from assistant.skills.due_entries import rung
-from assistant.skills.due_times import Content
+from assistant.skills.due.due import DueWatch
+from assistant.skills.due.due_entries import rung
+from assistant.skills.due.due_times import Content
 from assistant.skills.skill import Reply
 from assistant.state import Entry
 

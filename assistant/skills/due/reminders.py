@@ -8,10 +8,10 @@ from assistant.language.reminder_phrases import reminder_of
 from assistant.language.schedule import Schedule
 from assistant.language.second_person import spoken_topic
 from assistant.memory import says_unknown
-from assistant.skills.due_entries import scheduled
-from assistant.skills.due_times import Content
-from assistant.skills.due_words import series
-from assistant.skills.planned import Planned, Wording
+from assistant.skills.due.due_entries import scheduled
+from assistant.skills.due.due_times import Content
+from assistant.skills.due.due_words import series
+from assistant.skills.due.planned import Planned, Wording
 from assistant.skills.skill import Reply
 from assistant.skills.spoken_statements import NOTHING, OFF_RECORD
 from assistant.state import EntryKind

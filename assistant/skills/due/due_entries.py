@@ -31,8 +31,8 @@ from typing import Any
 from assistant.events import Event
 from assistant.language.schedule import Schedule
 from assistant.memory import microseconds, time_of
-from assistant.skills.clocks import Clocks
-from assistant.skills.due_times import Content, due_at, is_over
+from assistant.skills.due.clocks import Clocks
+from assistant.skills.due.due_times import Content, due_at, is_over
 from assistant.skills.removed_entries import RemovedEntries
 from assistant.state import Entry, EntryKind, StateStore
 

@@ -15,10 +15,10 @@ from assistant.language.repeats import Repeat, occurrence
 from assistant.language.schedule import Schedule, schedule
 from assistant.language.spoken_times import spoken, spoken_clock, spoken_day
 from assistant.memory import microseconds
-from assistant.skills.choosing import called, which
-from assistant.skills.due_entries import Change, DueEntries, resumed, rung
-from assistant.skills.due_times import Content
-from assistant.skills.due_words import RUNG_ALREADY, for_time, listed, sentence, time_words
+from assistant.skills.due.choosing import called, which
+from assistant.skills.due.due_entries import Change, DueEntries, resumed, rung
+from assistant.skills.due.due_times import Content
+from assistant.skills.due.due_words import RUNG_ALREADY, for_time, listed, sentence, time_words
 from assistant.skills.skill import UNDO_IT, Reply, last_done
 from assistant.state import Entry, EntryKind
 

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 
 from assistant.language.stemming import TextAnalyzer
-from assistant.skills.due_words import MOST
+from assistant.skills.due.due_words import MOST
 from assistant.skills.skill import Choice, Reply
 from assistant.state import Entry
 
