@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from assistant.skills.forgetting import Forgetting
     from assistant.skills.form_activity import FormActivity
     from assistant.skills.lifting import Lifting
-    from assistant.skills.lists import Lists
-    from assistant.skills.notes import Notes
+    from assistant.skills.lists import Lists, Notes
     from assistant.skills.nothing_kept import NothingKept
     from assistant.skills.only_now import OnlyNow
     from assistant.skills.registry import SkillRegistry

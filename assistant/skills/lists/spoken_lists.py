@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from assistant.language.enumerations import joined, names_act
 from assistant.language.numbers import number_word, numbers
 from assistant.language.second_person import spoken_topic
-from assistant.skills.stored_lists import Item, UserList
+from assistant.skills.lists.stored_lists import Item, UserList
 
 MOST = 7
 """Maximum number of items that are read out."""

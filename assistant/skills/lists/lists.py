@@ -11,13 +11,13 @@ from assistant.intents import Command, CommandKind
 from assistant.language.enumerations import joined, parts
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory import spoken_replies
-from assistant.skills import spoken_lists
+from assistant.skills.lists import spoken_lists
+from assistant.skills.lists.spoken_lists import your
+from assistant.skills.lists.stored_lists import Added, Item, StoredLists, UserList, list_name
+from assistant.skills.lists.taking_off import GONE, ITEMS_GONE, ItemsMeant, TakingOff
 from assistant.skills.removed_entries import RemovedEntries
 from assistant.skills.skill import BRING_BACK, UNDO_IT, Choice, Reply, last_done
-from assistant.skills.spoken_lists import your
 from assistant.skills.spoken_statements import OFF_RECORD
-from assistant.skills.stored_lists import Added, Item, StoredLists, UserList, list_name
-from assistant.skills.taking_off import GONE, ITEMS_GONE, ItemsMeant, TakingOff
 from assistant.state import StateStore
 
 DEFAULT = "shopping"

@@ -8,11 +8,11 @@ from functools import partial
 from assistant.language.enumerations import joined
 from assistant.language.second_person import spoken_topic
 from assistant.memory import spoken_replies
-from assistant.skills import spoken_lists
+from assistant.skills.lists import spoken_lists
+from assistant.skills.lists.spoken_lists import your
+from assistant.skills.lists.stored_lists import Item, StoredLists, UserList
 from assistant.skills.removed_entries import RemovedEntries
 from assistant.skills.skill import BRING_BACK, UNDO_IT, Choice, Reply, last_done
-from assistant.skills.spoken_lists import your
-from assistant.skills.stored_lists import Item, StoredLists, UserList
 
 GONE = "That list is gone."
 ITEMS_GONE = "That's no longer on the list."

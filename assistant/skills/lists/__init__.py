@@ -1,0 +1,16 @@
+"""Lists and notes: what the user has written down, read out and taken off."""
+
+from typing import TYPE_CHECKING
+
+from assistant.facade import exports
+
+if TYPE_CHECKING:
+    from assistant.skills.lists.lists import Lists
+    from assistant.skills.lists.notes import Notes
+else:
+    __getattr__ = exports(__name__)
+
+__all__ = [
+    "Lists",
+    "Notes",
+]
