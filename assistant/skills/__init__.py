@@ -7,7 +7,6 @@ from assistant.facade import exports
 if TYPE_CHECKING:
     from assistant.skills.abilities import Abilities, ModelInUse
     from assistant.skills.activities import Activities
-    from assistant.skills.correcting import Correcting
     from assistant.skills.due import (
         Alarms,
         Clocks,
@@ -21,15 +20,19 @@ if TYPE_CHECKING:
         is_over,
     )
     from assistant.skills.exact_answers import ExactAnswers
-    from assistant.skills.explaining import NOTHING_SAID, Explaining
-    from assistant.skills.forgetting import Forgetting
     from assistant.skills.form_activity import FormActivity
-    from assistant.skills.lifting import Lifting
     from assistant.skills.lists import Lists, Notes
-    from assistant.skills.nothing_kept import NothingKept
+    from assistant.skills.memory import (
+        NOTHING_SAID,
+        Correcting,
+        Explaining,
+        Forgetting,
+        Lifting,
+        NothingKept,
+        Remembering,
+    )
     from assistant.skills.only_now import OnlyNow
     from assistant.skills.registry import SkillRegistry
-    from assistant.skills.remembering import Remembering
     from assistant.skills.skill import Choice, Remark, Reply, Skill
     from assistant.skills.task_activity import TaskActivity
     from assistant.skills.tools import Tools

@@ -27,7 +27,7 @@ from assistant.memory.retrieval.encoding import QueryEncoder
 from assistant.memory.store.table import MemoryTable
 from assistant.memory.transcript.database import Transcript
 from assistant.memory.user_memory import UserMemory
-from assistant.skills.forgetting import Forgetting
+from assistant.skills.memory.forgetting import Forgetting
 from assistant.skills.registry import SkillRegistry
 from scripts.common.program import Figures
 from scripts.common.statistics import summary

@@ -22,7 +22,7 @@ from assistant.intents.command_text import normalised
 from assistant.intents.intent_recogniser import intent_of, is_classified
 from assistant.intents.recogniser import recognise
 from assistant.settings import Settings
-from assistant.skills.forgetting import concerns_much, request_of
+from assistant.skills.memory.forgetting import concerns_much, request_of
 from data import located
 from models.interfaces import IntentClassifier
 from models.selection import select_models

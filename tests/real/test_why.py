@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assistant.paths import models_cache
-from assistant.skills.explaining import BESIDE_NOTES, FROM_MODEL, NOTHING_SAID
+from assistant.skills.memory.explaining import BESIDE_NOTES, FROM_MODEL, NOTHING_SAID
 from tests.support.command_line import in_own_process, objects
 from tests.support.talking import REMEMBERING, Row, Talk, typed
 

@@ -25,12 +25,12 @@ from assistant.memory.transcript.database import Transcript
 from assistant.memory.turn_recall import Archive
 from assistant.memory.user_memory import UserMemory
 from assistant.memory.user_statements import UserStatements
-from assistant.skills.correcting import Correcting
-from assistant.skills.explaining import Explaining
-from assistant.skills.forgetting import Forgetting
-from assistant.skills.lifting import Lifting
+from assistant.skills.memory.correcting import Correcting
+from assistant.skills.memory.explaining import Explaining
+from assistant.skills.memory.forgetting import Forgetting
+from assistant.skills.memory.lifting import Lifting
+from assistant.skills.memory.remembering import Remembering
 from assistant.skills.registry import SkillRegistry
-from assistant.skills.remembering import Remembering
 from assistant.skills.skill import Skill
 from models.interfaces import LanguageModel
 from scripts.bench.hiding import Running

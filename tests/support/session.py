@@ -19,9 +19,9 @@ from assistant.memory.forgetting.memory_access import MemoryAccess
 from assistant.memory.forgetting.resolver import Resolver
 from assistant.memory.transcript.database import Transcript
 from assistant.settings import Settings
-from assistant.skills.explaining import Explaining
-from assistant.skills.forgetting import Forgetting
-from assistant.skills.nothing_kept import NothingKept
+from assistant.skills.memory.explaining import Explaining
+from assistant.skills.memory.forgetting import Forgetting
+from assistant.skills.memory.nothing_kept import NothingKept
 from assistant.skills.skill import Skill
 from assistant.voice.audio.echo import EchoCanceller, NoEcho
 from assistant.voice.audio.files import FileMicrophone, NullLoudspeaker

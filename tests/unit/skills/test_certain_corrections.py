@@ -12,7 +12,7 @@ from assistant.memory.curation.corrections import Correction
 from assistant.memory.forgetting.answer_origins import AnsweredTurn
 from assistant.memory.records.ids import fact_id
 from assistant.memory.records.memory import Memory, MemoryKind
-from assistant.skills import correcting
+from assistant.skills.memory import correcting
 from tests.support.forgetting import START, Bench, bench
 from tests.support.memories import stored
 from tests.support.remains import found

@@ -18,7 +18,7 @@ from assistant.memory.forgetting.memory_access import MemoryAccess
 from assistant.memory.records.ids import ADDED_BY_USER, fact_id, subject_of
 from assistant.memory.records.memory import Memory, MemoryKind, new_id
 from assistant.memory.turn_recall import Archive
-from assistant.skills.explaining import (
+from assistant.skills.memory.explaining import (
     BESIDE_NOTES,
     FROM_MODEL,
     IN_REPLY,

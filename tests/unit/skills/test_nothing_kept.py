@@ -1,7 +1,7 @@
 """What a session that stores nothing replies to commands about memories."""
 
 from assistant.intents.command import Command, CommandKind, Intent
-from assistant.skills.nothing_kept import NothingKept
+from assistant.skills.memory.nothing_kept import NothingKept
 from assistant.skills.registry import SkillRegistry
 
 

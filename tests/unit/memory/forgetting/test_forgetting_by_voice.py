@@ -9,7 +9,7 @@ from assistant.errors import StoreError
 from assistant.events import Latency, MemoryUsed, Notice, TurnEnded
 from assistant.intents.command import Command, CommandKind
 from assistant.memory.forgetting.resolver import Resolver
-from assistant.skills.forgetting import names_person
+from assistant.skills.memory.forgetting import names_person
 from assistant.skills.spoken_errors import UNSPEAKABLE, spoken
 from tests.support.forgetting import Bench, bench
 from tests.support.patience import LEISURE_S

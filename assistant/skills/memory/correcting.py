@@ -23,7 +23,7 @@ from assistant.memory import (
     spoken_replies,
     stands_alone,
 )
-from assistant.skills.remembering import shall_undo
+from assistant.skills.memory.remembering import shall_undo
 from assistant.skills.skill import Choice, Reply, said
 from assistant.skills.spoken_errors import spoken
 from assistant.skills.spoken_statements import OFF_RECORD, that

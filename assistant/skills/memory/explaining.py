@@ -20,7 +20,7 @@ from assistant.memory import (
     ToldItem,
     spoken_replies,
 )
-from assistant.skills import spoken_sources
+from assistant.skills.memory import spoken_sources
 from assistant.skills.skill import Reply
 
 NOTHING_SAID = "I haven't said anything yet."
