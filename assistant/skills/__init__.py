@@ -6,7 +6,7 @@ from assistant.facade import exports
 
 if TYPE_CHECKING:
     from assistant.skills.abilities import Abilities, ModelInUse
-    from assistant.skills.activities import Activities
+    from assistant.skills.activities import Activities, FormActivity, TaskActivity
     from assistant.skills.due import (
         Alarms,
         Clocks,
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         is_over,
     )
     from assistant.skills.exact_answers import ExactAnswers
-    from assistant.skills.form_activity import FormActivity
     from assistant.skills.lists import Lists, Notes
     from assistant.skills.memory import (
         NOTHING_SAID,
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from assistant.skills.only_now import OnlyNow
     from assistant.skills.registry import SkillRegistry
     from assistant.skills.skill import Choice, Remark, Reply, Skill
-    from assistant.skills.task_activity import TaskActivity
     from assistant.skills.tools import Tools
 else:
     __getattr__ = exports(__name__)

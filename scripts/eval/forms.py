@@ -22,7 +22,7 @@ from assistant.forms.proposal import Proposal
 from assistant.forms.values import Value
 from assistant.intents.command import Command, CommandKind
 from assistant.memory.transcript.database import Transcript
-from assistant.skills.form_activity import FormActivity
+from assistant.skills.activities.form_activity import FormActivity
 from assistant.state import EntryKind, StateStore
 from models.interfaces import LanguageModel
 from scripts.common.program import Figures

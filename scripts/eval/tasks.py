@@ -16,7 +16,7 @@ from assistant.context import Exchange
 from assistant.intents import Command, CommandKind
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory import Transcript
-from assistant.skills.task_activity import TaskActivity
+from assistant.skills.activities.task_activity import TaskActivity
 from assistant.state import EntryKind, StateStore
 from scripts.common.program import Figures
 from scripts.common.rows import read_rows

@@ -10,9 +10,9 @@ from assistant.context import Conversation, Exchange
 from assistant.intents import Command, CommandKind, Intent
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory import StoredStatement, Transcript
-from assistant.skills.activities import Activities
+from assistant.skills.activities.activities import Activities
+from assistant.skills.activities.task_activity import TaskActivity
 from assistant.skills.registry import SkillRegistry
-from assistant.skills.task_activity import TaskActivity
 from assistant.state import EntryKind, StateStore
 
 START = datetime(2026, 11, 16, 10, tzinfo=UTC)

@@ -10,7 +10,7 @@ from assistant.context import Conversation, Exchange
 from assistant.errors import StoreError
 from assistant.events import Latency, TurnEnded, UserSensed
 from assistant.intents import Command, CommandKind, Intent
-from assistant.skills.activities import Activities
+from assistant.skills.activities.activities import Activities
 from assistant.skills.registry import SkillRegistry
 from assistant.skills.skill import Act, Remark, Reply
 

@@ -8,9 +8,9 @@ import pytest
 
 from assistant.events import ForgettingBegan
 from assistant.intents import CommandKind
+from assistant.skills.activities.task_activity import GONE
 from assistant.skills.skill import Reply
 from assistant.skills.spoken_statements import OFF_RECORD
-from assistant.skills.task_activity import GONE
 from assistant.state import EntryKind
 from tests.support.tasks import START, TRIP, Session, session
 

@@ -26,8 +26,8 @@ from assistant.forms import (
 from assistant.intents import Command, CommandKind
 from assistant.language.calendar import local_day
 from assistant.language.second_person import spoken_topic
-from assistant.skills import form_words
-from assistant.skills.form_words import ALL_THERE, name_of
+from assistant.skills.activities import form_words
+from assistant.skills.activities.form_words import ALL_THERE, name_of
 from assistant.skills.removed_entries import RemovedEntries
 from assistant.skills.skill import BRING_BACK, UNDO_IT, Act, Choice, Reply, last_done
 from assistant.skills.spoken_statements import OFF_RECORD

@@ -12,7 +12,7 @@ from assistant.context import Conversation
 from assistant.errors import StoreError
 from assistant.events import Event, TurnEnded, UserSensed
 from assistant.intents import ABOUT_OPEN, Command, CommandKind
-from assistant.skills.activity import Activity
+from assistant.skills.activities.activity import Activity
 from assistant.skills.skill import Act, Remark, Reply
 
 logger = logging.getLogger(__name__)
