@@ -17,7 +17,7 @@ from assistant.memory import QueryEncoder
 from assistant.settings import Settings
 from assistant.skills.abilities import Abilities, ModelInUse
 from assistant.skills.registry import SkillRegistry
-from assistant.skills.tools import LEAST_ACT, LEAST_TALK, Tools
+from assistant.skills.tools.tools import LEAST_ACT, LEAST_TALK, Tools
 from assistant.tool_server_settings import ToolServer
 from assistant.tool_servers import ToolIndex, ToolServers
 from models.selection import select_models

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from assistant.errors import ModelFailed
-from assistant.skills.tool_answers import (
+from assistant.skills.tools.tool_answers import (
     READ_TOKENS,
     WORDLESS,
     answer_from,

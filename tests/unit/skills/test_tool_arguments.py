@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from assistant.skills.tool_arguments import from_answer, missing, supported
+from assistant.skills.tools.tool_arguments import from_answer, missing, supported
 from assistant.tool_servers.tool import Limits, Parameter, ParameterKind, Tool
 
 TEXT, NUMBER, INTEGER = ParameterKind.TEXT, ParameterKind.NUMBER, ParameterKind.INTEGER

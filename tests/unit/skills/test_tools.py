@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from assistant.errors import ModelFailed
 from assistant.intents import Command, CommandKind, Intent
-from assistant.skills import tools as module
 from assistant.skills.abilities import CANT, Abilities, ModelInUse
 from assistant.skills.registry import SkillRegistry
 from assistant.skills.skill import Remark, Reply
-from assistant.skills.tools import CANT_UNDO, NOT_DONE, OFF_RECORD, ONE_MOMENT, Tools
+from assistant.skills.tools import tools as module
+from assistant.skills.tools.tools import CANT_UNDO, NOT_DONE, OFF_RECORD, ONE_MOMENT, Tools
 from assistant.tool_server_settings import ToolServer
 from assistant.tool_servers.candidates import ToolIndex
 from assistant.tool_servers.servers import ToolServers

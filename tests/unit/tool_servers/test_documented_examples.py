@@ -5,7 +5,7 @@ from types import ModuleType
 
 import pytest
 
-from assistant.skills import tool_answers, tool_arguments, tools
+from assistant.skills.tools import tool_answers, tool_arguments, tools
 from assistant.tool_servers import candidates, tool
 
 

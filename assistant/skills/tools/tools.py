@@ -13,9 +13,9 @@ from assistant.errors import ModelError, ToolError, ToolLate
 from assistant.intents import Command, CommandKind, Intent, yes_or_no
 from assistant.skills.skill import Remark, Reply
 from assistant.skills.spoken_errors import notice
-from assistant.skills.tool_answers import answer_from, failure, receipt
-from assistant.skills.tool_arguments import Argument, from_answer, missing, supported
-from assistant.skills.tool_choice import choose
+from assistant.skills.tools.tool_answers import answer_from, failure, receipt
+from assistant.skills.tools.tool_arguments import Argument, from_answer, missing, supported
+from assistant.skills.tools.tool_choice import choose
 from assistant.tool_servers import (
     Candidate,
     Parameter,
