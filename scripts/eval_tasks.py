@@ -2,8 +2,7 @@
 
 Each dialogue of FILE is one JSON object per line: {"task": "plan the trip to Lisbon", "turns":
 [{"user": "…", "assistant": "…"}], "settled": [["third of May"], ["train|by train"]], "not":
-["hostel"]}. By default, the shipped model of the profile `small` judges what the rules are not sure
-of.
+["hostel"]}.
 """
 
 import asyncio
@@ -13,22 +12,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from assistant.tasks import TaskJudge
 from scripts.common import program
-from scripts.eval.asking import language_model
-from scripts.eval.tasks import dialogues
-from scripts.eval.tasks import measured as measure
-
-MODEL = "qwen2.5-coder-0.5b-instruct"
+from scripts.eval.tasks import dialogues, measured
 
 
-async def measured(options: program.Options) -> program.Figures:
-    every = dialogues(options.file)[: options.limit]
-    if options.rules:
-        tally = await measure(every, None)
-    else:
-        async with language_model(options.model) as llm:
-            tally = await measure(every, TaskJudge(llm))
+def work(options: program.Options) -> program.Figures:
+    tally = asyncio.run(measured(dialogues(options.file)[: options.limit]))
     figures = tally.figures()
     for line in tally.report if options.show else ():
         print(line)
@@ -36,15 +25,8 @@ async def measured(options: program.Options) -> program.Figures:
     return figures
 
 
-def work(options: program.Options) -> program.Figures:
-    return asyncio.run(measured(options))
-
-
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
-    judge = parser.add_mutually_exclusive_group()
-    judge.add_argument("--model", default=MODEL, metavar="NAME", help="language model that judges")
-    judge.add_argument("--rules", action="store_true", help="use only rules, without a model")
     parser.add_argument("file", type=Path, metavar="FILE", help="the dialogues")
     program.add_number(parser, "--limit", None, "use only the first N dialogues")
     parser.add_argument("--show", action="store_true", help="print all lines, and what is wrong")

@@ -3,19 +3,20 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from functools import partial
 
 from assistant.compose.state import UserState
 from assistant.context import ShortTermMemory
 from assistant.errors import StoreError
 from assistant.event_bus import EventBus
-from assistant.events import Event, Notice, Severity, StateChanged, TurnEnded
+from assistant.events import Event, Notice, Phase, Severity, StateChanged
 from assistant.forms import FormLibrary, ModelProposals
+from assistant.idle import ActivityMonitor
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory import UserStatements
 from assistant.paths import Home
 from assistant.settings import Settings
 from assistant.skills import Activities, FormActivity, Remark, TaskActivity
-from assistant.tasks import TaskJudge
 from assistant.voice import Dialogue
 from models.interfaces import LanguageModel
 
@@ -46,9 +47,10 @@ async def open_activities(
     english = lexicon.language == "en"
     propose = ModelProposals(llm) if english else None
     forms = FormActivity(library, state.store, off_record, english=english, propose=propose)
-    tasks = TaskActivity(state.store, lexicon, off_record, statements, TaskJudge(llm))
-    both = (forms, tasks)
-    activities = Activities(both, lambda: window.conversation, dialogue.quiet.wait, remark)
+    tasks = TaskActivity(state.store, lexicon, off_record, statements)
+    room = ActivityMonitor(Phase.LISTENING)
+    quiet = partial(room.lasting, 0.0)
+    activities = Activities((forms, tasks), lambda: window.conversation, quiet, remark)
     for problem in await asyncio.to_thread(library.problems):
         bus.emit(Notice(str(problem), Severity.WARNING, problem.mend))
     try:
@@ -59,11 +61,10 @@ async def open_activities(
 
     def follow(event: Event) -> None:
         nonlocal shown
+        room.watch(event)
         forms.watch(event)
         tasks.watch(event)
         activities.watch(event)
-        if isinstance(event, TurnEnded) and not activities.listens and not _asks(event):
-            remark(tasks.unfinished)
         if isinstance(event, StateChanged) and activities.block() != shown:
             shown = activities.block()
             dialogue.refresh()
@@ -72,8 +73,3 @@ async def open_activities(
     window.show_state(activities.block)
     stack.callback(asyncio.create_task(activities.run()).cancel)
     return activities
-
-
-def _asks(turn: TurnEnded) -> bool:
-    """Return whether a "no" would answer something else: the answer was a question, or cut off."""
-    return turn.interrupted or turn.assistant.rstrip().endswith("?")

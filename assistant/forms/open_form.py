@@ -11,15 +11,16 @@ if the process is killed.
 """
 
 import re
+import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from assistant.context import sanitised
 from assistant.events import StateEntry
 from assistant.forms.definition import Form, FormLibrary, Slot
-from assistant.forms.proposal import Proposal
+from assistant.forms.proposal import Proposal, Way
 from assistant.forms.values import Value, check_value, same_value, shown, value_words
 from assistant.memory import microseconds, time_of
 from assistant.state import Entry, EntryKind, StateStore
@@ -75,11 +76,21 @@ class PutInSlot:
         return value
 
 
+@dataclass(frozen=True, slots=True)
+class _Unheard:
+    """An exchange that was not heard yet. `asked` is the name of the slot that had been asked for
+    before it, `later` the names of slots that were filled after it."""
+
+    asked: str
+    later: set[str] = field(default_factory=set)
+
+
 class OpenForm:
     """A form that is being filled in, with a copy of what it contains. Methods that block read or
     change the store, and may raise StoreError; the others read only the copy.
 
-    Not thread-safe: one call at a time, on the event loop or in a thread that it waits for.
+    Thread-safe: an utterance may be filled in while a thread still fills in what was said before.
+    The methods that don't block are for the event loop.
     """
 
     def __init__(self, store: StateStore, form: Form, entry: Entry) -> None:
@@ -92,6 +103,11 @@ class OpenForm:
         """Names of the filled slots, in the order in which they were filled or changed."""
         self._asked_for: dict[str, int] = {}
         """How often the assistant has asked for a slot since the form was opened or resumed."""
+        self._asked = str(entry.content.get("asked", ""))
+        self._put_at = self.opened
+        self._unheard: dict[str, _Unheard] = {}
+        """What exchanges that were not heard yet have come after, by their ids, oldest first."""
+        self._changing = threading.RLock()
 
     # -- opening --------------------------------------------------------------------------------
 
@@ -120,33 +136,30 @@ class OpenForm:
         )
 
     @classmethod
-    def in_progress(
-        cls, store: StateStore, library: FormLibrary, since: datetime
-    ) -> "OpenForm | None":
-        """Return the form that was opened or resumed last, if it is not closed and was worked on
-        since some time. Others were set aside. Blocks."""
+    def in_progress(cls, store: StateStore, library: FormLibrary) -> "OpenForm | None":
+        """Return the form that was opened or resumed last, if it is not closed. Others were set
+        aside. Blocks."""
         entries = store.entries(EntryKind.FORM)
         last = max(entries, key=lambda each: int(each.content["opened"]), default=None)
         form = library.get(str(last.content["form"])) if last is not None else None
         if last is None or form is None or last.content.get("closed"):
             return None
-        slots = store.entries(EntryKind.SLOT, last.id)
-        if max(each.changed for each in (last, *slots)) < since:
-            return None
         return _newest([cls(store, form, last)])
 
     def reload(self) -> bool:
         """Read what the store contains. Return whether the form is still there and open. Blocks."""
-        entry = self._store.get(self.key)
-        if entry is None:
-            return False
-        self._content = entry.content
-        slots = self._store.entries(EntryKind.SLOT, self.key)
-        slots.sort(key=lambda each: each.created)
-        self._take([(each.id, each.content) for each in slots])
-        changed = sorted(slots, key=lambda each: each.changed)
-        self._recency = list(dict.fromkeys(str(each.content["slot"]) for each in changed))
-        return not entry.content.get("closed")
+        with self._changing:
+            entry = self._store.get(self.key)
+            if entry is None:
+                return False
+            self._content = entry.content
+            slots = self._store.entries(EntryKind.SLOT, self.key)
+            slots.sort(key=lambda each: each.created)
+            self._take([(each.id, each.content) for each in slots])
+            changed = sorted(slots, key=lambda each: each.changed)
+            self._put_at = changed[-1].changed if changed else self.opened
+            self._recency = list(dict.fromkeys(str(each.content["slot"]) for each in changed))
+            return not entry.content.get("closed")
 
     def update(self, kind: str, rows: Sequence[StateEntry]) -> bool:
         """Take over what an event tells of the entries of a kind. Return whether the form is still
@@ -173,9 +186,14 @@ class OpenForm:
         return time_of(int(self._content["opened"]))
 
     @property
+    def worked_on(self) -> datetime:
+        """When it was opened or resumed, or something was filled in or changed last."""
+        return max(self.opened, self._put_at)
+
+    @property
     def asked(self) -> str:
         """Name of the slot for which the assistant has just asked, or empty."""
-        return str(self._content.get("asked", ""))
+        return self._asked
 
     @property
     def read(self) -> str:
@@ -226,6 +244,14 @@ class OpenForm:
         more = len(self._filled) - len(parts)
         return "".join([begin, *parts, f" And {more} more." if more else "", end])
 
+    def answered(self, exchange: str, slot: Slot | None) -> str:
+        """Note for which slot the language model has asked in an exchange, at once or when it is
+        heard. Return the name of the slot to which the exchange itself replies, or empty."""
+        if exchange not in self._unheard:
+            self._unheard[exchange] = _Unheard(self._asked)
+            self._note_asked(slot)
+        return self._unheard[exchange].asked
+
     # -- changing -------------------------------------------------------------------------------
 
     def put(self, proposals: Iterable[Proposal], exchange: str = "") -> list[PutInSlot]:
@@ -233,50 +259,68 @@ class OpenForm:
         Blocks.
 
         Args:
-            exchange: id of the exchange that the proposals come from.
+            exchange: id of the exchange that the proposals come from. What was said after it stays.
+                Empty if they come from the newest words.
         """
-        if not self.reload():
-            return []
-        changes = (self._put(each, exchange) for each in proposals)
-        made = [each for each in changes if each is not None]
-        if made and self._store.get(self.key) is None:  # forgotten in between
-            self._store.remove([each.key for each in made if each.before is None])
-            return []
-        return made
+        with self._changing:
+            if not self.reload():
+                return []
+            later = self._unheard[exchange].later if exchange in self._unheard else ()
+            changes = (
+                self._put(each, exchange)
+                for each in proposals
+                if each.slot not in later or each.way is Way.ADD
+            )
+            made = [each for each in changes if each is not None]
+            if made and self._store.get(self.key) is None:  # forgotten in between
+                self._store.remove([each.key for each in made if each.before is None])
+                return []
+            for each in () if exchange else list(self._unheard.values()):
+                each.later.update(change.slot.name for change in made)
+            return made
 
     def take_back(self, changes: Sequence[PutInSlot]) -> list[PutInSlot]:
         """Undo `put`, except for slots that have changed again or are gone. Return what was undone.
         Blocks."""
         undone: list[PutInSlot] = []
-        for each in reversed(changes):
-            entry = self._store.get(each.key)
-            if entry is None or entry.content != each.after:
-                continue
-            if each.before is None:
-                self._store.remove([each.key])
-            else:
-                self._store.change(each.key, each.before, logged=True)
-            undone.append(each)
-        self.reload()
+        with self._changing:
+            for each in reversed(changes):
+                entry = self._store.get(each.key)
+                if entry is None or entry.content != each.after:
+                    continue
+                if each.before is None:
+                    self._store.remove([each.key])
+                else:
+                    self._store.change(each.key, each.before, logged=True)
+                undone.append(each)
+            self.reload()
         return undone[::-1]
 
     def ask_for(self, slot: Slot | None) -> None:
         """Note for which slot the assistant asks. Blocks."""
-        if slot is not None:
-            self._asked_for[slot.name] = self._asked_for.get(slot.name, 0) + 1
-        self._change(asked=slot.name if slot is not None else "")
+        self._note_asked(slot)
+        self._change(asked=self._asked)
 
-    def heard(self, exchange: str, asked: str) -> None:
-        """Note that an exchange was heard, and for which slot the assistant asked in it. Blocks."""
-        if asked:
-            self._asked_for[asked] = self._asked_for.get(asked, 0) + 1
+    def heard(self, exchange: str) -> None:
+        """Note that an exchange was heard, after `answered`. Older ones never will be. Blocks."""
+        for each in list(self._unheard):
+            del self._unheard[each]
+            if each == exchange:
+                break
+        [asked, *_] = [*(each.asked for each in list(self._unheard.values())), self._asked]
         self._change(read=exchange, asked=asked)
 
     def close(self, *, closed: bool = True) -> bool:
         """Close the form, or open it again. Return whether it is still there. Blocks."""
+        self._asked = ""
         return self._change(closed=closed, asked="")
 
     # -- inside ---------------------------------------------------------------------------------
+
+    def _note_asked(self, slot: Slot | None) -> None:
+        self._asked = slot.name if slot is not None else ""
+        if slot is not None:
+            self._asked_for[slot.name] = self._asked_for.get(slot.name, 0) + 1
 
     def _put(self, proposal: Proposal, exchange: str) -> PutInSlot | None:
         slot = self.form.slot(proposal.slot)
@@ -296,23 +340,25 @@ class OpenForm:
         }
         if there is None:
             [entry] = self._store.add(EntryKind.SLOT, [content], self.key)
-            key = entry.id
         else:
-            key = there.id
-            if self._store.change(key, content, exchange, logged=True) is None:
+            changed = self._store.change(there.id, content, exchange, logged=True)
+            if changed is None:
                 return None  # forgotten in between
+            entry = changed
+        key, self._put_at = entry.id, entry.changed
         self._filled = {**self._filled, slot.name: Filled(key, slot, content)}
         self._recency = [*(name for name in self._recency if name != slot.name), slot.name]
         return PutInSlot(key, slot, there.content if there is not None else None, content)
 
     def _change(self, **fields: Any) -> bool:
-        entry = self._store.get(self.key)
-        if entry is None:
-            return False
-        content = {**entry.content, **fields}
-        changed = content == entry.content or self._store.change(self.key, content) is not None
-        self._content = content
-        return changed
+        with self._changing:
+            entry = self._store.get(self.key)
+            if entry is None:
+                return False
+            content = {**entry.content, **fields}
+            changed = content == entry.content or self._store.change(self.key, content) is not None
+            self._content = content
+            return changed
 
     def _take(self, rows: Iterable[tuple[str, Content]]) -> None:
         """Replace the copy. A value that the form no longer takes stays visible, but fills

@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 
-from assistant.context import Conversation, Exchange
+from assistant.context import Conversation
 from assistant.errors import StoreError
 from assistant.events import Event, TurnEnded, UserSensed
 from assistant.intents import ABOUT_OPEN, Command, CommandKind
@@ -28,7 +28,7 @@ class Activities:
 
     Args:
         conversation: returns the session's conversation.
-        quiet: waits until nobody speaks and no turn is being answered.
+        quiet: waits until no turn is being answered, nobody speaks, and no sound may be a voice.
         remark: says a remark once it is quiet.
     """
 
@@ -40,8 +40,6 @@ class Activities:
         remark: Callable[[Remark], object],
     ) -> None:
         self._remark = remark
-        self._asked_on = ""
-        """The question that was asked last, after an answer of the model."""
         self._activities = activities
         self._conversation = conversation
         self._quiet = quiet
@@ -113,8 +111,11 @@ class Activities:
         """Receive an event from the event bus."""
         match event:
             case TurnEnded() if event.exchange and (newest := self._newest) is not None:
+                newest.answered(event.exchange, event.assistant)
                 self._waiting.append((event.exchange, newest))
                 self._woken.set()
+            case TurnEnded() if event.exchange:
+                self._remark(partial(self._ask_on, event.exchange))
             case UserSensed() if self._hearing is not None:
                 self._hearing.cancel()
 
@@ -155,34 +156,28 @@ class Activities:
 
     async def _hear(self, key: str, activity: Activity) -> None:
         async with self._listening:
-            await self._hear_alone(key, activity)
-
-    async def _hear_alone(self, key: str, activity: Activity) -> None:
-        exchanges = {each.id: each for each in self._conversation().exchanges}
-        exchange = exchanges.get(key)
-        if activity.opened is None or exchange is None:  # closed or forgotten meanwhile
-            return
-        try:
-            await activity.hear(exchange)
-        except StoreError as error:
-            logger.warning("what was said could not be filled in: %s", error)
-        except Exception:  # whatever it is, the conversation goes on
-            logger.exception("What was said could not be filled in.")
+            exchanges = {each.id: each for each in self._conversation().exchanges}
+            if activity.opened is None or key not in exchanges:  # closed or forgotten meanwhile
+                return
+            try:
+                await activity.hear(exchanges[key])
+            except StoreError as error:
+                logger.warning("what was said could not be filled in: %s", error)
+            except Exception:  # whatever it is, the conversation goes on
+                logger.exception("What was said could not be filled in.")
 
     async def _ask_on(self, key: str) -> Reply | None:
         """Ask for what is missing, if the exchange `key` is still the last one and its answer was
-        no question itself. The same question isn't asked twice: the user may want to talk about
-        something else."""
+        no question itself. If nothing is open, ask what to do with what was left unfinished."""
         newest, exchanges = self._newest, self._conversation().exchanges
-        if newest is None or not exchanges or exchanges[-1].id != key:
+        if not exchanges or exchanges[-1].id != key:
             return None
         if exchanges[-1].interrupted or exchanges[-1].assistant_text.rstrip().endswith("?"):
             return None
-        reply = await newest.ask_on()
-        if reply is None or reply.text == self._asked_on:
-            return None
-        self._asked_on = reply.text
-        return reply
+        for each in self._activities if newest is None else (newest,):
+            if (reply := await each.ask_on()) is not None:
+                return reply
+        return None
 
     @property
     def _newest(self) -> Activity | None:
@@ -201,11 +196,8 @@ def _acts(activity: Activity) -> dict[CommandKind, Callable[[], Awaitable[Reply]
 
 
 def _unheard(conversation: Conversation, activity: Activity) -> list[str]:
-    """Return the ids of the exchanges that came after the last one that the activity has heard, or
-    after it was opened."""
-    exchanges: list[Exchange] = [each for each in conversation.exchanges if not each.open]
-    ids = [each.id for each in exchanges]
-    if activity.heard in ids:
-        return ids[ids.index(activity.heard) + 1 :]
+    """Return the ids of the exchanges that came after the activity was opened or resumed, and after
+    the last one that it has heard."""
     since = activity.opened or LONG_AGO
-    return [each.id for each in exchanges if each.started > since]
+    ids = [each.id for each in conversation.exchanges if not each.open and each.started > since]
+    return ids[ids.index(activity.heard) + 1 :] if activity.heard in ids else ids

@@ -42,6 +42,10 @@ class Activity(Protocol):
         asked for, and replies. Changes nothing itself: the user may still go on speaking. None if
         the language model should answer."""
 
+    def answered(self, exchange: str, answer: str) -> None:
+        """Note what the language model has answered in an exchange, before it is heard: what the
+        user says next may reply to that."""
+
     async def hear(self, exchange: Exchange) -> None:
         """Take in what an exchange that the language model answered says about it.
 
@@ -49,8 +53,9 @@ class Activity(Protocol):
         then called again with the same exchange. So it has to be idempotent."""
 
     async def ask_on(self) -> Reply | None:
-        """Return the question for what is missing next, to be asked once the model has answered
-        something else; None if nothing is asked for."""
+        """Return a question to ask once the model has answered something else: for what is missing
+        next or, if none is open, about one that was left unfinished. None if there is nothing to
+        ask. Changes nothing before the question is heard."""
 
     async def open(self, command: Command) -> Reply | None:
         """Open the one that the command names, or resume it."""

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 
@@ -35,8 +36,8 @@ from assistant.state import StateStore
 logger = logging.getLogger(__name__)
 
 WORKED_ON = timedelta(days=1)
-"""A form that nobody has worked on for longer is not open at the next start. It is resumed when the
-user asks for it."""
+"""A form that nobody has worked on for longer is set aside. It is resumed when the user asks for
+it."""
 MOST_CHOICES = 4
 """Maximum number of forms that are offered by name."""
 NOTHING_TO_UNDO = "There's nothing to undo."
@@ -77,26 +78,28 @@ class FormActivity:
         self._english = english
         self._propose = propose
         self._now = now
-        self._open: OpenForm | None = None
+        self._current: OpenForm | None = None
+        """The form that was opened last; None if that is closed."""
         self._removed = RemovedEntries(store)
         self._turns = 0
         """Number of utterances that were taken; varies the wording."""
+        self._asked_on = False
+        """Whether the assistant has asked on after other talk since the user last worked on it."""
 
     def watch(self, event: Event) -> None:
         """Receive an event from the event bus."""
         self._removed.watch(event)
-        form = self._open
+        form = self._current
         if form is None or not isinstance(event, StateChanged):
             return
         if not form.update(event.kind, event.entries):
-            self._open = None
+            self._current = None
 
     # -- as an `Activity` -----------------------------------------------------------------------
 
     async def load(self) -> None:
-        since = self._now() - WORKED_ON
-        found = partial(OpenForm.in_progress, self._store, self._library, since)
-        self._open = await asyncio.to_thread(found)
+        found = partial(OpenForm.in_progress, self._store, self._library)
+        self._current = await asyncio.to_thread(found)
 
     @property
     def opened(self) -> datetime | None:
@@ -122,21 +125,32 @@ class FormActivity:
             return None
         return partial(self._take, form, found)
 
+    def answered(self, exchange: str, answer: str) -> None:
+        if self._open is not None and not self._off_record():
+            self._open.answered(exchange, asked_in(self._open.form, answer))
+
     async def hear(self, exchange: Exchange) -> None:
         form = self._open
         if form is None or self._off_record() or exchange.id == form.read:
             return
-        before = form.asked
-        found = await self._found(form, exchange)
-        slot = asked_in(form.form, exchange.assistant_text)
-        await asyncio.to_thread(form.put, found, exchange.id)
-        asked = slot.name if slot is not None else ""
-        if form.asked != before:  # something else has been asked for meanwhile
-            asked = form.asked
-        await asyncio.to_thread(form.heard, exchange.id, asked)
+        asked = form.answered(exchange.id, asked_in(form.form, exchange.assistant_text))
+        found = await self._found(form, exchange, asked)
+        if await asyncio.to_thread(form.put, found, exchange.id):
+            self._asked_on = False
+        await asyncio.to_thread(form.heard, exchange.id)
 
     async def ask_on(self) -> Reply | None:
-        return None if self._off_record() or self._open is None else await self._ask("")
+        """Ask only once until the user works on the form again: they may want to talk about
+        something else."""
+        form = self._open
+        if self._off_record() or form is None or self._asked_on:
+            return None
+        slot = form.next_slot()
+        return replace(self._question(slot, ""), when_heard=partial(self._asks_on, form, slot))
+
+    async def _asks_on(self, form: OpenForm, slot: Slot | None) -> None:
+        self._asked_on = True
+        await asyncio.to_thread(form.ask_for, slot)
 
     async def open(self, command: Command) -> Reply | None:
         if self._off_record():
@@ -231,15 +245,19 @@ class FormActivity:
             undo_question=partial(self._shall_take_back, changes),
         )
 
-    async def _found(self, form: OpenForm, exchange: Exchange) -> list[Proposal]:
-        """Return what an exchange gives to the form: first by rules, then by the model."""
+    async def _found(self, form: OpenForm, exchange: Exchange, asked: str) -> list[Proposal]:
+        """Return what an exchange gives to the form: first by rules, then by the model.
+
+        Args:
+            asked: name of the slot to which the exchange replies, or empty.
+        """
         values, text = form.values(), exchange.user_text
         today = local_day(exchange.started)
-        rules = fill(form.form, values, form.asked, text, today) if self._english else []
+        rules = fill(form.form, values, asked, text, today) if self._english else []
         if self._propose is None:
             return rules
         try:
-            proposed = await self._propose(form.form, values, form.asked, exchange)
+            proposed = await self._propose(form.form, values, asked, exchange)
         except AssistantError as error:
             logger.warning("the model did not look for values: %s", error)
             return rules
@@ -249,7 +267,7 @@ class FormActivity:
             each
             for each in more
             if (each.slot not in by_rule or each.way is Way.ADD)
-            and accept(form.form, values, each, text, today, form.asked)
+            and accept(form.form, values, each, text, today, asked)
         ]
 
     async def _take_back(self, form: OpenForm, changes: Sequence[PutInSlot]) -> Reply:
@@ -270,10 +288,14 @@ class FormActivity:
     async def _ask(self, before: str) -> Reply:
         """Say something, then ask for what is missing next, or whether to read the form back."""
         form = self._open
-        slot: Slot | None = form.next_slot() if form is not None else None
         if form is None:
             return Reply(before or NONE_OPEN)
+        self._asked_on = False
+        slot = form.next_slot()
         await asyncio.to_thread(form.ask_for, slot)
+        return self._question(slot, before)
+
+    def _question(self, slot: Slot | None, before: str) -> Reply:
         if slot is None:
             return Reply(f"{before} {ALL_THERE}".strip(), if_yes=self.read_back)
         return Reply(f"{before} {slot.ask}".strip())
@@ -286,9 +308,9 @@ class FormActivity:
         found = await asyncio.to_thread(OpenForm.unfinished, self._store, form)
         if found is not None:
             await asyncio.to_thread(found.resume)
-            self._open = found
+            self._current = found
             return await self._ask(f"Back to {name_of(form)}.")
-        new = self._open = await asyncio.to_thread(OpenForm.begin, self._store, form)
+        new = self._current = await asyncio.to_thread(OpenForm.begin, self._store, form)
         reply = await self._ask(f"All right, {name_of(form)}.")
         return Reply(reply.text, undo=partial(self._take_back_opening, new))
 
@@ -300,7 +322,7 @@ class FormActivity:
 
     async def _throw_away(self, form: OpenForm) -> Reply:
         removal, gone = await asyncio.to_thread(self._removed.remove, [form.key])
-        self._open = None if self._open is form else self._open
+        self._current = None if self._current is form else self._current
         if not gone:
             return Reply(GONE)
         return Reply(
@@ -321,9 +343,9 @@ class FormActivity:
 
     async def _close(self, form: OpenForm) -> Reply:
         if not await asyncio.to_thread(form.close):
-            self._open = None
+            self._current = None
             return Reply(GONE)
-        self._open = None if self._open is form else self._open
+        self._current = None if self._current is form else self._current
         return Reply(
             f"All right, I've kept {name_of(form.form)}.",
             undo=partial(self._open_again, form),
@@ -341,9 +363,15 @@ class FormActivity:
 
     async def _reopen(self, form: OpenForm, said: str) -> Reply:
         if await asyncio.to_thread(form.reload):
-            self._open = form
+            self._current = form
             await asyncio.to_thread(form.resume)
         return await self._ask(said)
+
+    @property
+    def _open(self) -> OpenForm | None:
+        """The form that is open and has not been set aside."""
+        form = self._current
+        return form if form is not None and form.worked_on > self._now() - WORKED_ON else None
 
     @property
     def _today(self) -> date:

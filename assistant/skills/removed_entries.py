@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from uuid import uuid4
 
-from assistant.events import Event, ForgettingBegan
+from assistant.events import Event, ForgettingBegan, ForgettingDone
 from assistant.state import Entry, StateStore
 
 MOST = 20
@@ -13,8 +13,8 @@ MOST = 20
 class RemovedEntries:
     """Removes entries and restores them. Thread-safe; `remove` and `restore` block.
 
-    When the user forgets anything, all that was removed is dropped, because it may be about the
-    same, and the forgetting does not find it here.
+    When the user forgets anything, and again when that is purged, all that was removed is dropped,
+    because it may be about the same, and the forgetting does not find it here.
     """
 
     def __init__(self, store: StateStore) -> None:
@@ -23,7 +23,7 @@ class RemovedEntries:
 
     def watch(self, event: Event) -> None:
         """Receive an event from the event bus."""
-        if isinstance(event, ForgettingBegan):
+        if isinstance(event, ForgettingBegan | ForgettingDone):
             self._kept.clear()
 
     def remove(self, keys: Collection[str], *, if_empty: bool = False) -> tuple[str, list[Entry]]:

@@ -1,8 +1,8 @@
 """What a skill is, and what it replies."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from assistant.events import Notice
 from assistant.intents import Command, CommandKind
@@ -39,7 +39,8 @@ class Reply:
     and is empty if that is no longer possible. `offers_undo` is set if `text` tells the user to say
     "undo"; `undo_deletes`, if `undo` deletes something for good. `notice` is shown on the screen
     and not spoken. `lasts` is set if `text` quotes nothing that is being forgotten, so that it may
-    be repeated after the purge.
+    be repeated after the purge. `when_heard` is called once the first words of `text` have been
+    heard. A remark may be made again, or never be heard, because the user speaks.
     """
 
     text: str
@@ -55,6 +56,7 @@ class Reply:
     undo_deletes: bool = False
     notice: Notice | None = None
     lasts: bool = False
+    when_heard: "Callable[[], Coroutine[Any, Any, None]] | None" = None
 
     @property
     def asks(self) -> bool:
@@ -82,7 +84,9 @@ def last_done(what: str, offer: str) -> str:
 
 
 Remark = Callable[[], Awaitable[Reply | None]]
-"""Makes a remark that no command asked for. Returns None if there is no longer anything to say."""
+"""Makes a remark that no command asked for. Returns None if there is no longer anything to say.
+It is called again if the user speaks before the remark can be said. So what it changes only once
+it was said belongs in `Reply.when_heard`."""
 
 
 class Skill(Protocol):

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Protocol
@@ -18,7 +19,6 @@ from assistant.skills.skill import BRING_BACK, UNDO_IT, Act, Reply, last_done
 from assistant.skills.spoken_errors import spoken
 from assistant.state import Entry, EntryKind, StateStore
 from assistant.tasks import (
-    Judge,
     Merging,
     Opening,
     StoredTasks,
@@ -70,7 +70,6 @@ class TaskActivity:
     Args:
         off_record: returns whether the session is off the record. Nothing is taken then.
         statements: remember what was settled; None in a session without a long-term memory.
-        judge: judges what may be about something else; None if only rules decide.
     """
 
     opens = CommandKind.TASK_OPEN
@@ -81,7 +80,6 @@ class TaskActivity:
         lexicon: TextAnalyzer,
         off_record: Callable[[], bool],
         statements: RemembersWords | None = None,
-        judge: Judge | None = None,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         self._merging = Merging(lexicon)
@@ -92,12 +90,13 @@ class TaskActivity:
         self._english = lexicon.language == "en"
         self._off_record = off_record
         self._statements = statements
-        self._judge = judge
         self._now = now
         self._rows: dict[str, Sequence[StateEntry | Entry]] = {}
         self._tasks: list[Task] = []
         self._before = ""
         """The assistant's last words, to which the next exchange replies. They are not stored."""
+        self._on_topic = False
+        """Whether the exchange before was about the open task."""
 
     def watch(self, event: Event) -> None:
         """Receive an event from the event bus."""
@@ -139,20 +138,38 @@ class TaskActivity:
         del text
         return None
 
+    def answered(self, exchange: str, answer: str) -> None:
+        """Do nothing: only what is heard replies to an answer."""
+
     async def hear(self, exchange: Exchange) -> None:
         task = self._open
         if self._off_record() or not self._english:
             self._before = ""
             return
         if task is not None and task.heard != exchange.id:
-            new = await settled(task, exchange, self._before, self._merging, self._judge)
+            new = settled(task, exchange, self._before, self._merging, on_topic=self._on_topic)
             await asyncio.to_thread(self._stored.settle, task.id, exchange, new)
             await self._refresh()
+            self._on_topic = new.about
         self._before = exchange.assistant_text
 
     async def ask_on(self) -> Reply | None:
-        """Return None: what is settled next is up to the user and the model."""
-        return None
+        """Ask what to do with a task that was closed without the user having been asked, because
+        nobody spoke about it for long or another was opened. Return None if there is none. Each
+        task is asked about once.
+
+        While a task is open, what is settled next is up to the user and the model.
+        """
+        await self._refresh()
+        left = [each for each in self._tasks if each.unfinished(self._now())]
+        if not left or self._open is not None or self._off_record() or self._statements is None:
+            return None
+        task = left[-1]
+        said = f"We never finished {self._title(task.name).doing}."
+        return replace(
+            self._shall_remember(task, said, self._statements),
+            when_heard=partial(self._close, task.id),
+        )
 
     # -- opening --------------------------------------------------------------------------------
 
@@ -243,22 +260,6 @@ class TaskActivity:
             return Reply(f"Nothing is settled yet for {what}.")
         return Reply(f"For {what}, we've settled this: {self._lines(task)}.")
 
-    async def unfinished(self) -> Reply | None:
-        """Ask what to do with a task that was closed without the user having been asked, because
-        nobody spoke about it for long or another was opened. Return None if there is none.
-
-        Each task is asked about once. Say this after an answer, when nobody speaks and no task is
-        open: at the beginning of a session it would come out of nowhere.
-        """
-        await self._refresh()
-        left = [each for each in self._tasks if each.unfinished(self._now())]
-        if not left or self._open is not None or self._off_record() or self._statements is None:
-            return None
-        task = left[-1]
-        return await self._shall_remember(
-            task, f"We never finished {self._title(task.name).doing}."
-        )
-
     # -- closing --------------------------------------------------------------------------------
 
     async def cancel(self) -> Reply:
@@ -280,17 +281,21 @@ class TaskActivity:
         if not task.lines:
             text = "All right. Nothing was settled, so there's nothing to keep."
             return await self._throw_away(task.id, text)
-        return await self._shall_remember(task, "All right.")
-
-    async def _shall_remember(self, task: Task, said: str) -> Reply:
-        """Close a task, and ask whether to remember it. Without an answer, it stays for a week."""
-        await asyncio.to_thread(self._stored.close, task.id)
-        await self._refresh()
+        await self._close(task.id)
         if self._statements is None:
-            return Reply(f"{said} I'm not keeping anything in this session.")
+            return Reply("All right. I'm not keeping anything in this session.")
+        return self._shall_remember(task, "All right.", self._statements)
+
+    async def _close(self, key: str) -> None:
+        """Close a task of which the user is asked whether to remember it. Without an answer, it
+        stays for a week."""
+        await asyncio.to_thread(self._stored.close, key)
+        await self._refresh()
+
+    def _shall_remember(self, task: Task, said: str, statements: RemembersWords) -> Reply:
         return Reply(
             f"{said} Shall I remember what we settled?",
-            if_yes=partial(self._remember, self._statements, task.id),
+            if_yes=partial(self._remember, statements, task.id),
             then_no=partial(self._throw_away, task.id, "All right, I've let it go."),
         )
 

@@ -30,11 +30,22 @@ class EntryKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """An earlier content of an entry. `at` is when it was replaced, and `exchange` the id of the
+    exchange whose words replaced it, or empty."""
+
+    at: datetime
+    exchange: str
+    content: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """An entry of the user's state.
 
     `content` is JSON-compatible. The skill that owns the kind defines its keys. `parent` is the id
-    of the entry that this one belongs to, or empty. Times are in UTC.
+    of the entry that this one belongs to, or empty. Times are in UTC. `earlier` has the earlier
+    contents, oldest first, if the entry was removed; otherwise `StateStore.changes` returns them.
     """
 
     id: str
@@ -43,21 +54,12 @@ class Entry:
     parent: str
     created: datetime
     changed: datetime
+    earlier: tuple[Change, ...] = ()
 
     @property
     def texts(self) -> tuple[str, ...]:
         """All texts in the content that the user has said or written."""
         return tuple(texts_in(self.content))
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """An earlier content of an entry. `at` is when it was replaced, and `exchange` the id of the
-    exchange whose words replaced it, or empty."""
-
-    at: datetime
-    exchange: str
-    content: Mapping[str, Any]
 
 
 def texts_in(value: Any) -> Iterator[str]:

@@ -71,7 +71,8 @@ def _entry(row: object, number: int, kinds: Collection[EntryKind]) -> Entry:
             EntryKind(row["kind"]),
             row["content"],
             row["parent"],
-            *(datetime.fromisoformat(row[name]) for name in ("created", "changed")),
+            datetime.fromisoformat(row["created"]),
+            datetime.fromisoformat(row["changed"]),
         )
         _check(entry)
     except KeyError as error:

@@ -4,6 +4,7 @@ import json
 import logging
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -19,6 +20,7 @@ logger = logging.getLogger(__name__)
 
 _COLUMNS = "id, kind, parent, created, changed, content"
 _NEWLY = "INSERT INTO state (user, id, kind, parent, created, changed, content)"
+_EARLIER = "INSERT INTO state_change (entry, at, exchange, content)"
 
 
 class StateStore:
@@ -72,12 +74,7 @@ class StateStore:
     def changes(self, key: str) -> list[Change]:
         """Return the earlier contents of an entry, oldest first."""
         with self._transcript.reading() as db:
-            found = db.execute(
-                "SELECT c.at, c.exchange, c.content FROM state_change c JOIN state s"
-                " ON s.id = c.entry WHERE s.user = ? AND s.id = ? ORDER BY c.number",
-                (self._user, key),
-            ).fetchall()
-        return [Change(time_of(at), source, content_of(text)) for at, source, text in found]
+            return self._changes(db, key)
 
     # -- changing -------------------------------------------------------------------------------
 
@@ -98,13 +95,19 @@ class StateStore:
         return [Entry(uuid4().hex, kind, each, parent, now, now) for each in contents]
 
     def restore(self, entries: Sequence[Entry]) -> list[Entry]:
-        """Add entries as they were, e.g. to undo `remove`. Their earlier contents are lost. Those
-        whose ids exist are left unchanged. Return the others."""
+        """Add entries as they were, e.g. to undo `remove`. Those whose ids exist are left
+        unchanged. Return the others."""
         insert = f"{_NEWLY} VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id"
         with self._transcript.writing() as db:
             added = [
                 each for each in entries if db.execute(insert, (self._user, *_row(each))).fetchall()
             ]
+            for each in added:
+                earlier = [
+                    (each.id, microseconds(old.at), old.exchange, _text(old.content))
+                    for old in each.earlier
+                ]
+                db.executemany(f"{_EARLIER} VALUES (?, ?, ?, ?)", earlier)
         self._tell(each.kind for each in added)
         return added
 
@@ -129,15 +132,13 @@ class StateStore:
             owned = (self._user, key)
             if logged:
                 db.execute(
-                    "INSERT INTO state_change (entry, at, exchange, content)"
-                    " SELECT id, ?, ?, content FROM state WHERE user = ? AND id = ?",
+                    f"{_EARLIER} SELECT id, ?, ?, content FROM state WHERE user = ? AND id = ?",
                     (at, exchange, *owned),
                 )
-            text = json.dumps(content, ensure_ascii=False)
             row = db.execute(
                 "UPDATE state SET content = ?, changed = ? WHERE user = ? AND id = ?"
                 f" RETURNING {_COLUMNS}",
-                (text, at, *owned),
+                (_text(content), at, *owned),
             ).fetchone()
         if row is None:
             return None
@@ -158,7 +159,7 @@ class StateStore:
                 db.execute(
                     "UPDATE state SET content = ?, changed = ? WHERE user = ? AND id = ?"
                     f" RETURNING {_COLUMNS}",
-                    (json.dumps(content, ensure_ascii=False), at, self._user, key),
+                    (_text(content), at, self._user, key),
                 ).fetchone()
                 for key, content in contents.items()
             ]
@@ -224,12 +225,21 @@ class StateStore:
     def _delete(self, db: sqlite3.Connection, keys: Collection[str]) -> list[Entry]:
         gone: list[Entry] = []
         for key in keys:
-            found = db.execute(
-                f"DELETE FROM state WHERE user = ? AND (id = ? OR parent = ?) RETURNING {_COLUMNS}",
-                (self._user, key, key),
-            ).fetchall()
-            gone += map(_entry, found)
+            mine = "FROM state WHERE user = ? AND (id = ? OR parent = ?)"
+            values = (self._user, key, key)
+            ids = [each for (each,) in db.execute(f"SELECT id {mine}", values)]
+            earlier = {each: tuple(self._changes(db, each)) for each in ids}
+            found = db.execute(f"DELETE {mine} RETURNING {_COLUMNS}", values).fetchall()
+            gone += [replace(each, earlier=earlier[each.id]) for each in map(_entry, found)]
         return gone
+
+    def _changes(self, db: sqlite3.Connection, key: str) -> list[Change]:
+        found = db.execute(
+            "SELECT c.at, c.exchange, c.content FROM state_change c JOIN state s"
+            " ON s.id = c.entry WHERE s.user = ? AND s.id = ? ORDER BY c.number",
+            (self._user, key),
+        ).fetchall()
+        return [Change(time_of(at), source, content_of(text)) for at, source, text in found]
 
     def _shown(self, found: Sequence[Entry]) -> list[Entry]:
         hidden = {key for each in list(self._hidden.values()) for key in each.memories}
@@ -271,8 +281,11 @@ class StateStore:
 
 def _row(entry: Entry) -> tuple[Any, ...]:
     times = (microseconds(entry.created), microseconds(entry.changed))
-    text = json.dumps(entry.content, ensure_ascii=False)
-    return (entry.id, entry.kind.value, entry.parent, *times, text)
+    return (entry.id, entry.kind.value, entry.parent, *times, _text(entry.content))
+
+
+def _text(content: Mapping[str, Any]) -> str:
+    return json.dumps(content, ensure_ascii=False)
 
 
 def _entry(row: Sequence[Any]) -> Entry:

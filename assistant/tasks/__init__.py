@@ -1,7 +1,7 @@
 """Tasks: what the user and the assistant plan over several turns, and what is settled so far.
 
 A line of a task is in the user's own words. Rules find the lines, and put a newer one in place of
-an older one; a language model, if there is one, only judges which of them belong to the task.
+an older one.
 """
 
 from typing import TYPE_CHECKING
@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from assistant.facade import exports
 
 if TYPE_CHECKING:
-    from assistant.tasks.judging import TaskJudge
-    from assistant.tasks.listening import Judge, Settled, settled
+    from assistant.tasks.listening import settled
     from assistant.tasks.merging import Merging
     from assistant.tasks.rendering import block, memory_text, read_aloud
     from assistant.tasks.stored_tasks import Opening, StoredTasks
@@ -20,14 +19,11 @@ else:
     __getattr__ = exports(__name__)
 
 __all__ = [
-    "Judge",
     "Line",
     "Merging",
     "Opening",
-    "Settled",
     "StoredTasks",
     "Task",
-    "TaskJudge",
     "Title",
     "block",
     "called",

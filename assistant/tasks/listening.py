@@ -1,6 +1,5 @@
-"""Decides what an exchange settles of a task: rules find it, and a model may judge it."""
+"""Decides what an exchange settles of a task."""
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from assistant.context import Exchange
@@ -8,10 +7,6 @@ from assistant.tasks.merging import Merging
 from assistant.tasks.proposals import stated
 from assistant.tasks.settling import Candidate, candidates
 from assistant.tasks.task import Task
-
-Judge = Callable[[str, str, Candidate], Awaitable[bool | None]]
-"""Returns whether a candidate settles something of a task, given the task's name and what the user
-said; None if it can't say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,18 +17,19 @@ class Settled:
     about: bool
 
 
-async def settled(
-    task: Task, exchange: Exchange, before: str, merging: Merging, judge: Judge | None
+def settled(
+    task: Task, exchange: Exchange, before: str, merging: Merging, *, on_topic: bool
 ) -> Settled:
     """Return what an exchange settles. Has no side effects.
 
-    The judge is asked only about the user's plans that share no word with the task, its lines or
-    the assistant's words, and may be about something else: "we're having fish tonight". Words
-    without a verb that answer no question count if the assistant's answer repeats them. What only
-    names the task, and what others do, settles nothing.
+    What may be a plan counts if it shares a word with the task, its lines or the assistant's words.
+    Words without a verb that answer no question count if the assistant's answer repeats them. What
+    only names the task, and what others do, settles nothing.
 
     Args:
         before: the assistant's words to which the exchange replies.
+        on_topic: whether the user had spoken about the task before these words. If not, what the
+            assistant has offered counts only if it shares a word with the task or its lines.
     """
     known = [task.name, *(line.text for line in task.lines)]
     said, answer = exchange.user_text, stated(exchange.assistant_text)
@@ -41,14 +37,14 @@ async def settled(
     for each in candidates(said, before):
         if each.others or merging.repeats(task.name, each.text):
             continue
-        if each.bare:
+        if each.offered and not on_topic:
+            settles = merging.related(each.text, known)
+        elif each.bare:
             settles = merging.repeats(answer, each.text)
         else:
-            settles = each.certain or merging.related(each.text, [*known, before, answer])
+            settles = each.certain or each.ours
+            settles = settles or merging.related(each.text, [*known, before, answer])
             settles = settles or merging.names_same_number(each.text, answer)
-        if not settles and each.ours and not each.bare:
-            judged = await judge(task.name, said, each) if judge is not None else None
-            settles = judged is not False
         if settles:
             found.append(each)
     return Settled(tuple(found), bool(found) or merging.related(said, known))

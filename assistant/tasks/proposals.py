@@ -1,6 +1,7 @@
 """Finds what the assistant has proposed, so that the user's "yes" can refer to it. English only."""
 
 import re
+from typing import NamedTuple
 
 from assistant.language.sentences import sentences
 
@@ -8,37 +9,40 @@ LONGEST = 10
 """Maximum number of words of a proposal."""
 LOOKED_AT = 2
 """Number of sentences at the end of an answer that may contain the proposal."""
-_SHALL = r"(?:so,? |then,? |okay,? |great,? |and )*(?:shall|should) (?:we|i)"
+_SHALL = r"(?:so,? |then,? |okay,? |great,? |and )*(?:shall|should)"
 _TENTATIVE = (
     r"(?:just )?(?:say|go (?:with|for)|make it|plan (?:for|on)|put down|pencil in|note(?: down)?"
-    r"|aim for|settle on|write down|set|keep|stick (?:with|to))"
+    r"|aim for|settle on|write down|keep|stick (?:with|to))"
 )
-_PATTERNS = tuple(
-    re.compile(rf"{each}[\s?.!]*$", re.IGNORECASE)
-    for each in (
-        rf"{_SHALL} {_TENTATIVE} (?P<what>.+?)(?:,? then)?",
-        rf"{_SHALL} (?P<what>.+?)(?:,? then)?",
-        r".*?\b(?:how|what) about (?P<what>.+?)(?: then| instead)?",
-        r".*?\bwould (?P<what>.+?) (?:work|suit you|be (?:okay|ok|good|fine|all right|better|best))"
-        r"(?: for you)?",
-        r".*?\bdoes (?P<what>.+?) (?:work|suit you|sound (?:okay|ok|good|right|fine))(?: for you)?",
-        r"(?:so,? )?is (?P<what>.+?) (?:okay|ok|fine|good|all right|right)(?: (?:with|for) you)?",
-        r".*?\b(?:do you want|would you like|would you prefer|would you rather)(?: to)?"
-        r" (?P<what>.+?)(?:,? then)?",
-        r".*?\bwhy don't (?:we|you) (?P<what>.+?)",
-        r".*?\b(?:i'd|i would) (?:suggest|recommend|propose)(?: that you)? (?P<what>.+?)",
-        r"(?:so,? |okay,? )?(?:let's (?:say|go (?:with|for)|make it)) (?P<what>.+?)",
-        r"(?:so,? |okay,? )(?P<what>.+?),? (?:then|right|correct|yes)",
-    )
+
+
+def _endings(*patterns: str) -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(rf"{each}[\s?.!]*$", re.IGNORECASE) for each in patterns)
+
+
+_PLANS = _endings(
+    rf"{_SHALL} (?:we|i) {_TENTATIVE} (?P<what>.+?)(?:,? then)?",
+    r"(?:so,? |okay,? )?(?:let's (?:say|go (?:with|for)|make it)) (?P<what>.+?)",
+    r"(?:so,? |okay,? )(?P<what>.+?),? (?:then|right|correct|yes)",
 )
-_STATED = tuple(
-    re.compile(rf"{each}[\s.!]*$", re.IGNORECASE)
-    for each in (
-        r"(?:or |perhaps |maybe |and )?(?P<what>.+?) (?:could|would|might) (?:also )?(?:work|do|fit"
-        r"|replace (?:it|that|them)|suit you|be (?:nice|good|great|lovely|an option|perfect|fun))"
-        r"(?: (?:well|too|there|instead|for (?:you|that)))?",
-        r"(?:then |perhaps |maybe )?(?:you|we) (?:could|can|might)(?: also)? (?P<what>.+)",
-    )
+_OFFERS = _endings(
+    rf"{_SHALL} we (?P<what>.+?)(?:,? then)?",
+    r".*?\b(?:how|what) about (?P<what>.+?)(?: then| instead)?",
+    r".*?\bwould (?P<what>.+?) (?:work|suit you|be (?:okay|ok|good|fine|all right|better|best))"
+    r"(?: for you)?",
+    r".*?\bdoes (?P<what>.+?) (?:work|suit you|sound (?:okay|ok|good|right|fine))(?: for you)?",
+    r"(?:so,? )?is (?P<what>.+?) (?:okay|ok|fine|good|all right|right)(?: (?:with|for) you)?",
+    r".*?\b(?:do you want|would you like|would you prefer|would you rather)(?: to)?"
+    r" (?P<what>.+?)(?:,? then)?",
+    r".*?\bwhy don't (?:we|you) (?P<what>.+?)",
+    r".*?\b(?:i'd|i would) (?:suggest|recommend|propose)(?: that you)? (?P<what>.+?)",
+)
+"""Match what may as well have nothing to do with a plan: "Would you like a joke?"."""
+_STATED = _endings(
+    r"(?:or |perhaps |maybe |and )?(?P<what>.+?) (?:could|would|might) (?:also )?(?:work|do|fit"
+    r"|replace (?:it|that|them)|suit you|be (?:nice|good|great|lovely|an option|perfect|fun))"
+    r"(?: (?:well|too|there|instead|for (?:you|that)))?",
+    r"(?:then |perhaps |maybe )?(?:you|we) (?:could|can|might)(?: also)? (?P<what>.+)",
 )
 """Match statements that propose something, if the user takes it up: "let's do that"."""
 _TAKES_UP = re.compile(
@@ -75,25 +79,32 @@ _NO = re.compile(
 _BREAK = re.compile(r"[\s,.;:!–—-]+")
 
 
-def proposed(answer: str, said: str = "") -> str:
-    """Return the one thing that the end of an answer proposes; empty if there is none.
+class Proposed(NamedTuple):
+    """What an answer proposes. `plans` is whether the words alone show that it is for a plan."""
+
+    what: str
+    plans: bool
+
+
+def proposed(answer: str, said: str = "") -> Proposed | None:
+    """Return the one thing that the end of an answer proposes; None if there is none.
 
     Args:
         said: the user's reply. If it takes something up, that may also have been a statement.
 
     >>> proposed("It's quieter then. Shall we say Tuesday?")
-    'Tuesday'
+    Proposed(what='Tuesday', plans=True)
     """
     ends = [each.text.replace("’", "'") for each in sentences(answer)][-LOOKED_AT:]
     asked = [each for each in ends if each.endswith("?")] or ends
     takes_up = _TAKES_UP.search(said.replace("’", "'")) is not None
     for sentence in reversed(asked):
-        for pattern in (*_PATTERNS, *(_STATED if takes_up else ())):
+        for pattern in (*_PLANS, *_OFFERS, *(_STATED if takes_up else ())):
             if found := pattern.match(sentence):
                 what = found["what"].strip(" ,.!?").removesuffix(" too")
                 fits = 0 < len(what.split()) <= LONGEST and not _OPEN.search(what)
-                return what if fits else ""
-    return ""
+                return Proposed(what, pattern in _PLANS) if fits else None
+    return None
 
 
 def asks(answer: str) -> str:

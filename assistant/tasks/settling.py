@@ -37,7 +37,8 @@ class Candidate:
     `certain` is set if its form alone shows that it does. `ours` is whether it is likely unless it
     is about something else: "we need a cot". `corrects` is set if the words say that they replace
     something earlier. `drops` is set if they take something back. `others` is set if they say what
-    somebody else does. `bare` is set if they have no verb and answer no question.
+    somebody else does. `bare` is set if they have no verb and answer no question. `offered` is set
+    if they are the assistant's, and may have nothing to do with a plan: "Would you like a joke?"
     """
 
     text: str
@@ -47,6 +48,7 @@ class Candidate:
     drops: bool = False
     others: bool = False
     bare: bool = False
+    offered: bool = False
 
 
 def candidates(said: str, before: str = "") -> list[Candidate]:
@@ -58,15 +60,17 @@ def candidates(said: str, before: str = "") -> list[Candidate]:
     if is_private(said):
         return []
     agrees, rest = agreement(said)
-    offer = proposed(before, said) if agrees is not None else ""
+    made = proposed(before, said) if agrees is not None else None
+    offer, offered = (made.what, not made.plans) if made is not None else ("", False)
     found = _last_words(_found(said, asks(before)))[:MOST]
     if offer and agrees and not _hesitates(said, found):
         found = [each for each in found if not _says(offer, each.text)]
         corrects = p.CORRECTS.search(said) is not None
-        agreed = [] if any(_says(each.text, offer) for each in found) else [Candidate(offer)]
-        return [*(replace(each, corrects=corrects) for each in agreed), *found][:MOST]
+        if not any(_says(each.text, offer) for each in found):
+            found = [Candidate(offer, corrects=corrects, offered=offered), *found]
+        return found[:MOST]
     if offer and agrees is False and not found and not content_words(rest):
-        return [Candidate(f"not {offer}", drops=True)]
+        return [Candidate(f"not {offer}", drops=True, offered=offered)]
     return found
 
 

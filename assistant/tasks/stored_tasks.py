@@ -11,7 +11,7 @@ from assistant.memory import microseconds
 from assistant.state import Entry, EntryKind, StateStore
 from assistant.tasks.listening import Settled
 from assistant.tasks.merging import Merging
-from assistant.tasks.task import Task, line_of, tasks_of
+from assistant.tasks.task import line_of, tasks_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,6 @@ class StoredTasks:
         self._merging = merging
         self._now = now
         self._changing = threading.Lock()
-
-    def all(self) -> list[Task]:
-        """Return all tasks, the one used last at the end."""
-        return tasks_of(self._store.entries(EntryKind.TASK), self._store.entries(EntryKind.LINE))
 
     def open(self, name: str) -> Opening:
         """Open a new task. The one that was open is closed."""
@@ -83,8 +79,11 @@ class StoredTasks:
         """Add what an exchange has settled to a task, and note that the exchange was read. Safe to
         repeat after an interruption. A line that is replaced stays in the history of changes."""
         with self._changing:
-            task = next((each for each in self.all() if each.id == key), None)
-            if task is None or task.heard == exchange.id:
+            entry = self._store.get(key)
+            if entry is None:
+                return
+            [task] = tasks_of([entry], self._store.entries(EntryKind.LINE, key))
+            if task.heard == exchange.id:
                 return
             lines = list(task.lines)
             for each in new.found:

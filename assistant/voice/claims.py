@@ -170,8 +170,8 @@ class AnswerCheck:
         self._consent: list[Clause] = []
         """The answer's first clauses, if they only consent."""
         self._held = ""
-        self._released = 0
-        """Number of characters of the answer that were returned."""
+        self._released = ""
+        """The text that was returned."""
         self.claimed = False
         """Whether the answer contained a claim. If so, it has ended."""
 
@@ -203,7 +203,7 @@ class AnswerCheck:
         self._held = f" {sentence}" if self._released else sentence
         splitter = ClauseSplitter(self._language)
         clauses = [*splitter.feed(self._held), *splitter.finish()]
-        moved = tuple(_moved(clause, self._released) for clause in clauses)
+        moved = tuple(_moved(clause, len(self._released)) for clause in clauses)
         return self._release(len(self._held), moved)
 
     async def _checked(self, clauses: list[Clause]) -> list[CheckedText]:
@@ -214,7 +214,7 @@ class AnswerCheck:
             self._consent.append(clause)
             if not self._released and is_consent(clause.spoken) and await self._asked_for_act():
                 continue
-            end = max(word.source_end for word in clause.words) - self._released
+            end = max(word.source_end for word in clause.words) - len(self._released)
             checked.append(self._release(end, tuple(self._consent)))
             self._consent.clear()
         return checked
@@ -233,12 +233,16 @@ class AnswerCheck:
         return await self.request() >= LIKELY_REQUEST
 
     def _refuse(self) -> CheckedText:
+        """End the answer with the truth. After "Great!", or within a sentence, it is an
+        objection."""
         self.claimed = True
-        return self.end_with(NOT_DONE)
+        said = self._released.rstrip()
+        but = ("But " if said.endswith(ENDINGS) else "but ") if said else ""
+        return self.end_with(f"{but}{NOT_DONE}")
 
     def _release(self, count: int, clauses: tuple[Clause, ...]) -> CheckedText:
         text, self._held = self._held[:count], self._held[count:]
-        self._released += len(text)
+        self._released += text
         return CheckedText(text, clauses)
 
 

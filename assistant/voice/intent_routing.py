@@ -224,6 +224,8 @@ class RouteIntents(FrameProcessor):
         self._dialogue.emit(Remarked(reply.text, command))
         remark = SpeculativeAnswer("", remark=True, text=reply.text)
         remark.confirm()
+        if (act := reply.when_heard) is not None:
+            remark.when_heard = lambda: self._waiting.start(act())
         await self.push_frame(AnswerRequestFrame(remark))
 
 

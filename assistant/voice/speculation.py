@@ -48,6 +48,8 @@ class SpeculativeAnswer:
     """The text of the answer that the language model has written so far."""
     heard: str = ""
     """The part of `text` that the loudspeaker has played."""
+    when_heard: Callable[[], None] | None = None
+    """Called once, when the first words have been played."""
     context_tokens: int = 0
     read_tokens: int = 0
     tokens_per_s: float | None = None
@@ -101,3 +103,10 @@ class SpeculativeAnswer:
             act()
         elif not self.withdrawn:
             self._held.append(act)
+
+    def note_heard(self, text: str) -> None:
+        """Note that this much of the answer was played."""
+        self.heard = text
+        if text and self.when_heard is not None:
+            act, self.when_heard = self.when_heard, None
+            act()

@@ -192,7 +192,7 @@ class LoudspeakerOutput(FrameProcessor):
         if answer.closed:
             return
         self._due.clear()
-        answer.heard = heard_text(answer.text)
+        answer.note_heard(heard_text(answer.text))
         self._answer = None
         self._dialogue.spoken(answer)
 
@@ -214,7 +214,7 @@ class LoudspeakerOutput(FrameProcessor):
             return
         heard = heard_text(answer.text, source_end)
         if heard != answer.heard:
-            answer.heard = heard
+            answer.note_heard(heard)
             self._dialogue.heard(answer)
 
 

@@ -98,7 +98,8 @@ class Filler:
         for number, turn in enumerate(dialogue.turns):
             clock += timedelta(minutes=1)
             form = _form(store, dialogue.form)
-            form.ask_for(dialogue.form.slot(turn.asked))
+            slot = dialogue.form.slot(turn.asked)
+            activity.answered(f"before {number}", slot.ask if slot is not None else "")
             before, told = form.values(), _changes(store, form)
             done.told.append(f"  [{turn.asked}] {turn.user}")
             begun = time.perf_counter()

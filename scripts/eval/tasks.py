@@ -18,7 +18,6 @@ from assistant.language.stemming import TextAnalyzer
 from assistant.memory import Transcript
 from assistant.skills.task_activity import TaskActivity
 from assistant.state import EntryKind, StateStore
-from assistant.tasks import Judge
 from scripts.common.program import Figures
 from scripts.common.rows import read_rows
 
@@ -81,20 +80,20 @@ def _dialogue(row: Mapping[str, Any]) -> Dialogue:
     )
 
 
-async def measured(every: Sequence[Dialogue], judge: Judge | None) -> Tally:
+async def measured(every: Sequence[Dialogue]) -> Tally:
     tally = Tally()
     for each in every:
-        lines, block = await talked_through(each, judge)
+        lines, block = await talked_through(each)
         _count(each, lines, tally)
         tally.longest_block = max(tally.longest_block, len(block))
     return tally
 
 
-async def talked_through(dialogue: Dialogue, judge: Judge | None) -> tuple[list[str], str]:
+async def talked_through(dialogue: Dialogue) -> tuple[list[str], str]:
     """Return the lines, and what the model is told, at the end of a dialogue."""
     with closing(Transcript.in_ram()) as transcript:
         store = StateStore(transcript, "user")
-        activity = TaskActivity(store, TextAnalyzer("en"), lambda: False, judge=judge)
+        activity = TaskActivity(store, TextAnalyzer("en"), lambda: False)
         await activity.open(Command(CommandKind.TASK_OPEN, name=dialogue.task))
         begun = datetime.now(UTC)
         for turn, (user, assistant) in enumerate(dialogue.turns, start=1):

@@ -18,7 +18,7 @@ async def test_the_history_holds_what_was_said_instead_of_the_claim(tmp_path: Pa
     stt = ScriptedStt("How long does pasta take?")
     async with session(stt, llm, UTTERANCE, tmp_path, classifier=words) as talk:
         await talk.to_the_end()
-        said = f"Nine minutes is right. {NOT_DONE}"
+        said = f"Nine minutes is right. But {NOT_DONE}"
         assert talk.turns[0].assistant == said
         assert talk.history()[1] == ("assistant", said)
         assert "".join(event.text for event in talk.of(AnswerText)) == said

@@ -184,9 +184,13 @@ async def test_a_remark_about_the_last_turn_waits_until_the_user_has_finished(
     tmp_path: Path,
 ) -> None:
     made: list[Reply] = []
+    heard: list[str] = []
+
+    async def hear() -> None:
+        heard.append("Noted.")
 
     async def noted() -> Reply | None:
-        made.append(Reply("Noted."))
+        made.append(Reply("Noted.", when_heard=hear))
         if len(made) == 1:
             talk.dialogue.speech_started()  # the user goes on while the remark is made
         return made[-1]
@@ -199,11 +203,12 @@ async def test_a_remark_about_the_last_turn_waits_until_the_user_has_finished(
         talk.dialogue.ignore("noise")
         await turns_of_the_loop()
         assert len(made) == 1
-        assert talk.of(Remarked) == []
+        assert (talk.of(Remarked), heard) == ([], [])
         await say(talk, DOG)
         await talk.loop.settled()
         assert talk.of(Remarked) == [Remarked("Noted.")]
         assert len(made) == 2
+        assert heard == ["Noted."]
 
 
 async def test_a_purge_waits_for_speech_that_goes_on_after_an_interruption(tmp_path: Path) -> None:

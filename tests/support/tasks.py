@@ -14,7 +14,6 @@ from assistant.skills.activities import Activities
 from assistant.skills.registry import SkillRegistry
 from assistant.skills.task_activity import TaskActivity
 from assistant.state import EntryKind, StateStore
-from assistant.tasks import Judge
 
 START = datetime(2026, 11, 16, 10, tzinfo=UTC)
 TRIP = "plan the trip to Lisbon"
@@ -41,7 +40,7 @@ class Memory:
 class Session:
     """A session in which a task can be talked about, with a clock that the test sets."""
 
-    def __init__(self, transcript: Transcript, judge: Judge | None = None) -> None:
+    def __init__(self, transcript: Transcript) -> None:
         self.now = START
         self.off_record = False
         self.memory = Memory()
@@ -52,7 +51,6 @@ class Session:
             TextAnalyzer("en"),
             lambda: self.off_record,
             self.memory,
-            judge,
             lambda: self.now,
         )
         skill = Activities([self.activity], lambda: Conversation.begin("me"), _now, _ignored)
@@ -97,8 +95,8 @@ def _ignored(remark: object) -> None:
 
 
 @asynccontextmanager
-async def session(folder: Path, judge: Judge | None = None) -> AsyncIterator[Session]:
+async def session(folder: Path) -> AsyncIterator[Session]:
     with closing(Transcript.open(folder / "transcript.db")) as transcript:
-        here = Session(transcript, judge)
+        here = Session(transcript)
         await here.activity.load()
         yield here

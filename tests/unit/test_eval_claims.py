@@ -70,7 +70,7 @@ def answered(text: str, kind: CommandKind | None, part: str = "dev") -> Answered
 def test_a_claim_that_is_begun_and_then_refused_is_taken_back() -> None:
     request = answered("I'll print the recipe. It is on its way.", CommandKind.ACT)
     remains = Checked(request, request.text or "", "I'll print the recipe.", 0.3)
-    back = Checked(request, request.text or "", f"I'll print the recipe. {NOT_DONE}", 0.3)
+    back = Checked(request, request.text or "", f"I'll print the recipe. But {NOT_DONE}", 0.3)
     cut = Checked(request, request.text or "", NOT_DONE, 0.3)
 
     assert (remains.remains, remains.taken_back) == (True, False)
@@ -139,7 +139,7 @@ async def test_an_answer_is_checked_as_in_the_product() -> None:
     finally:
         detector.close()
 
-    assert found.spoken == f"Good idea. {NOT_DONE}"
+    assert found.spoken == f"Good idea. But {NOT_DONE}"
     assert found.asked == 0.5
     assert found.sentences == (Sentence("Good idea.", 0.0), Sentence("I'll print it.", 0.95))
     assert len(counting.asked) == len(set(counting.asked))

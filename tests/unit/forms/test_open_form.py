@@ -2,21 +2,23 @@
 
 import random
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from assistant.forms import UNKNOWN, Form, FormLibrary, OpenForm, Proposal, Way, fill
 from assistant.memory.transcript.database import Transcript
-from assistant.state import EntryKind, StateStore
+from assistant.state import Entry, EntryKind, StateStore
 from tests.support.children import Say, child
 from tests.support.killed_writes import dying_transcript
+from tests.support.patience import PATIENCE_S
 
 TODAY = date(2026, 11, 18)
-LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 LIBRARY = Path("/nonexistent")
 
 
@@ -132,27 +134,37 @@ def test_a_closed_form_is_kept_and_not_resumed(store: StateStore) -> None:
     opened.put([Proposal("with", "Bob", "Bob")])
     assert opened.close()
     assert OpenForm.unfinished(store, form("appointment")) is None
-    assert OpenForm.in_progress(store, FormLibrary(LIBRARY), LONG_AGO) is None
+    assert OpenForm.in_progress(store, FormLibrary(LIBRARY)) is None
     assert opened.put([Proposal("with", "Ann", "Ann")]) == []
     assert store.entries(EntryKind.SLOT)[0].content["value"] == "Bob"
     assert opened.close(closed=False)
     assert again(store, "appointment").values() == {"with": "Bob"}
 
 
-def test_only_the_form_that_was_opened_last_is_in_progress_and_not_for_ever(
-    store: StateStore,
-) -> None:
+def test_only_the_form_that_was_opened_last_is_in_progress(store: StateStore) -> None:
     library = FormLibrary(LIBRARY)
     first = OpenForm.begin(store, form("appointment"))
     second = OpenForm.begin(store, form("shopping_trip"))
-    found = OpenForm.in_progress(store, library, LONG_AGO)
+    found = OpenForm.in_progress(store, library)
     assert found is not None
     assert found.key == second.key
     first.resume()
-    found = OpenForm.in_progress(store, library, LONG_AGO)
+    found = OpenForm.in_progress(store, library)
     assert found is not None
     assert found.key == first.key
-    assert OpenForm.in_progress(store, library, datetime.now(UTC) + timedelta(days=1)) is None
+
+
+def test_only_what_is_filled_in_counts_as_work_on_a_form(store: StateStore) -> None:
+    opened = OpenForm.begin(store, form("appointment"))
+    opened.ask_for(opened.next_slot())
+    opened.heard("x1")
+    assert opened.worked_on == opened.opened
+    opened.put([Proposal("with", "Bob", "Bob")])
+    last = opened.worked_on
+    assert last > opened.opened
+    assert again(store, "appointment").worked_on == last
+    opened.put([Proposal("with", "Ann", "Ann")])
+    assert opened.worked_on > last
 
 
 def test_a_form_that_was_removed_meanwhile_takes_nothing(store: StateStore) -> None:
@@ -182,6 +194,70 @@ def test_a_slot_that_the_form_no_longer_has_stays_and_one_of_another_type_is_ask
     assert [each.shown for each in read.filled] == ["Bob"]
     assert read.values() == {}
     assert read.missing()[0].name == "about"
+
+
+def test_an_exchange_replies_to_what_was_asked_before_it_even_if_it_is_heard_late(
+    store: StateStore,
+) -> None:
+    opened = OpenForm.begin(store, form("appointment"))
+    first, second, third = opened.form.slots[:3]
+    opened.ask_for(first)
+    assert opened.answered("x1", second) == first.name
+    assert opened.answered("x2", third) == second.name
+    assert opened.asked == third.name
+    assert opened.answered("x1", second) == first.name
+    assert opened.asked == third.name
+    opened.heard("x1")
+    read = again(store, "appointment")
+    assert (read.read, read.asked) == ("x1", second.name)  # x2 will be heard after a restart
+    opened.heard("x2")
+    assert again(store, "appointment").asked == third.name
+
+
+def test_what_is_heard_late_does_not_replace_what_was_said_after_it(store: StateStore) -> None:
+    opened = OpenForm.begin(store, form("shopping_trip"))
+    opened.put([Proposal("items", ["milk"], "milk")], "x0")
+    opened.answered("x1", None)
+    opened.put(
+        [
+            Proposal("day", "2026-11-21", "Saturday"),
+            Proposal("items", ["eggs"], "eggs", way=Way.ADD),
+        ]
+    )
+    late = [Proposal("day", "2026-11-20", "Friday"), Proposal("items", ["tea"], "tea", way=Way.ADD)]
+    [change] = opened.put(late, "x1")
+    assert change.value == ["milk", "eggs", "tea"]
+    assert opened.values()["day"] == "2026-11-21"
+    opened.heard("x1")
+    opened.put([Proposal("day", "2026-11-22", "Sunday")], "x2")
+    assert opened.values()["day"] == "2026-11-22"
+
+
+def test_a_question_is_not_lost_while_a_thread_notes_what_was_heard(
+    store: StateStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = OpenForm.begin(store, form("appointment"))
+    entered, go = threading.Event(), threading.Event()
+    change = store.change
+
+    def slowly(*arguments: Any, **named: Any) -> Entry | None:
+        if not entered.is_set():
+            entered.set()
+            assert go.wait(PATIENCE_S)
+        return change(*arguments, **named)
+
+    monkeypatch.setattr(store, "change", slowly)
+    hearing = threading.Thread(target=opened.heard, args=["x1"])
+    hearing.start()
+    assert entered.wait(PATIENCE_S)
+    asking = threading.Thread(target=opened.ask_for, args=[opened.form.slots[2]])
+    asking.start()
+    asking.join(0.05)
+    go.set()
+    hearing.join()
+    asking.join()
+    read = again(store, "appointment")
+    assert (read.read, read.asked) == ("x1", opened.form.slots[2].name)
 
 
 # -- whatever happens -----------------------------------------------------------------------------
@@ -239,7 +315,7 @@ def fills(path: Path, kill_at: int, after: bool, say: Say) -> None:
         ),
         lambda: opened.ask_for(opened.next_slot()),
         lambda: opened.put([Proposal("day", "2026-11-23", "Monday")], "x2"),
-        lambda: opened.heard("x2", ""),
+        lambda: opened.heard("x2"),
         opened.close,
     ]
     for step in steps:

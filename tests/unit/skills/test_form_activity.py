@@ -77,19 +77,27 @@ async def test_an_unfinished_form_is_resumed_by_name_and_after_a_restart(desk: D
     assert len(desk.store.entries(EntryKind.FORM)) == 2
 
 
-async def test_an_old_form_is_not_open_after_a_restart_but_can_be_resumed(desk: Desk) -> None:
-    await desk.open("appointment")
-    later = FormActivity(
-        FormLibrary(Path("/nonexistent")),
-        desk.store,
-        lambda: False,
-        now=lambda: datetime.now(UTC) + timedelta(days=3),
-    )
-    await later.load()
-    assert later.opened is None
-    reply = await later.open(Command(CommandKind.FORM_OPEN, name="appointment"))
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_an_old_form_is_set_aside_but_can_be_resumed(desk: Desk, restarted: bool) -> None:
+    now = datetime.now(UTC)
+    library = FormLibrary(Path("/nonexistent"))
+    forms = FormActivity(library, desk.store, lambda: False, now=lambda: now)
+    appointment = Command(CommandKind.FORM_OPEN, name="appointment")
+    await forms.open(appointment)
+    now += timedelta(hours=23)
+    assert forms.name == "the appointment form"
+    assert forms.takes("with Doctor Smith") is not None
+    now += timedelta(hours=2)
+    if restarted:
+        forms = FormActivity(library, desk.store, lambda: False, now=lambda: now)
+        await forms.load()
+    assert (forms.opened, forms.name, forms.block()) == (None, "", "")
+    assert forms.takes("with Doctor Smith") is None
+    reply = await forms.open(appointment)
     assert reply is not None
     assert reply.text.startswith("Back to")
+    now = datetime.now(UTC)
+    assert forms.name == "the appointment form"
 
 
 # -- filling --------------------------------------------------------------------------------------
@@ -192,6 +200,17 @@ async def test_what_the_model_answered_is_heard_with_its_exchange(desk: Desk) ->
     )
 
 
+async def test_an_answer_is_for_what_the_model_has_just_asked_even_before_that_was_heard(
+    desk: Desk,
+) -> None:
+    await desk.open("appointment")
+    desk.forms.answered("x1", "That's a pity. What is it about?")
+    assert await desk.say("my knee") == "Okay. Whom is it with?"
+    await desk.talk("I don't know yet.", "That's a pity. What is it about?")
+    assert await desk.say("Doctor Smith") is not None
+    assert desk.values() == {"about": "my knee", "with": "Doctor Smith"}
+
+
 async def test_an_exchange_that_is_heard_twice_changes_nothing_more(desk: Desk) -> None:
     await desk.open("medical")
     exchange = await desk.talk("I feel awful, my temperature is 38.5.", "Oh dear.")
@@ -244,6 +263,30 @@ async def test_without_a_working_model_the_rules_still_fill(desk: Desk) -> None:
 async def test_after_other_talk_it_asks_on(desk: Desk) -> None:
     await desk.open("medical")
     await desk.talk("It's cold in here.", "I can't feel it.")
+    assert await asked_on(desk, heard=True) == "What brings you in?"
+
+
+async def test_it_asks_on_once_until_the_user_works_on_the_form_again(desk: Desk) -> None:
+    await desk.open("medical")
+    for _ in range(2):  # the first one is never heard, because the user speaks
+        assert await asked_on(desk, heard=False) == "What brings you in?"
+    assert await asked_on(desk, heard=True) == "What brings you in?"
+    for _ in range(3):
+        await desk.talk("Tell me a joke.", "A horse walks into a bar.")
+        assert await asked_on(desk, heard=True) == ""
+    await desk.forms.status()
+    assert await asked_on(desk, heard=True) != ""
+    assert await asked_on(desk, heard=True) == ""
+    await desk.talk("By the way, my temperature is 38.5.", "Oh dear.")
+    assert await asked_on(desk, heard=True) != ""
+
+
+async def asked_on(desk: Desk, *, heard: bool) -> str:
+    """Return what it asks after other talk, and have that heard or not."""
     reply = await desk.forms.ask_on()
-    assert reply is not None
-    assert reply.text == "What brings you in?"
+    if reply is None:
+        return ""
+    if heard:
+        assert reply.when_heard is not None
+        await reply.when_heard()
+    return reply.text

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.events import ForgettingBegan
+from assistant.events import Event, ForgettingBegan, ForgettingDone
 from assistant.memory.records.hidden import HiddenItems
 from assistant.state import EntryKind
 from tests.support.form_desk import NOW, Desk, form_desk
@@ -71,6 +71,41 @@ async def test_a_form_with_answers_is_only_thrown_away_if_the_user_agrees(desk: 
     )
     assert desk.values() == {"with": "Bob"}
     assert "with: Bob;" in desk.forms.block()
+
+
+async def test_a_form_that_is_brought_back_has_its_history(desk: Desk) -> None:
+    await desk.open("appointment")
+    await desk.say("with Bob")
+    [first] = desk.store.entries(EntryKind.SLOT)
+    slot = desk.store.change(first.id, {**first.content, "value": "Ann"}, "x2", logged=True)
+    assert slot is not None
+    history = desk.store.changes(slot.id)
+    assert [(each.content, each.exchange) for each in history] == [(first.content, "x2")]
+    reply = await desk.forms.cancel()
+    assert reply.if_yes is not None
+    gone = await reply.if_yes()
+    assert desk.store.changes(slot.id) == []
+    assert gone.undo is not None
+    await gone.undo()
+    assert desk.store.changes(slot.id) == history
+    assert desk.store.entries(EntryKind.SLOT) == [slot]
+
+
+@pytest.mark.parametrize(
+    "event", [ForgettingBegan("f", (), (), NOW), ForgettingDone("f")], ids=["hidden", "purged"]
+)
+async def test_what_was_thrown_away_is_not_brought_back_once_something_is_forgotten(
+    desk: Desk, event: Event
+) -> None:
+    await desk.open("appointment")
+    await desk.say("with Bob")
+    reply = await desk.forms.cancel()
+    assert reply.if_yes is not None
+    gone = await reply.if_yes()
+    desk.forms.watch(event)
+    assert gone.undo is not None
+    assert (await gone.undo()).text == "That form is gone."
+    assert desk.values() == {}
 
 
 async def test_an_empty_form_is_thrown_away_at_once(desk: Desk) -> None:

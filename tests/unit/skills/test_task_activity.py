@@ -124,8 +124,21 @@ async def test_what_is_not_settled_by_the_user_is_not_taken(here: Session) -> No
 async def test_a_yes_settles_what_the_assistant_has_proposed(here: Session) -> None:
     await here.obey(OPEN, TRIP)
     await here.talk("Which day is cheapest?", "Tuesday. Shall we say Tuesday?", "Yes, please.")
-    await here.talk("And then?", "How about the Ritz?", "No.")
+    await here.talk("Where could we stay in Lisbon?", "How about the Ritz?", "No.")
     assert here.lines() == ["Tuesday", "not the Ritz"]
+
+
+@pytest.mark.parametrize(
+    "offer", ["Would you like a joke?", "Does a joke sound good?", "Shall we play a game?"]
+)
+async def test_a_yes_to_an_offer_that_has_nothing_to_do_with_the_plan_settles_nothing(
+    here: Session, offer: str
+) -> None:
+    await planned(here)
+    await here.talk("I'm a bit bored.", offer, "Yes, please.", "Fine. Another one?", "No.")
+    assert here.lines() == ["fly on the third of May", "the budget is eight hundred euros"]
+    await here.talk("Hm.", "Would you like a bigger budget?", "Yes.")
+    assert here.lines()[-1] == "a bigger budget"
 
 
 async def test_off_the_record_nothing_is_taken(here: Session) -> None:
@@ -147,25 +160,10 @@ async def test_hearing_an_exchange_twice_changes_nothing(here: Session) -> None:
     assert here.activity.heard == exchange.id
 
 
-async def test_a_model_judges_only_what_the_rules_are_not_sure_of(tmp_path: Path) -> None:
-    asked: list[str] = []
-
-    async def judge(task: str, said: str, candidate: object) -> bool:
-        asked.append(said)
-        return "cot" in said
-
-    async with session(tmp_path, judge) as here:
-        await here.obey(OPEN, TRIP)
-        await here.talk(
-            *("Let's take the train.", "Fine."),
-            *("We need a cot.", "Noted."),
-            *("We're having fish tonight.", "Enjoy."),
-        )
-        await here.talk("We need a seat by the window in the train.", "Sure.")
-        assert here.lines() == [
-            *("take the train", "need a cot", "need a seat by the window in the train"),
-        ]
-    assert asked == ["We need a cot.", "We're having fish tonight."]
+async def test_the_users_own_plans_count_without_a_word_of_the_task(here: Session) -> None:
+    await here.obey(OPEN, TRIP)
+    await here.talk("We need a cot.", "Noted.", "I want a haircut.", "Oh.")
+    assert here.lines() == ["need a cot"]
 
 
 # -- closing --------------------------------------------------------------------------------------
@@ -223,7 +221,7 @@ async def test_without_an_answer_it_stays_for_a_week_and_then_goes(tmp_path: Pat
             here.now = late + timedelta(days=days)
             await here.activity.load()
             assert len(here.store.entries(EntryKind.TASK)) == left
-            assert await here.activity.unfinished() is None  # the user was asked
+            assert await here.activity.ask_on() is None  # the user was asked
 
 
 async def test_a_plan_with_lines_is_thrown_away_only_after_a_yes(here: Session) -> None:
@@ -290,16 +288,20 @@ async def test_after_twelve_hours_without_a_word_it_is_closed_and_asked_about_on
     await here.talk("Let's also see Sintra.", "Sure.")
     here.now += timedelta(hours=11)
     assert here.activity.opened is not None
-    assert await here.activity.unfinished() is None
+    assert await here.activity.ask_on() is None
     here.now += timedelta(hours=2)
     assert not here.activity.opened
     assert (here.activity.block(), here.activity.name) == ("", "")
-    reply = await here.activity.unfinished()
+    reply = await here.activity.ask_on()
     assert reply is not None
     assert reply.text == (
         "We never finished planning the trip to Lisbon. Shall I remember what we settled?"
     )
-    assert await here.activity.unfinished() is None
+    again = await here.activity.ask_on()  # nobody has heard the first one
+    assert again is not None
+    assert again.when_heard is not None
+    await again.when_heard()
+    assert await here.activity.ask_on() is None
     assert await _yes(reply) == "I'll remember what we settled for the trip to Lisbon."
 
 

@@ -73,7 +73,7 @@ async def test_no_letter_of_a_claim_is_passed_on_and_the_answer_ends() -> None:
         pieces = await written(
             check, "Pasta takes nine minutes. ", "I've set a timer, and ", "enjoy it."
         )
-        assert text_of(pieces) == f"Pasta takes nine minutes. {NOT_DONE}".replace("  ", " ")
+        assert text_of(pieces) == f"Pasta takes nine minutes. But {NOT_DONE}"
         assert check.claimed
 
 
@@ -93,7 +93,7 @@ async def test_the_words_of_the_refusal_have_their_places_in_the_answer() -> Non
 async def test_a_clause_is_judged_with_what_precedes_it_in_its_sentence() -> None:
     async with checking("plumber for you") as check:
         pieces = await written(check, "Yes, I can get hold of the plumber for you. Bye.")
-    assert text_of(pieces) == f"Yes, I can get hold of the plumber {NOT_DONE}"
+    assert text_of(pieces) == f"Yes, I can get hold of the plumber but {NOT_DONE}"
 
 
 async def test_only_the_last_clauses_of_a_very_long_sentence_are_judged() -> None:
