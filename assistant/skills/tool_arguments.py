@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from assistant.forms import says_unknown
 from assistant.intents import yes_or_no
 from assistant.language.clock_times import clock_time
 from assistant.language.numbers import number_of, with_digits
 from assistant.language.places import zone_of
+from assistant.memory import says_unknown
 from assistant.tool_server_settings import Value
 from assistant.tool_servers import Parameter, ParameterKind, Tool
 
@@ -66,7 +66,7 @@ def from_answer(parameter: Parameter, said: str) -> Argument | None:
     'Shopping.txt'
     """
     text = written(said).strip(_EDGES)
-    if not text or len(text) > LONGEST_TEXT or says_unknown(text):
+    if not text or len(text) > LONGEST_TEXT or says_unknown(text, only=True):
         return None
     if parameter.choices:
         return _only_choice(parameter.choices, text)

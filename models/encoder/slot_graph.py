@@ -1,8 +1,8 @@
 """Writes the ONNX graph with which an encoder reads what an utterance gives to the slots of a form.
 
 The graph takes the token ids of an utterance with some slots (`models.encoder.slots.inputs`), shape
-(1, length). Its only output is `states`, shape (1, length, dimensions): the state of each token. The
-layers above are so small that `models/encoder/slots.py` computes them with NumPy.
+(1, length). Its only output is `states`, shape (1, length, dimensions): the state of each token.
+The layers above are so small that `models/encoder/slots.py` computes them with NumPy.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ import onnx
 from tokenizers import Tokenizer
 
 from models.encoder.graph import Graph, token_states
-from models.encoder.slots import inputs
+from models.encoder.slots import inputs, special_ids
 from models.encoder.weights import Published
 
 UTTERANCES = (
@@ -42,7 +42,7 @@ def build_states(graph: Graph, published: Published) -> onnx.ModelProto:
 
 def sample_inputs(tokenizer: Tokenizer) -> Iterator[list[int]]:
     """Yield token ids on which the range of the activations is measured."""
-    first, separator = (tokenizer.token_to_id(each) for each in ("[CLS]", "[SEP]"))
+    first, separator = special_ids(tokenizer)
     slots = [tokenizer.encode(each, add_special_tokens=False).ids for each in SLOTS]
     for number, each in enumerate(UTTERANCES):
         ids = tokenizer.encode(each, add_special_tokens=False).ids

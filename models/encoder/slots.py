@@ -9,7 +9,6 @@ so. `scripts/train_slots.py` trains it.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +78,13 @@ def inputs(utterance: Ids, slots: Sequence[Ids], first: int, separator: int) -> 
         yield made
 
 
+def special_ids(tokenizer: Tokenizer) -> tuple[int, int]:
+    """The ids of [CLS] and [SEP]. Raises ValueError: the tokenizer doesn't have them."""
+    ids = [tokenizer.token_to_id(each) for each in ("[CLS]", "[SEP]")]
+    first, separator = (each for each in ids if each is not None)
+    return first, separator
+
+
 class OnnxSlotReader:
     """A `SlotReader` that runs the prepared model in `folder`.
 
@@ -133,7 +139,6 @@ class OnnxSlotReader:
         """
         if self._session is None or self._tokenizer is None:
             raise ModelFailed("The model for forms was used before it was loaded.")
-        cls, sep = (self._tokenizer.token_to_id(each) for each in ("[CLS]", "[SEP]"))
         beginning = without_surrogates(text[: LONGEST * CHARACTERS_PER_TOKEN])
         described = [line for each in slots for line in (each.text, *each.options)]
         try:
@@ -143,7 +148,8 @@ class OnnxSlotReader:
             )
             rows: list[tuple[Array, Array]] = []
             talk = 0.0
-            for each in inputs(said.ids, [line.ids for line in lines], cls, sep):
+            described_ids = [line.ids for line in lines]
+            for each in inputs(said.ids, described_ids, *special_ids(self._tokenizer)):
                 ids = np.array([each.ids], np.int64)
                 [states] = self._session.run(["states"], {"input_ids": ids})
                 found, talk = self._judged(states[0], each)
@@ -257,17 +263,16 @@ def _widened(text: str, start: int, end: int, removed: bool) -> tuple[int, int, 
     return start, end, removed
 
 
-def _apart(parts: list[tuple[int, int, bool]]) -> list[tuple[int, int, bool]]:
+def _apart(parts: Sequence[tuple[int, int, bool]]) -> list[tuple[int, int, bool]]:
     """Merge parts that overlap after widening."""
-    if any(second[0] < first[1] for first, second in pairwise(parts)):
-        merged: list[tuple[int, int, bool]] = []
-        for each in parts:
-            if merged and each[0] < merged[-1][1]:
-                start, end, removed = merged.pop()
-                each = (start, max(end, each[1]), removed)
-            merged.append(each)
-        return merged
-    return parts
+    merged: list[tuple[int, int, bool]] = []
+    for start, end, removed in parts:
+        if merged and start < merged[-1][1]:
+            first, last, before = merged.pop()
+            merged.append((first, max(last, end), before))
+        else:
+            merged.append((start, end, removed))
+    return merged
 
 
 def _softmax(x: Any) -> Array:

@@ -191,9 +191,8 @@ def sample(
         filled = lesson.filled.get(slot.name, "")
         if chance and chance.random() < FORGOTTEN:
             filled = ""
-        if chance and chance.random() < BARE:
-            slot = _bare(slot, chance)
-        text = described(slot, filled, asked=slot.name == lesson.asked)
+        shown = _bare(slot, chance) if chance and chance.random() < BARE else slot
+        text = described(shown, filled, asked=slot.name == lesson.asked)
         own = [each for each in lesson.marks if each.slot == slot.name]
         lines.append(text.text)
         acts.append(ACTS.index(own[-1].act if own else SlotAct.NOTHING))
@@ -205,7 +204,9 @@ def sample(
             marked.append(meant)
     read = tokenizer(lesson.said, add_special_tokens=False, return_offsets_mapping=True)
     ids = tokenizer(lines, add_special_tokens=False)["input_ids"]
-    made = next(iter(inputs(read["input_ids"], ids, tokenizer.cls_token_id, tokenizer.sep_token_id)))
+    made = next(
+        iter(inputs(read["input_ids"], ids, tokenizer.cls_token_id, tokenizer.sep_token_id))
+    )
     offsets = read["offset_mapping"][: made.text]
     marks = [_token_marks(each, offsets) for each in marked[: len(made.ends)]]
     return Sample(made, acts[: len(made.ends)], marks, lesson.talk)

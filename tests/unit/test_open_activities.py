@@ -26,7 +26,7 @@ async def test_nothing_is_heard_while_there_may_be_a_voice(tmp_path: Path) -> No
         dialogue = Dialogue(settings, bus, llm, window, LatencyLog(home.ledger))
         ringer = Ringing(dialogue, speaks=False)
         state = open_state(None, settings, bus, ringer, lambda: False, stack)
-        common = home, settings, bus, dialogue, window, state, llm, None
+        common = home, settings, bus, dialogue, window, state, None, None
         activities = await open_activities(*common, lambda _: None, stack)
         await activities.carry_out(Command(CommandKind.TASK_OPEN, name="plan the party"))
         said, answer = "Let's invite Tom and Eva.", "Good idea."
