@@ -39,16 +39,12 @@ class FormReader:
     """Reads what utterances give to forms.
 
     Args:
-        reader: may still have to be loaded.
+        reader: need not be loaded yet; that takes some 50 ms at the first utterance.
     """
 
     def __init__(self, reader: SlotReader) -> None:
         self._reader = reader
         self._lexicon = TextAnalyzer("en")
-
-    def load(self) -> None:
-        """Load the model; blocking, idempotent. Raises ModelError: it is missing or damaged."""
-        self._reader.load()
 
     def fill(
         self, form: Form, filled: Mapping[str, Value], asked: str, utterance: str, today: date

@@ -79,12 +79,20 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A lesson as it is learnt in one pass: its tokens, the number of each slot's act, and for each
-    slot the marks of the utterance's tokens."""
+    """A lesson as it is learnt in one pass.
+
+    Attributes:
+        made: its tokens.
+        acts: the number of the act of each slot or option.
+        marks: for each slot or option, the marks of the utterance's tokens.
+        options: whether each is an option.
+        talk: whether one would also respond to something else.
+    """
 
     made: Input
     acts: list[int]
     marks: list[list[int]]
+    options: list[bool]
     talk: bool
 
 
@@ -186,6 +194,7 @@ def sample(
     slots = _chosen(lesson, chance, values) if chance and values else [*lesson.form.slots]
     lines: list[str] = []
     acts: list[int] = []
+    options: list[bool] = []
     marked: list[Sequence[Marked]] = []
     for slot in slots:
         filled = lesson.filled.get(slot.name, "")
@@ -196,11 +205,13 @@ def sample(
         own = [each for each in lesson.marks if each.slot == slot.name]
         lines.append(text.text)
         acts.append(ACTS.index(own[-1].act if own else SlotAct.NOTHING))
+        options.append(False)
         marked.append(own)
         for option, line in zip(slot.choices, text.options, strict=False):
             meant = [each for each in own if each.option == option]
             lines.append(line)
             acts.append(ACTS.index(SlotAct.VALUE if meant else SlotAct.NOTHING))
+            options.append(True)
             marked.append(meant)
     read = tokenizer(lesson.said, add_special_tokens=False, return_offsets_mapping=True)
     ids = tokenizer(lines, add_special_tokens=False)["input_ids"]
@@ -209,7 +220,8 @@ def sample(
     )
     offsets = read["offset_mapping"][: made.text]
     marks = [_token_marks(each, offsets) for each in marked[: len(made.ends)]]
-    return Sample(made, acts[: len(made.ends)], marks, lesson.talk)
+    rows = len(made.ends)
+    return Sample(made, acts[:rows], marks, options[:rows], lesson.talk)
 
 
 def _token_marks(marks: Sequence[Marked], offsets: Sequence[tuple[int, int]]) -> list[int]:

@@ -42,8 +42,9 @@ HIDDEN = 192
 NOTHING = ACTS.index(SlotAct.NOTHING)
 OTHERS = 0.1
 """Weight of marking tokens for slots to which the utterance gives nothing."""
-MARKING, TALKING = 1.0, 0.3
-"""Weights of marking tokens, and of telling whether more was said."""
+MARKING, TALKING, CHOOSING = 1.0, 0.3, 3.0
+"""Weights of marking tokens, of telling whether more was said, and of the options of choices, which
+are seldom chosen."""
 SMOOTHED = 0.03
 WEIGHTS = "adapter_model.safetensors"
 TOLD_EVERY = 50
@@ -145,9 +146,17 @@ def loss_of(model: Reader, batch: Sequence[Sample]) -> Tensor:
     wanted = pad_sequence(
         [torch.tensor(each.acts) for each in batch], batch_first=True, padding_value=IGNORED
     ).to(model.device)
-    loss = functional.cross_entropy(
-        acts.flatten(0, 1), wanted.flatten(), ignore_index=IGNORED, label_smoothing=SMOOTHED
+    options = pad_sequence([torch.tensor(each.options) for each in batch], batch_first=True)
+    weight = 1 + (CHOOSING - 1) * options.float().to(model.device)
+    weight = weight * (wanted != IGNORED)
+    lost = functional.cross_entropy(
+        acts.flatten(0, 1),
+        wanted.flatten(),
+        ignore_index=IGNORED,
+        label_smoothing=SMOOTHED,
+        reduction="none",
     )
+    loss = (lost.view(wanted.shape) * weight).sum() / weight.sum()
     by_token = torch.full(marks.shape[:3], IGNORED)
     for row, each in enumerate(batch):
         by_token[row, : len(each.marks), : each.made.text] = torch.tensor(each.marks).reshape(
