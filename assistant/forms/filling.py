@@ -20,7 +20,7 @@ from models.interfaces import ReadSlot, SlotAct, SlotReader, SlotWords
 SURE = 0.5
 """Least probability with which a slot is filled."""
 SURE_TO_REPLACE = 0.9
-"""The same for a slot that has a value, and for which the assistant has not just asked."""
+"""The same for a slot whose value is replaced, and for which the assistant has not just asked."""
 TALKS = 0.5
 """Least probability with which an utterance also says something to which one would respond."""
 _YES_OR_NO = {SlotAct.YES: True, SlotAct.NO: False}
@@ -147,7 +147,10 @@ def _act(seen: ReadSlot) -> SlotAct:
 
 
 def _sure(slot: Slot, seen: ReadSlot, filled: Mapping[str, Value], asked: str) -> bool:
-    fresh = slot.name not in filled or slot.name == asked or slot.type is SlotType.LIST
+    """Return whether a slot is filled. What adds to a list or takes items off it replaces nothing,
+    nor does what fills a slot whose value is not known."""
+    adds = slot.type is SlotType.LIST and _act(seen) is not SlotAct.UNKNOWN
+    fresh = slot.name == asked or adds or filled.get(slot.name, UNKNOWN) == UNKNOWN
     least = SURE if fresh else SURE_TO_REPLACE
     return 1 - seen.acts[SlotAct.NOTHING] >= least
 
