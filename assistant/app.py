@@ -18,7 +18,12 @@ from assistant.compose.conversation import (
     open_short_term_memory,
     skills_about_itself,
 )
-from assistant.compose.engines import find_intent_classifier, model_in_use, open_benchmark
+from assistant.compose.engines import (
+    find_intent_classifier,
+    find_slot_reader,
+    model_in_use,
+    open_benchmark,
+)
 from assistant.compose.idle import JobResources, start_idle_jobs
 from assistant.compose.session_memory import open_session_memory, start_session_memory
 from assistant.compose.state import open_state, start_state
@@ -213,7 +218,8 @@ async def open_assistant(
         common = settings, bus, dialogue, window
         built = await build_skills(memory, *common, models.llm, remark, state)
         skills, forgetting, statements = built
-        listening = (*common, state, models.llm, statements, remark, stack)
+        reader = await asyncio.to_thread(find_slot_reader, selection, settings)
+        listening = (*common, state, reader, statements, remark, stack)
         skills.append(await open_activities(home, *listening))
         control = VoiceControl(speed=settings.tts.speed)
         named = model_in_use(selection, settings, home, models.llm)

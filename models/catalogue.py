@@ -114,6 +114,8 @@ class Model(_Entry):
     """An adapter for encoding questions with fewer of an encoder's layers, which is faster."""
     intents: LoraAdapter | None = None
     """An adapter with which an encoder recognises commands to the assistant itself."""
+    slots: LoraAdapter | None = None
+    """An adapter with which an encoder reads what an utterance gives to the slots of a form."""
 
     @property
     def adapted_by(self) -> str:
@@ -130,6 +132,11 @@ class Model(_Entry):
     def intents_by(self) -> str:
         """The digest of the adapter for recognising intents; "" if there is none."""
         return self.intents.sha256 if self.intents else ""
+
+    @property
+    def slots_by(self) -> str:
+        """The digest of the adapter for filling in forms; "" if there is none."""
+        return self.slots.sha256 if self.slots else ""
 
     @property
     def bytes(self) -> int:

@@ -1,12 +1,10 @@
-"""Measures how well forms are filled in from what people say, by rules and with a language model.
+"""Measures how well forms are filled in from what people say.
 
 Runs the dialogues of one part of `data/evaluation/form_dialogues.jsonl` through the product's own
-forms: rules take what is surely an answer; otherwise the model, if one is given, points out what
-the words give to the form, and rules read and check it. Compares what is in the form at the end
-with what should be there. Also counts slots that were filled though nothing was said for them, e.g.
-from words about other people, filled slots that were lost, and changes that the history doesn't
-have. Prompt and rules were tuned on part `dev`; nobody may look at what part `test` contains. With
-`--cache`, answers are read from a file and added to it.
+forms, and compares what is in the form at the end with what should be there. Also counts slots that
+were filled though nothing was said for them, e.g. from words about other people, filled slots that
+were lost, and changes that the history doesn't have. The rules were tuned on part `dev`; nobody may
+look at what the parts `test` and `final` contain.
 """
 
 import asyncio
@@ -18,24 +16,23 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from assistant.forms.definition import FormLibrary
 from data import located
-from models.interfaces import LanguageModel
 from scripts.common import program
 from scripts.common.program import add_number
 from scripts.common.rows import InputUnusable
-from scripts.eval.asking import Answers, Remembered, language_model
+from scripts.eval.asking import language_model
 from scripts.eval.form_dialogues import DATA, PARTS, Dialogue, read_dialogues
-from scripts.eval.forms import OWN_FORMS, Filler, figures, mistakes
+from scripts.eval.forms import OWN_FORMS, Filler, figures, loaded_reader, mistakes
 
 
 async def measured(options: program.Options) -> program.Figures:
     library = FormLibrary(OWN_FORMS)
     file = options.dialogues or located(DATA)
     dialogues = read_dialogues(file, library, options.part)[: options.limit]
+    reader = loaded_reader()
     if options.model is None:
-        return await _filled(Filler(library, None), dialogues, options)
+        return await _filled(Filler(library, reader, None), dialogues, options)
     async with language_model(options.model) as llm:
-        model: LanguageModel = Remembered(llm, Answers(options.cache))
-        return await _filled(Filler(library, model), dialogues, options)
+        return await _filled(Filler(library, reader, llm), dialogues, options)
 
 
 async def _filled(
@@ -48,7 +45,7 @@ async def _filled(
             print(f"{dialogue.form.title}, {dialogue.today}", *fillings[-1].told, sep="\n")
     if options.show or options.mistakes:
         print(*mistakes(fillings), sep="\n")
-    return {"part": options.part, "model": options.model, **figures(fillings)}
+    return {"part": options.part, **figures(fillings)}
 
 
 def work(options: program.Options) -> program.Figures:
@@ -62,14 +59,11 @@ def work(options: program.Options) -> program.Figures:
 
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
-    parser.add_argument("--model", metavar="NAME", help="language model that fills slots, too")
+    parser.add_argument("--model", metavar="NAME", help="language model whose tokens are counted")
     parser.add_argument("--part", choices=PARTS, default="dev", help="dialogues to measure")
     add_number(parser, "--limit", None, "use only the first N dialogues")
     parser.add_argument(
         "--dialogues", type=Path, metavar="FILE", help="other dialogues in the same format"
-    )
-    parser.add_argument(
-        "--cache", type=Path, metavar="FILE", help="file that caches the model's answers"
     )
     parser.add_argument(
         "--mistakes", action="store_true", help="print what is wrong, of part dev only"

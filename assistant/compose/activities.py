@@ -10,7 +10,7 @@ from assistant.context import ShortTermMemory
 from assistant.errors import StoreError
 from assistant.event_bus import EventBus
 from assistant.events import Event, Notice, Phase, Severity, StateChanged
-from assistant.forms import FormLibrary, ModelProposals
+from assistant.forms import FormLibrary, FormReader
 from assistant.idle import ActivityMonitor
 from assistant.language.stemming import TextAnalyzer
 from assistant.memory import UserStatements
@@ -18,7 +18,7 @@ from assistant.paths import Home
 from assistant.settings import Settings
 from assistant.skills import Activities, FormActivity, Remark, TaskActivity
 from assistant.voice import Dialogue
-from models.interfaces import LanguageModel
+from models.interfaces import SlotReader
 
 
 async def open_activities(
@@ -28,7 +28,7 @@ async def open_activities(
     dialogue: Dialogue,
     window: ShortTermMemory,
     state: UserState,
-    llm: LanguageModel,
+    reader: SlotReader | None,
     statements: UserStatements | None,
     remark: Callable[[Remark], object],
     stack: AsyncExitStack,
@@ -36,6 +36,7 @@ async def open_activities(
     """Open what an earlier session left open, have it listen, and show it to the model.
 
     Args:
+        reader: finds what is said for a form; None without a model for the user's language.
         statements: remember what was settled of a task; None without a long-term memory.
         remark: says a remark after the answer of the running turn.
     """
@@ -44,9 +45,9 @@ async def open_activities(
         return dialogue.off_record
 
     lexicon, library = TextAnalyzer(settings.persona.language), FormLibrary(home.forms)
+    filling = FormReader(reader) if reader else None
     english = lexicon.language == "en"
-    propose = ModelProposals(llm) if english else None
-    forms = FormActivity(library, state.store, off_record, english=english, propose=propose)
+    forms = FormActivity(library, state.store, off_record, filling, english=english)
     tasks = TaskActivity(state.store, lexicon, off_record, statements)
     room = ActivityMonitor(Phase.LISTENING)
     quiet = partial(room.lasting, 0.0)

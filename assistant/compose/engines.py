@@ -16,7 +16,7 @@ from assistant.paths import Home, models_cache
 from assistant.settings import Settings
 from assistant.skills import ModelInUse
 from models import catalogue
-from models.catalogue import ModelRole
+from models.catalogue import Model, ModelRole
 from models.download import ModelStore
 from models.hardware import detect, require_ram
 from models.interfaces import (
@@ -24,6 +24,7 @@ from models.interfaces import (
     LanguageModel,
     ModelSet,
     SentenceEncoder,
+    SlotReader,
     SpeechToText,
     TextToSpeech,
 )
@@ -221,12 +222,46 @@ def build_intent_classifier(
     """
     from models.encoder import OnnxIntentClassifier
 
-    language = settings.persona.language.partition("-")[0]
-    models = (selection.store.catalogue.get(name) for name in selection.profile.encoders)
-    for model in models:
-        if model.intents and language in model.languages:
+    for model in _encoders(selection, settings):
+        if model.intents:
             return OnnxIntentClassifier(selection.store.location(model.name), model.intents.path)
     return None
+
+
+def find_slot_reader(selection: ModelSelection, settings: Settings) -> SlotReader | None:
+    """Create the reader of forms like `build_slot_reader`. If it isn't on this machine, warn and
+    return None: the user can still fill in forms by hand. Blocking."""
+    try:
+        return build_slot_reader(selection, settings)
+    except ModelError as error:
+        logger.warning("forms aren't filled in from what is said: %s", error)
+        return None
+
+
+def build_slot_reader(selection: ModelSelection, settings: Settings) -> SlotReader | None:
+    """Create the reader of forms, with the first of the profile's encoders that was trained for it.
+    Return None if none was trained for the user's language. It is not loaded yet, as most sessions
+    never open a form. Blocking.
+
+    Raises:
+        ModelMissing: the encoder is not on this machine.
+        ModelCorrupt: the encoder is damaged.
+    """
+    from models.encoder import OnnxSlotReader
+
+    threads = min(QUERY_THREADS, selection.hardware.cores)
+    for model in _encoders(selection, settings):
+        if model.slots:
+            folder = selection.store.location(model.name)
+            return OnnxSlotReader(folder, model.slots.path, threads=threads)
+    return None
+
+
+def _encoders(selection: ModelSelection, settings: Settings) -> list[Model]:
+    """Return the profile's encoders for the user's language."""
+    language = settings.persona.language.partition("-")[0]
+    models = [selection.store.catalogue.get(name) for name in selection.profile.encoders]
+    return [each for each in models if language in each.languages]
 
 
 def _for_queries(selection: ModelSelection, folder: Path) -> SentenceEncoder:

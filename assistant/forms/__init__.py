@@ -1,6 +1,6 @@
 """Forms: what they ask for, how slots are filled from the user's words, and what is filled in.
 
-It knows nothing of the voice loop. A language model may help to fill slots, but none is needed.
+It knows nothing of the voice loop.
 """
 
 from typing import TYPE_CHECKING
@@ -9,8 +9,7 @@ from assistant.facade import exports
 
 if TYPE_CHECKING:
     from assistant.forms.definition import Form, FormLibrary, Slot, SlotType, read_form
-    from assistant.forms.filling import accept, fill
-    from assistant.forms.model_proposals import ModelProposals
+    from assistant.forms.filling import Filling, FormReader
     from assistant.forms.open_form import Filled, OpenForm, PutInSlot
     from assistant.forms.proposal import Proposal, Way
     from assistant.forms.questions import asked_in
@@ -31,9 +30,10 @@ __all__ = [
     "NONE",
     "UNKNOWN",
     "Filled",
+    "Filling",
     "Form",
     "FormLibrary",
-    "ModelProposals",
+    "FormReader",
     "OpenForm",
     "Proposal",
     "PutInSlot",
@@ -41,9 +41,7 @@ __all__ = [
     "SlotType",
     "Value",
     "Way",
-    "accept",
     "asked_in",
-    "fill",
     "read",
     "read_form",
     "says_unknown",

@@ -53,7 +53,7 @@ def unit_beside(slot: Slot, value: float) -> str:
 
 def _value(slot: Slot, words: str) -> Fraction | None:
     said = _MONEY.sub(" ", re.sub(r"(?<=\d),(?=\d{3}\b)", "", words))
-    said = stripped(said.replace("-", " "), "around_number").lower()
+    said = stripped(said.replace("-", " ")).lower()
     unit = units().get(slot.unit.lower())
     if unit is not None and unit.dimension == "time":
         return _duration(said, unit)
@@ -85,7 +85,7 @@ def _without_maximum(slot: Slot, said: str) -> str:
 def _in_unit(value: Fraction, after: str, unit: Unit | None, slot: Slot) -> Fraction | None:
     """Return the value in the slot's unit. None if another unit was named that can't be converted
     to it, or if anything else follows the number."""
-    name = stripped(after, "around_number")
+    name = stripped(after)
     if not name or name in (slot.unit.lower(), slot.unit.lower().removesuffix("s")):
         return value
     said = units().get(name)

@@ -1,175 +1,199 @@
-"""Fills the slots of a form from what the user says, by rules alone, and checks what a language
-model proposes. English only."""
+"""Finds what an utterance gives to the slots of a form.
 
-import re
-from collections.abc import Mapping, Sequence
+A small model marks the words that answer each slot's question (`models.encoder.slots`), and rules
+read the value from these words. So nothing can be made up: a value always follows from words of the
+user, and words that give no value of the slot's type fill nothing. English only.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 
-from assistant.forms.answers import answers
-from assistant.forms.corrections import corrections
 from assistant.forms.definition import Form, Slot, SlotType
-from assistant.forms.named import named
-from assistant.forms.proposal import Found, Proposal, Turn, Way
+from assistant.forms.described import described
+from assistant.forms.proposal import Proposal, Way
 from assistant.forms.spans import spans
-from assistant.forms.values import UNKNOWN, Value, read, same_value, says_unknown
-from assistant.forms.wording import plain, stripped
-from assistant.language.normalisation import APOSTROPHES, content_words
+from assistant.forms.values import LONGEST_TEXT, MOST_ITEMS, UNKNOWN, Value, read, value_words
+from assistant.language.stemming import TextAnalyzer
+from models.interfaces import ReadSlot, SlotAct, SlotReader, SlotWords
 
-MOST_WORDS = 80
-"""Longer utterances are left to the language model."""
-_LITTLE = re.compile(
-    r"\b(?:i|i'm|i've|i'd|my|it|it's|is|are|was|the|a|an|and|at|on|in|of|for|to|with|have|had|got|that's"
-    r"|we|we'll|we're|our|no|wait|also|too|then|so|take|make|change|put)\b"
-)
-"""Words that tell nothing by themselves beside a value."""
-_PAUSES = re.compile(r"[,.;!?]+")
+SURE = 0.5
+"""Least probability with which a slot is filled."""
+SURE_TO_REPLACE = 0.9
+"""The same for a slot whose value is replaced, and for which the assistant has not just asked."""
+TALKS = 0.5
+"""Least probability with which an utterance also says something to which one would respond."""
+_YES_OR_NO = {SlotAct.YES: True, SlotAct.NO: False}
 
 
-def fill(
-    form: Form, filled: Mapping[str, Value], asked_slot: str, utterance: str, today: date
-) -> list[Proposal]:
-    """Return what an utterance surely gives to the slots of a form.
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """What an utterance gives to a form. `whole` is whether it says nothing else, so that the
+    language model need not answer."""
+
+    proposals: Sequence[Proposal]
+    whole: bool
+
+
+class FormReader:
+    """Reads what utterances give to forms.
 
     Args:
-        filled: the slots that have a value, in the order in which they were filled or changed.
-        asked_slot: name of the slot that the assistant has just asked for, or empty.
-        today: the local date of the utterance.
+        reader: need not be loaded yet; that takes some 50 ms at the first utterance.
     """
-    text = utterance.translate(APOSTROPHES)
-    if not text.strip() or len(text.split()) > MOST_WORDS:
-        return []
-    turn = Turn(form, filled, form.slot(asked_slot), text, today)
-    found: dict[str, Found] = {}
-    fixed = list(corrections(turn))
-    given = [
-        each
-        for each in (*answers(turn), *named(turn))
-        if not any(_overlap(each, other) and each.slot != other.slot for other in fixed)
-    ]
-    for each in (*given, *fixed):
-        if _better(each, found.get(each.slot.name)) and _may(turn, each):
-            found[each.slot.name] = each
-    found = _without_overlaps(found, turn)
-    whole = _covers(text, list(found.values()))
-    return [
-        Proposal(
-            each.slot.name, each.value, utterance[each.start : each.end].strip(), whole, each.way
-        )
-        for each in found.values()
-    ]
+
+    def __init__(self, reader: SlotReader) -> None:
+        self._reader = reader
+        self._lexicon = TextAnalyzer("en")
+
+    def fill(
+        self, form: Form, filled: Mapping[str, Value], asked: str, utterance: str, today: date
+    ) -> Filling:
+        """Return what an utterance gives to a form. Blocks for some 10 ms.
+
+        Args:
+            filled: the slots that have a value.
+            asked: name of the slot for which the assistant has just asked, or empty.
+            today: the local date of the utterance.
+
+        Raises:
+            ModelError: the model is missing or damaged, or has failed.
+        """
+        if not utterance.strip():
+            return Filling((), whole=False)
+        self._reader.load()
+        slots = [
+            described(
+                each,
+                value_words(filled[each.name]) if each.name in filled else "",
+                asked=each.name == asked,
+            )
+            for each in form.slots
+        ]
+        found = self._reader.read(utterance, slots)
+        given = [
+            each
+            for slot, seen in zip(form.slots, found.slots, strict=True)
+            if _sure(slot, seen, filled, asked)
+            for each in self._proposals(slot, seen, filled.get(slot.name), utterance, today)
+        ]
+        return Filling(given, whole=bool(given) and found.talk < TALKS)
+
+    def _proposals(
+        self, slot: Slot, seen: ReadSlot, before: Value | None, said: str, today: date
+    ) -> Iterator[Proposal]:
+        """Yield what the marked words give to a slot."""
+        marked = seen.words if slot.type is SlotType.LIST else _joined(said, seen.words)
+        words = [said[each.start : each.end] for each in marked]
+        stretch = _stretch(said, marked)
+        act = _act(seen)
+        if act is SlotAct.UNKNOWN:
+            yield Proposal(slot.name, UNKNOWN, stretch)
+        elif slot.type is SlotType.BOOL:
+            if act in _YES_OR_NO:
+                yield Proposal(slot.name, _YES_OR_NO[act], stretch)
+        elif slot.type is SlotType.CHOICE:
+            choice = self._choice(slot, seen, stretch) if act is SlotAct.VALUE else None
+            if choice is not None:
+                yield Proposal(slot.name, choice, stretch)
+        elif slot.type is SlotType.LIST:
+            yield from self._items(slot, act, marked, before, said, stretch)
+        elif act is SlotAct.VALUE and words:
+            value = _value(slot, words, today)
+            if value is not None:
+                yield Proposal(slot.name, value, stretch)
+
+    def _choice(self, slot: Slot, seen: ReadSlot, stretch: str) -> str | None:
+        """Return the choice that the words name, or else the likeliest one. None if none is named
+        and the model is sure of none: people also say what is no choice."""
+        said = self._lexicon.content_and_numbers(stretch)
+        likely = dict(zip(slot.choices, seen.options.values(), strict=True))
+        wanted = {each: self._lexicon.content_and_numbers(each) for each in slot.choices}
+        named = [each for each in slot.choices if wanted[each] and wanted[each] <= said]
+        best = max(named or slot.choices, key=lambda each: likely[each])
+        return best if named or likely[best] >= SURE else None
+
+    def _items(
+        self,
+        slot: Slot,
+        act: SlotAct,
+        marked: Sequence[SlotWords],
+        before: Value | None,
+        said: str,
+        stretch: str,
+    ) -> Iterator[Proposal]:
+        there = before if isinstance(before, list) else []
+        if act is SlotAct.EMPTY and not there:
+            yield Proposal(slot.name, [], stretch)
+        if act is not SlotAct.VALUE:
+            return
+        named = [_trimmed(said[each.start : each.end]) for each in marked if each.removed]
+        gone = [item for each in named for item in self._named(each, there)]
+        if gone:
+            yield Proposal(slot.name, gone, stretch, Way.REMOVE)
+        new = [_trimmed(said[each.start : each.end]) for each in marked if not each.removed]
+        new = [each[:LONGEST_TEXT] for each in dict.fromkeys(new) if each][:MOST_ITEMS]
+        if new:
+            yield Proposal(slot.name, new, stretch, Way.ADD if there else Way.PUT)
+
+    def _named(self, words: str, items: Sequence[str]) -> list[str]:
+        """Return the items of a list that the words name: those that contain all of the words."""
+        wanted = self._lexicon.content_and_numbers(words)
+        return [
+            each for each in items if wanted and wanted <= self._lexicon.content_and_numbers(each)
+        ]
 
 
-def accept(
-    form: Form,
-    filled: Mapping[str, Value],
-    proposal: Proposal,
-    utterance: str,
-    today: date,
-    asked_slot: str = "",
-) -> bool:
-    """Return whether a proposal, which may be a language model's, follows from the utterance.
-
-    Its words have to stand there, in a sentence that is no question, supposes nothing and isn't
-    about other people, and the value has to follow from them.
-    """
-    slot = form.slot(proposal.slot)
-    text = utterance.translate(APOSTROPHES)
-    words = proposal.words.translate(APOSTROPHES).strip()
-    at = text.lower().find(words.lower())
-    if slot is None or not words or at < 0:
-        return False
-    turn = Turn(form, filled, form.slot(asked_slot), text, today)
-    found = Found(slot, proposal.value, at, at + len(words), proposal.way)
-    return _usable(turn, found) and _may(turn, found) and _follows(slot, proposal, words, today)
+def _act(seen: ReadSlot) -> SlotAct:
+    """Return the likeliest act other than giving nothing."""
+    acts = [each for each in seen.acts if each is not SlotAct.NOTHING]
+    return max(acts, key=lambda each: seen.acts[each])
 
 
-# -- internals ----------------------------------------------------------------------------------
+def _sure(slot: Slot, seen: ReadSlot, filled: Mapping[str, Value], asked: str) -> bool:
+    """Return whether a slot is filled. What adds to a list or takes items off it replaces nothing,
+    nor does what fills a slot whose value is not known."""
+    adds = slot.type is SlotType.LIST and _act(seen) is not SlotAct.UNKNOWN
+    fresh = slot.name == asked or adds or filled.get(slot.name, UNKNOWN) == UNKNOWN
+    least = SURE if fresh else SURE_TO_REPLACE
+    return 1 - seen.acts[SlotAct.NOTHING] >= least
 
 
-def _may(turn: Turn, found: Found) -> bool:
-    before = turn.filled.get(found.slot.name)
-    if found.way is Way.REMOVE:
-        return isinstance(before, list)
-    if found.way is Way.ADD:
-        new = Proposal(found.slot.name, found.value, "", way=found.way).applied(before)
-        return before is None or not same_value(new, before)
-    return turn.may_put(found.slot, found.value)
-
-
-def _better(new: Found, old: Found | None) -> bool:
-    """Return whether a find replaces another one of its slot. What comes later in the utterance
-    corrects what comes before it."""
-    return old is None or (new.start >= old.start and new.value != UNKNOWN)
-
-
-def _without_overlaps(found: dict[str, Found], turn: Turn) -> dict[str, Found]:
-    """Drop finds in words that fill another slot more surely: one with a certain type rather than
-    a text, then that which is asked for. Words give two slots of one type never two values."""
-    kept: dict[str, Found] = {}
-    order = sorted(found.values(), key=lambda each: (_loose(each), each.slot != turn.asked))
-    for each in order:
-        clash = any(_overlap(each, other) and _same_kind(each, other) for other in kept.values())
-        if not clash:
-            kept[each.slot.name] = each
-    return {name: kept[name] for name in found if name in kept}
-
-
-def _overlap(first: Found, second: Found) -> bool:
-    return first.start < second.end and second.start < first.end
-
-
-def _same_kind(first: Found, second: Found) -> bool:
-    same = first.slot.type is second.slot.type
-    return same or _loose(first) or _loose(second)
-
-
-def _loose(found: Found) -> bool:
-    """Return whether almost any words would be a value of the slot."""
-    return found.slot.type in (SlotType.TEXT, SlotType.LIST)
-
-
-def _covers(text: str, found: Sequence[Found]) -> bool:
-    """Return whether an utterance says nothing beside what was found."""
-    if not found:
-        return False
-    left = text
-    for each in found:
-        left = left[: each.start] + " " * (each.end - each.start) + left[each.end :]
-    rest = " ".join(each for each in _PAUSES.split(left) if not says_unknown(each))
-    return not stripped(" ".join(_LITTLE.sub(" ", plain(rest)).split()))
-
-
-def _usable(turn: Turn, found: Found) -> bool:
-    """Return whether words stand in clauses that may fill a form."""
-    for sentence in turn.told:
-        for clause in sentence.clauses:
-            if clause.start < found.end and found.start < clause.end:
-                whose = found.slot.asks_who and clause.others and not _asks(clause.text)
-                if not clause.usable and not whose:
-                    return False
-    return True
-
-
-def _asks(text: str) -> bool:
-    return text.rstrip().endswith("?")
-
-
-def _follows(slot: Slot, proposal: Proposal, words: str, today: date) -> bool:
-    """Return whether a value follows from the words."""
-    value = proposal.value
-    if value == UNKNOWN:
-        return says_unknown(words)
-    if isinstance(value, list):
-        return (value == [] and read(slot, words, today) == []) or _contained(value, words)
+def _value(slot: Slot, words: Sequence[str], today: date) -> Value | None:
+    """Read a value from marked words: of a text all of them, of other types the last that is one,
+    since what is said later corrects what was said before."""
     if slot.type is SlotType.TEXT:
-        return isinstance(value, str) and _contained([value], words)
-    made = read(slot, words, today)
-    if made is not None:
-        return same_value(made, value)
-    return [each for _, each in spans(slot, words, today)] == [value]
+        return ", ".join(filter(None, map(_trimmed, words)))[:LONGEST_TEXT] or None
+    whole = read(slot, " ".join(words), today)
+    if whole is not None:
+        return whole
+    for each in reversed(words):
+        value = read(slot, each, today)
+        if value is not None:
+            return value
+    inside = spans(slot, " ".join(words), today)
+    return inside[-1][1] if inside else None
 
 
-def _contained(texts: Sequence[str], words: str) -> bool:
-    said = set(content_words(words))
-    wanted = [set(content_words(each)) for each in texts]
-    return bool(wanted) and all(each and each <= said for each in wanted)
+def _joined(said: str, marked: Sequence[SlotWords]) -> list[SlotWords]:
+    """Return the marked parts, those joined that only a space separates."""
+    joined: list[SlotWords] = []
+    for each in marked:
+        last = joined[-1] if joined else None
+        near = last is not None and last.removed == each.removed
+        if last is not None and near and not said[last.end : each.start].strip():
+            joined[-1] = SlotWords(last.start, each.end, each.removed)
+        else:
+            joined.append(each)
+    return joined
+
+
+def _stretch(said: str, words: Sequence[SlotWords]) -> str:
+    """Return the utterance from the first to the last marked word; all of it if there is none."""
+    if not words:
+        return said.strip()
+    return said[words[0].start : words[-1].end].strip()
+
+
+def _trimmed(words: str) -> str:
+    return words.strip(' \t.,;:!?…"“”—–-')

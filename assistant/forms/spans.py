@@ -6,7 +6,7 @@ from datetime import date
 from functools import cache
 
 from assistant.forms.definition import Slot, SlotType
-from assistant.forms.values import UNKNOWN, Value, choice_words, read
+from assistant.forms.values import UNKNOWN, Value, read
 from assistant.language.calendar import MONTHS, WEEKDAYS
 from assistant.language.days import FEAST
 from assistant.language.measures import units
@@ -26,14 +26,8 @@ _NUMBER_JOINS = "and a an half quarter point out of minus about"
 
 
 def spans(slot: Slot, text: str, today: date) -> list[tuple[str, Value]]:
-    """Return the words in a text that give a value of a number, date, time or choice, in their
-    order, each with its value."""
-    if slot.type is SlotType.CHOICE:
-        return [
-            (found[0], choice)
-            for choice in slot.choices
-            if (found := choice_words(choice).search(text.lower()))
-        ]
+    """Return the words in a text that give a value of a number, date or time, in their order,
+    each with its value."""
     if slot.type not in (SlotType.DATE, SlotType.TIME, SlotType.NUMBER):
         return []
     return list(_read_runs(slot, text, today))

@@ -13,14 +13,13 @@ from typing import Final
 from assistant.forms.amounts import read_number, spoken_value, unit_beside
 from assistant.forms.dates import is_date, read_date, shown_date, spoken_date
 from assistant.forms.definition import Slot, SlotType
-from assistant.forms.wording import begins_with, is_phrase, plain, stripped, without_lead
+from assistant.forms.wording import is_phrase, plain, stripped
 from assistant.language.clock_times import clock_time
 from assistant.language.days import plain as in_one_spelling
 from assistant.language.enumerations import joined, parts
 from assistant.language.numbers import one_of
 from assistant.language.second_person import spoken_topic
 from assistant.language.spoken_times import spoken_clock
-from assistant.language.word_lists import language_data
 
 Value = str | float | bool | list[str]
 UNKNOWN: Final = "unknown"
@@ -32,17 +31,11 @@ LONGEST_TEXT = 300
 MOST_ITEMS = 60
 FIRST_HOUR = 7
 """An hour before this, without a half of the day, is in the afternoon."""
-_NEGATED = re.compile(r"\b(?:not|no|never|nor|neither|without|\w+n't)\b")
-_OVER = re.compile(r"\b(?:quit|stopped|gave up|given up|used to)\b")
-"""Words for what is no longer so."""
-_STOPPED = re.compile(r"(?:no )?not (?:since|for (?:\w+ )?years|any longer)\b")
-_RESUMED = re.compile(r"(?:wait|hang on|hold on|sorry|actually|make|i mean|that's)\b")
-"""What follows a "no" that corrects something."""
 
 
 def read(slot: Slot, words: str, today: date) -> Value | None:
-    """Return the value that the words give, or None if they are no value of the slot. The whole of
-    the words is read, apart from fillers.
+    """Return the value that the words give, as somebody types them who has read the question. None
+    if they are no value of the slot. The whole of the words is read.
 
     Args:
         today: the local date on which the words were said.
@@ -61,36 +54,15 @@ def read(slot: Slot, words: str, today: date) -> Value | None:
         case SlotType.CHOICE:
             return _choice(slot, words)
         case SlotType.BOOL:
-            return _bool(slot, words)
+            return _bool(words)
         case SlotType.LIST:
-            return _list(slot, words)
-    text = without_lead(words, "before_text")[:LONGEST_TEXT].strip()
-    return text or None
+            return _list(words)
+    return words.strip()[:LONGEST_TEXT] or None
 
 
 def says_unknown(words: str) -> bool:
     """Return whether the user says that they don't know, or don't want to say."""
     return is_phrase(words, "unknown")
-
-
-def says_none(slot: Slot, words: str) -> bool:
-    """Return whether the user says that there is nothing to put on a list."""
-    return is_phrase(words, "none") or _none(slot).fullmatch(plain(stripped(words))) is not None
-
-
-@cache
-def _none(slot: Slot) -> re.Pattern[str]:
-    """Return a pattern for "no allergies", "I don't take any medicine" and the like."""
-    named = mentions(slot).pattern
-    has = r"(?:i )?(?:don't|do not|haven't|have|haven't got|have got|am|'m)"
-    verb = r"(?:take|have|need|use|got|on|taking|know of)?"
-    none = r"(?:no|any|not any|anything|nothing)"
-    return re.compile(
-        rf"no {named}(?: (?:at all|that i know of))?"
-        rf"|{has} {verb} ?{none}(?: {named})?(?: at all| either)?"
-        rf"|(?:i'm |i am )?not {named}(?: to)? (?:anything|any)"
-        r"|i (?:don't|do not) \w+ (?:any|anything)(?: at all| regularly)?"
-    )
 
 
 @cache
@@ -99,14 +71,6 @@ def mentions(slot: Slot) -> re.Pattern[str]:
     cues, in any form of theirs."""
     named = (slot.label.lower(), *map(str.lower, slot.cues))
     return re.compile(rf"\b{one_of(map(_forms, named))}\b")
-
-
-@cache
-def label_is(slot: Slot) -> re.Pattern[str]:
-    """Return a pattern for words that introduce a slot's value by its label: "the day is"."""
-    label = re.escape(slot.label)
-    verb = r"(?:\s+(?:is|are|was|will be|should be|would be|to|at)|\s*[:=])\s+"
-    return re.compile(rf"\b(?:the |my |our )?{label}{verb}", re.IGNORECASE)
 
 
 def check_value(slot: Slot | None, value: object) -> None:
@@ -163,7 +127,7 @@ def shown(slot: Slot, value: Value) -> str:
 
 
 def _time(words: str) -> str | None:
-    said = in_one_spelling(stripped(words, "around_time"))
+    said = in_one_spelling(stripped(words))
     said = re.sub(r"\bexactly\b|\bish\b", " ", said)
     read_at = clock_time(" ".join(said.split()).removeprefix("at "))
     if read_at is None:
@@ -191,49 +155,23 @@ def _part_of(hour: int) -> str:
     return f" in the {part}"
 
 
-def _bool(slot: Slot, words: str) -> bool | None:
-    for answer, name in ((False, "no"), (True, "yes")):
-        if is_phrase(words, name):
-            return answer
-    if _STOPPED.match(plain(words)):
-        return False
-    for answer, name in ((False, "no"), (True, "yes")):
-        if begins_with(words, name):
-            if _RESUMED.match(plain(stripped(words).partition(",")[2])):
-                return None
-            rest = _NEGATED.search(plain(stripped(words).partition(",")[2]))
-            return answer if not (answer and rest) else None
-    said = plain(words)
-    if not mentions(slot).search(said):
-        return None
-    return _NEGATED.search(said) is None and _OVER.search(said) is None
+def _bool(words: str) -> bool | None:
+    return next((answer == "yes" for answer in ("yes", "no") if is_phrase(words, answer)), None)
 
 
 def _choice(slot: Slot, words: str) -> str | None:
+    """Return the choice that the words are, or the only one that contains them."""
     said = plain(words)
-    if _NEGATED.search(said):
-        return None
-    meant = [each for each in slot.choices if choice_words(each).search(said)]
-    if len(meant) != 1:
-        return None
-    left = choice_words(meant[0]).sub(" ", said)
-    return meant[0] if not stripped(" ".join(left.split()), "around_choice") else None
+    same = [each for each in slot.choices if plain(each) == said]
+    near = [each for each in slot.choices if f" {said} " in f" {plain(each)} "]
+    found = same or near
+    return found[0] if len(found) == 1 else None
 
 
-@cache
-def choice_words(choice: str) -> re.Pattern[str]:
-    """Return a pattern for the words that mean a choice: its own, and those of like meaning."""
-    own = plain(choice)
-    meanings = language_data("en")["forms"]["meanings"]
-    same = [word for head, more in meanings.items() if head in own.split() for word in more.split()]
-    return re.compile(rf"\b{one_of((*map(re.escape, same), _forms(own)))}\b")
-
-
-def _list(slot: Slot, words: str) -> list[str] | None:
-    if says_none(slot, words):
+def _list(words: str) -> list[str] | None:
+    if is_phrase(words, "none"):
         return []
-    found = [each[:LONGEST_TEXT] for each in parts(without_lead(words, "before_list"))]
-    found = [without_lead(each, "before_list") for each in found]
+    found = [each[:LONGEST_TEXT] for each in parts(words)]
     return list(dict.fromkeys(filter(None, found)))[:MOST_ITEMS] or None
 
 

@@ -80,9 +80,14 @@ def prepare_in_subprocess(transfer: Transfer) -> None:
         return
     folders = [transfer.folder.resolve()]
     folders += [each.path for each in (model.adapter, model.distilled) if each]
-    intents = ("--intents", str(model.intents.path)) if model.intents else ()
+    more = [
+        part
+        for name, adapter in (("--intents", model.intents), ("--slots", model.slots))
+        if adapter
+        for part in (name, str(adapter.path))
+    ]
     code, output = run_quietly(
-        [sys.executable, "-m", "models.encoder.preparation", *map(str, folders), *intents],
+        [sys.executable, "-m", "models.encoder.preparation", *map(str, folders), *more],
         environment=os.environ,
         folder=Path(__file__).resolve().parents[2],
         tick=transfer.check,
@@ -291,6 +296,7 @@ class ModelStore:
             adapter=model.adapted_by,
             distilled=model.distilled_by,
             intents=model.intents_by,
+            slots=model.slots_by,
         )
         manifest.write(folder, record)
         if fault := manifest.fault(folder, model):

@@ -34,6 +34,8 @@ class Manifest(BaseModel):
     """SHA-256 of the adapter for encoding questions with fewer layers; "" if there is none."""
     intents: str = ""
     """SHA-256 of the adapter for recognising intents; "" if there is none."""
+    slots: str = ""
+    """SHA-256 of the adapter for filling in forms; "" if there is none."""
 
 
 def read(folder: Path) -> Manifest | None:
@@ -83,6 +85,8 @@ def fault(folder: Path, model: Model) -> str | None:
         return "its question encoder was prepared by another version of this program"
     if manifest.intents != model.intents_by:
         return "its recognition of intents was prepared by another version of this program"
+    if manifest.slots != model.slots_by:
+        return "its reading of forms was prepared by another version of this program"
     if absent := set(model.prepared) - {file.name for file in manifest.prepared}:
         return f"{min(absent)} was not prepared"
     return None

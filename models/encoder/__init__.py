@@ -1,4 +1,4 @@
-"""Sentence encoders, and an intent classifier that is based on one."""
+"""Sentence encoders, and models based on one that recognise intents and fill in forms."""
 
 from typing import TYPE_CHECKING
 
@@ -7,6 +7,7 @@ from assistant.facade import exports
 if TYPE_CHECKING:
     from models.encoder.intents import OnnxIntentClassifier
     from models.encoder.onnx import OnnxEncoder
+    from models.encoder.slots import OnnxSlotReader
     from models.encoder.worker import EncoderProcess
 else:
     __getattr__ = exports(__name__)
@@ -15,4 +16,5 @@ __all__ = [
     "EncoderProcess",
     "OnnxEncoder",
     "OnnxIntentClassifier",
+    "OnnxSlotReader",
 ]

@@ -1,12 +1,14 @@
 """Prepares a sentence-transformers model for the encoder by writing ONNX graphs.
 
-    python -m models.encoder.preparation FOLDER [ADAPTER [DISTILLED]] [--intents INTENTS]
+    python -m models.encoder.preparation FOLDER [ADAPTER [DISTILLED]]
+        [--intents INTENTS] [--slots SLOTS]
 
 writes `encoder.onnx` and `encoder.int8.onnx` beside the published weights in FOLDER. ADAPTER is the
 folder of an adapter, which is added to the weights. DISTILLED is the folder of a second adapter:
 with it, `encoder.int8.onnx` has only the layers that this adapter was trained for. INTENTS is the
 folder of a third adapter, for recognising intents: with it, `intents.int8.onnx` is written too
-(`models/encoder/intent_graph.py`).
+(`models/encoder/intent_graph.py`). SLOTS is that of a fourth one, for filling in forms: with it,
+`slots.int8.onnx` is written (`models/encoder/slot_graph.py`).
 """
 
 import argparse
@@ -25,6 +27,8 @@ from models.encoder.graph import Graph, build
 from models.encoder.intent_graph import COMMANDS, build_intents, read_heads
 from models.encoder.intents import INTENTS
 from models.encoder.onnx import FULL, QUANTISED, open_session
+from models.encoder.slot_graph import build_states, sample_inputs
+from models.encoder.slots import SLOTS, read_slot_heads
 from models.encoder.weights import Array, Published, distil, read_published
 
 THINGS = (
@@ -81,6 +85,7 @@ def prepare(
     adapter: Path | None = None,
     distilled: Path | None = None,
     intents: Path | None = None,
+    slots: Path | None = None,
 ) -> None:
     """Write the graphs of the model in `folder`.
 
@@ -106,6 +111,11 @@ def prepare(
             seen = reach(classifying, [tokenizer.encode(text).ids for text in COMMANDS])
             graph = Graph(seen, beside=True)
             _write(build_intents(graph, classifying, heads), folder / INTENTS)
+        if slots:
+            reading = read_published(folder, slots)
+            read_slot_heads(slots, reading.dimensions)
+            graph = Graph(reach(reading, sample_inputs(tokenizer)), beside=True)
+            _write(build_states(graph, reading), folder / SLOTS)
     except (OSError, ModelError):
         raise
     except Exception as error:  # tokenizers, onnx and onnxruntime raise exceptions of their own
@@ -122,6 +132,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("adapter", type=Path, nargs="?")
     parser.add_argument("distilled", type=Path, nargs="?")
     parser.add_argument("--intents", type=Path)
+    parser.add_argument("--slots", type=Path)
     try:
         prepare(**vars(parser.parse_args(arguments)))
     except ModelError as error:

@@ -12,7 +12,7 @@ from assistant.paths import Home
 from assistant.settings import Settings
 from assistant.skills import ModelInUse, Remark, Skill
 from assistant.voice import Dialogue, Ringing, VoiceControl
-from models.interfaces import LanguageModel
+from models.interfaces import LanguageModel, SlotReader
 
 
 async def session_skills(
@@ -24,13 +24,15 @@ async def session_skills(
     llm: LanguageModel,
     control: VoiceControl,
     ringer: Ringing,
+    reader: SlotReader | None,
     stack: AsyncExitStack,
 ) -> list[Skill]:
-    """Create the skills. Their state is in RAM, and ends with `stack`."""
+    """Create the skills. Their state is in RAM, and ends with `stack`. `reader` finds what is said
+    for a form."""
     state = open_state(None, settings, bus, ringer, lambda: False, stack)
     common = settings, bus, dialogue, window
     skills, _, _ = await build_skills(None, *common, llm, _say_nothing, state)
-    skills.append(await open_activities(home, *common, state, llm, None, _say_nothing, stack))
+    skills.append(await open_activities(home, *common, state, reader, None, _say_nothing, stack))
     named = ModelInUse(llm.name)
     return skills + await skills_about_itself(skills, state, control, named, settings, bus)
 

@@ -98,6 +98,7 @@ class Router:
             *(home, settings, bus, dialogue, window, llm),
             VoiceControl(speed=1.0),
             Ringing(dialogue, speaks=False),
+            None,
             stack,
         )
         return SkillRegistry(skills)

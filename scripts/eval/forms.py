@@ -11,20 +11,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
+from statistics import median
 from typing import Any
 
+from assistant.compose.engines import build_slot_reader
 from assistant.context.conversation import Exchange
+from assistant.errors import ModelMissing
 from assistant.events import Event
 from assistant.forms.definition import Form, FormLibrary
-from assistant.forms.model_proposals import ModelProposals
+from assistant.forms.filling import FormReader
 from assistant.forms.open_form import OpenForm
-from assistant.forms.proposal import Proposal
 from assistant.forms.values import Value
 from assistant.intents.command import Command, CommandKind
 from assistant.memory.transcript.database import Transcript
+from assistant.settings import Settings
 from assistant.skills.activities.form_activity import FormActivity
 from assistant.state import EntryKind, StateStore
 from models.interfaces import LanguageModel
+from models.selection import select_models
 from scripts.common.program import Figures
 from scripts.common.statistics import ratio, rounded
 from scripts.eval.form_dialogues import Dialogue, is_right
@@ -42,10 +46,9 @@ class Filling:
         values: what is in the form at the end.
         lost: number of times that a filled slot was empty after a later turn.
         untraced: number of changes that the history doesn't have.
-        by_rules: number of utterances that the rules took without an answer of the model.
-        asked: number of utterances about which the model was asked.
+        without_model: number of utterances that needed no answer of the language model.
         tokens: the largest number of tokens of the block; 0 if nobody counts them.
-        seconds: of each utterance that wasn't taken by rules.
+        seconds: how long each utterance took to be read.
         told: what was put in which turn, to read.
     """
 
@@ -53,22 +56,26 @@ class Filling:
     values: Mapping[str, Value] = field(default_factory=dict)
     lost: int = 0
     untraced: int = 0
-    by_rules: int = 0
-    asked: int = 0
+    without_model: int = 0
     tokens: int = 0
     seconds: list[float] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
 
 
 class Filler:
-    """Fills in the forms of dialogues, by rules, and with a model if one is given."""
+    """Fills in the forms of dialogues.
 
-    def __init__(self, library: FormLibrary, llm: LanguageModel | None) -> None:
+    Args:
+        llm: counts the tokens of the block that it would be shown, if given.
+    """
+
+    def __init__(self, library: FormLibrary, reader: FormReader, llm: LanguageModel | None) -> None:
         self._library = library
+        self._reader = reader
         self._llm = llm
 
     async def filled(self, dialogue: Dialogue) -> Filling:
-        """Run a dialogue. Raises StoreError, ModelFailed."""
+        """Run a dialogue. Raises StoreError, ModelError."""
         start = datetime.combine(dialogue.today, datetime.min.time()).astimezone()
         clock = start + timedelta(hours=FIRST_HOUR)
         watching: list[Callable[[Event], None]] = []
@@ -76,22 +83,8 @@ class Filler:
             Transcript.in_ram(), "user", lambda event: [each(event) for each in watching]
         )
         done = Filling(dialogue)
-        model = ModelProposals(self._llm) if self._llm is not None else None
-
-        async def propose(
-            form: Form, filled: Mapping[str, Value], asked: str, exchange: Exchange
-        ) -> Sequence[Proposal]:
-            assert model is not None
-            found = await model(form, filled, asked, exchange)
-            done.told += [f"      model: {each.slot} = {each.words!r}" for each in found]
-            return found
-
         activity = FormActivity(
-            self._library,
-            store,
-            lambda: False,
-            propose=propose if model is not None else None,
-            now=lambda: clock,
+            self._library, store, lambda: False, self._reader, now=lambda: clock
         )
         watching.append(activity.watch)
         await activity.open(Command(CommandKind.FORM_OPEN, name=dialogue.form.title))
@@ -103,19 +96,18 @@ class Filler:
             before, told = form.values(), _changes(store, form)
             done.told.append(f"  [{turn.asked}] {turn.user}")
             begun = time.perf_counter()
-            act = activity.takes(turn.user)
+            act = await activity.takes(turn.user)
+            done.seconds.append(time.perf_counter() - begun)
             if act is not None:
-                done.by_rules += 1
+                done.without_model += 1
                 await act()
             else:
                 await activity.hear(Exchange(str(number), number, turn.user, clock))
-                done.seconds.append(time.perf_counter() - begun)
             form = _form(store, dialogue.form)
             _check(done, before, told, form, store)
             if self._llm is not None:
                 done.tokens = max(done.tokens, self._llm.count(activity.block()))
         done.values = form.values()
-        done.asked = model.asked if model is not None else 0
         return done
 
 
@@ -151,6 +143,17 @@ def _check(
     ]
 
 
+def loaded_reader() -> FormReader:
+    """The reader of forms of the default settings. Raises ModelMissing: it isn't on this
+    machine."""
+    settings = Settings()
+    reader = build_slot_reader(select_models(settings), settings)
+    if reader is None:
+        raise ModelMissing("The profile has no model for forms.")
+    reader.load()
+    return FormReader(reader)
+
+
 # -- figures ------------------------------------------------------------------------------------
 
 
@@ -171,7 +174,7 @@ def figures(fillings: Sequence[Filling]) -> Figures:
                 missing += 1
         taken += len(each.values.keys() - each.dialogue.gold.keys())
     turns = sum(len(each.dialogue.turns) for each in fillings)
-    asked = sum(each.asked for each in fillings)
+    seconds = [one for each in fillings for one in each.seconds]
     return {
         "dialogues": len(fillings),
         "utterances": turns,
@@ -187,9 +190,8 @@ def figures(fillings: Sequence[Filling]) -> Figures:
         "lost": sum(each.lost for each in fillings),
         "changed_without_trace": sum(each.untraced for each in fillings),
         "block_tokens_max": max((each.tokens for each in fillings), default=0),
-        "taken_by_rules": rounded(ratio(sum(each.by_rules for each in fillings), turns), 3),
-        "without_model": rounded(ratio(turns - asked, turns), 3),
-        "model_seconds": rounded(sum(sum(each.seconds) for each in fillings) if asked else None),
+        "without_model": rounded(ratio(sum(each.without_model for each in fillings), turns), 3),
+        "reading_ms": rounded(1000 * median(seconds)),
     }
 
 

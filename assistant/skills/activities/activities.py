@@ -78,7 +78,7 @@ class Activities:
     async def takes(self, text: str) -> Act | None:
         """Return what takes in an utterance that only fills in what is asked for, and replies."""
         newest = self._newest
-        return newest.takes(text) if newest is not None else None
+        return await newest.takes(text) if newest is not None else None
 
     # -- as a `Skill` ---------------------------------------------------------------------------
 

@@ -37,10 +37,10 @@ class Activity(Protocol):
         open. Reads no files. What has not changed keeps its bytes, and comes before what changes
         often."""
 
-    def takes(self, text: str) -> Act | None:
-        """Return what takes in an utterance that, by rules alone, does nothing but fill in what is
-        asked for, and replies. Changes nothing itself: the user may still go on speaking. None if
-        the language model should answer."""
+    async def takes(self, text: str) -> Act | None:
+        """Return what takes in an utterance that does nothing but fill something in, and replies.
+        Changes nothing itself: the user may still go on speaking. None if the language model should
+        answer."""
 
     def answered(self, exchange: str, answer: str) -> None:
         """Note what the language model has answered in an exchange, before it is heard: what the

@@ -2,26 +2,24 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 
 from assistant.context import Exchange
-from assistant.errors import AssistantError
+from assistant.errors import ModelError
 from assistant.events import Event, StateChanged
 from assistant.forms import (
+    Filling,
     Form,
     FormLibrary,
+    FormReader,
     OpenForm,
     Proposal,
     PutInSlot,
     Slot,
-    Value,
-    Way,
-    accept,
     asked_in,
-    fill,
 )
 from assistant.intents import Command, CommandKind
 from assistant.language.calendar import local_day
@@ -44,10 +42,7 @@ NOTHING_TO_UNDO = "There's nothing to undo."
 NONE_OPEN = "No form is open."
 KEPT = "All right, I'll keep it."
 GONE = "That form is gone."
-
-Propose = Callable[[Form, Mapping[str, Value], str, Exchange], Awaitable[Sequence[Proposal]]]
-"""Has a language model find what an exchange gives to a form. It is given the form, its values, the
-name of the slot that the assistant had just asked for (or an empty text), and the exchange."""
+NOTHING_FOUND = Filling((), whole=False)
 
 
 class FormActivity:
@@ -55,8 +50,9 @@ class FormActivity:
 
     Args:
         off_record: returns whether the session is off the record. Nothing is filled in then.
-        english: whether the language is English. If it isn't, only the model fills slots.
-        propose: None without a model that can do it.
+        reader: finds what is said for a form; None without a model for the user's language. Then
+            forms are filled in by hand alone.
+        english: whether the language is English, also if its model is not on this machine.
         now: returns the current time in UTC.
     """
 
@@ -67,16 +63,16 @@ class FormActivity:
         library: FormLibrary,
         store: StateStore,
         off_record: Callable[[], bool],
+        reader: FormReader | None,
         *,
         english: bool = True,
-        propose: Propose | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._library = library
         self._store = store
         self._off_record = off_record
+        self._reader = reader
         self._english = english
-        self._propose = propose
         self._now = now
         self._current: OpenForm | None = None
         """The form that was opened last; None if that is closed."""
@@ -116,14 +112,12 @@ class FormActivity:
     def block(self) -> str:
         return self._open.block() if self._open is not None else ""
 
-    def takes(self, text: str) -> Act | None:
+    async def takes(self, text: str) -> Act | None:
         form = self._open
-        if form is None or not self._english:
+        if form is None:
             return None
-        found = fill(form.form, form.values(), form.asked, text, self._today)
-        if not found or not all(each.whole for each in found):
-            return None
-        return partial(self._take, form, found)
+        found = await self._fill(form, form.asked, text, self._today)
+        return partial(self._take, form, found.proposals) if found.whole else None
 
     def answered(self, exchange: str, answer: str) -> None:
         if self._open is not None and not self._off_record():
@@ -134,8 +128,8 @@ class FormActivity:
         if form is None or self._off_record() or exchange.id == form.read:
             return
         asked = form.answered(exchange.id, asked_in(form.form, exchange.assistant_text))
-        found = await self._found(form, exchange, asked)
-        if await asyncio.to_thread(form.put, found, exchange.id):
+        found = await self._fill(form, asked, exchange.user_text, local_day(exchange.started))
+        if await asyncio.to_thread(form.put, found.proposals, exchange.id):
             self._asked_on = False
         await asyncio.to_thread(form.heard, exchange.id)
 
@@ -245,30 +239,20 @@ class FormActivity:
             undo_question=partial(self._shall_take_back, changes),
         )
 
-    async def _found(self, form: OpenForm, exchange: Exchange, asked: str) -> list[Proposal]:
-        """Return what an exchange gives to the form: first by rules, then by the model.
+    async def _fill(self, form: OpenForm, asked: str, text: str, today: date) -> Filling:
+        """Return what an utterance gives to the form.
 
         Args:
-            asked: name of the slot to which the exchange replies, or empty.
+            asked: name of the slot to which it replies, or empty.
         """
-        values, text = form.values(), exchange.user_text
-        today = local_day(exchange.started)
-        rules = fill(form.form, values, asked, text, today) if self._english else []
-        if self._propose is None:
-            return rules
+        if self._reader is None:
+            return NOTHING_FOUND
+        fill = partial(self._reader.fill, form.form, form.values(), asked, text, today)
         try:
-            proposed = await self._propose(form.form, values, asked, exchange)
-        except AssistantError as error:
-            logger.warning("the model did not look for values: %s", error)
-            return rules
-        by_rule = {each.slot for each in rules}
-        more = [_adding(each) for each in proposed]
-        return rules + [
-            each
-            for each in more
-            if (each.slot not in by_rule or each.way is Way.ADD)
-            and accept(form.form, values, each, text, today, asked)
-        ]
+            return await asyncio.to_thread(fill)
+        except ModelError as error:
+            logger.warning("what was said could not be filled in: %s", error)
+            return NOTHING_FOUND
 
     async def _take_back(self, form: OpenForm, changes: Sequence[PutInSlot]) -> Reply:
         undone = await asyncio.to_thread(form.take_back, changes)
@@ -376,13 +360,6 @@ class FormActivity:
     @property
     def _today(self) -> date:
         return local_day(self._now())
-
-
-def _adding(proposal: Proposal) -> Proposal:
-    """Return a model's proposal such that it takes nothing off a list. Only rules do that."""
-    if proposal.way is Way.PUT and isinstance(proposal.value, list) and proposal.value:
-        return Proposal(proposal.slot, proposal.value, proposal.words, way=Way.ADD)
-    return proposal
 
 
 def _means_any(name: str) -> bool:

@@ -133,7 +133,7 @@ class TaskActivity:
         task = self._open
         return block(task) if task is not None else ""
 
-    def takes(self, text: str) -> Act | None:
+    async def takes(self, text: str) -> Act | None:
         """Return None: the language model answers all that is said of a task."""
         del text
         return None

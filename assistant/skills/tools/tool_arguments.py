@@ -10,12 +10,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from assistant.forms import says_unknown
 from assistant.intents import recognise, yes_or_no
 from assistant.language.clock_times import clock_time
 from assistant.language.dialogue_acts import is_question
 from assistant.language.numbers import number_of, with_digits
 from assistant.language.places import zone_of
+from assistant.memory import says_unknown
 from assistant.tool_server_settings import Value
 from assistant.tool_servers import Parameter, ParameterKind, Tool
 
@@ -67,7 +67,8 @@ def from_answer(parameter: Parameter, said: str) -> Argument | None:
     'Shopping.txt'
     """
     text = written(said).strip(_EDGES)
-    if not text or len(text) > LONGEST_TEXT or says_unknown(text) or _is_no_answer(said):
+    unknown = says_unknown(text, only=True)
+    if not text or len(text) > LONGEST_TEXT or unknown or _is_no_answer(said):
         return None
     named = _named(parameter, text)
     if isinstance(named, str) and not _allowed(parameter, named):

@@ -241,7 +241,7 @@ class Ours:
         self._hand_on_speed(dialogue)
         control, ringer = VoiceControl(speed=settings.tts.speed), Ringing(dialogue, speaks=True)
         skills = await session_skills(
-            *(self._home, settings, bus, dialogue, window, llm), control, ringer, stack
+            *(self._home, settings, bus, dialogue, window, llm), control, ringer, None, stack
         )
         detectors = await asyncio.to_thread(
             lambda: (GatedVoiceDetector(SileroVoice()), SmartTurn())

@@ -1,0 +1,288 @@
+"""Reads what an utterance gives to the slots of a form, with an encoder in onnxruntime.
+
+The model must have been prepared by `models.encoder.preparation`. It is the published encoder with
+an adapter, and small layers above it. It reads the utterance together with a description of each
+slot, so that the slots compete for the words, and new forms need no training. For each slot it
+tells whether the utterance gives it a value, says that there is none, and so on, and which words do
+so. `scripts/train_slots.py` trains it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
+from models.encoder.onnx import CHARACTERS_PER_TOKEN, first_line, open_session, without_surrogates
+from models.encoder.weights import read_tensors
+from models.interfaces import DescribedSlot, ReadSlot, ReadUtterance, SlotAct, SlotWords
+
+SLOTS = "slots.int8.onnx"
+ACTS = tuple(SlotAct)
+"""The acts in the order of the model's outputs."""
+NOTHING = ACTS.index(SlotAct.NOTHING)
+OUTSIDE, FIRST, INSIDE, FIRST_REMOVED, REMOVED = range(5)
+"""Marks of tokens: outside of a value, the first of a value or an item, further ones, and the same
+of an item that is taken off a list."""
+MARKS = 5
+LONGEST = 96
+"""Maximum number of tokens of an utterance. The rest is not read."""
+LONGEST_SLOT = 32
+"""Maximum number of tokens of a slot's description."""
+MOST_AT_ONCE = 448
+"""Maximum number of tokens of a call. Further slots are read in further calls."""
+HEADS = ("acts", "tokens", "slots", "products", "marks", "talk")
+"""The layers above the encoder."""
+
+Ids = Sequence[int]
+Array = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """Token ids of an utterance with some slots.
+
+    Attributes:
+        ids: [CLS] utterance [SEP] slot [SEP] slot [SEP] …
+        text: number of the utterance's tokens, from the second on.
+        ends: place of the [SEP] after each slot.
+    """
+
+    ids: list[int]
+    text: int
+    ends: list[int]
+
+
+def inputs(utterance: Ids, slots: Sequence[Ids], first: int, separator: int) -> Iterator[Input]:
+    """Yield the inputs that together have all slots, in their order.
+
+    Args:
+        utterance: its token ids, without special tokens; and so for each of the slots.
+        first: the id of [CLS].
+        separator: the id of [SEP].
+    """
+    begun = [first, *utterance[:LONGEST], separator]
+    made = Input([*begun], len(begun) - 2, [])
+    for each in slots:
+        ids = [*each[:LONGEST_SLOT], separator]
+        if made.ends and len(made.ids) + len(ids) > MOST_AT_ONCE:
+            yield made
+            made = Input([*begun], len(begun) - 2, [])
+        made.ids.extend(ids)
+        made.ends.append(len(made.ids) - 1)
+    if made.ends:
+        yield made
+
+
+def special_ids(tokenizer: Tokenizer) -> tuple[int, int]:
+    """The ids of [CLS] and [SEP]. Raises ValueError: the tokenizer doesn't have them."""
+    ids = [tokenizer.token_to_id(each) for each in ("[CLS]", "[SEP]")]
+    first, separator = (each for each in ids if each is not None)
+    return first, separator
+
+
+class OnnxSlotReader:
+    """A `SlotReader` that runs the prepared model in `folder`.
+
+    Args:
+        adapter: the folder of the adapter that the model was prepared with.
+        threads: number of CPU threads per call.
+    """
+
+    def __init__(self, folder: Path, adapter: Path, *, threads: int = 2) -> None:
+        self._folder = folder
+        self._adapter = adapter
+        self._threads = threads
+        self._session: onnxruntime.InferenceSession | None = None
+        self._tokenizer: Tokenizer | None = None
+        self._heads: Mapping[str, tuple[Array, Array]] = {}
+
+    def load(self) -> None:
+        """Load the model and read a word, so that the first utterance is fast. Idempotent.
+
+        Raises:
+            ModelMissing: the folder is missing or has not been prepared.
+            ModelCorrupt: a file of the model can't be read.
+        """
+        if self._session is not None:
+            return
+        mend = f"assistant models pull {self._folder.name}"
+        for file in ("tokenizer.json", SLOTS):
+            if not (self._folder / file).is_file():
+                raise ModelMissing(
+                    f"The model for forms is incomplete: {self._folder / file} is missing.",
+                    mend=mend,
+                )
+        try:
+            tokenizer = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
+            tokenizer.no_padding()
+            tokenizer.no_truncation()
+            session = open_session(str(self._folder / SLOTS), self._threads)
+        except Exception as error:  # tokenizers and onnxruntime raise exceptions of their own
+            raise ModelCorrupt(
+                f"The model for forms in {self._folder} can't be read: {first_line(error)}.",
+                mend=mend,
+            ) from error
+        heads = read_slot_heads(self._adapter, session.get_outputs()[0].shape[-1])
+        self._heads, self._tokenizer, self._session = heads, tokenizer, session
+        self.read("warm", [DescribedSlot("warm")])
+
+    def read(self, text: str, slots: Sequence[DescribedSlot]) -> ReadUtterance:
+        """Read an utterance. The end of a very long one is not read.
+
+        Raises:
+            ModelFailed: the model is not loaded, or onnxruntime failed.
+        """
+        if self._session is None or self._tokenizer is None:
+            raise ModelFailed("The model for forms was used before it was loaded.")
+        beginning = without_surrogates(text[: LONGEST * CHARACTERS_PER_TOKEN])
+        described = [line for each in slots for line in (each.text, *each.options)]
+        try:
+            said = self._tokenizer.encode(beginning, add_special_tokens=False)
+            lines = self._tokenizer.encode_batch(
+                list(map(without_surrogates, described)), add_special_tokens=False
+            )
+            rows: list[tuple[Array, Array]] = []
+            most = talk = 0.0
+            described_ids = [line.ids for line in lines]
+            for each in inputs(said.ids, described_ids, *special_ids(self._tokenizer)):
+                ids = np.array([each.ids], np.int64)
+                [states] = self._session.run(["states"], {"input_ids": ids})
+                found, more = self._judged(states[0], each)
+                given = max(1 - float(acts[NOTHING]) for acts, _ in found)
+                most, talk = max((most, talk), (given, more))
+                rows += found
+        except Exception as error:  # onnxruntime's errors have no common base
+            raise ModelFailed(f"The model for forms failed: {first_line(error)}.") from error
+        return ReadUtterance(tuple(_slots(text, slots, rows, said.offsets)), talk)
+
+    def _judged(self, states: Array, made: Input) -> tuple[list[tuple[Array, Array]], float]:
+        """The probabilities of the acts of each slot, shape (acts,), those of the marks of each
+        token, shape (tokens, marks), and the probability that more was said."""
+        words, slots = states[1 : 1 + made.text], states[made.ends]
+        first = np.repeat(states[:1], len(slots), axis=0)
+        acts = _softmax(self._linear("acts", np.concatenate([slots, first], axis=1)))
+        hidden = (
+            self._linear("tokens", words)[None]
+            + self._linear("slots", slots)[:, None]
+            + self._linear("products", words[None] * slots[:, None])
+        )
+        marks = _softmax(self._linear("marks", np.maximum(hidden, 0)))
+        talk = 1 / (1 + np.exp(-self._linear("talk", states[:1])[0, 0]))
+        return list(zip(acts, marks, strict=True)), float(talk)
+
+    def _linear(self, name: str, x: Array) -> Array:
+        weight, bias = self._heads[name]
+        return np.asarray(x @ weight.T + bias, np.float32)
+
+
+def read_slot_heads(adapter: Path, dimensions: int) -> Mapping[str, tuple[Array, Array]]:
+    """Read the weights and biases of the layers above an encoder with so many dimensions, shapes
+    (out, in) and (out,).
+
+    Raises:
+        ModelCorrupt: they can't be read, or don't fit.
+    """
+    try:
+        tensors = read_tensors(adapter / "adapter_model.safetensors")
+        hidden = len(tensors["tokens.bias"])
+        shapes = dict.fromkeys(HEADS, (hidden, dimensions))
+        shapes |= {"acts": (len(ACTS), 2 * dimensions), "talk": (1, dimensions)}
+        shapes["marks"] = (MARKS, hidden)
+        heads = {}
+        for name, shape in shapes.items():
+            weight, bias = (
+                np.asarray(tensors[f"{name}.{part}"], np.float32) for part in ("weight", "bias")
+            )
+            if weight.shape != shape or bias.shape != shape[:1]:
+                raise ValueError(f"{name} has another shape")
+            heads[name] = (weight, bias)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        told = f"The adapter for forms in {adapter} can't be read: {error}."
+        raise ModelCorrupt(told) from error
+    return heads
+
+
+# -- reading the outputs; pure ----------------------------------------------------------------
+
+
+def _slots(
+    text: str,
+    slots: Sequence[DescribedSlot],
+    rows: Sequence[tuple[Array, Array]],
+    offsets: Sequence[tuple[int, int]],
+) -> Iterator[ReadSlot]:
+    """Yield what was read for each slot; its row is followed by those of its options."""
+    at = 0
+    for each in slots:
+        acts, marks = rows[at]
+        options = rows[at + 1 : at + 1 + len(each.options)]
+        at += 1 + len(each.options)
+        given = ACTS.index(SlotAct.VALUE)
+        chosen = {
+            option: float(row[given])
+            for option, (row, _) in zip(each.options, options, strict=True)
+        }
+        best = max(options, key=lambda row: float(row[0][given])) if options else None
+        words = marked_parts(text, offsets, (best or (acts, marks))[1].argmax(axis=1).tolist())
+        yield ReadSlot(
+            {act: float(share) for act, share in zip(ACTS, acts, strict=True)},
+            tuple(words or marked_parts(text, offsets, marks.argmax(axis=1).tolist())),
+            chosen,
+        )
+
+
+def marked_parts(
+    text: str, offsets: Sequence[tuple[int, int]], marks: Sequence[int]
+) -> list[SlotWords]:
+    """Return the parts of a text that the tokens mark, widened to whole words, in their order.
+
+    Args:
+        offsets: the characters of each token, first and past the last.
+        marks: the mark of each token.
+    """
+    parts: list[tuple[int, int, bool]] = []
+    before = OUTSIDE
+    for (first, past), mark in zip(offsets, marks, strict=False):
+        removed = mark in (FIRST_REMOVED, REMOVED)
+        starts = mark in (FIRST, FIRST_REMOVED)
+        inside_word = bool(parts) and parts[-1][1] == first and text[first : first + 1].isalnum()
+        if mark != OUTSIDE:
+            goes_on = before != OUTSIDE and parts[-1][2] == removed and (not starts or inside_word)
+            begun = parts.pop()[0] if goes_on else first
+            parts.append((begun, past, removed))
+        before = mark
+    return [
+        SlotWords(start, end, removed)
+        for start, end, removed in _apart([_widened(text, *each) for each in parts])
+    ]
+
+
+def _widened(text: str, start: int, end: int, removed: bool) -> tuple[int, int, bool]:
+    while start > 0 and text[start - 1].isalnum() and text[start].isalnum():
+        start -= 1
+    while end < len(text) and text[end - 1].isalnum() and text[end].isalnum():
+        end += 1
+    return start, end, removed
+
+
+def _apart(parts: Sequence[tuple[int, int, bool]]) -> list[tuple[int, int, bool]]:
+    """Merge parts that overlap after widening."""
+    merged: list[tuple[int, int, bool]] = []
+    for start, end, removed in parts:
+        if merged and start < merged[-1][1]:
+            first, last, before = merged.pop()
+            merged.append((first, max(last, end), before))
+        else:
+            merged.append((start, end, removed))
+    return merged
+
+
+def _softmax(x: Any) -> Array:
+    shares = np.exp(x - x.max(axis=-1, keepdims=True))
+    return np.asarray(shares / shares.sum(axis=-1, keepdims=True), np.float32)

@@ -1,0 +1,250 @@
+"""Trains a low-rank adapter of an encoder, and small layers above it, that read what an utterance
+gives to the slots of a form."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import torch
+from peft import LoraConfig, get_peft_model, set_peft_model_state_dict
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.utils.rnn import pad_sequence
+from transformers import AutoModel, AutoTokenizer
+
+from assistant.paths import models_cache
+from models import catalogue
+from models.catalogue import Model
+from models.download.cache import ModelStore
+from models.encoder.slots import ACTS, HEADS, MARKS
+from models.interfaces import SlotAct
+from scripts.common.rows import InputUnusable
+from scripts.train.lora import Optimiser, save
+from scripts.train.slot_lessons import (
+    IGNORED,
+    Lesson,
+    Sample,
+    Values,
+    batches,
+    chatter,
+    read_lessons,
+    sample,
+)
+from scripts.train.training_data import FILES, read_pairs
+
+MATRICES = r".*encoder\.layer\.\d+\..*\.(q|k|v|o|query|key|value|dense)"
+DROPOUT, HEAD_DROPOUT = 0.05, 0.1
+HIDDEN = 192
+"""Size of the layer that brings tokens and slots together."""
+NOTHING = ACTS.index(SlotAct.NOTHING)
+OTHERS = 0.1
+"""Weight of marking tokens for slots to which the utterance gives nothing."""
+MARKING, TALKING, CHOOSING = 1.0, 0.3, 3.0
+"""Weights of marking tokens, of telling whether more was said, and of the options of choices, which
+are seldom chosen."""
+SMOOTHED = 0.03
+WEIGHTS = "adapter_model.safetensors"
+TOLD_EVERY = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to train.
+
+    `talk` utterances of ordinary talk are drawn in each pass. The utterances of the writer `judge`
+    are not learnt, but measured at the end. `start` is the folder of an adapter to go on from.
+    """
+
+    encoder: str
+    out: Path | None
+    rank: int
+    batch: int
+    rate: float
+    epochs: int
+    talk: int
+    limit: int | None
+    seed: int
+    half: bool
+    judge: str
+    start: Path | None = None
+
+
+class Reader(nn.Module):
+    """The published encoder with an adapter, and the layers above it."""
+
+    def __init__(self, folder: str, rank: int, device: str, *, half: bool) -> None:
+        super().__init__()
+        config = LoraConfig(
+            r=rank, lora_alpha=2 * rank, lora_dropout=DROPOUT, target_modules=MATRICES
+        )
+        model = AutoModel.from_pretrained(folder)
+        size = model.config.hidden_size
+        self.encoder: Any = get_peft_model(model, config)
+        self.dropout = nn.Dropout(HEAD_DROPOUT)
+        self.acts = nn.Linear(2 * size, len(ACTS))
+        self.tokens = nn.Linear(size, HIDDEN)
+        self.slots = nn.Linear(size, HIDDEN)
+        self.products = nn.Linear(size, HIDDEN)
+        self.marks = nn.Linear(HIDDEN, MARKS)
+        self.talk = nn.Linear(size, 1)
+        self.device, self._half = device, half
+        self.to(device)
+
+    def forward(self, batch: Sequence[Sample]) -> tuple[Tensor, Tensor, Tensor]:
+        """The strength of each act, shape (samples, slots, acts), of each mark, shape (samples,
+        slots, tokens, marks), and of more being said, shape (samples,)."""
+        ids = pad_sequence([torch.tensor(each.made.ids) for each in batch], batch_first=True)
+        lengths = torch.tensor([len(each.made.ids) for each in batch])[:, None]
+        keep = (torch.arange(ids.shape[1])[None] < lengths).long().to(self.device)
+        ends = pad_sequence([torch.tensor(each.made.ends) for each in batch], batch_first=True)
+        longest = max(each.made.text for each in batch)
+        with torch.autocast(self.device, torch.bfloat16, enabled=self._half):
+            states = self.encoder(input_ids=ids.to(self.device), attention_mask=keep)
+        x = self.dropout(states.last_hidden_state.float())
+        words = x[:, 1 : 1 + longest]
+        at = ends.to(self.device)[..., None].expand(-1, -1, x.shape[-1])
+        slots = x.gather(1, at)
+        first = x[:, :1].expand_as(slots)
+        acts = self.acts(torch.cat([slots, first], -1))
+        products = words[:, None] * slots[:, :, None]
+        hidden = (
+            self.tokens(words)[:, None] + self.slots(slots)[:, :, None] + self.products(products)
+        )
+        return acts, self.marks(hidden.relu()), self.talk(x[:, 0])[:, 0]
+
+    def resume(self, folder: Path) -> None:
+        """Take over the weights that `save` wrote."""
+        weights = load_file(folder / WEIGHTS)
+        for name in HEADS:
+            layer: nn.Linear = getattr(self, name)
+            for part in ("weight", "bias"):
+                getattr(layer, part).data.copy_(weights.pop(f"{name}.{part}").float())
+        set_peft_model_state_dict(
+            self.encoder, {name: each.float() for name, each in weights.items()}
+        )
+
+    @property
+    def trained(self) -> list[nn.Parameter]:
+        return [each for each in self.parameters() if each.requires_grad]
+
+    def save(self, published: Model, folder: Path) -> None:
+        """Write the adapter in peft's format, with the layers above it in the same file."""
+        save(self.encoder, published, folder)
+        weights = load_file(folder / WEIGHTS)
+        for name in HEADS:
+            for part, value in getattr(self, name).state_dict().items():
+                weights[f"{name}.{part}"] = value.half().cpu().contiguous()
+        save_file(weights, folder / WEIGHTS, metadata={"format": "pt"})
+
+
+def loss_of(model: Reader, batch: Sequence[Sample]) -> Tensor:
+    """The cross entropy of acts and marks, and that of whether more was said."""
+    acts, marks, talk = model(batch)
+    wanted = pad_sequence(
+        [torch.tensor(each.acts) for each in batch], batch_first=True, padding_value=IGNORED
+    ).to(model.device)
+    options = pad_sequence([torch.tensor(each.options) for each in batch], batch_first=True)
+    weight = 1 + (CHOOSING - 1) * options.float().to(model.device)
+    weight = weight * (wanted != IGNORED)
+    lost = functional.cross_entropy(
+        acts.flatten(0, 1),
+        wanted.flatten(),
+        ignore_index=IGNORED,
+        label_smoothing=SMOOTHED,
+        reduction="none",
+    )
+    loss = (lost.view(wanted.shape) * weight).sum() / weight.sum()
+    by_token = torch.full(marks.shape[:3], IGNORED)
+    for row, each in enumerate(batch):
+        by_token[row, : len(each.marks), : each.made.text] = torch.tensor(each.marks).reshape(
+            len(each.marks), each.made.text
+        )
+    by_token = by_token.to(model.device)
+    lost = functional.cross_entropy(
+        marks.flatten(0, 2), by_token.flatten(), ignore_index=IGNORED, reduction="none"
+    ).view(by_token.shape)
+    given = ((wanted != NOTHING) & (wanted != IGNORED)).float()[..., None]
+    weight = (given + OTHERS * (1 - given)) * (by_token != IGNORED)
+    loss = loss + MARKING * (lost * weight).sum() / weight.sum().clamp(min=1)
+    said = torch.tensor([float(each.talk) for each in batch]).to(model.device)
+    return loss + TALKING * functional.binary_cross_entropy_with_logits(talk, said)
+
+
+def train(
+    model: Reader, tokenizer: Any, lessons: Sequence[Lesson], talk: Sequence[str], plan: Plan
+) -> None:
+    chance = Random(plan.seed)
+    drawn = min(plan.talk, len(talk))
+    forms, values = [each.form for each in lessons], Values(lessons)
+    steps = plan.epochs * -(-(len(lessons) + drawn) // plan.batch)
+    optimiser = Optimiser(model.trained, plan.rate, steps)
+    for _ in range(plan.epochs):
+        model.train()
+        learnt = [*lessons, *chatter(forms, chance.sample(talk, drawn), chance)]
+        samples = [sample(each, tokenizer, chance, values) for each in learnt]
+        for batch in batches(samples, plan.batch, chance):
+            if not optimiser.step(loss_of(model, batch)) % TOLD_EVERY:
+                optimiser.tell(TOLD_EVERY)
+
+
+@torch.no_grad()
+def judged(model: Reader, tokenizer: Any, lessons: Sequence[Lesson]) -> dict[str, Any]:
+    """How much of what the utterances give is found, how much of what is found is right, and both
+    with exactly the right words."""
+    model.eval()
+    counts: Counter[str] = Counter()
+    samples = [sample(each, tokenizer, None) for each in lessons]
+    for start in range(0, len(samples), 64):
+        batch = samples[start : start + 64]
+        acts, marks, talk = model(batch)
+        for row, each in enumerate(batch):
+            counts["talk"] += int((talk[row] > 0).item() == each.talk)
+            for slot, wanted in enumerate(each.acts):
+                found = int(acts[row, slot].argmax())
+                words = marks[row, slot, : each.made.text].argmax(-1).tolist()
+                same = found == wanted
+                counts["wanted"] += wanted != NOTHING
+                counts["found"] += found != NOTHING
+                counts["right"] += same and wanted != NOTHING
+                counts["exact"] += same and wanted != NOTHING and words == each.marks[slot]
+    return {
+        "recall": round(counts["right"] / max(1, counts["wanted"]), 3),
+        "precision": round(counts["right"] / max(1, counts["found"]), 3),
+        "exact": round(counts["exact"] / max(1, counts["wanted"]), 3),
+        "talk": round(counts["talk"] / max(1, len(lessons)), 3),
+    }
+
+
+def trained(plan: Plan) -> dict[str, Any]:
+    """Train on `data/training`, and write the adapter to `out` if that is given.
+
+    Raises:
+        ModelError: the encoder is missing.
+        InputUnusable: a dialogue is wrongly marked, or the writer kept back wrote all of them.
+    """
+    torch.manual_seed(plan.seed)
+    lessons = read_lessons(plan.limit)
+    kept_back = [each for each in lessons if each.by == plan.judge]
+    lessons = [each for each in lessons if each.by != plan.judge]
+    if not lessons:
+        raise InputUnusable(f"Without the dialogues of {plan.judge}, there is nothing to learn.")
+    talk = [text for name in FILES for each in read_pairs(name, plan.limit) for text in each.texts]
+    store = ModelStore(models_cache(), catalogue.read())
+    published = store.catalogue.get(plan.encoder)
+    folder = str(store.location(plan.encoder))
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model = Reader(folder, plan.rank, device, half=plan.half)
+    if plan.start:
+        model.resume(plan.start)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    train(model, tokenizer, lessons, talk, plan)
+    figures: dict[str, Any] = {"encoder": plan.encoder, "learnt": len(lessons)}
+    if kept_back:
+        figures |= judged(model, tokenizer, kept_back)
+    if plan.out:
+        model.save(published, plan.out)
+    return figures
