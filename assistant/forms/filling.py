@@ -18,9 +18,11 @@ from assistant.language.stemming import TextAnalyzer
 from models.interfaces import ReadSlot, SlotAct, SlotReader, SlotWords
 
 SURE = 0.5
-"""Least probability with which a slot is filled."""
-SURE_TO_REPLACE = 0.9
-"""The same for a slot that has a value, and for which the assistant has not just asked."""
+"""Least probability with which the slot that was asked for is filled,"""
+SURE_UNASKED = 0.7
+"""another empty one,"""
+SURE_TO_CHANGE = 0.9
+"""and another one that has a value."""
 TALKS = 0.5
 """Least probability with which an utterance also says something to which one would respond."""
 _YES_OR_NO = {SlotAct.YES: True, SlotAct.NO: False}
@@ -147,8 +149,10 @@ def _act(seen: ReadSlot) -> SlotAct:
 
 
 def _sure(slot: Slot, seen: ReadSlot, filled: Mapping[str, Value], asked: str) -> bool:
-    fresh = slot.name not in filled or slot.name == asked or slot.type is SlotType.LIST
-    least = SURE if fresh else SURE_TO_REPLACE
+    if slot.name == asked:
+        least = SURE
+    else:
+        least = SURE_TO_CHANGE if slot.name in filled else SURE_UNASKED
     return 1 - seen.acts[SlotAct.NOTHING] >= least
 
 
