@@ -18,9 +18,11 @@ from assistant.language.stemming import TextAnalyzer
 from models.interfaces import ReadSlot, SlotAct, SlotReader, SlotWords
 
 SURE = 0.5
-"""Least probability with which a slot is filled."""
+"""Least probability with which the slot is filled that was asked for,"""
+SURE_UNASKED = 0.5
+"""another one, if nothing is replaced,"""
 SURE_TO_REPLACE = 0.9
-"""The same for a slot whose value is replaced, and for which the assistant has not just asked."""
+"""and another one whose value is replaced."""
 TALKS = 0.5
 """Least probability with which an utterance also says something to which one would respond."""
 _YES_OR_NO = {SlotAct.YES: True, SlotAct.NO: False}
@@ -154,8 +156,12 @@ def _sure(slot: Slot, seen: ReadSlot, filled: Mapping[str, Value], asked: str) -
     """Return whether a slot is filled. What adds to a list or takes items off it replaces nothing,
     nor does what fills a slot whose value is not known."""
     adds = slot.type is SlotType.LIST and _act(seen) is not SlotAct.UNKNOWN
-    fresh = slot.name == asked or adds or filled.get(slot.name, UNKNOWN) == UNKNOWN
-    least = SURE if fresh else SURE_TO_REPLACE
+    if slot.name == asked:
+        least = SURE
+    elif adds or filled.get(slot.name, UNKNOWN) == UNKNOWN:
+        least = SURE_UNASKED
+    else:
+        least = SURE_TO_REPLACE
     return 1 - seen.acts[SlotAct.NOTHING] >= least
 
 
