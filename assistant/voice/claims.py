@@ -58,8 +58,7 @@ LONGEST = 40
 """Maximum number of words that are judged together. Of a longer sentence, its first clauses are
 left out."""
 DEADLINE_S = 0.1
-"""Seconds after which a clause is spoken without the classifier's verdict. Normally it takes a few
-milliseconds."""
+"""Seconds that a verdict of the classifier may take. Normally it takes a few milliseconds."""
 NOT_DONE = "I haven't done that. Try saying it another way, or ask what I can do."
 """Said in place of the first claim of an answer, and of all that would have followed. It is true
 whether the act is impossible or the request was only missed."""
@@ -96,10 +95,12 @@ class ClaimDetector:
     Args:
         classifier: is loaded elsewhere. Until it is, and whenever it fails or is late, nothing
             counts as a claim.
+        deadline_s: seconds after which a clause is spoken without a verdict.
     """
 
-    def __init__(self, classifier: IntentClassifier) -> None:
+    def __init__(self, classifier: IntentClassifier, deadline_s: float = DEADLINE_S) -> None:
         self._classifier = classifier
+        self._deadline_s = deadline_s
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="claims")
         self._failed = False
 
@@ -121,7 +122,7 @@ class ClaimDetector:
     async def _probabilities(self, text: str) -> Mapping[str, float]:
         loop = asyncio.get_running_loop()
         try:
-            async with asyncio.timeout(DEADLINE_S):
+            async with asyncio.timeout(self._deadline_s):
                 found = await loop.run_in_executor(self._thread, self._classifier.classify, text)
         except TimeoutError:
             logger.warning("the judgement of a clause missed its deadline")

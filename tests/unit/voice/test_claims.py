@@ -1,13 +1,20 @@
 """What the language model claims to have done is cut out of its answer."""
 
 import logging
+import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
 
-from assistant.voice import claims
-from assistant.voice.claims import NOT_DONE, AnswerCheck, CheckedText, ClaimDetector, is_claim
+from assistant.voice.claims import (
+    DEADLINE_S,
+    NOT_DONE,
+    AnswerCheck,
+    CheckedText,
+    ClaimDetector,
+    is_claim,
+)
 from assistant.voice.speech.clauses import ClauseSplitter
 from tests.support.claiming import ClaimingWords
 
@@ -18,8 +25,11 @@ INNOCENT = (
 
 
 @asynccontextmanager
-async def checking(*claimed: str, **fails: float | bool) -> AsyncIterator[AnswerCheck]:
-    detector = ClaimDetector(ClaimingWords(*claimed, **fails))  # type: ignore[arg-type]
+async def checking(
+    *claimed: str, deadline_s: float = DEADLINE_S, **fails: float | bool
+) -> AsyncIterator[AnswerCheck]:
+    words = ClaimingWords(*claimed, **fails)  # type: ignore[arg-type]
+    detector = ClaimDetector(words, deadline_s)
     try:
         yield AnswerCheck(detector, "en")
     finally:
@@ -185,12 +195,14 @@ async def test_a_failure_of_the_model_is_excused_after_what_was_passed_on() -> N
     assert text_of(pieces) == "Good idea. Sorry."
 
 
-async def test_a_late_judgement_does_not_hold_the_answer(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(claims, "DEADLINE_S", 0.01)
-    async with checking("set a timer", takes_s=0.3) as check:
+async def test_a_late_judgement_does_not_hold_the_answer() -> None:
+    async with checking("set a timer", deadline_s=0.01, takes_s=0.3) as check:
         assert text_of(await written(check, "I've set a timer.")) == "I've set a timer."
+
+
+async def test_without_a_deadline_even_a_late_judgement_counts() -> None:
+    async with checking("set a timer", deadline_s=math.inf, takes_s=2 * DEADLINE_S) as check:
+        assert text_of(await written(check, "I've set a timer.")) == NOT_DONE
 
 
 async def test_a_failing_classifier_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
