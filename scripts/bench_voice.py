@@ -5,7 +5,7 @@ scripts/bench/voice/labels.py. Each clip is played in real time, with the noise 
 once to the assistant and once to the stock pipeline, in alternating order. Both have the same
 models, warmed up, and a new conversation. The assistant also has its skills, and the classifier of
 requests. Times count from an end of speech that was labelled beforehand. With `--memory`,
-`--classifier`, `--screen` or `--idle` the assistant is compared with itself instead. With
+`--classifier`, `--form`, `--screen` or `--idle` the assistant is compared with itself instead. With
 `--skills`, requests that a skill answers are spoken in turn with the clips.
 """
 
@@ -22,12 +22,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from data import located
 from scripts.bench.voice import (
+    ablation,
     beside_idle,
     beside_screen,
     comparisons,
     report,
     spoken_requests,
-    with_classifier,
     with_memory,
 )
 from scripts.bench.voice.labels import choose, read_clips, without_commands
@@ -50,7 +50,9 @@ def work(options: program.Options) -> program.Figures:
         compare = partial(comparisons.against_forgetful, memories=options.memory)
         told = with_memory.table
     elif options.classifier:
-        compare, told = comparisons.against_unclassified, with_classifier.table
+        compare, told = comparisons.against_unclassified, ablation.table
+    elif options.form:
+        compare, told = comparisons.against_formless, ablation.table
     elif options.skills:
         compare = partial(comparisons.of_requests, count=options.skills)
         told = spoken_requests.table
@@ -83,6 +85,9 @@ def main(arguments: Sequence[str]) -> int:
     )
     beside.add_argument(
         "--classifier", action="store_true", help="compare with and without the classifier"
+    )
+    beside.add_argument(
+        "--form", action="store_true", help="compare with a half-filled form open and with none"
     )
     beside.add_argument(
         "--skills",

@@ -15,20 +15,23 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from assistant.forms.definition import FormLibrary
+from assistant.forms.filling import FormReader
+from assistant.settings import Settings
 from data import located
 from scripts.common import program
 from scripts.common.program import add_number
 from scripts.common.rows import InputUnusable
+from scripts.common.slot_reader import loaded_slot_reader
 from scripts.eval.asking import language_model
 from scripts.eval.form_dialogues import DATA, PARTS, Dialogue, read_dialogues
-from scripts.eval.forms import OWN_FORMS, Filler, figures, loaded_reader, mistakes
+from scripts.eval.forms import OWN_FORMS, Filler, figures, mistakes
 
 
 async def measured(options: program.Options) -> program.Figures:
     library = FormLibrary(OWN_FORMS)
     file = options.dialogues or located(DATA)
     dialogues = read_dialogues(file, library, options.part)[: options.limit]
-    reader = loaded_reader()
+    reader = FormReader(loaded_slot_reader(Settings()))
     if options.model is None:
         return await _filled(Filler(library, reader, None), dialogues, options)
     async with language_model(options.model) as llm:

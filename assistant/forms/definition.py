@@ -11,7 +11,7 @@ type = "number"                  # text, number, date, time, choice, bool or lis
 ask = "How many minutes will it take?"
 label = "length"                 # how it is called; default: the name
 required = false                 # default: true
-cues = ["hour", "long"]          # words that show that the user speaks of it
+cues = ["hour", "long"]          # other words for it
 choices = ["short", "long"]      # for choices
 unit = "minutes"                 # for numbers, like the next two
 minimum = 1
@@ -118,7 +118,7 @@ class Slot(_Checked):
     year: StrictBool = False
     """Whether a date needs its year, as a date of birth does."""
     cues: tuple[Name, ...] = ()
-    """Words that show that the user speaks of it, beside its label."""
+    """Other words for it, beside its label. The model that fills in forms reads them, too."""
 
     @model_validator(mode="before")
     @classmethod

@@ -1,6 +1,8 @@
 """Creates the skills of a session without a long-term memory, as the assistant's composition root
 does."""
 
+import asyncio
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 
 from assistant.compose.activities import open_activities
@@ -11,6 +13,7 @@ from assistant.event_bus import EventBus
 from assistant.paths import Home
 from assistant.settings import Settings
 from assistant.skills import ModelInUse, Remark, Skill
+from assistant.state import StateStore
 from assistant.voice import Dialogue, Ringing, VoiceControl
 from models.interfaces import LanguageModel, SlotReader
 
@@ -26,10 +29,16 @@ async def session_skills(
     ringer: Ringing,
     reader: SlotReader | None,
     stack: AsyncExitStack,
+    left_open: Callable[[StateStore], object] = lambda _: None,
 ) -> list[Skill]:
-    """Create the skills. Their state is in RAM, and ends with `stack`. `reader` finds what is said
-    for a form."""
+    """Create the skills. Their state is in RAM, and ends with `stack`.
+
+    Args:
+        reader: finds what is said for a form.
+        left_open: puts into the state what an earlier session left open. May block.
+    """
     state = open_state(None, settings, bus, ringer, lambda: False, stack)
+    await asyncio.to_thread(left_open, state.store)
     common = settings, bus, dialogue, window
     skills, _, _ = await build_skills(None, *common, llm, _say_nothing, state)
     skills.append(await open_activities(home, *common, state, reader, None, _say_nothing, stack))

@@ -14,9 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from assistant.compose.engines import build_slot_reader
 from assistant.context.conversation import Exchange
-from assistant.errors import ModelMissing
 from assistant.events import Event
 from assistant.forms.definition import Form, FormLibrary
 from assistant.forms.filling import FormReader
@@ -24,11 +22,9 @@ from assistant.forms.open_form import OpenForm
 from assistant.forms.values import Value
 from assistant.intents.command import Command, CommandKind
 from assistant.memory.transcript.database import Transcript
-from assistant.settings import Settings
 from assistant.skills.activities.form_activity import FormActivity
 from assistant.state import EntryKind, StateStore
 from models.interfaces import LanguageModel
-from models.selection import select_models
 from scripts.common.program import Figures
 from scripts.common.statistics import ratio, rounded
 from scripts.eval.form_dialogues import Dialogue, is_right
@@ -141,17 +137,6 @@ def _check(
     done.told += [
         f"      → {name} = {value!r}" for name, value in now.items() if before.get(name) != value
     ]
-
-
-def loaded_reader() -> FormReader:
-    """The reader of forms of the default settings. Raises ModelMissing: it isn't on this
-    machine."""
-    settings = Settings()
-    reader = build_slot_reader(select_models(settings), settings)
-    if reader is None:
-        raise ModelMissing("The profile has no model for forms.")
-    reader.load()
-    return FormReader(reader)
 
 
 # -- figures ------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_id(past, "form or answer")
     changing = actions.add_parser("change", help="change an answer")
     add_id(changing, "answer")
-    changing.add_argument("words", nargs="+", metavar="ANSWER", help="as you would say it")
+    changing.add_argument("words", nargs="+", metavar="ANSWER", help="such as: next Friday")
     removing = actions.add_parser("remove", help="remove forms or answers")
     removing.add_argument("ids", nargs="+", metavar="ID", help="as in `list` and `show`")
     actions.add_parser("clear", help="remove all filled-in forms")

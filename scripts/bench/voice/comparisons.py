@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,21 +19,24 @@ from assistant.settings import Settings
 from models.download.cache import ModelStore
 from models.selection.requested import select_models
 from scripts.bench.voice import (
+    ablation,
     beside_idle,
     beside_screen,
     report,
     spoken_requests,
-    with_classifier,
+    with_form,
     with_memory,
 )
+from scripts.bench.voice.ablation import Variant
 from scripts.bench.voice.labels import Clip
 from scripts.bench.voice.listening import Models, Outcome, System
-from scripts.bench.voice.ours import Ours, settings_for
+from scripts.bench.voice.ours import Ours, Parts, settings_for
 from scripts.bench.voice.report import Pair
 from scripts.bench.voice.stock import Stock
 from scripts.bench.voice.with_memory import Remembering
 from scripts.common.program import Figures
 from scripts.common.rows import Keep
+from scripts.common.slot_reader import loaded_slot_reader
 
 TEMPERATURE = 0.0
 """At 0, the same words get the same answer, so the length of first sentences adds no noise."""
@@ -89,9 +92,17 @@ async def against_unclassified(
 ) -> Figures:
     """Compare ordinary turns with and without the classifier."""
     async with _ours(settings_for(profile, TEMPERATURE)) as (ours, _, _):
-        ours.name = "with"
-        pairs = await paired(clips, (with_classifier.Unclassified(ours), ours), keep)
-    return with_classifier.compared(pairs, seed)
+        without, complete = replace(ours.parts, classifier=None), ours.parts
+        return await _with_and_without(ours, without, complete, clips, seed, keep)
+
+
+async def against_formless(clips: Sequence[Clip], profile: str, seed: int, keep: Keep) -> Figures:
+    """Compare ordinary turns with a form open and with none."""
+    settings = settings_for(profile, TEMPERATURE)
+    async with _ours(settings) as (ours, _, _):
+        reader = await asyncio.to_thread(loaded_slot_reader, settings)
+        opened = replace(ours.parts, reader=reader, left_open=with_form.half_filled)
+        return await _with_and_without(ours, ours.parts, opened, clips, seed, keep)
 
 
 async def of_requests(
@@ -121,6 +132,13 @@ async def against_idle(clips: Sequence[Clip], profile: str, seed: int, keep: Kee
             beside_idle.paired, finished, profile, Path(place), keep
         )
     return beside_idle.figures(pairs, made, seed)
+
+
+async def _with_and_without(
+    ours: Ours, without: Parts, beside: Parts, clips: Sequence[Clip], seed: int, keep: Keep
+) -> Figures:
+    variants = Variant("without", ours, without), Variant("with", ours, beside)
+    return ablation.compared(await paired(clips, variants, keep), seed)
 
 
 @asynccontextmanager

@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pipecat.frames.frames import Frame
@@ -21,6 +22,7 @@ from assistant.event_bus import EventBus
 from assistant.events import Event, Phase, PhaseChanged, Remarked, TurnEnded, TurnHeard
 from assistant.paths import Home
 from assistant.settings import Settings
+from assistant.state import StateStore
 from assistant.voice.audio.echo import NoEcho
 from assistant.voice.audio.files import FileMicrophone
 from assistant.voice.dialogue import Dialogue
@@ -33,7 +35,7 @@ from assistant.voice.speculation import SpeculativeAnswer
 from assistant.voice.speech.hearing import Hear
 from assistant.voice.turns.pipecat_models import GatedVoiceDetector, SileroVoice, SmartTurn
 from assistant.voice.voice_control import VoiceControl
-from models.interfaces import IntentClassifier, ModelSet, TextToSpeech
+from models.interfaces import IntentClassifier, ModelSet, SlotReader, TextToSpeech
 from models.selection import select_models
 from scripts.bench.voice.labels import Clip
 from scripts.bench.voice.listening import (
@@ -163,6 +165,24 @@ class Requests:
                 notes.stages["transcript"] = times[-1].transcript
 
 
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a conversation may have or lack.
+
+    Attributes:
+        recaller: makes the recaller of the conversation.
+        classifier: judges requests and claims. Without one, the grammar alone recognises requests,
+            and answers are not checked.
+        reader: finds what is said for a form.
+        left_open: puts into the state what an earlier session left open.
+    """
+
+    recaller: Callable[[ShortTermMemory], Recaller | None] = lambda _: None
+    classifier: IntentClassifier | None = None
+    reader: SlotReader | None = None
+    left_open: Callable[[StateStore], object] = lambda _: None
+
+
 class Ours:
     """The assistant's own loop."""
 
@@ -174,18 +194,16 @@ class Ours:
         self._models: ModelSet | None = None
         self._probe: Probe | None = None
         self._reads: list[tuple[int, float]] = []
-        self.recaller: Callable[[ShortTermMemory], Recaller | None] = lambda _: None
-        """Makes the recaller of the next conversation."""
-        self.classifier: IntentClassifier | None = None
-        """What the next conversation judges requests and claims by. Without one, the grammar alone
-        recognises requests."""
+        self.parts = Parts()
+        """What the next conversation has."""
 
     async def load(self) -> None:
         """Load the models. Raises ModelError: one is missing or damaged."""
         selection = await asyncio.to_thread(select_models, self._settings)
-        self.classifier = build_intent_classifier(selection, self._settings)
-        if self.classifier is not None:
-            await asyncio.to_thread(self.classifier.load)
+        classifier = build_intent_classifier(selection, self._settings)
+        if classifier is not None:
+            await asyncio.to_thread(classifier.load)
+        self.parts = replace(self.parts, classifier=classifier)
         self._models = await load_models(
             selection, self._home, self._settings, EventBus(), hears=True, speaks=True
         )
@@ -241,15 +259,17 @@ class Ours:
         self._hand_on_speed(dialogue)
         control, ringer = VoiceControl(speed=settings.tts.speed), Ringing(dialogue, speaks=True)
         skills = await session_skills(
-            *(self._home, settings, bus, dialogue, window, llm), control, ringer, None, stack
+            *(self._home, settings, bus, dialogue, window, llm, control, ringer),
+            *(self.parts.reader, stack),
+            self.parts.left_open,
         )
         detectors = await asyncio.to_thread(
             lambda: (GatedVoiceDetector(SileroVoice()), SmartTurn())
         )
         loop = VoiceLoop(
             *(settings, dialogue, self._models, AudioIO(source, loudspeaker, NoEcho())),
-            *(detectors, self.recaller(window), skills),
-            Speech(self.classifier, control, ringer),
+            *(detectors, self.parts.recaller(window), skills),
+            Speech(self.parts.classifier, control, ringer),
         )
         bus.subscribe(loop.watch)
         dialogue.cache.warm(window.read_ahead())

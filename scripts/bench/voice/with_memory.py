@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any
@@ -19,6 +20,7 @@ from assistant.memory.user_memory import UserMemory
 from assistant.paths import Home
 from assistant.settings import Settings
 from scripts.bench.filling import said_and_asked
+from scripts.bench.voice.ablation import Variant
 from scripts.bench.voice.labels import Clip
 from scripts.bench.voice.listening import Outcome
 from scripts.bench.voice.ours import Ours
@@ -66,14 +68,11 @@ class Remembering:
         self._memory.strengthening.rest()
 
     async def hear(self, clip: Clip) -> Outcome:
-        without = self._ours.recaller
-        self._ours.recaller = lambda short_term: _Noting(
-            self._memory, short_term, self._least_score, self.found
-        )
-        try:
-            return await self._ours.hear(clip)
-        finally:
-            self._ours.recaller = without
+        def noting(short_term: ShortTermMemory) -> _Noting:
+            return _Noting(self._memory, short_term, self._least_score, self.found)
+
+        with_memory = replace(self._ours.parts, recaller=noting)
+        return await Variant(self.name, self._ours, with_memory).hear(clip)
 
     async def close(self) -> None:
         await self._memory.close()
