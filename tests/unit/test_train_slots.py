@@ -23,7 +23,7 @@ from scripts.train.slot_lessons import (
     unmarked,
 )
 
-WRITERS = {"d1", "d2", "d3", "d4", "d5"}
+WRITERS = {f"d{number}" for number in range(1, 10)}
 
 
 def slot(name: str, kind: str, **more: Any) -> Slot:
