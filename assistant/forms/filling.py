@@ -85,7 +85,7 @@ class FormReader:
         self, slot: Slot, seen: ReadSlot, before: Value | None, said: str, today: date
     ) -> Iterator[Proposal]:
         """Yield what the marked words give to a slot."""
-        marked = _joined(said, seen.words)
+        marked = seen.words if slot.type is SlotType.LIST else _joined(said, seen.words)
         words = [said[each.start : each.end] for each in marked]
         stretch = _stretch(said, marked)
         act = _act(seen)
