@@ -120,11 +120,11 @@ class FormReader:
         said: str,
         stretch: str,
     ) -> Iterator[Proposal]:
-        if act is SlotAct.EMPTY and not before:
+        there = before if isinstance(before, list) else []
+        if act is SlotAct.EMPTY and not there:
             yield Proposal(slot.name, [], stretch)
         if act is not SlotAct.VALUE:
             return
-        there = before if isinstance(before, list) else []
         named = [_trimmed(said[each.start : each.end]) for each in marked if each.removed]
         gone = [item for each in named for item in self._named(each, there)]
         if gone:
