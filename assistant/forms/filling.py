@@ -20,7 +20,7 @@ from models.interfaces import ReadSlot, SlotAct, SlotReader, SlotWords
 SURE = 0.5
 """Least probability with which the slot that was asked for is filled,"""
 SURE_UNASKED = 0.7
-"""another empty one,"""
+"""another one that is empty or not known,"""
 SURE_TO_CHANGE = 0.9
 """and another one that has a value."""
 TALKS = 0.5
@@ -152,7 +152,8 @@ def _sure(slot: Slot, seen: ReadSlot, filled: Mapping[str, Value], asked: str) -
     if slot.name == asked:
         least = SURE
     else:
-        least = SURE_TO_CHANGE if slot.name in filled else SURE_UNASKED
+        empty = filled.get(slot.name, UNKNOWN) == UNKNOWN
+        least = SURE_UNASKED if empty else SURE_TO_CHANGE
     return 1 - seen.acts[SlotAct.NOTHING] >= least
 
 
