@@ -95,7 +95,9 @@ class FormReader:
             if act in _YES_OR_NO:
                 yield Proposal(slot.name, _YES_OR_NO[act], stretch)
         elif slot.type is SlotType.CHOICE:
-            yield Proposal(slot.name, self._choice(slot, seen, stretch), stretch)
+            choice = self._choice(slot, seen, stretch) if act is SlotAct.VALUE else None
+            if choice is not None:
+                yield Proposal(slot.name, choice, stretch)
         elif slot.type is SlotType.LIST:
             yield from self._items(slot, act, marked, before, said, stretch)
         elif act is SlotAct.VALUE and words:
@@ -103,13 +105,15 @@ class FormReader:
             if value is not None:
                 yield Proposal(slot.name, value, stretch)
 
-    def _choice(self, slot: Slot, seen: ReadSlot, stretch: str) -> str:
-        """Return the choice that the words name, or else the likeliest one."""
+    def _choice(self, slot: Slot, seen: ReadSlot, stretch: str) -> str | None:
+        """Return the choice that the words name, or else the likeliest one. None if none is named
+        and the model is sure of none: people also say what is no choice."""
         said = self._lexicon.content_and_numbers(stretch)
         likely = dict(zip(slot.choices, seen.options.values(), strict=True))
         wanted = {each: self._lexicon.content_and_numbers(each) for each in slot.choices}
         named = [each for each in slot.choices if wanted[each] and wanted[each] <= said]
-        return max(named or slot.choices, key=lambda each: likely[each])
+        best = max(named or slot.choices, key=lambda each: likely[each])
+        return best if named or likely[best] >= SURE else None
 
     def _items(
         self,
