@@ -138,11 +138,6 @@ class Slot(_Checked):
             raise ValueError("`minimum` is greater than `maximum`")
         return self
 
-    @property
-    def asks_who(self) -> bool:
-        """Whether it asks for a person, so that its value may be somebody else."""
-        return re.search(r"\b(?:who|whom|whose)\b", self.ask, re.IGNORECASE) is not None
-
 
 class Form(_Checked):
     """What is asked for in which order."""

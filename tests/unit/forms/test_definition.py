@@ -93,7 +93,6 @@ def test_a_form_that_is_changed_while_the_assistant_runs_is_read_again(tmp_path:
 def test_a_label_is_made_of_the_name_if_none_is_given(tmp_path: Path) -> None:
     form = read_form(written(tmp_path, PARCEL))
     assert [each.label for each in form.slots] == ["sent to", "weight"]
-    assert [each.asks_who for each in form.slots] == [True, False]
 
 
 @pytest.mark.parametrize(
