@@ -45,7 +45,9 @@ async def open_activities(
         return dialogue.off_record
 
     lexicon, library = TextAnalyzer(settings.persona.language), FormLibrary(home.forms)
-    forms = FormActivity(library, state.store, off_record, FormReader(reader) if reader else None)
+    filling = FormReader(reader) if reader else None
+    english = lexicon.language == "en"
+    forms = FormActivity(library, state.store, off_record, filling, english=english)
     tasks = TaskActivity(state.store, lexicon, off_record, statements)
     room = ActivityMonitor(Phase.LISTENING)
     quiet = partial(room.lasting, 0.0)

@@ -52,6 +52,7 @@ class FormActivity:
         off_record: returns whether the session is off the record. Nothing is filled in then.
         reader: finds what is said for a form; None without a model for the user's language. Then
             forms are filled in by hand alone.
+        english: whether the language is English, also if its model is not on this machine.
         now: returns the current time in UTC.
     """
 
@@ -64,12 +65,14 @@ class FormActivity:
         off_record: Callable[[], bool],
         reader: FormReader | None,
         *,
+        english: bool = True,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._library = library
         self._store = store
         self._off_record = off_record
         self._reader = reader
+        self._english = english
         self._now = now
         self._current: OpenForm | None = None
         """The form that was opened last; None if that is closed."""
@@ -151,7 +154,7 @@ class FormActivity:
             return await self._begin(form)
         forms = await asyncio.to_thread(self._library.forms)
         if command.name and not _means_any(command.name):
-            topic = spoken_topic(command.name, english=self._reader is not None)
+            topic = spoken_topic(command.name, english=self._english)
             known = form_words.titles(forms)
             return Reply(f"I don't have a form for {topic}. I have these: {known}.")
         offered = forms[:MOST_CHOICES]
