@@ -113,7 +113,7 @@ def prepare(
             _write(build_intents(graph, classifying, heads), folder / INTENTS)
         if slots:
             reading = read_published(folder, slots)
-            read_slot_heads(slots)
+            read_slot_heads(slots, reading.dimensions)
             graph = Graph(reach(reading, sample_inputs(tokenizer)), beside=True)
             _write(build_states(graph, reading), folder / SLOTS)
     except (OSError, ModelError):

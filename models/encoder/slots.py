@@ -117,7 +117,6 @@ class OnnxSlotReader:
                     f"The model for forms is incomplete: {self._folder / file} is missing.",
                     mend=mend,
                 )
-        heads = read_slot_heads(self._adapter)
         try:
             tokenizer = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
             tokenizer.no_padding()
@@ -128,6 +127,7 @@ class OnnxSlotReader:
                 f"The model for forms in {self._folder} can't be read: {first_line(error)}.",
                 mend=mend,
             ) from error
+        heads = read_slot_heads(self._adapter, session.get_outputs()[0].shape[-1])
         self._heads, self._tokenizer, self._session = heads, tokenizer, session
         self.read("warm", [DescribedSlot("warm")])
 
@@ -178,22 +178,27 @@ class OnnxSlotReader:
         return np.asarray(x @ weight.T + bias, np.float32)
 
 
-def read_slot_heads(adapter: Path) -> Mapping[str, tuple[Array, Array]]:
-    """Read the weights and biases of the layers above the encoder, shapes (out, in) and (out,).
+def read_slot_heads(adapter: Path, dimensions: int) -> Mapping[str, tuple[Array, Array]]:
+    """Read the weights and biases of the layers above an encoder with so many dimensions, shapes
+    (out, in) and (out,).
 
     Raises:
         ModelCorrupt: they can't be read, or don't fit.
     """
     try:
         tensors = read_tensors(adapter / "adapter_model.safetensors")
+        hidden = len(tensors["tokens.bias"])
+        shapes = dict.fromkeys(HEADS, (hidden, dimensions))
+        shapes |= {"acts": (len(ACTS), 2 * dimensions), "talk": (1, dimensions)}
+        shapes["marks"] = (MARKS, hidden)
         heads = {}
-        for name in HEADS:
+        for name, shape in shapes.items():
             weight, bias = (
                 np.asarray(tensors[f"{name}.{part}"], np.float32) for part in ("weight", "bias")
             )
+            if weight.shape != shape or bias.shape != shape[:1]:
+                raise ValueError(f"{name} has another shape")
             heads[name] = (weight, bias)
-        if len(heads["acts"][1]) != len(ACTS) or len(heads["marks"][1]) != MARKS:
-            raise ValueError("the layers have other shapes")
     except (OSError, ValueError, KeyError, TypeError) as error:
         told = f"The adapter for forms in {adapter} can't be read: {error}."
         raise ModelCorrupt(told) from error
