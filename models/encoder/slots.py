@@ -25,6 +25,7 @@ from models.interfaces import DescribedSlot, ReadSlot, ReadUtterance, SlotAct, S
 SLOTS = "slots.int8.onnx"
 ACTS = tuple(SlotAct)
 """The acts in the order of the model's outputs."""
+NOTHING = ACTS.index(SlotAct.NOTHING)
 OUTSIDE, FIRST, INSIDE, FIRST_REMOVED, REMOVED = range(5)
 """Marks of tokens: outside of a value, the first of a value or an item, further ones, and the same
 of an item that is taken off a list."""
@@ -147,12 +148,14 @@ class OnnxSlotReader:
                 list(map(without_surrogates, described)), add_special_tokens=False
             )
             rows: list[tuple[Array, Array]] = []
-            talk = 0.0
+            most = talk = 0.0
             described_ids = [line.ids for line in lines]
             for each in inputs(said.ids, described_ids, *special_ids(self._tokenizer)):
                 ids = np.array([each.ids], np.int64)
                 [states] = self._session.run(["states"], {"input_ids": ids})
-                found, talk = self._judged(states[0], each)
+                found, more = self._judged(states[0], each)
+                given = max(1 - float(acts[NOTHING]) for acts, _ in found)
+                most, talk = max((most, talk), (given, more))
                 rows += found
         except Exception as error:  # onnxruntime's errors have no common base
             raise ModelFailed(f"The model for forms failed: {first_line(error)}.") from error
