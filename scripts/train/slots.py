@@ -22,6 +22,7 @@ from models.catalogue import Model
 from models.download.cache import ModelStore
 from models.encoder.slots import ACTS, HEADS, MARKS
 from models.interfaces import SlotAct
+from scripts.common.rows import InputUnusable
 from scripts.train.lora import Optimiser, save
 from scripts.train.slot_lessons import (
     IGNORED,
@@ -223,12 +224,14 @@ def trained(plan: Plan) -> dict[str, Any]:
 
     Raises:
         ModelError: the encoder is missing.
-        InputUnusable: a dialogue is wrongly marked.
+        InputUnusable: a dialogue is wrongly marked, or the writer kept back wrote all of them.
     """
     torch.manual_seed(plan.seed)
     lessons = read_lessons(plan.limit)
     kept_back = [each for each in lessons if each.by == plan.judge]
     lessons = [each for each in lessons if each.by != plan.judge]
+    if not lessons:
+        raise InputUnusable(f"Without the dialogues of {plan.judge}, there is nothing to learn.")
     talk = [text for name in FILES for each in read_pairs(name, plan.limit) for text in each.texts]
     store = ModelStore(models_cache(), catalogue.read())
     published = store.catalogue.get(plan.encoder)
