@@ -1,6 +1,6 @@
 """A form that a test fills in as the user would, in a real store in a real file."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -8,24 +8,25 @@ from pathlib import Path
 
 from assistant.context import Exchange
 from assistant.events import Event
-from assistant.forms import Form, FormLibrary, Proposal, Value
+from assistant.forms import FormLibrary, FormReader
 from assistant.intents import Command, CommandKind
 from assistant.memory.transcript.database import Transcript
 from assistant.skills import FormActivity, Reply
 from assistant.state import EntryKind, StateStore
+from tests.support.slot_reader import MarkedReader
 
 NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)
 """A Wednesday."""
-Propose = Callable[[Form, Mapping[str, Value], str, Exchange], Awaitable[Sequence[Proposal]]]
 
 
 @dataclass
 class Desk:
-    """The activity of a session, and what the test says to it."""
+    """The activity of a session, and what the test says to it. The words that give something to
+    the form are marked as in `data/training/README.md`."""
 
     store: StateStore
     events: list[Event]
-    propose: Propose | None = None
+    reader: MarkedReader = field(default_factory=MarkedReader)
     off_record: list[bool] = field(default_factory=lambda: [False])
     number: int = 0
 
@@ -37,7 +38,7 @@ class Desk:
             FormLibrary(Path("/nonexistent")),
             self.store,
             lambda: self.off_record[0],
-            propose=self.propose,
+            FormReader(self.reader),
             now=lambda: NOW,
         )
 
@@ -57,20 +58,22 @@ class Desk:
         return reply
 
     async def say(self, text: str) -> str | None:
-        """Say something that a rule may take. Return the reply, or None if the model answers."""
+        """Say something that the form may take. Return the reply, or None if the language model
+        answers."""
         reply = await self.take(text)
         return reply.text if reply is not None else None
 
     async def take(self, text: str) -> Reply | None:
-        act = self.forms.takes(text)
+        act = await self.forms.takes(self.reader.mark(text))
         reply = await act() if act is not None else None
         self.told()
         return reply
 
     async def talk(self, text: str, answer: str = "") -> Exchange:
-        """Say something that the model answers."""
+        """Say something that the language model answers."""
         self.number += 1
-        exchange = Exchange(f"x{self.number}", self.number, text, NOW, answer, False, NOW)
+        said = self.reader.mark(text, talk=1.0)
+        exchange = Exchange(f"x{self.number}", self.number, said, NOW, answer, False, NOW)
         await self.forms.hear(exchange)
         self.told()
         return exchange

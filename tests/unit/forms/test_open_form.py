@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from assistant.forms import UNKNOWN, Form, FormLibrary, OpenForm, Proposal, Way, fill
+from assistant.forms import UNKNOWN, Form, FormLibrary, FormReader, OpenForm, Proposal, Way
 from assistant.memory.transcript.database import Transcript
 from assistant.state import Entry, EntryKind, StateStore
 from tests.support.children import Say, child
 from tests.support.killed_writes import dying_transcript
 from tests.support.patience import PATIENCE_S
+from tests.support.slot_reader import MarkedReader
 
 TODAY = date(2026, 11, 18)
 LIBRARY = Path("/nonexistent")
@@ -263,23 +264,23 @@ def test_a_question_is_not_lost_while_a_thread_notes_what_was_heard(
 # -- whatever happens -----------------------------------------------------------------------------
 
 SAID = (
-    *(
-        "at three",
-        "Friday",
-        "no wait, make that four",
-        "with Bob",
-        "it's about my knee",
-        "skip that",
-    ),
-    *(
-        "no idea",
-        "actually Monday",
-        "my sister has a cold",
-        "change the day to Sunday",
-        "yes",
-        "no",
-    ),
-    *("add a pen to the list", "take the pen off", "a pen and my passport", "an hour", "at home"),
+    "{time: at three}",
+    "{day: Friday}",
+    "no wait, make that {time: four}",
+    "with {with: Bob}",
+    "it's about {about: my knee}",
+    "{place = unknown | skip that}",
+    "{with = unknown | no idea}",
+    "actually {day: Monday}",
+    "my sister has a cold",
+    "{online = yes | yes}",
+    "{online = no | no}",
+    "add {bring + a pen} to the list",
+    "take {bring - the pen} off",
+    "{bring: a pen} and {bring: my passport}",
+    "{bring = clear | forget the list}",
+    "{minutes: an hour}",
+    "{place: at home}",
 )
 
 
@@ -288,14 +289,14 @@ def test_no_sequence_of_utterances_loses_a_filled_slot_without_a_trace(
     store: StateStore, seed: int
 ) -> None:
     chance = random.Random(seed)
-    opened = OpenForm.begin(store, form("appointment"))
+    opened, marks = OpenForm.begin(store, form("appointment")), MarkedReader()
+    reader = FormReader(marks)
     ever: dict[str, list[object]] = {}
     for number in range(80):
         opened.ask_for(chance.choice(opened.form.slots))
-        said = chance.choice(SAID)
-        for each in opened.put(
-            fill(opened.form, opened.values(), opened.asked, said, TODAY), f"x{number}"
-        ):
+        said = marks.mark(chance.choice(SAID))
+        found = reader.fill(opened.form, opened.values(), opened.asked, said, TODAY)
+        for each in opened.put(found.proposals, f"x{number}"):
             ever.setdefault(each.slot.name, []).append(each.value)
         assert ever.keys() == opened.values().keys()
     assert ever
