@@ -38,7 +38,7 @@ class Notebook:
     def block(self) -> str:
         return self.name if self.opened else ""
 
-    def takes(self, text: str) -> Act | None:
+    async def takes(self, text: str) -> Act | None:
         async def write() -> Reply:
             self.written.append(text)
             return Reply("Noted.")

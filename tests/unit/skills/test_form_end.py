@@ -22,18 +22,26 @@ async def test_the_status_names_what_is_missing_and_asks_for_it(desk: Desk) -> N
     assert (await desk.forms.status()).text == (
         "Eight things are missing: with, about, day, and five more. Whom is it with?"
     )
-    for text in ("with Bob", "my knee", "on Friday", "at ten", "an hour", "at home", "no"):
+    for text in (
+        "with {with: Bob}",
+        "{about: my knee}",
+        "on {day: Friday}",
+        "{time: at ten}",
+        "{minutes: an hour}",
+        "at {place: home}",
+        "{online = no | no}",
+    ):
         await desk.say(text)
     assert (await desk.forms.status()).text == (
         "Only one thing is missing: to bring. What do you need to bring?"
     )
-    await desk.say("skip that")
+    await desk.say("{bring = unknown | skip that}")
     assert (await desk.forms.status()).text == "That's everything. Shall I read it back?"
 
 
 async def test_finishing_asks_if_something_required_is_missing(desk: Desk) -> None:
     await desk.open("appointment")
-    await desk.say("with Bob")
+    await desk.say("with {with: Bob}")
     reply = await desk.forms.finish()
     assert reply.text == (
         "Four things are missing: about, day, time, and one more. Shall I close it anyway?"
@@ -55,7 +63,7 @@ async def test_finishing_asks_if_something_required_is_missing(desk: Desk) -> No
 
 async def test_a_form_with_answers_is_only_thrown_away_if_the_user_agrees(desk: Desk) -> None:
     await desk.open("appointment")
-    await desk.say("with Bob")
+    await desk.say("with {with: Bob}")
     reply = await desk.forms.cancel()
     assert reply.text == "The appointment form has one answer. Shall I throw it away?"
     assert reply.if_yes is not None
@@ -75,7 +83,7 @@ async def test_a_form_with_answers_is_only_thrown_away_if_the_user_agrees(desk: 
 
 async def test_a_form_that_is_brought_back_has_its_history(desk: Desk) -> None:
     await desk.open("appointment")
-    await desk.say("with Bob")
+    await desk.say("with {with: Bob}")
     [first] = desk.store.entries(EntryKind.SLOT)
     slot = desk.store.change(first.id, {**first.content, "value": "Ann"}, "x2", logged=True)
     assert slot is not None
@@ -98,7 +106,7 @@ async def test_what_was_thrown_away_is_not_brought_back_once_something_is_forgot
     desk: Desk, event: Event
 ) -> None:
     await desk.open("appointment")
-    await desk.say("with Bob")
+    await desk.say("with {with: Bob}")
     reply = await desk.forms.cancel()
     assert reply.if_yes is not None
     gone = await reply.if_yes()
@@ -116,7 +124,7 @@ async def test_an_empty_form_is_thrown_away_at_once(desk: Desk) -> None:
 
 async def test_what_is_forgotten_can_not_be_brought_back_by_undo(desk: Desk) -> None:
     await desk.open("appointment")
-    await desk.say("with Bob")
+    await desk.say("with {with: Bob}")
     reply = await desk.forms.cancel()
     assert reply.if_yes is not None
     gone = await reply.if_yes()
@@ -128,7 +136,7 @@ async def test_what_is_forgotten_can_not_be_brought_back_by_undo(desk: Desk) -> 
 
 async def test_what_is_being_forgotten_leaves_the_block_and_can_come_back(desk: Desk) -> None:
     await desk.open("appointment")
-    await desk.say("with Bob")
+    await desk.say("with {with: Bob}")
     [slot] = desk.store.entries(EntryKind.SLOT)
     hidden = HiddenItems("h", "me", NOW, NOW, (), (slot.id,))
     desk.store.hide(hidden)
