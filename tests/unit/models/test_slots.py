@@ -1,0 +1,224 @@
+"""Reading the slots of a form: which words are marked, and which slots share a call."""
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock, patch
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from safetensors.numpy import save_file
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import WhitespaceSplit
+
+from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
+from models.encoder.slots import (
+    ACTS,
+    FIRST,
+    FIRST_REMOVED,
+    HEADS,
+    INSIDE,
+    LONGEST,
+    LONGEST_SLOT,
+    MARKS,
+    MOST_AT_ONCE,
+    OUTSIDE,
+    REMOVED,
+    OnnxSlotReader,
+    inputs,
+    marked_parts,
+    read_slot_heads,
+)
+from models.interfaces import DescribedSlot, ReadUtterance, SlotAct
+
+TEXT = "No eggs, but oat milk and Zoë's tea"
+OFFSETS = [(0, 2), (3, 7), (7, 8), (9, 12), (13, 16), (17, 19), (19, 21), (22, 25), (26, 29)]
+OFFSETS += [(29, 30), (30, 31), (32, 35)]
+"""As a tokenizer reads it that doesn't know "milk": No eggs , but oat mi lk and Zoë ' s tea."""
+LETTERS = {".": OUTSIDE, "F": FIRST, "i": INSIDE, "R": FIRST_REMOVED, "r": REMOVED}
+WIDTH, HIDDEN = 4, 3
+CLS, SEP = 1, 2
+
+
+# -- words ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("marks", "parts"),
+    [
+        ("............", []),
+        ("....Fii....F", ["oat milk", "tea"]),
+        (".....F......", ["milk"]),
+        ("......i.....", ["milk"]),
+        (".....FF.....", ["milk"]),
+        ("....FFi.....", ["oat", "milk"]),
+        ("....FiiiFiii", ["oat milk and", "Zoë's tea"]),
+        ("....ii......", ["oat milk"]),
+        (".R..Fii.....", ["-eggs", "oat milk"]),
+        ("....Rrr.....", ["-oat milk"]),
+        ("....Rii.....", ["-oat", "milk"]),
+        (".....Ri.....", ["-milk"]),
+        ("Fiiiiiiiiiii", [TEXT]),
+        (".F", ["eggs"]),
+    ],
+)
+def test_marked_tokens_give_whole_words_in_their_order(marks: str, parts: list[str]) -> None:
+    found = marked_parts(TEXT, OFFSETS, [LETTERS[each] for each in marks])
+    assert ["-" * each.removed + TEXT[each.start : each.end] for each in found] == parts
+    assert all(one.end <= other.start for one, other in pairwise(found))
+
+
+# -- calls ------------------------------------------------------------------------------------
+
+
+def test_the_utterance_comes_first_and_each_slot_ends_with_a_separator() -> None:
+    [made] = inputs([11, 12, 13], [[21, 22], [31]], CLS, SEP)
+    assert made.ids == [CLS, 11, 12, 13, SEP, 21, 22, SEP, 31, SEP]
+    assert (made.text, made.ends) == (3, [7, 9])
+
+
+def test_long_utterances_and_slots_are_cut_off() -> None:
+    [made] = inputs([11] * 500, [[21] * 500, [31]], CLS, SEP)
+    assert made.text == LONGEST
+    assert made.ids[LONGEST + 1 :] == [SEP, *[21] * LONGEST_SLOT, SEP, 31, SEP]
+
+
+@pytest.mark.parametrize("said", [0, 5, LONGEST])
+def test_slots_that_do_not_fit_into_one_call_come_in_further_ones(said: int) -> None:
+    slots = [[20 + number] * (1 + 7 * number % LONGEST_SLOT) for number in range(60)]
+    made = list(inputs([11] * said, slots, CLS, SEP))
+    assert len(made) > 2
+    found = []
+    for each in made:
+        assert len(each.ids) <= MOST_AT_ONCE
+        assert each.ids[: said + 2] == [CLS, *[11] * said, SEP]
+        starts = [said + 2, *(end + 1 for end in each.ends)]
+        found += [each.ids[start:end] for start, end in zip(starts, each.ends, strict=False)]
+        assert {each.ids[end] for end in each.ends} == {SEP}
+    assert found == slots
+    assert list(inputs([11], [], CLS, SEP)) == []
+
+
+def heads() -> dict[str, NDArray[np.float32]]:
+    """Layers with which a slot has the act VALUE if its state begins with 1, and more was said if
+    the first state ends with 1. All tokens are marked as FIRST."""
+    shapes = dict.fromkeys(HEADS, (HIDDEN, WIDTH))
+    shapes |= {"acts": (len(ACTS), 2 * WIDTH), "marks": (MARKS, HIDDEN), "talk": (1, WIDTH)}
+    made: dict[str, NDArray[np.float32]] = {}
+    for name, shape in shapes.items():
+        made[f"{name}.weight"] = np.zeros(shape, np.float32)
+        made[f"{name}.bias"] = np.zeros(shape[0], np.float32)
+    made["acts.bias"][ACTS.index(SlotAct.NOTHING)] = 5
+    made["acts.weight"][ACTS.index(SlotAct.VALUE), 0] = 10
+    made["marks.bias"][FIRST] = 5
+    made["talk.weight"][0, -1] = 10
+    made["talk.bias"][0] = -5
+    return made
+
+
+def adapter(folder: Path, layers: dict[str, Any]) -> Path:
+    save_file(layers, folder / "adapter_model.safetensors")
+    return folder
+
+
+class Session:
+    """In place of onnxruntime's: the slot with the token `gives` has the act VALUE. More seems to
+    be said unless one is among the slots."""
+
+    def __init__(self, gives: int) -> None:
+        self.lengths: list[int] = []
+        self._gives = gives
+
+    def run(self, _: object, given: dict[str, NDArray[np.int64]]) -> list[NDArray[np.float32]]:
+        ids = given["input_ids"][0]
+        self.lengths.append(len(ids))
+        states = np.zeros((1, len(ids), WIDTH), np.float32)
+        states[0, 1:, 0] = ids[:-1] == self._gives  # seen at the separator after it
+        states[0, 0, -1] = self._gives not in ids
+        return [states]
+
+
+def read(folder: Path, session: Session, text: str, slots: list[DescribedSlot]) -> ReadUtterance:
+    words = {word: 3 + number for number, word in enumerate(f"slot{each}" for each in range(60))}
+    vocabulary = {"[UNK]": 0, "[CLS]": CLS, "[SEP]": SEP, **words}
+    tokenizer = Tokenizer(WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = WhitespaceSplit()
+    reader = OnnxSlotReader(folder, folder)
+    layers = read_slot_heads(adapter(folder, heads()), WIDTH)
+    with patch.multiple(reader, _tokenizer=tokenizer, _session=session, _heads=layers):
+        return reader.read(text, slots)
+
+
+@pytest.mark.parametrize("gives", [0, 31, 59])
+def test_sixty_slots_are_read_in_several_calls(tmp_path: Path, gives: int) -> None:
+    slots = [DescribedSlot(f"{'what ' * 20}slot{number}") for number in range(60)]
+    session = Session(3 + gives)
+    found = read(tmp_path, session, "two words", slots)
+    assert len(session.lengths) > 2
+    assert max(session.lengths) <= MOST_AT_ONCE
+    values = [each.acts[SlotAct.VALUE] > 0.5 for each in found.slots]
+    assert [number for number, given in enumerate(values) if given] == [gives]
+    assert [(each.start, each.end) for each in found.slots[gives].words] == [(0, 3), (4, 9)]
+    assert found.talk < 0.1  # calls without the slot that is meant don't count
+
+
+def test_options_are_read_beside_their_slot(tmp_path: Path) -> None:
+    slots = [DescribedSlot("slot0", ("slot1", "slot2")), DescribedSlot("slot3")]
+    first, second = read(tmp_path, Session(3 + 2), "two words", slots).slots
+    assert first.options["slot2"] > 0.9 > 0.1 > first.options["slot1"]
+    assert second.options == {}
+    assert all(sum(each.acts.values()) == pytest.approx(1) for each in (first, second))
+
+
+@pytest.mark.parametrize("text", ["", " ", "\ud800", "x" * 100_000, "word " * 9_999])
+def test_unusual_text_is_read(tmp_path: Path, text: str) -> None:
+    [found] = read(tmp_path, Session(3), text, [DescribedSlot("slot0 \udfff")]).slots
+    assert all(0 <= each.start < each.end <= len(text) for each in found.words)
+
+
+# -- damaged ----------------------------------------------------------------------------------
+
+
+def test_a_reader_that_is_not_loaded_or_not_prepared_says_so(tmp_path: Path) -> None:
+    reader = OnnxSlotReader(tmp_path, tmp_path)
+    with pytest.raises(ModelFailed, match="before it was loaded"):
+        reader.read("hello", [DescribedSlot("day")])
+    with pytest.raises(ModelMissing, match=r"tokenizer\.json is missing") as caught:
+        reader.load()
+    assert caught.value.mend == f"assistant models pull {tmp_path.name}"
+
+
+def test_a_failing_model_is_reported_without_the_users_words(tmp_path: Path) -> None:
+    session = Mock()
+    session.run.side_effect = RuntimeError("Bad node\nwith details.")
+    with pytest.raises(ModelFailed, match=r"The model for forms failed: Bad node\."):
+        read(tmp_path, session, "my secret", [DescribedSlot("slot0")])
+
+
+@pytest.mark.parametrize("name", HEADS)
+@pytest.mark.parametrize("part", ["weight", "bias"])
+def test_an_adapter_without_fitting_layers_is_refused(tmp_path: Path, name: str, part: str) -> None:
+    whole = heads()
+    key = f"{name}.{part}"
+    cut = {**whole, key: np.ascontiguousarray(whole[key][..., :-1])}
+    absent = {each: value for each, value in whole.items() if each != key}
+    single = {**whole, key: np.array(1, np.float32)}
+    for layers in (cut, absent, single):
+        with pytest.raises(ModelCorrupt, match=r"adapter for forms in .* can't be read") as caught:
+            read_slot_heads(adapter(tmp_path, layers), WIDTH)
+        assert "\n" not in str(caught.value)
+    with pytest.raises(ModelCorrupt):
+        read_slot_heads(adapter(tmp_path, whole), WIDTH + 1)
+
+
+def test_a_missing_or_broken_adapter_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ModelCorrupt, match="adapter for forms"):
+        read_slot_heads(tmp_path / "nowhere", WIDTH)
+    file = adapter(tmp_path, heads()) / "adapter_model.safetensors"
+    whole = file.read_bytes()
+    for damaged in (b"", whole[:100], whole[:-10], b"\xff" * 100):
+        file.write_bytes(damaged)
+        with pytest.raises(ModelCorrupt, match="adapter for forms"):
+            read_slot_heads(tmp_path, WIDTH)
