@@ -19,6 +19,7 @@ from models.encoder.graph import Graph, build, distance_buckets
 from models.encoder.intents import INTENTS
 from models.encoder.onnx import FULL, QUANTISED, OnnxEncoder
 from models.encoder.preparation import main, reach
+from models.encoder.slots import SLOTS
 from models.encoder.weights import read_published
 from tests.support.reference_encoder import reference
 
@@ -156,11 +157,12 @@ def test_an_encoder_is_prepared_from_the_files_of_the_catalogue(
         made.encode(["hello"])
     with pytest.raises(ModelMissing, match=r"encoder\.onnx is missing"):
         made.load()
-    intents = store.catalogue.get(folder.name).intents
-    assert intents
-    adapters = map(str, adapters_of(store, folder))
-    assert main([str(copy), *adapters, "--intents", str(intents.path)]) == 0
-    for name in (FULL, QUANTISED, INTENTS):
+    model = store.catalogue.get(folder.name)
+    assert model.intents
+    assert model.slots
+    more = ["--intents", str(model.intents.path), "--slots", str(model.slots.path)]
+    assert main([str(copy), *map(str, adapters_of(store, folder)), *more]) == 0
+    for name in (FULL, QUANTISED, INTENTS, SLOTS):
         assert (copy / name).read_bytes() == (folder / name).read_bytes()
     made.load()
     np.testing.assert_array_equal(made.encode(TEXTS), encoder.encode(TEXTS))

@@ -80,7 +80,10 @@ def test_an_adapter_without_valid_layers_is_refused(
 def test_the_shipped_adapters_have_the_digests_of_the_catalogue() -> None:
     models = catalogue.read().models.values()
     adapters = [
-        each for model in models for each in (model.adapter, model.distilled, model.intents) if each
+        each
+        for model in models
+        for each in (model.adapter, model.distilled, model.intents, model.slots)
+        if each
     ]
     assert adapters
     for each in adapters:

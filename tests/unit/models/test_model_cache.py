@@ -172,13 +172,19 @@ def test_a_removed_model_is_gone(tmp_path: Path, hub: Hub) -> None:
 
 
 def open_encoder(
-    tmp_path: Path, endpoint: str, *, adapter: str = "", distilled: str = "", intents: str = ""
+    tmp_path: Path,
+    endpoint: str,
+    *,
+    adapter: str = "",
+    distilled: str = "",
+    intents: str = "",
+    slots: str = "",
 ) -> ModelStore:
     """A store whose model is prepared by writing the digests of its adapters into a file."""
 
     def export(transfer: Transfer) -> None:
         model = transfer.model
-        made_with = (model.adapted_by, model.distilled_by, model.intents_by)
+        made_with = model.adapted_by, model.distilled_by, model.intents_by, model.slots_by
         transfer.path("exported.onnx").write_text(" ".join(made_with))
 
     catalogue = small_models.catalogue(
@@ -188,6 +194,7 @@ def open_encoder(
         adapter={"folder": "small", "sha256": adapter} if adapter else None,
         distilled={"folder": "small-questions", "sha256": distilled} if distilled else None,
         intents={"folder": "small-intents", "sha256": intents} if intents else None,
+        slots={"folder": "small-slots", "sha256": slots} if slots else None,
     )
     return open_store(tmp_path, endpoint, catalogue, prepare=export)
 
@@ -204,7 +211,7 @@ def test_prepared_files_are_verified_and_prepared_again(
     with pytest.raises(ModelCorrupt, match=r"exported\.onnx"):
         store.verify("small")
     store.pull(["small"])
-    assert prepared.read_text() == "  "
+    assert prepared.read_text() == "   "
 
     monkeypatch.setattr(manifest, "PREPARATION", manifest.PREPARATION + 1)
     with pytest.raises(ModelCorrupt, match="prepared by another version"):
@@ -220,28 +227,32 @@ def test_changed_adapters_require_a_new_preparation_but_no_download(
     """Only an adapter for both documents and questions changes the stored vectors."""
     a, b = "a" * 64, "b" * 64
     names, faults = [], []
-    for adapter, distilled, intents in (
-        ("", "", ""),
-        (a, "", ""),
-        (b, "", ""),
-        (b, a, ""),
-        (b, a, a),
-        (b, a, b),
+    for adapter, distilled, intents, slots in (
+        ("", "", "", ""),
+        (a, "", "", ""),
+        (b, "", "", ""),
+        (b, a, "", ""),
+        (b, a, a, ""),
+        (b, a, b, ""),
+        (b, a, b, a),
+        (b, a, b, b),
     ):
-        store = open_encoder(
-            tmp_path, hub.url, adapter=adapter, distilled=distilled, intents=intents
-        )
+        digests = {"adapter": adapter, "distilled": distilled, "intents": intents, "slots": slots}
+        store = open_encoder(tmp_path, hub.url, **digests)
         if adapter:
             with pytest.raises(ModelCorrupt) as caught:
                 store.location("small")
             faults.append(str(caught.value))
         store.pull(["small"])
         folder = store.location("small")
-        assert (folder / "exported.onnx").read_text() == f"{adapter} {distilled} {intents}"
+        assert (folder / "exported.onnx").read_text() == " ".join(digests.values())
         names.append(manifest.vectors_name(folder))
-    assert names == ["small", "small+aaaaaa", *["small+bbbbbb"] * 4]
-    assert ["question encoder" in fault for fault in faults] == [False, False, True, False, False]
-    assert ["intents" in fault for fault in faults] == [False, False, False, True, True]
+    assert names == ["small", "small+aaaaaa", *["small+bbbbbb"] * 6]
+    named = [
+        next((each for each in ("question encoder", "intents", "forms") if each in fault), "")
+        for fault in faults
+    ]
+    assert named == ["", "", "question encoder", "intents", "intents", "forms", "forms"]
     assert [path for path, _ in hub.requests].count(WEIGHTS_PATH) == 1
 
 
