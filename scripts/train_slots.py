@@ -38,7 +38,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--judge", default="", metavar="WRITER", help="writer kept back")
     parser.add_argument("--start", type=Path, metavar="FOLDER", help="adapter to go on from")
     add_number(parser, "--epochs", 12, "passes over the data")
-    add_number(parser, "--talk", 500, "utterances of ordinary talk in each pass")
+    add_number(parser, "--talk", 2000, "utterances of ordinary talk in each pass")
     add_number(parser, "--batch", 32, "utterances per step")
     add_number(parser, "--rank", 32, "rank of the adapter")
     parser.add_argument(

@@ -18,11 +18,11 @@ from assistant.language.stemming import TextAnalyzer
 from models.interfaces import ReadSlot, SlotAct, SlotReader, SlotWords
 
 SURE = 0.5
-"""Least probability with which the slot is filled that was asked for,"""
-SURE_UNASKED = 0.5
-"""another one, if nothing is replaced,"""
-SURE_TO_REPLACE = 0.9
-"""and another one whose value is replaced."""
+"""Least probability with which the slot that was asked for is filled,"""
+SURE_UNASKED = 0.7
+"""another one that is empty or not known,"""
+SURE_TO_CHANGE = 0.9
+"""and another one that has a value."""
 TALKS = 0.5
 """Least probability with which an utterance also says something to which one would respond."""
 _YES_OR_NO = {SlotAct.YES: True, SlotAct.NO: False}
@@ -153,15 +153,11 @@ def _act(seen: ReadSlot) -> SlotAct:
 
 
 def _sure(slot: Slot, seen: ReadSlot, filled: Mapping[str, Value], asked: str) -> bool:
-    """Return whether a slot is filled. What adds to a list or takes items off it replaces nothing,
-    nor does what fills a slot whose value is not known."""
-    adds = slot.type is SlotType.LIST and _act(seen) is not SlotAct.UNKNOWN
     if slot.name == asked:
         least = SURE
-    elif adds or filled.get(slot.name, UNKNOWN) == UNKNOWN:
-        least = SURE_UNASKED
     else:
-        least = SURE_TO_REPLACE
+        empty = filled.get(slot.name, UNKNOWN) == UNKNOWN
+        least = SURE_UNASKED if empty else SURE_TO_CHANGE
     return 1 - seen.acts[SlotAct.NOTHING] >= least
 
 

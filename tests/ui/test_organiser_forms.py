@@ -172,7 +172,7 @@ async def test_an_empty_question_is_answered_and_its_answer_removed_and_brought_
         await at(app, pilot, f"{form.id}/online", "e")
         await write(app, pilot, "it depends")
         await told(app, pilot, "This must be yes or no.")
-        await write(app, pilot, "yes, it is")
+        await write(app, pilot, "It is.")
         await until(pilot, lambda: session.values(form) == {"online": True})
         await at(app, pilot, session.slot(form, "online").id, "d")
         await until(pilot, lambda: session.values(form) == {})

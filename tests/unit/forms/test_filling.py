@@ -9,6 +9,7 @@ import pytest
 from assistant.errors import ModelFailed, ModelMissing
 from assistant.forms import UNKNOWN, Filling, FormReader, Slot, Value, Way
 from assistant.forms.described import ASKED, described
+from assistant.forms.filling import SURE, SURE_TO_CHANGE, SURE_UNASKED, TALKS
 from assistant.forms.values import LONGEST_TEXT, MOST_ITEMS, check_value
 from models.interfaces import DescribedSlot, ReadSlot, ReadUtterance, SlotAct, SlotWords
 from tests.support.slot_reader import CERTAIN, MarkedReader, shipped_form
@@ -220,29 +221,30 @@ def test_a_list_takes_so_many_items_and_no_longer_ones() -> None:
 @pytest.mark.parametrize(
     ("asked", "filled", "least"),
     [
-        ("since", {}, 0.5),
-        ("", {}, 0.5),
-        ("since", {"since": "2026-11-10"}, 0.5),
-        ("", {"since": UNKNOWN}, 0.5),
-        ("", {"since": "2026-11-10"}, 0.9),
-        ("reason", {"since": "2026-11-10", "reason": "a cough"}, 0.9),
+        ("since", {}, SURE),
+        ("since", {"since": "2026-11-10"}, SURE),
+        ("", {}, SURE_UNASKED),
+        ("reason", {"since": UNKNOWN}, SURE_UNASKED),
+        ("", {"since": "2026-11-10"}, SURE_TO_CHANGE),
+        ("reason", {"since": "2026-11-10", "reason": "a cough"}, SURE_TO_CHANGE),
     ],
 )
-def test_replacing_a_value_that_was_not_asked_for_needs_more_certainty(
+def test_what_was_not_asked_for_needs_more_certainty_and_to_replace_a_value_most(
     asked: str, filled: Filled, least: float
 ) -> None:
+    assert SURE < SURE_UNASKED < SURE_TO_CHANGE
     said = "{since: since Monday}"
     assert taken("medical", asked, said, filled, sure=least - 0.01) == {}
     assert taken("medical", asked, said, filled, sure=least + 0.01) == {"since": "2026-11-16"}
 
 
-def test_items_come_and_go_more_easily_than_a_whole_list() -> None:
+@pytest.mark.parametrize(
+    "said", ["{items + tea}", "{items - milk}", "{items = clear | forget the list}"]
+)
+def test_a_list_is_changed_only_if_that_is_certain(said: str) -> None:
     filled: Filled = {"items": ["milk"]}
-    for said in ("{items + tea}", "{items - milk}"):
-        assert taken("shopping", "", said, filled, sure=0.6)
-    drops = "{items = clear | forget the list}"
-    assert taken("shopping", "", drops, filled, sure=0.6) == {}
-    assert taken("shopping", "", drops, filled, sure=0.95) == {"items": UNKNOWN}
+    assert taken("shopping", "", said, filled, sure=SURE_TO_CHANGE - 0.01) == {}
+    assert taken("shopping", "", said, filled, sure=SURE_TO_CHANGE + 0.01)
 
 
 # -- whether the language model need not answer -------------------------------------------------
@@ -250,8 +252,8 @@ def test_items_come_and_go_more_easily_than_a_whole_list() -> None:
 
 def test_an_utterance_is_whole_if_it_gives_something_and_says_nothing_else() -> None:
     said = "{severity: a four}, my sister's was worse"
-    assert filling("medical", "severity", said, talk=0.4).whole
-    more = filling("medical", "severity", said, talk=0.6)
+    assert filling("medical", "severity", said, talk=TALKS - 0.1).whole
+    more = filling("medical", "severity", said, talk=TALKS + 0.1)
     assert [each.value for each in more.proposals] == [4]
     assert not more.whole
     for nothing in ("hello", "{since: when I was young}"):

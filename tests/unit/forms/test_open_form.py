@@ -34,7 +34,7 @@ def store(tmp_path: Path) -> Iterator[StateStore]:
     with closing(Transcript.open(tmp_path / "transcript.db")) as transcript:
         ticks = iter(range(1_000_000))
         start = datetime.now(UTC)
-        yield StateStore(transcript, "me", now=lambda: start + timedelta(milliseconds=next(ticks)))
+        yield StateStore(transcript, "me", now=lambda: start + timedelta(seconds=next(ticks)))
 
 
 def again(store: StateStore, key: str) -> OpenForm:
