@@ -9,7 +9,7 @@ from assistant.facade import exports
 
 if TYPE_CHECKING:
     from assistant.forms.definition import Form, FormLibrary, Slot, SlotType, read_form
-    from assistant.forms.filling import Filling, FormReader
+    from assistant.forms.filling import NOTHING_FOUND, Filling, FormReader
     from assistant.forms.open_form import Filled, OpenForm, PutInSlot
     from assistant.forms.proposal import Proposal, Way
     from assistant.forms.questions import asked_in
@@ -28,6 +28,7 @@ else:
 
 __all__ = [
     "NONE",
+    "NOTHING_FOUND",
     "UNKNOWN",
     "Filled",
     "Filling",

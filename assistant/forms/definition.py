@@ -133,6 +133,8 @@ class Slot(_Checked):
                 raise ValueError(f"only a slot of the type {owner} has `{key}`")
         if self.type is SlotType.CHOICE and len(self.choices) < 2:
             raise ValueError("`choices` takes two or more texts")
+        if len({each.casefold() for each in self.choices}) < len(self.choices):
+            raise ValueError("`choices` has the same text twice")
         low, high = self.minimum, self.maximum
         if low is not None and high is not None and low > high:
             raise ValueError("`minimum` is greater than `maximum`")

@@ -1,9 +1,12 @@
 """Describes slots for the model that reads what an utterance gives to them. It is trained with the
-same descriptions."""
+same descriptions, except that what is in a slot stands there in the user's words."""
 
 from assistant.forms.definition import Slot, SlotType
 from models.interfaces import DescribedSlot
 
+MOST_WORDS = 14
+"""Maximum number of words of a question, and of a name with its cues, that are read. What follows
+them must not be cut off."""
 ASKED = "asked: "
 """Stands before the slot for which the assistant has just asked."""
 
@@ -14,10 +17,14 @@ def described(slot: Slot, filled: str, *, asked: bool) -> DescribedSlot:
     Args:
         filled: what is in it, in words; empty if it is empty.
     """
-    name = ", ".join((slot.label, *slot.cues))
+    name = _first(", ".join((slot.label, *slot.cues)))
     kind = f"{slot.type} in {slot.unit}" if slot.unit else str(slot.type)
-    text = f"{ASKED if asked else ''}{name}: {slot.ask} {kind}"
+    text = f"{ASKED if asked else ''}{name}: {_first(slot.ask)} {kind}"
     options = tuple(f"{slot.label}: {each}" for each in slot.choices)
     if slot.type is not SlotType.CHOICE:
         options = ()
     return DescribedSlot(f"{text} = {filled}" if filled else text, options)
+
+
+def _first(words: str) -> str:
+    return " ".join(words.split()[:MOST_WORDS])

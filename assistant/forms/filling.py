@@ -12,8 +12,9 @@ from datetime import date
 from assistant.forms.definition import Form, Slot, SlotType
 from assistant.forms.described import described
 from assistant.forms.proposal import Proposal, Way
-from assistant.forms.spans import spans
+from assistant.forms.spans import values_in
 from assistant.forms.values import LONGEST_TEXT, MOST_ITEMS, UNKNOWN, Value, read, value_words
+from assistant.language.sentences import sentences
 from assistant.language.stemming import TextAnalyzer
 from models.interfaces import ReadSlot, SlotAct, SlotReader, SlotWords
 
@@ -23,6 +24,8 @@ SURE_UNASKED = 0.7
 """another one that is empty or not known,"""
 SURE_TO_CHANGE = 0.9
 """and another one that has a value."""
+MOST_WORDS = 50
+"""Maximum number of words that are read at once. The model reads no more than 96 tokens."""
 TALKS = 0.5
 """Least probability with which an utterance also says something to which one would respond."""
 _YES_OR_NO = {SlotAct.YES: True, SlotAct.NO: False}
@@ -35,6 +38,9 @@ class Filling:
 
     proposals: Sequence[Proposal]
     whole: bool
+
+
+NOTHING_FOUND = Filling((), whole=False)
 
 
 class FormReader:
@@ -51,7 +57,7 @@ class FormReader:
     def fill(
         self, form: Form, filled: Mapping[str, Value], asked: str, utterance: str, today: date
     ) -> Filling:
-        """Return what an utterance gives to a form. Blocks for some 10 ms.
+        """Return what an utterance gives to a form. Blocks for some 10 ms with a form of ten slots.
 
         Args:
             filled: the slots that have a value.
@@ -62,8 +68,20 @@ class FormReader:
             ModelError: the model is missing or damaged, or has failed.
         """
         if not utterance.strip():
-            return Filling((), whole=False)
+            return NOTHING_FOUND
         self._reader.load()
+        values, given, whole = {**filled}, [], True
+        for part in _parts(utterance):
+            found = self._read(form, values, asked, part, today)
+            for each in found.proposals:
+                values[each.slot] = each.applied(values.get(each.slot))
+            given += found.proposals
+            whole = whole and found.whole
+        return Filling(given, whole=whole) if given else NOTHING_FOUND
+
+    def _read(
+        self, form: Form, filled: Mapping[str, Value], asked: str, said: str, today: date
+    ) -> Filling:
         slots = [
             described(
                 each,
@@ -72,12 +90,12 @@ class FormReader:
             )
             for each in form.slots
         ]
-        found = self._reader.read(utterance, slots)
+        found = self._reader.read(said, slots)
         given = [
             each
             for slot, seen in zip(form.slots, found.slots, strict=True)
             if _sure(slot, seen, filled, asked)
-            for each in self._proposals(slot, seen, filled.get(slot.name), utterance, today)
+            for each in self._proposals(slot, seen, filled.get(slot.name), said, today)
         ]
         return Filling(given, whole=bool(given) and found.talk < TALKS)
 
@@ -88,7 +106,7 @@ class FormReader:
         marked = seen.words if slot.type is SlotType.LIST else _joined(said, seen.words)
         words = [said[each.start : each.end] for each in marked]
         stretch = _stretch(said, marked)
-        act = _act(seen)
+        act = _act(slot, seen)
         if act is SlotAct.UNKNOWN:
             yield Proposal(slot.name, UNKNOWN, stretch)
         elif slot.type is SlotType.BOOL:
@@ -139,17 +157,27 @@ class FormReader:
             yield Proposal(slot.name, new, stretch, Way.ADD if there else Way.PUT)
 
     def _named(self, words: str, items: Sequence[str]) -> list[str]:
-        """Return the items of a list that the words name: those that contain all of the words."""
+        """Return the items of a list that the words name: those that are these words, or else those
+        that contain all of them."""
         wanted = self._lexicon.content_and_numbers(words)
-        return [
-            each for each in items if wanted and wanted <= self._lexicon.content_and_numbers(each)
-        ]
+        have = {each: self._lexicon.content_and_numbers(each) for each in items}
+        same = [each for each in items if have[each] == wanted]
+        return same or [each for each in items if wanted and wanted <= have[each]]
 
 
-def _act(seen: ReadSlot) -> SlotAct:
-    """Return the likeliest act other than giving nothing."""
-    acts = [each for each in seen.acts if each is not SlotAct.NOTHING]
-    return max(acts, key=lambda each: seen.acts[each])
+def _act(slot: Slot, seen: ReadSlot) -> SlotAct:
+    """Return the likeliest act of those that slots of this type take."""
+    return max(_acts(slot), key=lambda each: seen.acts[each])
+
+
+def _acts(slot: Slot) -> tuple[SlotAct, ...]:
+    match slot.type:
+        case SlotType.BOOL:
+            return SlotAct.YES, SlotAct.NO, SlotAct.UNKNOWN
+        case SlotType.LIST:
+            return SlotAct.VALUE, SlotAct.EMPTY, SlotAct.UNKNOWN
+        case _:
+            return SlotAct.VALUE, SlotAct.UNKNOWN
 
 
 def _sure(slot: Slot, seen: ReadSlot, filled: Mapping[str, Value], asked: str) -> bool:
@@ -158,23 +186,39 @@ def _sure(slot: Slot, seen: ReadSlot, filled: Mapping[str, Value], asked: str) -
     else:
         empty = filled.get(slot.name, UNKNOWN) == UNKNOWN
         least = SURE_UNASKED if empty else SURE_TO_CHANGE
-    return 1 - seen.acts[SlotAct.NOTHING] >= least
+    return sum(seen.acts[each] for each in _acts(slot)) >= least
 
 
 def _value(slot: Slot, words: Sequence[str], today: date) -> Value | None:
     """Read a value from marked words: of a text all of them, of other types the last that is one,
-    since what is said later corrects what was said before."""
+    since what is said later corrects what was said before. The parts of a date may be apart."""
     if slot.type is SlotType.TEXT:
         return ", ".join(filter(None, map(_trimmed, words)))[:LONGEST_TEXT] or None
-    whole = read(slot, " ".join(words), today)
-    if whole is not None:
-        return whole
-    for each in reversed(words):
+    together = " ".join(words)
+    parts = [*reversed(words)]
+    for each in (together, *parts) if slot.type is SlotType.DATE else (parts[0], together, *parts):
         value = read(slot, each, today)
         if value is not None:
             return value
-    inside = spans(slot, " ".join(words), today)
-    return inside[-1][1] if inside else None
+    return next(reversed(values_in(slot, together, today)), None)
+
+
+def _parts(said: str) -> Iterator[str]:
+    """Yield an utterance in parts that the model can read as a whole: as many sentences as fit, of
+    a longer sentence as many words."""
+    if len(said.split()) <= MOST_WORDS:
+        yield said
+        return
+    begin, words = 0, 0
+    for each in sentences(said):
+        count = len(each.text.split())
+        if words and words + count > MOST_WORDS:
+            yield said[begin : each.start].strip()
+            begin, words = each.start, 0
+        words += count
+    left = said[begin:].split()
+    for first in range(0, len(left), MOST_WORDS):
+        yield " ".join(left[first : first + MOST_WORDS])
 
 
 def _joined(said: str, marked: Sequence[SlotWords]) -> list[SlotWords]:

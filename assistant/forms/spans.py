@@ -1,4 +1,4 @@
-"""Finds the words in a clause that give a value of a slot's type. English only."""
+"""Finds the values of a slot's type among other words. English only."""
 
 import re
 from collections.abc import Iterator
@@ -25,15 +25,14 @@ _TIME_JOINS = (
 _NUMBER_JOINS = "and a an half quarter point out of minus about"
 
 
-def spans(slot: Slot, text: str, today: date) -> list[tuple[str, Value]]:
-    """Return the words in a text that give a value of a number, date or time, in their order,
-    each with its value."""
+def values_in(slot: Slot, text: str, today: date) -> list[Value]:
+    """Return the numbers, dates or times in a text, in their order, for a slot of that type."""
     if slot.type not in (SlotType.DATE, SlotType.TIME, SlotType.NUMBER):
         return []
     return list(_read_runs(slot, text, today))
 
 
-def _read_runs(slot: Slot, text: str, today: date) -> Iterator[tuple[str, Value]]:
+def _read_runs(slot: Slot, text: str, today: date) -> Iterator[Value]:
     vocabulary, core = _vocabulary(slot.type)
     run: list[re.Match[str]] = []
     for word in [*_WORD.finditer(text), None]:
@@ -47,7 +46,7 @@ def _read_runs(slot: Slot, text: str, today: date) -> Iterator[tuple[str, Value]
 
 def _best(
     slot: Slot, text: str, run: list[re.Match[str]], core: re.Pattern[str], today: date
-) -> Iterator[tuple[str, Value]]:
+) -> Iterator[Value]:
     """Yield the longest part of a run that is a value. Only words that carry none are left out."""
     if not any(core.fullmatch(each[0].lower()) for each in run):
         return
@@ -60,7 +59,7 @@ def _best(
             words = text[part[0].start() : part[-1].end()]
             value = read(slot, words, today)
             if value is not None and value != UNKNOWN:
-                yield words, value
+                yield value
                 return
 
 

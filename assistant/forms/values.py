@@ -189,7 +189,7 @@ def _forms(phrase: str) -> str:
 
 
 def value_words(value: Value) -> str:
-    """Return a value as it is written if its slot is not known."""
+    """Return a value as it is written, without regard to its slot."""
     if value == UNKNOWN:
         return "not known"
     if isinstance(value, bool):

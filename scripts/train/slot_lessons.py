@@ -35,6 +35,8 @@ TOGETHER, ELSEWHERE, OTHER_WORDS, FOREIGN = 0.15, 0.3, 0.4, 0.3
 the one that was asked, that have other values, and that have a slot of another form."""
 PLAIN_TYPES = (SlotType.DATE, SlotType.TIME)
 """Types whose values show by themselves to which slot they belong, if there is only one."""
+LITTLE = frozenset({"the", "a", "an", "some", "my", "that", "those", "these"})
+"""Words that don't name an item."""
 MOST_ELLIPTICAL = 5
 """An utterance of so many words is mostly understood without its question."""
 PUNCTUATION = re.compile(r"[,.;:!?—…\"](?!\d)|(?<!\d)-")
@@ -167,7 +169,9 @@ def _fill(filled: dict[str, str], mark: Marked, words: str, *, listed: bool) -> 
     before = filled.pop(mark.slot, "")
     match mark.act:
         case SlotAct.VALUE if mark.removed:
-            left = [each for each in before.split(", ") if each and each not in words]
+            named = {*words.lower().split()} - LITTLE
+            items = [each for each in before.split(", ") if each]
+            left = [each for each in items if not named <= {*each.lower().split()}]
             filled[mark.slot] = ", ".join(left)
         case SlotAct.VALUE if listed and before not in ("", "none", "not known"):
             filled[mark.slot] = f"{before}, {words}"

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
@@ -11,6 +12,7 @@ from assistant.context import Exchange
 from assistant.errors import ModelError
 from assistant.events import Event, StateChanged
 from assistant.forms import (
+    NOTHING_FOUND,
     Filling,
     Form,
     FormLibrary,
@@ -40,9 +42,12 @@ MOST_CHOICES = 4
 """Maximum number of forms that are offered by name."""
 NOTHING_TO_UNDO = "There's nothing to undo."
 NONE_OPEN = "No form is open."
+BY_HAND = "I can't fill it in from what you say here. You can do it on the screen."
+READING_S = 0.25
+"""Seconds that the answer waits until an utterance has been read for the form. If that takes
+longer, it is filled in after the answer."""
 KEPT = "All right, I'll keep it."
 GONE = "That form is gone."
-NOTHING_FOUND = Filling((), whole=False)
 
 
 class FormActivity:
@@ -110,13 +115,16 @@ class FormActivity:
         return self._open.read if self._open is not None else ""
 
     def block(self) -> str:
-        return self._open.block() if self._open is not None else ""
+        return self._open.block() if self._open is not None and self._reader is not None else ""
 
     async def takes(self, text: str) -> Act | None:
         form = self._open
         if form is None:
             return None
-        found = await self._fill(form, form.asked, text, self._today)
+        found = NOTHING_FOUND
+        with suppress(TimeoutError):
+            async with asyncio.timeout(READING_S):
+                found = await self._fill(form, form.asked, text, self._today)
         return partial(self._take, form, found.proposals) if found.whole else None
 
     def answered(self, exchange: str, answer: str) -> None:
@@ -137,7 +145,7 @@ class FormActivity:
         """Ask only once until the user works on the form again: they may want to talk about
         something else."""
         form = self._open
-        if self._off_record() or form is None or self._asked_on:
+        if self._off_record() or form is None or self._asked_on or self._reader is None:
             return None
         slot = form.next_slot()
         return replace(self._question(slot, ""), when_heard=partial(self._asks_on, form, slot))
@@ -264,16 +272,22 @@ class FormActivity:
         return Reply(f"All right, I've undone that. {undone[0].slot.ask}")
 
     async def _shall_take_back(self, changes: Sequence[PutInSlot]) -> str:
-        there = await asyncio.to_thread(self._store.get, changes[0].key)
-        if there is None or there.content != changes[0].after:
+        standing = []
+        for each in changes:
+            there = await asyncio.to_thread(self._store.get, each.key)
+            if there is not None and there.content == each.after:
+                standing.append(each)
+        if not standing:
             return ""
-        return last_done(form_words.what_changed(changes, self._today), UNDO_IT)
+        return last_done(form_words.what_changed(standing, self._today), UNDO_IT)
 
     async def _ask(self, before: str) -> Reply:
         """Say something, then ask for what is missing next, or whether to read the form back."""
         form = self._open
         if form is None:
             return Reply(before or NONE_OPEN)
+        if self._reader is None:
+            return Reply(f"{before} {BY_HAND}".strip())
         self._asked_on = False
         slot = form.next_slot()
         await asyncio.to_thread(form.ask_for, slot)

@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 from assistant.errors import ModelFailed, ModelMissing
-from assistant.forms import UNKNOWN, Filling, FormReader, Slot, Value, Way
+from assistant.forms import UNKNOWN, Filling, FormReader, Slot, Value, Way, filling
 from assistant.forms.described import ASKED, described
 from assistant.forms.filling import SURE, SURE_TO_CHANGE, SURE_UNASKED, TALKS
 from assistant.forms.values import LONGEST_TEXT, MOST_ITEMS, check_value
@@ -55,7 +55,7 @@ def taken(
         ("it's {about: the boiler.}", "the boiler"),
         ("{about: The boiler}, and, yes, {about: the roof}.", "The boiler, the roof"),
         ("{about: my} {about: knee}", "my knee"),
-        (f"{{about: {'very ' * 100}long}}", ("very " * 100)[:LONGEST_TEXT]),
+        (f"{{about: {'very' * 100} long}}", ("very" * 100)[:LONGEST_TEXT]),
         ("{about: …}", None),
     ],
 )
@@ -207,7 +207,8 @@ def test_a_list_is_empty_only_if_nothing_was_on_it(
     assert changed("{items = none | nothing}", before) == found
 
 
-def test_a_list_takes_so_many_items_and_no_longer_ones() -> None:
+def test_a_list_takes_so_many_items_and_no_longer_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assistant.forms.filling.MOST_WORDS", 1000)
     said = ", ".join(f"{{items: thing {number} {'x' * 400}}}" for number in range(MOST_ITEMS + 5))
     [(_, items)] = changed(said)
     assert isinstance(items, list)
@@ -366,7 +367,7 @@ def test_whatever_a_model_marks_only_the_users_words_are_filled_in(seed: int) ->
                 if isinstance(before, list) and before and each.way is not Way.REMOVE:
                     assert new == UNKNOWN or (isinstance(new, list) and set(before) <= set(new))
                 filled[each.slot] = new
-    assert seen > 300
+    assert seen > 200
 
 
 def test_a_model_that_fails_is_an_error_for_the_caller() -> None:
