@@ -380,8 +380,5 @@ def chatter(forms: Sequence[Form], said: Sequence[str], chance: Random) -> list[
     for each in said:
         form = chance.choice(forms)
         asked = chance.choice([*(slot.name for slot in form.slots), ""])
-        slot = form.slot(asked)
-        if slot is not None and slot.type is SlotType.TEXT:
-            asked = ""  # almost anything may be an answer
         found.append(Lesson(form, "talk", each, asked, {}, (), True))
     return found

@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 from assistant.errors import ModelFailed, ModelMissing
-from assistant.forms import UNKNOWN, Filling, FormReader, Slot, Value, Way, filling
+from assistant.forms import UNKNOWN, Filling, FormReader, Slot, Value, Way
 from assistant.forms.described import ASKED, described
 from assistant.forms.filling import SURE, SURE_TO_CHANGE, SURE_UNASKED, TALKS
 from assistant.forms.values import LONGEST_TEXT, MOST_ITEMS, check_value
