@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from assistant.errors import ModelError, ToolError, ToolLate
+from assistant.errors import ModelError, ToolError, ToolLate, ToolOutcomeUnknown
 from assistant.intents import Command, CommandKind, Intent, yes_or_no
 from assistant.skills.skill import Remark, Reply
 from assistant.skills.spoken_errors import notice
@@ -228,13 +228,12 @@ def confirming(tool: Tool, arguments: Mapping[str, Argument]) -> str:
 
 
 def spoken_error(tool: Tool, error: ToolError) -> str:
-    """Return the sentence for a tool that could not be used."""
-    server = f"The {tool.spoken_server} server"
-    if not isinstance(error, ToolLate):
-        return f"{server} isn't working right now."
-    if tool.read_only:
-        return f"{server} didn't answer in time."
-    return f"{server} didn't answer in time, so I don't know whether that was done."
+    """Return the sentence for a tool that could not be used, or may have been used in vain."""
+    late = isinstance(error, ToolLate)
+    wrong = "didn't answer in time" if late else "isn't working right now"
+    called = late or isinstance(error, ToolOutcomeUnknown)
+    unknown = ", so I don't know whether that was done" if called and not tool.read_only else ""
+    return f"The {tool.spoken_server} server {wrong}{unknown}."
 
 
 def _spoken(value: Argument) -> str:

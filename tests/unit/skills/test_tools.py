@@ -236,13 +236,29 @@ async def test_a_server_that_fails_costs_a_sentence(mode: str, said: str) -> Non
         assert await shelves.hear(COUNT) == said
 
 
-async def test_after_a_change_without_an_answer_nothing_is_claimed() -> None:
-    hanging = shelf("hangs", timeout_s=0.1)
-    async with bench(hanging, chooses("shelf.keep_text", text="buy milk")) as shelves:
+@pytest.mark.parametrize(
+    ("mode", "timeout_s", "wrong"),
+    [
+        ("hangs", 0.1, "didn't answer in time"),
+        ("dies", PATIENCE_S, "isn't working right now"),
+        ("rubbish", PATIENCE_S, "isn't working right now"),
+    ],
+)
+async def test_after_a_change_without_an_answer_nothing_is_claimed(
+    mode: str, timeout_s: float, wrong: str
+) -> None:
+    settings = shelf(mode, timeout_s=timeout_s)
+    async with bench(settings, chooses("shelf.keep_text", text="buy milk")) as shelves:
         await shelves.hear(KEEP)
         assert await shelves.answer("Yes.") == (
-            "The shelf server didn't answer in time, so I don't know whether that was done."
+            f"The shelf server {wrong}, so I don't know whether that was done."
         )
+
+
+async def test_a_change_that_was_never_sent_is_not_in_doubt() -> None:
+    async with bench(shelf()) as shelves:
+        reply = await shelves.tools._call(Tool("shelf", "no_longer_offered"), {}, KEEP)
+        assert reply.text == "The shelf server isn't working right now."
 
 
 async def test_while_a_server_takes_long_the_conversation_goes_on(
