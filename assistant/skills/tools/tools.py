@@ -220,11 +220,11 @@ def confirming(tool: Tool, arguments: Mapping[str, Argument]) -> str:
     is passed on, except what the settings fix.
 
     >>> confirming(Tool("git", "git_create_branch"), {"branch_name": "holidays"})
-    'Shall I use create branch from the git server, with holidays as the branch name?'
+    'Shall I run create branch on the git server, with the branch name holidays?'
     """
-    named = [f"{_spoken(each)} as the {spoken_name(name)}" for name, each in arguments.items()]
-    given = f", with {_and(named)}" if named else ""
-    return f"Shall I use {tool.spoken} from the {tool.spoken_server} server{given}?"
+    named = ", and ".join(_named(name, each) for name, each in arguments.items())
+    given = f", with {named}" if named else ""
+    return f"Shall I run {tool.spoken} on the {tool.spoken_server} server{given}?"
 
 
 def spoken_error(tool: Tool, error: ToolError) -> str:
@@ -236,10 +236,12 @@ def spoken_error(tool: Tool, error: ToolError) -> str:
     return f"The {tool.spoken_server} server {wrong}{unknown}."
 
 
-def _spoken(value: Argument) -> str:
+def _named(name: str, value: Argument) -> str:
+    """Return an argument with its name: "the branch name holidays", or "yes for force"."""
     if isinstance(value, bool):
-        return "yes" if value else "no"
-    return _and([str(each) for each in value]) if isinstance(value, list) else str(value)
+        return f"{'yes' if value else 'no'} for {spoken_name(name)}"
+    said = _and([str(each) for each in value]) if isinstance(value, list) else value
+    return f"the {spoken_name(name)} {said}"
 
 
 def _and(parts: Sequence[str]) -> str:
