@@ -18,8 +18,9 @@
     │   ├── StoreDamaged       its files have been altered or truncated
     │   └── StoreLocked        encrypted, and the key is missing or wrong
     └── ToolError              a tool can't be used
-        ├── ToolServerDown     its server doesn't run, or answers what can't be understood
-        └── ToolLate           its server did not answer in time
+        ├── ToolServerDown     its server doesn't run; it was not called
+        ├── ToolLate           its server did not answer in time; it may have been called
+        └── ToolOutcomeUnknown it was called, and what it has done is unknown
 
 `str(error)` is one clear sentence for the user. `mend`, if set, is a command or step that fixes the
 problem. The command line prints the sentence and `mend`, and exits with `exit_code`.
@@ -109,4 +110,8 @@ class ToolServerDown(ToolError):
 
 
 class ToolLate(ToolError):
+    pass
+
+
+class ToolOutcomeUnknown(ToolError):
     pass

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from assistant.forms.proposal import Proposal, Way
     from assistant.forms.questions import asked_in
     from assistant.forms.values import (
-        NONE,
         UNKNOWN,
         Value,
         read,
@@ -27,7 +26,6 @@ else:
     __getattr__ = exports(__name__)
 
 __all__ = [
-    "NONE",
     "NOTHING_FOUND",
     "UNKNOWN",
     "Filled",

@@ -24,8 +24,6 @@ from assistant.language.spoken_times import spoken_clock
 Value = str | float | bool | list[str]
 UNKNOWN: Final = "unknown"
 """The value of a slot that the user does not know, or does not want to tell."""
-NONE: Final[tuple[str, ...]] = ()
-"""The items of a list slot if the user says that there are none; the value is an empty list."""
 LONGEST_TEXT = 300
 """Maximum number of characters of a text or of an item."""
 MOST_ITEMS = 60

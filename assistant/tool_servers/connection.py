@@ -12,15 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from assistant.errors import ToolError, ToolLate, ToolServerDown
 from assistant.tool_server_settings import ToolServer, Value
+from assistant.tool_servers.calls import send_call
 from assistant.tool_servers.child_process import ChildProcess
-from assistant.tool_servers.tool import (
-    LONGEST_DESCRIPTION,
-    Tool,
-    ToolResult,
-    one_line,
-    read_result,
-    read_tool,
-)
+from assistant.tool_servers.tool import Tool, ToolResult, read_tool
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -89,6 +83,8 @@ class Connection:
         self._wanted = asyncio.Event()
         """Set to look for the server now."""
         self._late = 0
+        self._calls = 0
+        """Number of calls that were sent, and not answered yet."""
         self._broken = asyncio.Event()
         self._relist = asyncio.Event()
         self.settled = asyncio.Event()
@@ -144,9 +140,11 @@ class Connection:
         """Call a tool.
 
         Raises:
-            ToolServerDown: the server doesn't run, no longer offers the tool as it was, or answered
-                what can't be understood.
+            ToolServerDown: the tool was not called. The server doesn't run or answer, or no longer
+                offers the tool as it was.
             ToolLate: it did not answer in time. Whether the tool has done anything is unknown.
+            ToolOutcomeUnknown: the connection was lost after the call was sent, or the answer can't
+                be understood.
         """
         if self._settings.url is not None and not await self._is_there():
             await self._reconnect()
@@ -158,41 +156,42 @@ class Connection:
             raise ToolServerDown(f"The tool server {self.name} no longer offers that.")
         if isinstance(self._server, ChildProcess):
             self._server.keep_quiet()
-        from mcp import MCPError
-        from mcp.types import CONNECTION_CLOSED
-
+        self._calls += 1
         try:
             async with asyncio.timeout(self._settings.timeout_s):
-                answer = await client.call_tool(tool.name, {**tool.fixed, **arguments})
+                result = await send_call(client, tool, arguments, self._is_lost)
         except TimeoutError:
             self._late += 1
             if self._late >= MOST_LATE:
                 self._broken.set()
             raise ToolLate(f"The tool server {self.name} did not answer in time.") from None
-        except MCPError as error:
-            lost = self._has_ended() or error.code == CONNECTION_CLOSED
-            if self.state is ServerState.READY and not lost:
-                return ToolResult(one_line(error.message, LONGEST_DESCRIPTION), failed=True)
-            raise self._gone() from error
-        except Exception as error:  # what the server answers is no result
-            text = f"I didn't understand what the tool server {self.name} answered."
-            raise ToolServerDown(text) from error
+        finally:
+            self._calls -= 1
         self._late = 0
-        texts = [each.text for each in answer.content if each.type == "text"]
-        return read_result(texts, answer.structured_content, failed=bool(answer.is_error))
+        return result
 
     # -- inside ---------------------------------------------------------------------------------
 
+    def _is_lost(self) -> bool:
+        return self._has_ended() or self.state is not ServerState.READY
+
     async def _is_there(self) -> bool:
         """Ask a server at an address for its tools. If it was restarted, it may have others, or not
-        know this connection."""
+        know this connection.
+
+        Raises:
+            ToolServerDown: it doesn't say, but other calls may still be answered.
+        """
         if self._client is None or self._server is None or self._server.ended.is_set():
             return False
         try:
             async with asyncio.timeout(LIST_S):
                 await self._list(self._client)
-        except Exception:  # whatever the server or the library does
+        except Exception as error:  # whatever the server or the library does
             logger.info("the tools of %s can't be listed", self.name, exc_info=True)
+            if self._calls:
+                text = f"The tool server {self.name} doesn't answer now."
+                raise ToolServerDown(text) from error
             self._server.ended.set()
             return False
         return True

@@ -72,7 +72,7 @@ class ToolServers:
         """Call a tool; see `Connection.call`.
 
         Raises:
-            ToolError: the tool can't be called, or did not answer in time.
+            ToolError: the tool can't be called, or what it has done is unknown.
         """
         connection = self._connections.get(tool.server)
         if connection is None:

@@ -22,13 +22,14 @@ LONGEST_DESCRIPTION = 240
 LONGEST_RESULT = 20_000
 """Maximum number of characters of a result. The rest is cut off."""
 LONGEST_PATTERN = 200
-MOST_REPEATED = 2
-"""Maximum number of repetitions in a pattern. With more, matching may take long."""
+MOST_VARYING = 2
+"""Maximum number of repetitions and groups in a pattern. Each multiplies the ways in which a text
+can match. With more, matching may take long."""
 
 _NAME = re.compile(r"[A-Za-z][\w./-]*", re.ASCII)
 _HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _LINK = re.compile(r"#/(?:\$defs|definitions)/([^/]+)")
-_REPEATED = re.compile(r"[*+]|\{\d*,")
+_VARYING = re.compile(r"[*+?{(]")
 _REPEATED_GROUP = re.compile(r"\)[*+?{]|\\[1-9]|\(\?")
 
 
@@ -273,7 +274,7 @@ def _safe_pattern(pattern: object) -> re.Pattern[str] | None:
     server then has to check the value itself."""
     if not isinstance(pattern, str) or len(pattern) > LONGEST_PATTERN:
         return None
-    if _REPEATED_GROUP.search(pattern) or len(_REPEATED.findall(pattern)) > MOST_REPEATED:
+    if _REPEATED_GROUP.search(pattern) or len(_VARYING.findall(pattern)) > MOST_VARYING:
         return None
     try:
         return re.compile(pattern)

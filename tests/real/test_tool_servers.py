@@ -134,7 +134,7 @@ async def test_a_branch_is_created_after_a_yes_and_only_in_the_folder_of_the_set
     async with registry(encoder, {"git": git(repository)}, choice) as (skills, _, _):
         asked = await hear(skills, "Create a branch called holidays.")
         assert asked == (
-            "Shall I use create branch from the git server, with holidays as the branch name?"
+            "Shall I run create branch on the git server, with the branch name holidays?"
         )
         assert [each.name for each in repository.heads] == ["main"]
         assert (await agree(skills)).startswith("Done.")
@@ -150,7 +150,7 @@ async def test_a_file_that_is_not_named_is_asked_for(
         assert await hear(skills, "Add a file to the git staging area.") == "What are the files?"
         reply = await skills.said("letter.txt")
         assert reply is not None
-        assert reply.text == ("Shall I use add from the git server, with letter.txt as the files?")
+        assert reply.text == "Shall I run add on the git server, with the files letter.txt?"
         assert (await agree(skills)).startswith("Done.")
     assert repository.git.ls_files("letter.txt") == "letter.txt"
 
@@ -159,7 +159,7 @@ async def test_a_failure_of_the_tool_is_told(encoder: QueryEncoder, repository: 
     choice = chooses("git.git_create_branch", branch_name="main")
     async with registry(encoder, {"git": git(repository)}, choice) as (skills, _, _):
         await hear(skills, "Create a branch called main.")
-        assert (await agree(skills)).startswith("The git server says that it didn't work")
+        assert (await agree(skills)).startswith("The git server says it didn't work")
 
 
 async def test_requests_find_their_tool_and_talk_finds_none(

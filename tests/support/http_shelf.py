@@ -4,12 +4,13 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 from uuid import uuid4
 
 from assistant.tool_servers.child_process import LONGEST_MESSAGE
 from tests.support import tool_server
+from tests.support.patience import PATIENCE_S
 
 SESSION = "Mcp-Session-Id"
 
@@ -21,6 +22,9 @@ class HttpShelf(ThreadingHTTPServer):
     floods: answers calls with a body that is too long.
     packs: says that its answers to calls are compressed.
     breaks: ends its answers to calls in the middle.
+    babbles: answers calls with what is no message.
+    crashes: answers calls with a server's error.
+    waits: answers calls only when `released` is set.
     """
 
     daemon_threads = True
@@ -31,6 +35,7 @@ class HttpShelf(ThreadingHTTPServer):
         self.session = uuid4().hex
         self.connections = 0
         self.calls: list[object] = []
+        self.released = Event()
 
     @property
     def url(self) -> str:
@@ -81,10 +86,14 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, message: dict[str, Any], result: object) -> None:
         body = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result})
         mode = self.server.mode if message["method"] == "tools/call" else ""
+        if mode == "waits":
+            self.server.released.wait(PATIENCE_S)
+        if mode == "babbles":
+            body = "Done!"
         if mode == "floods":
             body += " " * LONGEST_MESSAGE
         more = {"Content-Encoding": "gzip"} if mode == "packs" else {}
-        self._send(200, body, missing=int(mode == "breaks"), **more)
+        self._send(500 if mode == "crashes" else 200, body, missing=int(mode == "breaks"), **more)
 
     def _send(self, status: int, body: str = "", missing: int = 0, **more: str) -> None:
         self.send_response(status)

@@ -30,7 +30,7 @@ LONGEST_SPOKEN = 120
 """Maximum number of characters of a tool's own words that are spoken."""
 LONGEST_SENTENCE = 240
 DONE = "Done."
-WORDLESS = "The {} server has answered, but I can't put it into words."
+WORDLESS = "I got an answer from the {} server, but I can't put it into words."
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {"answer": {"type": "string"}},
@@ -73,7 +73,7 @@ def receipt(result: ToolResult) -> str:
 def failure(tool: Tool, result: ToolResult) -> str:
     """Return what is said if a tool says that it failed."""
     why = own_words(result)
-    return f"The {tool.spoken_server} server says that it didn't work{f': {why}' if why else '.'}"
+    return f"The {tool.spoken_server} server says it didn't work{f': {why}' if why else '.'}"
 
 
 def own_words(result: ToolResult) -> str:

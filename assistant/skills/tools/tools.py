@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from assistant.errors import ModelError, ToolError, ToolLate
+from assistant.errors import ModelError, ToolError, ToolLate, ToolOutcomeUnknown
 from assistant.intents import Command, CommandKind, Intent, yes_or_no
 from assistant.skills.skill import Remark, Reply
 from assistant.skills.spoken_errors import notice
@@ -220,27 +220,28 @@ def confirming(tool: Tool, arguments: Mapping[str, Argument]) -> str:
     is passed on, except what the settings fix.
 
     >>> confirming(Tool("git", "git_create_branch"), {"branch_name": "holidays"})
-    'Shall I use create branch from the git server, with holidays as the branch name?'
+    'Shall I run create branch on the git server, with the branch name holidays?'
     """
-    named = [f"{_spoken(each)} as the {spoken_name(name)}" for name, each in arguments.items()]
-    given = f", with {_and(named)}" if named else ""
-    return f"Shall I use {tool.spoken} from the {tool.spoken_server} server{given}?"
+    named = ", and ".join(_named(name, each) for name, each in arguments.items())
+    given = f", with {named}" if named else ""
+    return f"Shall I run {tool.spoken} on the {tool.spoken_server} server{given}?"
 
 
 def spoken_error(tool: Tool, error: ToolError) -> str:
-    """Return the sentence for a tool that could not be used."""
-    server = f"The {tool.spoken_server} server"
-    if not isinstance(error, ToolLate):
-        return f"{server} isn't working right now."
-    if tool.read_only:
-        return f"{server} didn't answer in time."
-    return f"{server} didn't answer in time, so I don't know whether that was done."
+    """Return the sentence for a tool that could not be used, or may have been used in vain."""
+    late = isinstance(error, ToolLate)
+    wrong = "didn't answer in time" if late else "isn't working right now"
+    called = late or isinstance(error, ToolOutcomeUnknown)
+    unknown = ", so I don't know whether that was done" if called and not tool.read_only else ""
+    return f"The {tool.spoken_server} server {wrong}{unknown}."
 
 
-def _spoken(value: Argument) -> str:
+def _named(name: str, value: Argument) -> str:
+    """Return an argument with its name: "the branch name holidays", or "yes for force"."""
     if isinstance(value, bool):
-        return "yes" if value else "no"
-    return _and([str(each) for each in value]) if isinstance(value, list) else str(value)
+        return f"{'yes' if value else 'no'} for {spoken_name(name)}"
+    said = _and([str(each) for each in value]) if isinstance(value, list) else value
+    return f"the {spoken_name(name)} {said}"
 
 
 def _and(parts: Sequence[str]) -> str:

@@ -97,7 +97,7 @@ async def test_a_change_is_made_only_after_a_yes_and_what_is_said_comes_from_the
     file = tmp_path / "calls"
     async with bench(shelf("plain", file), chooses("shelf.keep_text", text="Buy milk")) as shelves:
         asked = await shelves.hear(KEEP)
-        assert asked == "Shall I use keep text from the shelf server, with buy milk as the text?"
+        assert asked == "Shall I run keep text on the shelf server, with the text buy milk?"
         assert calls(file) == []
         assert await shelves.answer("Yes, please.") == "Done. The text was kept."
         assert calls(file) == [{"text": "buy milk"}]
@@ -123,7 +123,7 @@ async def test_what_the_model_invents_is_asked_for(tmp_path: Path) -> None:
     async with bench(shelf("plain", file), invented) as shelves:
         assert await shelves.hear("Keep something on the shelf.") == "What is the text?"
         asked = await shelves.answer("Call mum.")
-        assert asked == "Shall I use keep text from the shelf server, with Call mum as the text?"
+        assert asked == "Shall I run keep text on the shelf server, with the text Call mum?"
         assert await shelves.answer("Yes.") == "Done. The text was kept."
         assert calls(file) == [{"text": "Call mum"}]
 
@@ -154,8 +154,20 @@ async def test_a_yes_answers_a_question_for_yes_or_no() -> None:
         asked = await shelves.tools._go_on(tool, {}, "Clear the shelf.")
         assert asked.text == "Everything: yes or no?"
         shelves.registry.note(asked)
-        confirming = "Shall I use clear from the shelf server, with yes as the everything?"
+        confirming = "Shall I run clear on the shelf server, with yes for everything?"
         assert await shelves.answer("Yes.") == confirming
+
+
+def test_each_of_several_arguments_is_named_before_a_change() -> None:
+    assert module.confirming(Tool("git", "git_stop"), {}) == "Shall I run stop on the git server?"
+    asked = module.confirming(
+        Tool("git", "git_commit"),
+        {"files": ["letter.txt", "photo.jpg"], "message": "Thanks", "copies": 2, "force": True},
+    )
+    assert asked == (
+        "Shall I run commit on the git server, with the files letter.txt and photo.jpg, "
+        "and the message Thanks, and the copies 2, and yes for force?"
+    )
 
 
 async def test_a_request_that_is_not_certain_must_name_something_the_tool_needs() -> None:
@@ -163,7 +175,7 @@ async def test_a_request_that_is_not_certain_must_name_something_the_tool_needs(
     named = chooses("shelf.keep_text", text="buy milk")
     async with bench(shelf(), invented, named) as shelves:
         assert await shelves.hear("I like to keep things tidy.", sure=False) is None
-        assert "Shall I use keep text" in str(await shelves.hear(KEEP, sure=False))
+        assert "Shall I run keep text" in str(await shelves.hear(KEEP, sure=False))
 
 
 async def test_a_tool_that_needs_nothing_must_be_very_like_what_is_no_certain_request(
@@ -227,7 +239,7 @@ async def test_undo_says_that_it_can_not_undo_what_another_program_did() -> None
     [
         ("dies", "The shelf server isn't working right now."),
         ("rubbish", "The shelf server isn't working right now."),
-        ("fails", "The shelf server says that it didn't work: The shelf is full."),
+        ("fails", "The shelf server says it didn't work: The shelf is full."),
         ("floods", "The shelf server isn't working right now."),
     ],
 )
@@ -236,13 +248,29 @@ async def test_a_server_that_fails_costs_a_sentence(mode: str, said: str) -> Non
         assert await shelves.hear(COUNT) == said
 
 
-async def test_after_a_change_without_an_answer_nothing_is_claimed() -> None:
-    hanging = shelf("hangs", timeout_s=0.1)
-    async with bench(hanging, chooses("shelf.keep_text", text="buy milk")) as shelves:
+@pytest.mark.parametrize(
+    ("mode", "timeout_s", "wrong"),
+    [
+        ("hangs", 0.1, "didn't answer in time"),
+        ("dies", PATIENCE_S, "isn't working right now"),
+        ("rubbish", PATIENCE_S, "isn't working right now"),
+    ],
+)
+async def test_after_a_change_without_an_answer_nothing_is_claimed(
+    mode: str, timeout_s: float, wrong: str
+) -> None:
+    settings = shelf(mode, timeout_s=timeout_s)
+    async with bench(settings, chooses("shelf.keep_text", text="buy milk")) as shelves:
         await shelves.hear(KEEP)
         assert await shelves.answer("Yes.") == (
-            "The shelf server didn't answer in time, so I don't know whether that was done."
+            f"The shelf server {wrong}, so I don't know whether that was done."
         )
+
+
+async def test_a_change_that_was_never_sent_is_not_in_doubt() -> None:
+    async with bench(shelf()) as shelves:
+        reply = await shelves.tools._call(Tool("shelf", "no_longer_offered"), {}, KEEP)
+        assert reply.text == "The shelf server isn't working right now."
 
 
 async def test_while_a_server_takes_long_the_conversation_goes_on(

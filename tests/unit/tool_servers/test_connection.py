@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.errors import ToolLate, ToolServerDown
+from assistant.errors import ToolLate, ToolOutcomeUnknown, ToolServerDown
 from assistant.tool_server_settings import ToolServer
 from assistant.tool_servers import connection as module
 from assistant.tool_servers.child_process import INHERITED
@@ -63,7 +63,7 @@ async def test_a_server_that_dies_is_started_again_once(tmp_path: Path) -> None:
         for starts in (1, 2):
             await until(lambda: shelves.state is ServerState.READY)
             assert len([each for each in file.read_text().split() if each.isdigit()]) == starts
-            with pytest.raises(ToolServerDown):
+            with pytest.raises(ToolOutcomeUnknown):
                 await shelves.call(tool_of(shelves.tools, "count_texts"), {})
             await until(lambda: shelves.state is not ServerState.READY)
         await until(lambda: shelves.state is ServerState.DOWN)
@@ -73,7 +73,7 @@ async def test_a_server_that_dies_is_started_again_once(tmp_path: Path) -> None:
 
 async def test_rubbish_for_a_result_is_an_error_and_the_server_goes_on() -> None:
     async with connected(shelf("rubbish")) as shelves:
-        with pytest.raises(ToolServerDown, match="didn't understand"):
+        with pytest.raises(ToolOutcomeUnknown, match="didn't understand"):
             await shelves.call(tool_of(shelves.tools, "count_texts"), {})
         assert shelves.state is ServerState.READY
 
@@ -84,7 +84,7 @@ async def test_a_server_that_says_no_message_or_one_without_end_is_ended(
 ) -> None:
     async with connected(shelf(mode)) as shelves:
         if mode == "floods":
-            with pytest.raises(ToolServerDown):
+            with pytest.raises(ToolOutcomeUnknown):
                 await shelves.call(tool_of(shelves.tools, "count_texts"), {})
         await until(lambda: shelves.state is ServerState.DOWN)
 

@@ -1,10 +1,11 @@
 """The connection to tool servers at an address, which others start and end."""
 
+import asyncio
 from contextlib import ExitStack
 
 import pytest
 
-from assistant.errors import ToolServerDown
+from assistant.errors import ToolOutcomeUnknown, ToolServerDown
 from assistant.tool_server_settings import ToolServer
 from assistant.tool_servers.connection import ServerState
 from tests.support.http_shelf import serving
@@ -70,8 +71,32 @@ async def test_an_answer_that_is_too_long_or_broken_ends_the_connection(
 ) -> None:
     with serving(mode) as shelf:
         async with connected(ToolServer(url=shelf.url)) as shelves:
-            with pytest.raises(ToolServerDown, match="has ended"):
+            with pytest.raises(ToolOutcomeUnknown, match="was lost during a call"):
                 await shelves.call(tool_of(shelves.tools, "count_texts"), {})
             await until(lambda: shelves.state is ServerState.DOWN)
     assert f"an answer of the tool server shelf is {why}" in caplog.text
     assert len(shelf.calls) == 1, "what may have been done is not done again"
+
+
+@pytest.mark.parametrize("mode", ["babbles", "crashes"])
+async def test_after_an_answer_that_says_nothing_what_was_done_is_unknown(mode: str) -> None:
+    with serving(mode) as shelf:
+        async with connected(ToolServer(url=shelf.url)) as shelves:
+            with pytest.raises(ToolOutcomeUnknown, match="didn't understand"):
+                await shelves.call(tool_of(shelves.tools, "keep_text"), {"text": "milk"})
+            assert shelves.state is ServerState.READY
+
+
+async def test_a_connection_on_which_a_call_runs_is_not_ended_by_another_call() -> None:
+    with serving("waits") as shelf:
+        async with connected(ToolServer(url=shelf.url), reconnect_s=0) as shelves:
+            keep, count = (tool_of(shelves.tools, each) for each in ("keep_text", "count_texts"))
+            first = asyncio.create_task(shelves.call(keep, {"text": "milk"}))
+            await until(lambda: len(shelf.calls) == 1)
+            shelf.session = "another"
+            with pytest.raises(ToolServerDown, match="doesn't answer now"):
+                await shelves.call(count, {})
+            shelf.released.set()
+            assert (await first).text == "The text was kept"
+            assert (await shelves.call(count, {})).text == "There are 2 texts"
+            assert shelf.connections == 2

@@ -60,6 +60,7 @@ def test_a_parameter_has_the_kind_that_its_schema_says(
     ("schema", "fits", "fails"),
     [
         ({**TEXT, "pattern": "^[a-z]+$"}, "ab", "a b"),
+        ({**TEXT, "pattern": "^(small|large)$"}, "small", "medium"),
         ({**TEXT, "minLength": 2, "maxLength": 3}, "ab", "a"),
         ({**TEXT, "maxLength": 3}, "abc", "abcd"),
         ({"anyOf": [{**TEXT, "maxLength": 3}, {"type": "null"}]}, "abc", "abcd"),
@@ -77,7 +78,20 @@ def test_a_parameter_has_the_limits_of_its_schema(schema: Any, fits: Any, fails:
     assert not parameter.limits.allow(fails)
 
 
-@pytest.mark.parametrize("pattern", ["(a+)+$", ".*.*.*x", "(", 7, "a" * 1000, "a{,9}b{,9}c{,9}d"])
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "(a+)+$",
+        ".*.*.*x",
+        "(",
+        7,
+        "a" * 1000,
+        "a{,9}b{,9}c{,9}d",
+        f"^{'.?' * 60}{'.' * 60}!",
+        f"^{'(.|.)' * 38}!",
+        "a{1}b{1}c{1}d",
+    ],
+)
 def test_a_pattern_that_is_none_or_takes_long_to_match_is_left_to_the_server(pattern: Any) -> None:
     tool = read({"it": {**TEXT, "pattern": pattern}}, ["it"])
     assert tool is not None
