@@ -70,7 +70,8 @@ class FormReader:
         if not utterance.strip():
             return NOTHING_FOUND
         self._reader.load()
-        values, given, whole = {**filled}, [], True
+        values, whole = {**filled}, True
+        given: list[Proposal] = []
         for part in _parts(utterance):
             found = self._read(form, values, asked, part, today)
             for each in found.proposals:
