@@ -18,12 +18,15 @@ from assistant.language.sentences import sentences
 from assistant.language.stemming import TextAnalyzer
 from models.interfaces import ReadSlot, SlotAct, SlotReader, SlotWords
 
-SURE = 0.5
+SURE = 0.6
 """Least probability with which the slot that was asked for is filled,"""
-SURE_UNASKED = 0.7
+SURE_UNASKED = 0.65
 """another one that is empty or not known,"""
-SURE_TO_CHANGE = 0.9
+SURE_TO_CHANGE = 0.7
 """and another one that has a value."""
+SURE_ALONE = 0.85
+"""Least probability with which an utterance only answers, so that the language model need not. Of
+ordinary talk, a few in a hundred pass for an answer with less."""
 MOST_WORDS = 50
 """Maximum number of words that are read at once. The model reads no more than 96 tokens."""
 TALKS = 0.5
@@ -92,13 +95,15 @@ class FormReader:
             for each in form.slots
         ]
         found = self._reader.read(said, slots)
-        given = [
-            each
-            for slot, seen in zip(form.slots, found.slots, strict=True)
-            if _sure(slot, seen, filled, asked)
-            for each in self._proposals(slot, seen, filled.get(slot.name), said, today)
-        ]
-        return Filling(given, whole=bool(given) and found.talk < TALKS)
+        given: list[Proposal] = []
+        surest = 0.0
+        for slot, seen in zip(form.slots, found.slots, strict=True):
+            if _sure(slot, seen, filled, asked):
+                new = self._proposals(slot, seen, filled.get(slot.name), said, today)
+                before = len(given)
+                given += new
+                surest = max(surest, _certainty(slot, seen) if len(given) > before else 0.0)
+        return Filling(given, whole=surest >= SURE_ALONE and found.talk < TALKS)
 
     def _proposals(
         self, slot: Slot, seen: ReadSlot, before: Value | None, said: str, today: date
@@ -187,7 +192,12 @@ def _sure(slot: Slot, seen: ReadSlot, filled: Mapping[str, Value], asked: str) -
     else:
         empty = filled.get(slot.name, UNKNOWN) == UNKNOWN
         least = SURE_UNASKED if empty else SURE_TO_CHANGE
-    return sum(seen.acts[each] for each in _acts(slot)) >= least
+    return _certainty(slot, seen) >= least
+
+
+def _certainty(slot: Slot, seen: ReadSlot) -> float:
+    """Return the probability that the utterance does something with the slot."""
+    return sum(seen.acts[each] for each in _acts(slot))
 
 
 def _value(slot: Slot, words: Sequence[str], today: date) -> Value | None:

@@ -3,6 +3,7 @@
 from datetime import date
 
 from assistant.forms import FormReader, Value, Way
+from assistant.forms.filling import SURE_ALONE
 from tests.support.slot_reader import MarkedReader, shipped_form
 
 TODAY = date(2026, 11, 18)
@@ -11,7 +12,7 @@ TODAY = date(2026, 11, 18)
 def test_a_long_utterance_is_read_in_parts_and_nothing_at_its_end_is_lost() -> None:
     reader, story = MarkedReader(), " ".join(["So it went on and on."] * 8)
     first = reader.mark(f"{{reason: My knee}}. {story}", talk=0.9)
-    last = reader.mark(f"{{since: three days ago}}. {story[:80]}")
+    last = reader.mark(f"{{since: three days ago}}. So it began.")
     found = FormReader(reader).fill(
         shipped_form("medical_intake"), {}, "", f"{first} {last}", TODAY
     )
@@ -48,3 +49,12 @@ def test_a_corrected_number_is_not_added_to_the_earlier_one() -> None:
     said = reader.mark("{minutes: Twenty}... {minutes: five}, actually.")
     [found] = FormReader(reader).fill(form, {}, "minutes", said, TODAY).proposals
     assert found.value == 5
+
+
+def test_an_answer_that_is_not_quite_certain_is_filled_in_and_the_language_model_answers() -> None:
+    form, reader = shipped_form("medical_intake"), MarkedReader()
+    for sure, whole in ((SURE_ALONE - 0.01, False), (SURE_ALONE + 0.01, True)):
+        said = reader.mark("{smoker = no | Not really}", sure=sure)
+        found = FormReader(reader).fill(form, {}, "smoker", said, TODAY)
+        assert [each.value for each in found.proposals] == [False]
+        assert found.whole is whole
