@@ -12,7 +12,7 @@ TODAY = date(2026, 11, 18)
 def test_a_long_utterance_is_read_in_parts_and_nothing_at_its_end_is_lost() -> None:
     reader, story = MarkedReader(), " ".join(["So it went on and on."] * 8)
     first = reader.mark(f"{{reason: My knee}}. {story}", talk=0.9)
-    last = reader.mark(f"{{since: three days ago}}. So it began.")
+    last = reader.mark("{since: three days ago}. So it began.")
     found = FormReader(reader).fill(
         shipped_form("medical_intake"), {}, "", f"{first} {last}", TODAY
     )
