@@ -21,6 +21,7 @@ from scripts.bench.voice.listening import Outcome
 from scripts.bench.voice.ours import Ours, Parts
 from scripts.common.session_skills import session_skills
 from tests.support.fakes import ScriptedLlm
+from tests.support.slot_reader import MarkedReader
 
 CLIP = Clip("x.wav", np.zeros(1, np.int16), 1.0, "x", finished=True)
 
@@ -32,7 +33,7 @@ async def test_the_prompt_shows_a_form_that_is_half_filled(tmp_path: Path) -> No
         dialogue = Dialogue(settings, bus, llm, window, LatencyLog(home.ledger))
         common = home, settings, bus, dialogue, window, llm, VoiceControl(speed=1.0)
         ringer = Ringing(dialogue, speaks=False)
-        skills = await session_skills(*common, ringer, None, stack, with_form.half_filled)
+        skills = await session_skills(*common, ringer, MarkedReader(), stack, with_form.half_filled)
         [open_form] = [each for each in skills if isinstance(each, Activities)]
         prompt = "\n".join(each.content for each in window.prompt("Hello there.").messages)
 

@@ -258,7 +258,7 @@ def test_the_queue_holds_no_words_and_is_encrypted_with_the_transcript(tmp_path:
         }
 
 
-STATE_TABLES = ("state_change", "state")
+STATE_TABLES = ("forgotten_state", "state_change", "state")
 
 
 def test_an_older_file_is_migrated_to_have_a_queue(tmp_path: Path) -> None:
