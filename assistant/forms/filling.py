@@ -14,6 +14,7 @@ from assistant.forms.described import described
 from assistant.forms.proposal import Proposal, Way
 from assistant.forms.spans import values_in
 from assistant.forms.values import LONGEST_TEXT, MOST_ITEMS, UNKNOWN, Value, read, value_words
+from assistant.language.enumerations import parts
 from assistant.language.sentences import sentences
 from assistant.language.stemming import TextAnalyzer
 from models.interfaces import ReadSlot, SlotAct, SlotReader, SlotWords
@@ -157,7 +158,8 @@ class FormReader:
         gone = [item for each in named for item in self._named(each, there)]
         if gone:
             yield Proposal(slot.name, gone, stretch, Way.REMOVE)
-        new = [_trimmed(said[each.start : each.end]) for each in marked if not each.removed]
+        words = [said[each.start : each.end] for each in marked if not each.removed]
+        new = [_trimmed(item) for each in words for item in parts(each)]
         new = [each[:LONGEST_TEXT] for each in dict.fromkeys(new) if each][:MOST_ITEMS]
         if new:
             yield Proposal(slot.name, new, stretch, Way.ADD if there else Way.PUT)

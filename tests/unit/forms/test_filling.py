@@ -172,7 +172,10 @@ def changed(marked: str, before: Value | None = None) -> list[tuple[Way, Value]]
 
 def test_each_marked_part_is_an_item() -> None:
     said = "{items: Milk}, {items: eggs}, and {items: the good coffee.} And {items: eggs}."
-    assert changed(said) == [(Way.PUT, ["Milk", "eggs", "the good coffee"])]
+    assert changed(said) == [(Way.PUT, ["Milk", "eggs", "good coffee"])]
+    assert changed("{items: Milk and eggs}, {items: bread}") == [
+        (Way.PUT, ["Milk", "eggs", "bread"])
+    ]
     assert changed("{items: milk} {items: eggs} {items: bread}") == [
         (Way.PUT, ["milk", "eggs", "bread"])
     ]
