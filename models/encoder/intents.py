@@ -14,8 +14,13 @@ import onnxruntime
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from tokenizers import Tokenizer
 
-from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
-from models.encoder.onnx import CHARACTERS_PER_TOKEN, first_line, open_session, without_surrogates
+from assistant.errors import ModelCorrupt, ModelFailed
+from models.encoder.onnx import (
+    CHARACTERS_PER_TOKEN,
+    first_line,
+    open_prepared,
+    without_surrogates,
+)
 from models.interfaces import ClassifiedText
 
 INTENTS = "intents.int8.onnx"
@@ -85,29 +90,15 @@ class OnnxIntentClassifier:
         """
         if self._session is not None:
             return
-        mend = f"assistant models pull {self._folder.name}"
-        for file in ("tokenizer.json", INTENTS):
-            if not (self._folder / file).is_file():
-                raise ModelMissing(
-                    f"The recognition of intents is incomplete: {self._folder / file} is missing.",
-                    mend=mend,
-                )
+        what = "The recognition of intents"
+        tokenizer, session = open_prepared(self._folder, INTENTS, what, self._threads)
+        tokenizer.enable_truncation(LONGEST)
         kinds = read_kinds(self._adapter)
-        try:
-            tokenizer = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
-            tokenizer.no_padding()
-            tokenizer.enable_truncation(LONGEST)
-            session = open_session(str(self._folder / INTENTS), self._threads)
-        except Exception as error:  # tokenizers and onnxruntime raise exceptions of their own
-            raise ModelCorrupt(
-                f"The recognition of intents in {self._folder} can't be read: {first_line(error)}.",
-                mend=mend,
-            ) from error
         if session.get_outputs()[0].shape[1] != len(kinds.kinds):
             raise ModelCorrupt(
                 f"The recognition of intents in {self._folder} knows other kinds than "
                 f"{self._adapter / KINDS}.",
-                mend=mend,
+                mend=f"assistant models pull {self._folder.name}",
             )
         self._kinds, self._tokenizer, self._session = kinds, tokenizer, session
         self.classify("warm")

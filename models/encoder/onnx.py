@@ -171,6 +171,32 @@ def open_session(model: str | bytes, threads: int) -> onnxruntime.InferenceSessi
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
+def open_prepared(
+    folder: Path, graph: str, what: str, threads: int
+) -> tuple[Tokenizer, onnxruntime.InferenceSession]:
+    """Open a prepared graph and its model's tokenizer, which neither pads nor cuts.
+
+    Args:
+        what: what the model is for, as the beginning of a sentence: "The model for forms".
+
+    Raises:
+        ModelMissing: a file is missing.
+        ModelCorrupt: a file can't be read.
+    """
+    mend = f"assistant models pull {folder.name}"
+    for file in ("tokenizer.json", graph):
+        if not (folder / file).is_file():
+            raise ModelMissing(f"{what} is incomplete: {folder / file} is missing.", mend=mend)
+    try:
+        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+        return tokenizer, open_session(str(folder / graph), threads)
+    except Exception as error:  # tokenizers and onnxruntime raise exceptions of their own
+        told = f"{what} in {folder} can't be read: {first_line(error)}."
+        raise ModelCorrupt(told, mend=mend) from error
+
+
 def without_surrogates(text: str) -> str:
     """Replace lone surrogates, which the tokenizer rejects, by "?". The length stays the same."""
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -17,8 +17,13 @@ import onnxruntime
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from assistant.errors import ModelCorrupt, ModelFailed, ModelMissing
-from models.encoder.onnx import CHARACTERS_PER_TOKEN, first_line, open_session, without_surrogates
+from assistant.errors import ModelCorrupt, ModelFailed
+from models.encoder.onnx import (
+    CHARACTERS_PER_TOKEN,
+    first_line,
+    open_prepared,
+    without_surrogates,
+)
 from models.encoder.weights import read_tensors
 from models.interfaces import DescribedSlot, ReadSlot, ReadUtterance, SlotAct, SlotWords
 
@@ -111,23 +116,8 @@ class OnnxSlotReader:
         """
         if self._session is not None:
             return
-        mend = f"assistant models pull {self._folder.name}"
-        for file in ("tokenizer.json", SLOTS):
-            if not (self._folder / file).is_file():
-                raise ModelMissing(
-                    f"The model for forms is incomplete: {self._folder / file} is missing.",
-                    mend=mend,
-                )
-        try:
-            tokenizer = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
-            tokenizer.no_padding()
-            tokenizer.no_truncation()
-            session = open_session(str(self._folder / SLOTS), self._threads)
-        except Exception as error:  # tokenizers and onnxruntime raise exceptions of their own
-            raise ModelCorrupt(
-                f"The model for forms in {self._folder} can't be read: {first_line(error)}.",
-                mend=mend,
-            ) from error
+        what = "The model for forms"
+        tokenizer, session = open_prepared(self._folder, SLOTS, what, self._threads)
         heads = read_slot_heads(self._adapter, session.get_outputs()[0].shape[-1])
         self._heads, self._tokenizer, self._session = heads, tokenizer, session
         self.read("warm", [DescribedSlot("warm")])
