@@ -23,7 +23,7 @@ FORGETTING = REMEMBERING | {
     "ASSISTANT_ENCRYPTION__MODE": "off",
     "ASSISTANT_FORGET__GRACE_S": "30",
 }
-DOG = "My dog is called Max and he loves to play fetch."
+DOG = "My dog is called Quimby and he loves to play fetch."
 CODE = b"locker code is 4471"
 PIN = b"seventy-one forty-four"
 CAT = "My cat is called Bella and she sleeps all day."
@@ -100,9 +100,9 @@ def test_across_restarts_exchanges_are_remembered_unless_they_were_forgotten(
     before, after, _ = talk.of("turn")
     assert DOG in [memory["text"] for memory in before["memories"]]
     assert all(set(memory) == {"id", "text", "score"} for memory in before["memories"])
-    assert not tells(after, "Max")
+    assert not tells(after, "Quimby")
     dog, cat, back = [row["text"] for row in talk.of("remark")]
-    assert dog.startswith("Forgotten: your dog is called Max")
+    assert dog.startswith("Forgotten: your dog is called Quimby")
     assert cat.startswith("Forgotten: your cat is called")
     assert back.startswith("Brought back: your cat is called")
 
@@ -113,7 +113,7 @@ def test_across_restarts_exchanges_are_remembered_unless_they_were_forgotten(
         again.end_input()
         assert again.finish() == 0
     asked_dog, asked_cat = again.of("turn")
-    assert not tells(asked_dog, "Max")
+    assert not tells(asked_dog, "Quimby")
     assert tells(asked_cat, "sleeps all day")
 
     with typed(tmp_path, "--user", "bob", **scripted) as somebody_else:
