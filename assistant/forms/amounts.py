@@ -48,6 +48,13 @@ def unit_beside(slot: Slot, value: float) -> str:
     return slot.unit.removesuffix("s") if value == 1 else slot.unit
 
 
+def names_unit(slot: Slot, words: str) -> bool:
+    """Return whether the words name the slot's unit ("twenty minutes")."""
+    known = units().get(slot.unit.lower())
+    names = {known.singular, known.plural} if known else {slot.unit.lower()}
+    return bool(slot.unit) and bool(names & {*words.lower().replace(",", " ").split()})
+
+
 # -- internals ----------------------------------------------------------------------------------
 
 

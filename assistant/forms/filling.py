@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from assistant.forms.amounts import names_unit
 from assistant.forms.definition import Form, Slot, SlotType
 from assistant.forms.described import described
 from assistant.forms.proposal import Proposal, Way
@@ -32,6 +33,8 @@ MOST_WORDS = 50
 """Maximum number of words that are read at once. The model reads no more than 96 tokens."""
 TALKS = 0.5
 """Least probability with which an utterance also says something to which one would respond."""
+MEASURED = (SlotType.DATE, SlotType.TIME, SlotType.NUMBER)
+"""Types whose values show by themselves to which type they belong."""
 _YES_OR_NO = {SlotAct.YES: True, SlotAct.NO: False}
 
 
@@ -100,10 +103,10 @@ class FormReader:
         surest = 0.0
         for slot, seen in zip(form.slots, found.slots, strict=True):
             if _sure(slot, seen, filled, asked):
-                new = self._proposals(slot, seen, filled.get(slot.name), said, today)
-                before = len(given)
+                new = [*self._proposals(slot, seen, filled.get(slot.name), said, today)]
+                new = new or [*_meant_for_another(form, slot, seen, said, today)]
                 given += new
-                surest = max(surest, _certainty(slot, seen) if len(given) > before else 0.0)
+                surest = max(surest, _certainty(slot, seen) if new else 0.0)
         return Filling(given, whole=surest >= SURE_ALONE and found.talk < TALKS)
 
     def _proposals(
@@ -171,6 +174,26 @@ class FormReader:
         have = {each: self._lexicon.content_and_numbers(each) for each in items}
         same = [each for each in items if have[each] == wanted]
         return same or [each for each in items if wanted and wanted <= have[each]]
+
+
+def _meant_for_another(
+    form: Form, slot: Slot, seen: ReadSlot, said: str, today: date
+) -> Iterator[Proposal]:
+    """Yield the value of the only other slot to which words belong that are none of this slot: a
+    day, if a time was asked for, or a number with its unit."""
+    marked = _joined(said, seen.words)
+    if slot.type not in MEASURED or _act(slot, seen) is not SlotAct.VALUE or not marked:
+        return
+    words = [said[each.start : each.end] for each in marked]
+    fits: list[tuple[Slot, Value]] = []
+    for each in form.slots:
+        counts = each.type is SlotType.NUMBER and names_unit(each, " ".join(words))
+        if each.type is not slot.type and (counts or each.type in (SlotType.DATE, SlotType.TIME)):
+            value = _value(each, words, today)
+            fits += [(each, value)] if value not in (None, UNKNOWN) else []
+    if len(fits) == 1:
+        [(other, value)] = fits
+        yield Proposal(other.name, value, _stretch(said, marked))
 
 
 def _act(slot: Slot, seen: ReadSlot) -> SlotAct:

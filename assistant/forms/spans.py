@@ -19,9 +19,7 @@ _DATE_JOINS = (
     "the of on in since last next this a an couple few and before after from about around early"
     " late mid half"
 )
-_TIME_JOINS = (
-    "half quarter past to at in the a and minutes o'clock oclock before after around about"
-)
+_TIME_JOINS = "half quarter past to at in the a and o'clock oclock before after around about"
 _NUMBER_JOINS = "and a an half quarter point out of minus about"
 
 
@@ -74,11 +72,11 @@ def _vocabulary(kind: SlotType) -> tuple[re.Pattern[str], re.Pattern[str]]:
         core = rf"(?:{days}|{near}|{FEAST}|{number})(?:'s)?"
         return _with(core, f"{units_of}|evening|afternoon|night|eve|day", _DATE_JOINS)
     if kind is SlotType.TIME:
-        core = rf"(?:{number}|noon|midday|midnight)(?: ?[ap]m)?"
+        core = rf"(?:{number}|noon|midday|midnight|minutes)(?: ?[ap]m)?"
         return _with(core, r"[ap]\.?m\.?|morning|afternoon|evening|night|tonight", _TIME_JOINS)
     named = one_of(re.escape(each) for each in units() if " " not in each)
-    core = rf"(?:{number}|half|hour)(?:{named})?"
-    return _with(core, rf"{named}|degrees?", _NUMBER_JOINS)
+    core = rf"(?:{number}|half|hour)(?:{named})?|{named}"
+    return _with(core, "degrees?", _NUMBER_JOINS)
 
 
 def _with(core: str, more: str, joins: str) -> tuple[re.Pattern[str], re.Pattern[str]]:

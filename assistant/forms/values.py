@@ -16,6 +16,7 @@ from assistant.forms.definition import Slot, SlotType
 from assistant.forms.wording import is_phrase, plain, stripped
 from assistant.language.clock_times import clock_time
 from assistant.language.days import plain as in_one_spelling
+from assistant.language.durations import seconds
 from assistant.language.enumerations import joined, parts
 from assistant.language.numbers import one_of
 from assistant.language.second_person import spoken_topic
@@ -126,6 +127,8 @@ def shown(slot: Slot, value: Value) -> str:
 
 def _time(words: str) -> str | None:
     said = in_one_spelling(stripped(words))
+    if seconds(said) is not None:
+        return None
     said = re.sub(r"\bexactly\b|\bish\b", " ", said)
     read_at = clock_time(" ".join(said.split()).removeprefix("at "))
     if read_at is None:

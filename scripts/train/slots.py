@@ -24,16 +24,9 @@ from models.encoder.slots import ACTS, HEADS, MARKS
 from models.interfaces import SlotAct
 from scripts.common.rows import InputUnusable
 from scripts.train.lora import Optimiser, save
-from scripts.train.slot_lessons import (
-    IGNORED,
-    Lesson,
-    Sample,
-    Values,
-    batches,
-    chatter,
-    read_lessons,
-    sample,
-)
+from scripts.train.slot_lessons import Lesson, chatter, plain_choices, read_lessons
+from scripts.train.slot_samples import IGNORED, Sample, batches, sample
+from scripts.train.slot_values import Values
 from scripts.train.training_data import FILES, read_pairs
 
 MATRICES = r".*encoder\.layer\.\d+\..*\.(q|k|v|o|query|key|value|dense)"
@@ -46,6 +39,8 @@ OTHERS = 0.1
 MARKING, TALKING, CHOOSING = 1.0, 0.3, 3.0
 """Weights of marking tokens, of telling whether more was said, and of the options of choices, which
 are seldom chosen."""
+CHOICES_PER_TALK = 10
+"""For so many utterances of ordinary talk, one bare choice is learnt."""
 SMOOTHED = 0.03
 WEIGHTS = "adapter_model.safetensors"
 TOLD_EVERY = 50
@@ -180,11 +175,13 @@ def train(
     chance = Random(plan.seed)
     drawn = min(plan.talk, len(talk))
     forms, values = [each.form for each in lessons], Values(lessons)
-    steps = plan.epochs * -(-(len(lessons) + drawn) // plan.batch)
+    count = len(lessons) + drawn + drawn // CHOICES_PER_TALK
+    steps = plan.epochs * -(-count // plan.batch)
     optimiser = Optimiser(model.trained, plan.rate, steps)
     for _ in range(plan.epochs):
         model.train()
         learnt = [*lessons, *chatter(forms, chance.sample(talk, drawn), chance)]
+        learnt += plain_choices(forms, drawn // CHOICES_PER_TALK, chance)
         samples = [sample(each, tokenizer, chance, values) for each in learnt]
         for batch in batches(samples, plan.batch, chance):
             if not optimiser.step(loss_of(model, batch)) % TOLD_EVERY:

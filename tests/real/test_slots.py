@@ -20,7 +20,8 @@ from models.encoder.slots import ACTS, SLOTS, OnnxSlotReader
 from models.encoder.weights import WEIGHTS
 from models.interfaces import SlotAct
 from models.selection import select_models
-from scripts.train.slot_lessons import Lesson, read_lessons, sample
+from scripts.train.slot_lessons import Lesson, read_lessons
+from scripts.train.slot_samples import sample
 from tests.support.slot_reader import shipped_form
 
 pytestmark = [

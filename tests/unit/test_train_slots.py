@@ -13,17 +13,15 @@ from models.interfaces import SlotAct
 from scripts.train.slot_lessons import (
     Lesson,
     Marked,
-    Values,
-    _together,
-    _unpunctuated,
-    batches,
     chatter,
+    plain_choices,
     read_lessons,
-    sample,
     unmarked,
 )
+from scripts.train.slot_samples import _elsewhere, _together, _unpunctuated, batches, sample
+from scripts.train.slot_values import Values
 
-WRITERS = {f"d{number}" for number in range(1, 10)}
+WRITERS = {f"d{number}" for number in range(1, 15)}
 
 
 def slot(name: str, kind: str, **more: Any) -> Slot:
@@ -43,9 +41,23 @@ FORM = Form(
 )
 
 
-def lesson(marked: str, asked: str = "", *, goes_on: Lesson | None = None) -> Lesson:
-    said, marks = unmarked(FORM, marked)
-    return Lesson(FORM, "d1", said, asked, {}, tuple(marks), False, goes_on)
+VISIT = Form(
+    key="visit",
+    title="Visit",
+    slots=(
+        slot("day", "date"),
+        slot("hour", "time"),
+        slot("minutes", "number", label="minutes"),
+        slot("where", "text"),
+    ),
+)
+
+
+def lesson(
+    marked: str, asked: str = "", *, form: Form = FORM, goes_on: Lesson | None = None
+) -> Lesson:
+    said, marks = unmarked(form, marked)
+    return Lesson(form, "d1", said, asked, {}, tuple(marks), False, goes_on)
 
 
 def words(of: Lesson) -> list[tuple[str, str]]:
@@ -157,10 +169,56 @@ def test_other_values_stand_where_the_first_ones_stood() -> None:
 
 def test_values_of_other_forms_are_exchanged_only_if_they_are_dates_or_times() -> None:
     other = FORM.model_copy(update={"title": "Letter"})
-    own = lesson("to {to: Rosie} {day: today} {way = post | by post}")
+    own = lesson("to {to: Rosie} {day: today} {way = post | a stamp}")
     values = Values([replace(lesson("to {to: Tom} {day: tomorrow}"), form=other)])
     made = values.exchanged(own, Random(1))
-    assert words(made) == [("to", "Rosie"), ("day", "tomorrow"), ("way", "by post")]
+    assert words(made) == [("to", "Rosie"), ("day", "tomorrow"), ("way", "a stamp")]
+
+
+def test_another_choice_is_put_in_if_its_own_words_were_said() -> None:
+    own, other = lesson("{way = post | By post}, please"), lesson("{way = post | a stamp} will do")
+    values, chance = Values([]), Random(1)
+    made = [values.exchanged(own, chance) for _ in range(20)]
+    assert {(each.said, each.marks[0].option) for each in made} == {
+        ("By post, please", "post"),
+        ("By courier, please", "courier"),
+    }
+    assert values.exchanged(other, chance) == other
+
+
+def test_a_day_is_joined_by_a_time_and_a_time_by_a_day() -> None:
+    times = lesson("{hour: Half past nine} or {day: Friday}", form=VISIT)
+    values, chance = Values([times]), Random(1)
+    day = lesson("On {day: Monday} at {where: home}", form=VISIT)
+    made = [values.day_and_time(day, chance) for _ in range(50)]
+    assert len({each.said for each in made}) == 4
+    for each in made:
+        assert words(each)[0] == ("day", "Monday")
+        assert {*words(each)[1:]} == {("where", "home"), ("hour", "half past nine")}
+    hour = values.day_and_time(lesson("at {hour: noon}", form=VISIT), chance)
+    assert words(hour) == [("hour", "noon"), ("day", "Friday")]
+
+
+@pytest.mark.parametrize(
+    "marked", ["at {where: home}", "{day: Monday} at {hour: noon}", "{day = unknown | no idea}"]
+)
+def test_days_and_times_that_do_not_stand_alone_are_left_alone(marked: str) -> None:
+    values = Values([lesson("{hour: noon} {day: Friday}", form=VISIT)])
+    before = lesson(marked, form=VISIT)
+    assert values.day_and_time(before, Random(1)) is before
+
+
+def test_only_what_is_understood_without_its_question_answers_another_one() -> None:
+    for marked in ("{day: Friday}", "{hour: ten}", "{minutes: twenty minutes}"):
+        own = lesson(marked, "day", form=VISIT)
+        assert {_elsewhere(own, Random(seed)).asked for seed in range(9)} == {
+            "minutes",
+            "where",
+            "",
+        }
+    for marked in ("{minutes: twenty}", "{where: home}", "who knows", "{day = unknown | dunno}"):
+        own = lesson(marked, "day", form=VISIT)
+        assert _elsewhere(own, Random(1)) is own
 
 
 def test_an_utterance_is_joined_to_the_next_one_if_that_is_understood_alone() -> None:
@@ -192,6 +250,17 @@ def test_ordinary_talk_gives_nothing() -> None:
     made = chatter([FORM], ["It rained."] * 40, Random(1))
     assert {(each.said, each.marks, each.talk) for each in made} == {("It rained.", (), True)}
     assert {each.asked for each in made} == {"", *(each.name for each in FORM.slots)}
+
+
+def test_bare_choices_answer_their_question() -> None:
+    made = plain_choices([FORM, VISIT], 40, Random(1))
+    assert len(made) == 40
+    for each in made:
+        [mark] = each.marks
+        assert each.asked == mark.slot == "way"
+        assert each.said[mark.start : mark.end].lower() == mark.option
+    assert {each.marks[0].option for each in made} == {"post", "courier"}
+    assert plain_choices([VISIT], 40, Random(1)) == []
 
 
 # -- samples ------------------------------------------------------------------------------------

@@ -153,6 +153,24 @@ def test_several_slots_are_filled_at_once_each_with_its_own_words() -> None:
     assert found.whole
 
 
+@pytest.mark.parametrize(
+    ("form", "asked", "marked", "given"),
+    [
+        ("appointment", "time", "Actually, make it {time: Monday}", {"day": "2026-11-23"}),
+        ("appointment", "day", "{day: half past nine} would be fine", {"time": "09:30"}),
+        ("appointment", "time", "{time: about twenty minutes}", {"minutes": 20}),
+        ("appointment", "time", "{time: whenever you like}", {}),
+        ("appointment", "about", "{about: Monday}", {"about": "Monday"}),
+        ("medical", "severity", "{severity: last Tuesday}", {"since": "2026-11-10"}),
+        ("shopping", "budget", "{budget: about twenty minutes}", {}),
+    ],
+)
+def test_words_that_are_no_value_of_their_slot_go_to_the_only_one_that_they_fit(
+    form: str, asked: str, marked: str, given: dict[str, Value]
+) -> None:
+    assert taken(form, asked, marked) == given
+
+
 @pytest.mark.parametrize("slot", ["reason", "since", "severity", "medicines", "smoker"])
 def test_not_knowing_is_a_value_of_every_type(slot: str) -> None:
     said = f"{{{slot} = unknown | I've no idea}}, sorry"

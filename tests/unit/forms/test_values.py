@@ -137,6 +137,7 @@ def test_another_unit_of_the_same_dimension_is_converted() -> None:
         ("noon", "12:00"),
         ("ten in the morning", "10:00"),
         ("in the morning", None),
+        ("twenty minutes", None),
         ("three or four", None),
     ],
 )

@@ -1,0 +1,105 @@
+"""Varies lessons with the values that occur in other lessons."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from random import Random
+
+from assistant.forms.definition import Form, Slot, SlotType
+from models.interfaces import SlotAct
+from scripts.train.slot_lessons import Lesson, Marked
+
+PLAIN_TYPES = (SlotType.DATE, SlotType.TIME)
+"""Types whose values show by themselves to which slot they belong, if there is only one."""
+MOST_BESIDE = 5
+"""Maximum number of words of a day or a time that is put beside the other."""
+JOINTS = {SlotType.DATE: (" ", " on ", ", "), SlotType.TIME: (" ", " at ", ", ", " and ")}
+"""What stands between the two."""
+
+
+class Values:
+    """The values that occur in the lessons, and their slots."""
+
+    def __init__(self, lessons: Sequence[Lesson]) -> None:
+        self._words: dict[tuple[str, str], list[str]] = {}
+        self._slots = [slot for each in lessons for slot in each.form.slots]
+        for lesson in lessons:
+            for each in lesson.marks:
+                key = self._key(lesson.form, each)
+                if key:
+                    self._words.setdefault(key, []).append(lesson.said[each.start : each.end])
+
+    def exchanged(self, lesson: Lesson, chance: Random) -> Lesson:
+        """Return the utterance with other values: dates and times of any form, another
+        choice if its own words were said, others of the same slot."""
+        said, moved, marks = lesson.said, 0, []
+        for each in sorted(lesson.marks, key=lambda mark: mark.start):
+            start, end = each.start + moved, each.end + moved
+            key = self._key(lesson.form, each)
+            words = chance.choice(self._words.get(key, [""])) if key else ""
+            option = each.option
+            if option and said[start:end].lower().count(option) == 1:
+                slot = lesson.form.slot(each.slot)
+                option = chance.choice(slot.choices if slot else [option])
+                words = said[start:end].lower().replace(each.option, option)
+            if not words or each.removed:
+                marks.append(replace(each, start=start, end=end))
+                continue
+            if said[start:end][:1].isupper() and (start == 0 or said[start - 2 : start] == ". "):
+                words = words[:1].upper() + words[1:]
+            said = said[:start] + words + said[end:]
+            marks.append(replace(each, start=start, end=start + len(words), option=option))
+            moved += len(words) - (end - start)
+        return replace(lesson, said=said, marks=tuple(marks))
+
+    def day_and_time(self, lesson: Lesson, chance: Random) -> Lesson:
+        """Return the utterance with a time after its day, or a day after its time, if the form has
+        one slot of each type, and the utterance gives a value to only one of them."""
+        slots = {
+            each: [slot for slot in lesson.form.slots if slot.type is each] for each in PLAIN_TYPES
+        }
+        marks = {
+            each: [
+                mark for mark in lesson.marks if slots[each] and mark.slot == slots[each][0].name
+            ]
+            for each in PLAIN_TYPES
+        }
+        given = [each for each in PLAIN_TYPES if len(marks[each]) == 1]
+        if any(len(each) != 1 for each in slots.values()) or len(given) != 1:
+            return lesson
+        [beside] = (each for each in PLAIN_TYPES if each not in given)
+        [mark] = marks[given[0]]
+        words = chance.choice(self._words.get(("", beside), [""]))
+        if (
+            marks[beside]
+            or mark.act is not SlotAct.VALUE
+            or len(words.split()) > MOST_BESIDE
+            or not words
+        ):
+            return lesson
+        words = words[0].lower() + words[1:] if beside is SlotType.TIME else words
+        joint = chance.choice(JOINTS[beside])
+        start = mark.end + len(joint)
+        by = len(joint) + len(words)
+        moved = (
+            replace(each, start=each.start + by, end=each.end + by)
+            if each.start >= mark.end
+            else each
+            for each in lesson.marks
+        )
+        more = Marked(slots[beside][0].name, SlotAct.VALUE, start, start + len(words))
+        said = f"{lesson.said[: mark.end]}{joint}{words}{lesson.said[mark.end :]}"
+        return replace(lesson, said=said, marks=(*moved, more))
+
+    def foreign(self, form: Form, slots: Sequence[Slot], chance: Random) -> list[Slot]:
+        """Return a slot of another form, of a type that these slots don't have."""
+        types = {each.type for each in form.slots}
+        names = {each.name for each in slots}
+        drawn = [chance.choice(self._slots) for _ in range(3)]
+        return [each for each in drawn if each.type not in types and each.name not in names][:1]
+
+    @staticmethod
+    def _key(form: Form, mark: Marked) -> tuple[str, str] | None:
+        slot = form.slot(mark.slot)
+        if slot is None or mark.act is not SlotAct.VALUE or mark.option:
+            return None
+        return ("", slot.type) if slot.type in PLAIN_TYPES else (form.title, slot.name)
