@@ -14,9 +14,9 @@ measures
 
 Thresholds are chosen on `dev`; nobody may look at what the other parts contain.
 
-With `--sound`, commands of part `dev` are spoken by every voice on this machine, at three speeds
-and with noise, and transcribed by a profile's recogniser. This shows how many are lost because they
-are misheard, and how many because even their text is not understood.
+With `--sound`, commands of part `dev` (with `--requests`, requests) are spoken by every voice on
+this machine, at three speeds and with noise, and transcribed by a profile's recogniser. This shows
+how many are lost because they are misheard, and how many because even their text is not understood.
 
 `--grammar` measures the grammar alone on the utterances that it was written with
 (`data/evaluation/spoken_commands.jsonl`): precision and recall by part and by kind. There, a
@@ -51,11 +51,11 @@ def work(options: program.Options) -> program.Figures:
         return _by_hand()
     if options.thresholds:
         return _thresholds(options.locomo)
+    of = REQUESTS if options.requests else EVALUATION
     if options.sound:
-        return _spoken(options.profile, options.commands)
+        return _spoken(options.profile, options.commands, of)
     if options.mistakes and options.part != "dev":
         raise InputUnusable("Mistakes are shown of the part dev only.")
-    of = REQUESTS if options.requests else EVALUATION
     found = measured(options.part, options.locomo, options.speech, of)
     for name, figures in found["systems"].items():
         mistakes = figures.pop("mistakes")
@@ -91,10 +91,10 @@ def _text(share: float | None) -> str:
     return "-" if share is None else f"{share:.4f}"
 
 
-def _spoken(profile: str, count: int) -> program.Figures:
+def _spoken(profile: str, count: int, of: str) -> program.Figures:
     from scripts.eval.spoken_commands import spoken, table
 
-    found = spoken(profile, count)
+    found = spoken(profile, count, of)
     print(*table(found), sep="\n")
     return found
 

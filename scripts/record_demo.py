@@ -1,8 +1,8 @@
 """Makes the included demo: a real conversation between a synthesised voice and real models.
 
-The memory contains what somebody said on other days. Then the assistant is asked a question,
-interrupted, told to forget, and asked again. Writes data/recordings/demo.jsonl after some minutes.
-The speaker and everything they say are invented.
+The memory contains what somebody said on other days. The assistant is asked to do three things.
+Then it is asked a question, interrupted, told to forget, and asked again. Writes
+data/recordings/demo.jsonl after some minutes. The speaker and everything they say are invented.
 """
 
 import json
@@ -46,7 +46,10 @@ STORY = "Tell me a long story about a sailor and an old lighthouse."
 STORY_S = 11.0
 """Silence before the story is interrupted; a busy machine needs some seconds to begin."""
 TALK: tuple[tuple[float | str, ...], ...] = (
-    (15.0, "Where did my sister move to?"),
+    (15.0, "Set a timer for five minutes."),
+    (0.3, "Add milk, eggs and bread to my shopping list."),
+    (0.3, "What is fifteen percent of two hundred and forty?"),
+    (0.3, "Where did my sister move to?"),
     (0.3, STORY, STORY_S, "Okay, wait. What does my dog love to do in the park?"),
     (0.3, "The code of my garage is four two seven."),
     (0.3, "Forget that."),

@@ -100,19 +100,20 @@ class Heard(NamedTuple):
         return edit_distance(reference, normalised(self.heard)), len(reference)
 
 
-def spoken(profile: str, count: int) -> dict[str, Any]:
+def spoken(profile: str, count: int, of: str = EVALUATION) -> dict[str, Any]:
     """All figures: overall, for each condition, and for each kind of command.
 
     Args:
         profile: the profile whose recogniser listens.
         count: number of commands of part `dev`. Babble is made of utterances that are not commands.
+        of: the set in `data` that they are drawn from.
 
     Raises:
         InputUnusable: there are too few commands, or no voice.
         ModelError: a model is missing, damaged, or has failed.
         VoiceFailed: espeak-ng has failed.
     """
-    utterances = read_utterances(located(EVALUATION), "dev")
+    utterances = read_utterances(located(of), "dev")
     commands = drawn(utterances, count)
     settings = Settings.model_validate({"general": {"profile": profile}})
     selection = select_models(settings)

@@ -33,6 +33,10 @@ def test_what_is_lost_by_hearing_and_by_understanding_is_told_apart(
     quiet, *noisy = found["conditions"].values()
     assert quiet["wer"] < 40
     assert max(each["wer"] for each in noisy) >= quiet["wer"]
+    assert eval_commands.main(["--sound", "--requests", "--commands", "2", "--json"]) == 0
+    requests = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert requests["overall"]["spoken"] == 10
+    assert not requests["kinds"].keys() & found["kinds"].keys()
 
 
 @pytest.mark.parametrize(
