@@ -20,7 +20,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scripts.common import program
-from scripts.common.program import add_number
 
 
 def work(options: program.Options) -> program.Figures:
@@ -38,27 +37,14 @@ def work(options: program.Options) -> program.Figures:
 
 def main(arguments: Sequence[str]) -> int:
     parser = program.parser(__doc__)
-    parser.add_argument(
-        "--encoder",
-        default="all-minilm-l6-v2",
-        metavar="NAME",
-        help="encoder in the catalogue",
-    )
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help="folder to write the adapter to")
-    add_number(parser, "--epochs", 8, "passes over the data")
-    add_number(parser, "--talk", 6000, "utterances of ordinary talk in each pass")
-    add_number(parser, "--batch", 128, "utterances per step")
-    add_number(parser, "--rank", 16, "rank of the adapter")
-    parser.add_argument(
-        "--rate", type=float, default=1.5e-3, metavar="R", help="highest learning rate"
-    )
-    add_number(parser, "--limit", None, "use only N labelled utterances, and N of each other file")
-    add_number(parser, "--seed", 1, "seed of the order", least=0)
-    parser.add_argument(
-        "--half",
-        action="store_true",
-        help="multiply in bfloat16: up to four times as fast if the processor supports it, "
-        "otherwise slower",
+    program.add_training(
+        parser,
+        epochs=8,
+        talk=6000,
+        batch=128,
+        rank=16,
+        rate=1.5e-3,
+        limit="use only N labelled utterances, and N of each other file",
     )
     return program.run(work, parser.parse_args(arguments))
 

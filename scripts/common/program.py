@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from assistant.errors import AssistantError
@@ -66,6 +67,37 @@ def add_number(
     """Add an option that takes a whole number, or several with `nargs`."""
     made.add_argument(
         name, type=at_least(least), default=default, nargs=nargs, metavar="N", help=told
+    )
+
+
+def add_training(
+    made: argparse.ArgumentParser,
+    *,
+    epochs: int,
+    talk: int,
+    batch: int,
+    rank: int,
+    rate: float,
+    limit: str,
+) -> None:
+    """Add what one chooses when training an adapter, with these defaults. `limit` tells what the
+    option of that name does."""
+    made.add_argument(
+        "--encoder", default="all-minilm-l6-v2", metavar="NAME", help="encoder in the catalogue"
+    )
+    made.add_argument("--out", type=Path, metavar="FOLDER", help="folder to write the adapter to")
+    add_number(made, "--epochs", epochs, "passes over the data")
+    add_number(made, "--talk", talk, "utterances of ordinary talk in each pass")
+    add_number(made, "--batch", batch, "utterances per step")
+    add_number(made, "--rank", rank, "rank of the adapter")
+    made.add_argument("--rate", type=float, default=rate, metavar="R", help="highest learning rate")
+    add_number(made, "--limit", None, limit)
+    add_number(made, "--seed", 1, "seed of the order", least=0)
+    made.add_argument(
+        "--half",
+        action="store_true",
+        help="multiply in bfloat16: up to four times as fast if the processor supports it, "
+        "otherwise slower",
     )
 
 

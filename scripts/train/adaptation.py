@@ -28,8 +28,6 @@ BACKWARDS = 0.5
 DROPOUT = 0.05
 LONGEST = 128
 AT_ONCE = 32
-RECENT = 20
-"""Steps over which the printed loss is averaged."""
 OTHERS = 3000
 """Number of training utterances among which the held-out ones have to be found."""
 
@@ -193,7 +191,6 @@ def train(encoder: Encoder, told: Sequence[Told], plan: Plan) -> None:
                 [chance.choice(each.beside) for each in chosen],
             )
             optimiser.step(loss)
-        optimiser.tell(RECENT)
 
 
 def found(encoder: Encoder, asked: Sequence[Told], among: Sequence[str]) -> dict[str, float]:

@@ -32,7 +32,6 @@ NEAR = 10.0
 """Weight of the distance to the teacher's vector, relative to the weight of the ranking."""
 AMONG = 512
 """Utterances that are ranked in addition to those that answer the batch's questions."""
-TOLD_EVERY = 100
 
 Tokens = list[int]
 
@@ -165,8 +164,7 @@ def train(student: Student, lesson: Lesson, rows: Sequence[int], plan: Plan) -> 
     optimiser = Optimiser(student.parameters, plan.rate, steps)
     student.adapted.train()
     for batch in (batch for each in passes for batch in each):
-        if not optimiser.step(loss_of(student, lesson, batch)) % TOLD_EVERY:
-            optimiser.tell(TOLD_EVERY)
+        optimiser.step(loss_of(student, lesson, batch))
 
 
 def found(student: Student, lesson: Lesson, held: Sequence[int]) -> dict[str, float]:

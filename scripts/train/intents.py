@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from peft import LoraConfig, get_peft_model
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import AutoModel, AutoTokenizer
+from transformers import AutoTokenizer
 
 from assistant.paths import models_cache
 from models import catalogue
@@ -32,18 +30,15 @@ from scripts.train.intent_lessons import (
     read_talk,
     samples,
 )
-from scripts.train.lora import Optimiser, save
+from scripts.train.lora import Optimiser, adapted, save_with_heads
 
-MATRICES = r".*encoder\.layer\.\d+\..*\.(q|k|v|o|query|key|value|dense)"
-DROPOUT, HEAD_DROPOUT = 0.05, 0.1
+HEAD_DROPOUT = 0.1
 SMOOTHED = 0.02
 """Share of each label that is spread over all classes."""
 UNSURE = 0.6
 """Share of an uncertain label that goes to the kind; the rest goes to no command."""
 MARKING = 0.5
 """Weight of marking the argument."""
-WEIGHTS = "adapter_model.safetensors"
-TOLD_EVERY = 50
 AT_ONCE = 256
 
 
@@ -68,12 +63,8 @@ class Classifier(nn.Module):
 
     def __init__(self, folder: str, rank: int, device: str, *, half: bool) -> None:
         super().__init__()
-        config = LoraConfig(
-            r=rank, lora_alpha=2 * rank, lora_dropout=DROPOUT, target_modules=MATRICES
-        )
-        model = AutoModel.from_pretrained(folder)
-        size = model.config.hidden_size
-        self.encoder: Any = get_peft_model(model, config)
+        self.encoder = adapted(folder, rank)
+        size = self.encoder.config.hidden_size
         self.dropout = nn.Dropout(HEAD_DROPOUT)
         self.intents = nn.Linear(2 * size, len(CLASSES))
         self.spans = nn.Linear(size, 1 + len(ARGUMENTS))
@@ -111,12 +102,8 @@ class Classifier(nn.Module):
     def save(self, published: Model, temperature: float, folder: Path) -> None:
         """Write the adapter in peft's format, with the last layers in the same file, and the
         description of the outputs."""
-        save(self.encoder, published, folder)
-        weights = load_file(folder / WEIGHTS)
-        for name in ("intents", "spans"):
-            for part, value in getattr(self, name).state_dict().items():
-                weights[f"{name}.{part}"] = value.half().cpu().contiguous()
-        save_file(weights, folder / WEIGHTS, metadata={"format": "pt"})
+        heads = {"intents": self.intents, "spans": self.spans}
+        save_with_heads(self.encoder, heads, published, folder)
         described = IntentKinds(kinds=CLASSES, temperature=temperature)
         text = json.dumps(described.model_dump(), indent=2)
         (folder / KINDS).write_text(f"{text}\n", encoding="utf-8")
@@ -158,8 +145,7 @@ def train(
         ordinary = [Utterance(text, None) for text in chance.sample(talk, drawn)]
         learnt = samples([*lessons, *ordinary], tokenizer, chance)
         for batch in batches(learnt, plan.batch, chance):
-            if not optimiser.step(loss_of(model, batch)) % TOLD_EVERY:
-                optimiser.tell(TOLD_EVERY)
+            optimiser.step(loss_of(model, batch))
 
 
 def judged(model: Classifier, tokenizer: Any, dev: Sequence[Utterance]) -> dict[str, Any]:

@@ -1,17 +1,25 @@
-"""The optimiser and the saving of an adapter, which both ways of training share."""
+"""The optimiser, the adapter and its saving, which all ways of training share."""
 
 import math
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
+from peft import LoraConfig, get_peft_model
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
+from transformers import AutoModel
 
 from models.catalogue import Model
 
+WEIGHTS = "adapter_model.safetensors"
+MATRICES = r".*encoder\.layer\.\d+\..*\.(q|k|v|o|query|key|value|dense)"
+DROPOUT = 0.05
+TOLD_EVERY = 50
+"""Number of steps between two messages."""
 WARM_UP = 0.1
 """Share of the steps during which the learning rate rises."""
 
@@ -27,8 +35,8 @@ class Optimiser:
         self._losses: list[float] = []
         self._began = time.monotonic()
 
-    def step(self, loss: Tensor) -> int:
-        """Make a step, and return the number of steps so far."""
+    def step(self, loss: Tensor) -> None:
+        """Make a step, and now and then print the mean loss."""
         for group in self._adam.param_groups:
             group["lr"] = self._rate * rate_at(len(self._losses), self._steps)
         self._adam.zero_grad()
@@ -36,11 +44,12 @@ class Optimiser:
         nn.utils.clip_grad_norm_(self._parameters, 1.0)
         self._adam.step()
         self._losses.append(loss.item())
-        return len(self._losses)
+        if not len(self._losses) % TOLD_EVERY:
+            self._tell()
 
-    def tell(self, last: int) -> None:
+    def _tell(self) -> None:
         """Print the mean loss of the last steps, and the seconds per step."""
-        done, recent = len(self._losses), self._losses[-last:]
+        done, recent = len(self._losses), self._losses[-TOLD_EVERY:]
         pace = (time.monotonic() - self._began) / done
         print(
             f"step {done} of {self._steps}, loss {sum(recent) / len(recent):.3f}, "
@@ -67,3 +76,21 @@ def save(adapted: Any, published: Model, folder: Path) -> None:
     adapted.peft_config["default"].base_model_name_or_path = repository(published)
     adapted.half().save_pretrained(str(folder), save_embedding_layers=False)
     (folder / "README.md").unlink(missing_ok=True)
+
+
+def adapted(folder: str, rank: int) -> Any:
+    """Load a published encoder, with a new adapter of all its layers."""
+    config = LoraConfig(r=rank, lora_alpha=2 * rank, lora_dropout=DROPOUT, target_modules=MATRICES)
+    return get_peft_model(AutoModel.from_pretrained(folder), config)
+
+
+def save_with_heads(
+    encoder: Any, heads: Mapping[str, nn.Linear], published: Model, folder: Path
+) -> None:
+    """Write an adapter, with the layers above the encoder in the same file."""
+    save(encoder, published, folder)
+    weights = load_file(folder / WEIGHTS)
+    for name, layer in heads.items():
+        for part, value in layer.state_dict().items():
+            weights[f"{name}.{part}"] = value.half().cpu().contiguous()
+    save_file(weights, folder / WEIGHTS, metadata={"format": "pt"})

@@ -9,12 +9,12 @@ from random import Random
 from typing import Any
 
 import torch
-from peft import LoraConfig, get_peft_model, set_peft_model_state_dict
-from safetensors.torch import load_file, save_file
+from peft import set_peft_model_state_dict
+from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
-from transformers import AutoModel, AutoTokenizer
+from transformers import AutoTokenizer
 
 from assistant.paths import models_cache
 from models import catalogue
@@ -23,14 +23,13 @@ from models.download.cache import ModelStore
 from models.encoder.slots import ACTS, HEADS, MARKS
 from models.interfaces import SlotAct
 from scripts.common.rows import InputUnusable
-from scripts.train.lora import Optimiser, save
+from scripts.train.lora import WEIGHTS, Optimiser, adapted, save_with_heads
 from scripts.train.slot_lessons import Lesson, chatter, plain_choices, read_lessons
 from scripts.train.slot_samples import IGNORED, Sample, batches, sample
 from scripts.train.slot_values import Values
 from scripts.train.training_data import FILES, read_pairs
 
-MATRICES = r".*encoder\.layer\.\d+\..*\.(q|k|v|o|query|key|value|dense)"
-DROPOUT, HEAD_DROPOUT = 0.05, 0.1
+HEAD_DROPOUT = 0.1
 HIDDEN = 192
 """Size of the layer that brings tokens and slots together."""
 NOTHING = ACTS.index(SlotAct.NOTHING)
@@ -42,8 +41,6 @@ are seldom chosen."""
 CHOICES_PER_TALK = 10
 """For so many utterances of ordinary talk, one bare choice is learnt."""
 SMOOTHED = 0.03
-WEIGHTS = "adapter_model.safetensors"
-TOLD_EVERY = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +70,8 @@ class Reader(nn.Module):
 
     def __init__(self, folder: str, rank: int, device: str, *, half: bool) -> None:
         super().__init__()
-        config = LoraConfig(
-            r=rank, lora_alpha=2 * rank, lora_dropout=DROPOUT, target_modules=MATRICES
-        )
-        model = AutoModel.from_pretrained(folder)
-        size = model.config.hidden_size
-        self.encoder: Any = get_peft_model(model, config)
+        self.encoder = adapted(folder, rank)
+        size = self.encoder.config.hidden_size
         self.dropout = nn.Dropout(HEAD_DROPOUT)
         self.acts = nn.Linear(2 * size, len(ACTS))
         self.tokens = nn.Linear(size, HIDDEN)
@@ -128,12 +121,8 @@ class Reader(nn.Module):
 
     def save(self, published: Model, folder: Path) -> None:
         """Write the adapter in peft's format, with the layers above it in the same file."""
-        save(self.encoder, published, folder)
-        weights = load_file(folder / WEIGHTS)
-        for name in HEADS:
-            for part, value in getattr(self, name).state_dict().items():
-                weights[f"{name}.{part}"] = value.half().cpu().contiguous()
-        save_file(weights, folder / WEIGHTS, metadata={"format": "pt"})
+        heads = {name: getattr(self, name) for name in HEADS}
+        save_with_heads(self.encoder, heads, published, folder)
 
 
 def loss_of(model: Reader, batch: Sequence[Sample]) -> Tensor:
@@ -184,8 +173,7 @@ def train(
         learnt += plain_choices(forms, drawn // CHOICES_PER_TALK, chance)
         samples = [sample(each, tokenizer, chance, values) for each in learnt]
         for batch in batches(samples, plan.batch, chance):
-            if not optimiser.step(loss_of(model, batch)) % TOLD_EVERY:
-                optimiser.tell(TOLD_EVERY)
+            optimiser.step(loss_of(model, batch))
 
 
 @torch.no_grad()
