@@ -1,4 +1,4 @@
-"""Provides the operations of user interfaces on one user's memories: browse, change and forget."""
+"""Lets user interfaces browse, change and forget one user's memories."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -227,7 +227,8 @@ class MemoryAdmin:
         never_recall: bool | None = None,
         feedback: int = 0,
     ) -> Memory:
-        """Pin a memory, exclude it from recall, or undo either; or rate how well it was recalled.
+        """Pin a memory, exclude it from recall, or undo either; or rate whether recalling it was
+        right.
 
         Args:
             feedback: +1 if the memory was rightly recalled, -1 if wrongly.
@@ -258,12 +259,12 @@ class MemoryAdmin:
             memory_from_import(row, number, self.user_id)
             for number, row in enumerate(rows, start=1)
         ]
-        distinct = {memory.id: memory for memory in memories}  # the last of several wins
+        distinct = {memory.id: memory for memory in memories}  # the last row with an id counts
         came = self._table.forgotten.kept(distinct.values())
         named = dict(zip((each.id for each in came), self._table.named(came), strict=True))
         others = [each for each in came if named[each.id] != each]
         hidden = self._hidden() if others else HiddenSet(())
-        for each in others:  # under its new id, a hidden memory would be shown
+        for each in others:  # a hidden memory would reappear under its new id
             if hidden.covers(each.id, each.sources):
                 del named[each.id]
         kept = self._table.forgotten.kept({each.id: each for each in named.values()}.values())
@@ -282,7 +283,7 @@ class MemoryAdmin:
         return self._ready().rebuild(self._open_transcript())
 
     def split(self, named: str) -> tuple[Memory, ...]:
-        """Undo every merge into this memory, and every supersession by or of it, for good.
+        """Permanently undo every merge into this memory, and every supersession by or of it.
 
         Returns the memories that are separate now, this one first.
 

@@ -8,8 +8,8 @@
                                "limit" of each, then a "preview" row; nothing is changed
     with "now": true         → everything is deleted at once; a "forgotten" row with the receipt
     otherwise                → everything is hidden but can be brought back; a "forgetting" row
-    with "seen": "1f0c…"     → refused if the selection has changed since the preview whose "seen"
-                               this is
+    with "seen": "1f0c…"     → "seen" of an earlier preview: the request is refused if the selection
+                               has changed since that preview
 {"act": "undo", "id": "3b7e…"}  → "undone"; without an id, the latest deletion is undone
 {"act": "pending"}              → "pending" rows, oldest first, then a "pendings" row
 """

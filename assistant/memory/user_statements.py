@@ -33,7 +33,7 @@ from assistant.memory.user_memory import UserMemory
 NEAR = 20
 """Number of similar memories that are checked for contradictions with a correction."""
 _NOW = datetime.min.replace(tzinfo=UTC)
-"""The time given to two statements that are compared regardless of their times."""
+"""A time given to both of two statements, so that their own times don't affect a comparison."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class UserStatements:
 
     async def named(self) -> list[list[Memory]]:
         """Return the user's statements that the assistant has just named. Those that say the same
-        are in one list."""
+        thing are in one list."""
         return await asyncio.to_thread(self._named, self._turns.named)
 
     async def said_in(self, exchange: str) -> list[Memory]:
@@ -155,8 +155,8 @@ class UserStatements:
         """Store a corrected statement. It supersedes the old statements, what was derived from
         them, and those of the assistant's answers in the last turns that repeat them.
 
-        Return None if any of the old statements has been forgotten meanwhile. The new one contains
-        words of them, so it isn't stored.
+        Return None if any of the old statements has been forgotten meanwhile. The new statement is
+        then not stored, because it contains words of the forgotten ones.
 
         Args:
             turns: the last turns, whose answers may repeat the old statement.
@@ -174,7 +174,7 @@ class UserStatements:
         await self.take_back(stored)  # forgotten while this was stored, e.g. on the screen
         return None
 
-    # -- the way back ---------------------------------------------------------------------------
+    # -- undoing --------------------------------------------------------------------------------
 
     async def take_back(self, stored: StoredStatement) -> bool:
         """Undo what `remember`, `keep` or `correct` did. New memories are hidden at once and purged

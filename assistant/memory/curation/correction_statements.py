@@ -51,7 +51,7 @@ _PASSING = re.compile(
     r"|^(?:i|we)(?:'ll|'d better| must| should| gotta| can't)\b",
     re.IGNORECASE,
 )
-"""Matches what somebody is about to do, which doesn't say what is right."""
+"""Matches the beginning of a plan or a wish ("I have to …"), which matters only for the moment."""
 _PIECES = re.compile(
     r"(?<=[.!?;])\s+|\s*,?\s+(?:and|but|so)\s+(?=(?:i|i'm|i've|we|we're|my|our)\b)"
     r"|,\s+(?=(?:i|i'm|i've|we|we're|my|our)\b)",
@@ -66,7 +66,7 @@ _HELPING = frozenset(listed("does doesn't do don't did didn't can can't will won
 _OPEN_VERB = re.compile(r"\w+(?:s|ed)")
 _NAMING = frozenset(listed("called named"))
 _DAYTIME = frozenset(listed("morn afternoon evening night"))
-"""Stems of words that a new day doesn't replace: "Monday morning"."""
+"""Stems of words for parts of the day. A new day does not replace them: "Monday morning"."""
 _NOT = re.compile(r"\bnot\b|n't\b", re.IGNORECASE)
 
 
@@ -99,7 +99,7 @@ def telling(text: str) -> str:
 def relation(old: str, statement: str, lexicon: TextAnalyzer) -> int:
     """Return how closely a correction is related to an old text.
 
-    The result is `SURE` if both give different values to the same thing, and it can have only one.
+    The result is `SURE` if both give different values to the same thing, which can have only one.
     Otherwise, the result is the number of content words that the texts share.
     """
     if _conflict(old, statement, lexicon) is not None:
@@ -111,9 +111,9 @@ def with_statement(old: str, statement: str, lexicon: TextAnalyzer) -> Corrected
     """Return the old text with a whole statement in place of the one that it corrects; None if the
     texts are unlikely to be about the same thing. The rest of the old text is kept.
 
-    It is certain if both are about the same subject and relation, and nothing else is lost. If the
-    old statement says more, only its value is replaced, and it isn't certain that the rest is still
-    true.
+    The result is certain if both statements are about the same subject and relation, and nothing
+    else is lost. If the old statement says more, only its value is replaced. The result is then not
+    certain, because the rest may no longer be true.
     """
     pieces = list(pieces_of(old))
     if not pieces:
@@ -136,8 +136,8 @@ def with_statement(old: str, statement: str, lexicon: TextAnalyzer) -> Corrected
 
 
 def lost_words(old: str, new: str, lexicon: TextAnalyzer) -> set[str]:
-    """Return the stems of the words by which an old statement says more than the new one, besides
-    the value that the new one replaces."""
+    """Return the stems of words that are in the old statement but not in the new one. The value
+    that the new statement replaces doesn't count."""
     old, new = first_person(old), first_person(new)
     lost = lexicon.content_and_numbers(old) - lexicon.content_and_numbers(new)
     was, now = differing(old, new)
@@ -152,8 +152,8 @@ def lost_words(old: str, new: str, lexicon: TextAnalyzer) -> set[str]:
 
 
 def differing(old: str, new: str) -> tuple[str, str]:
-    """Return the run of words in which two texts differ, as it stands in each text. Return empty
-    strings if the texts differ in their first words."""
+    """Return the words from the first to the last difference between two texts, once for each text.
+    Return empty strings if the texts differ in their first words."""
     before, after = list(TOKEN.finditer(old)), list(TOKEN.finditer(new))
     one, two = ([each.group().lower() for each in tokens] for tokens in (before, after))
     first = sum(takewhile(bool, map(eq, one, two)))
@@ -201,7 +201,7 @@ def _conflict(old: str, new: str, lexicon: TextAnalyzer) -> Claim | None:
 
 
 def _value_put(piece: str, statement: str, lexicon: TextAnalyzer) -> Corrected | None:
-    """Return a statement with only the value replaced that the new statement contradicts."""
+    """Return the old statement, with only the value replaced that the new one contradicts."""
     old = _conflict(piece, statement, lexicon)
     new = _conflict(statement, piece, lexicon)
     if old is None or new is None:

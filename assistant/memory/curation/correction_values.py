@@ -20,7 +20,7 @@ from assistant.memory.curation.statements import OWN
 MOST_NAMED = 3
 """Maximum number of words in an old or new value that a reply may name."""
 LONGEST_VALUE = 6
-"""Maximum number of words in a value that nothing but its place shows to be one."""
+"""Maximum number of words in a value that is recognised only by its place in the text."""
 IDLE = frozenset(listed("on at in the for by of to a an from until till"))
 """Words that may stand before a value but are not part of it."""
 TOKEN = re.compile(r"[^\W_]+(?:['’.,:-][^\W_]+)*")
@@ -53,7 +53,7 @@ _JUDGES = re.compile(
     r"|let's)\b",
     re.IGNORECASE,
 )
-"""Matches what a remark about something has, and a value doesn't: "they should have asked me"."""
+"""Matches words that occur in remarks but not in values: "they should have asked me"."""
 _SUBJECT = re.compile(
     r"^(?:(?:it|that|this|he|she|they|the name)(?:'s|'re| is| was| are| were)"
     r"|(?:his|her|its|their) (?:real )?name(?:'s| is)|(?:i|we) (?:meant?|said))\s+"
@@ -62,7 +62,7 @@ _SUBJECT = re.compile(
 )
 _PERSON = re.compile(r"(?:he|she|they|we|i)(?:'| is| are| am)", re.IGNORECASE)
 _POINTS = re.compile(r"(?:it|that|this|he|she|they|we|i|you)\b", re.IGNORECASE)
-"""Matches the beginning of a sentence, which may be a remark; a value alone has none."""
+"""Matches a pronoun at the beginning. Words that begin with one may be a remark, not a value."""
 _ONE = re.compile(r"\ban? ", re.IGNORECASE)
 _CALLED = re.compile(r"\b(?:called|named|name(?:'s| is))\s", re.IGNORECASE)
 _CLOSING = re.compile(r"[\s,.!;]+(?:instead|actually|now|please|sorry)?[\s.!]*$", re.IGNORECASE)
@@ -159,9 +159,9 @@ def with_value(old: str, words: str, lexicon: TextAnalyzer) -> Corrected | None:
     """Return the old text with the new value in place of the old one; None if it is unclear which
     words to replace.
 
-    It is certain if the user names the old value, or if the only value of a kind that is
-    recognised by its form replaces another: a day, a number, a name. Any other value might be a
-    remark ("it's ridiculous").
+    The result is certain if the user names the old value. It is also certain if the new value has a
+    kind that is recognised by its form (a day, a number, a name), and replaces the only value of
+    this kind. Any other words might be a remark ("it's ridiculous").
     """
     new, was = value_of(words)
     if not new or says_unknown(words) or (was and not TOKEN.search(was)):
@@ -213,7 +213,7 @@ def kinds_in(text: str) -> set[int]:
 
 
 def is_name(value: str) -> bool:
-    """Whether a value is written like a name. "the" and the like before it don't count."""
+    """Whether a value is written like a name. Words such as "the" before it don't count."""
     words = value.split()
     while words and words[0].lower() in IDLE:
         del words[0]
@@ -263,7 +263,7 @@ def _in_claim(claim: Claim, span: tuple[int, int], old: str, new: str, words: st
 
 def _name_fits(new: str, words: str) -> bool | None:
     """Whether a new value is certainly a name; None if it can't be one. A single word in lower case
-    may be one, because not everybody types capital letters. After "she's", it is none."""
+    may be one, because not everybody types capital letters. After "she's", it isn't one."""
     called = _CALLED.search(words) is not None
     if is_name(new):
         return called or _is_inside(new, words)

@@ -32,8 +32,8 @@ class Correction:
     """A correction that could be made: `corrected` is the new text, and `old` are the memories that
     it supersedes, the likeliest first.
 
-    `loses` is the text of a memory that says something else besides, which the new text doesn't
-    contain; empty if there is none. Such a correction is never certain.
+    `loses` is the text of a memory that also says something that the new text doesn't contain;
+    empty if there is none. A correction that loses something is never certain.
     """
 
     corrected: Corrected
@@ -115,8 +115,8 @@ def withdraws(corrected: str, old: str, part: str, lexicon: TextAnalyzer) -> boo
     """Return whether the correction of an old text also makes `part` wrong. `part` was derived from
     part of the old text, or says the same thing as part of it.
 
-    It does if it gives another value to the same thing, or if the part contains the words that the
-    correction has replaced.
+    This is so if the corrected text gives another value to the same thing, or if `part` contains
+    words that the correction has replaced.
     """
     stems, lost = lexicon.content_and_numbers, _lost(old, corrected)
     words = stems(part) - stems(USER)
@@ -143,8 +143,8 @@ def _lost(old: str, corrected: str) -> list[str]:
 
 
 def _loses(old: str, corrected: str, lexicon: TextAnalyzer) -> bool:
-    """Whether an old text says something else besides, which its correction does not contain.
-    Questions don't count."""
+    """Whether an old text also says something that its correction does not contain. Questions don't
+    count."""
     old = " ".join(each.text for each in sentences(old) if not each.text.endswith("?"))
     return any(
         lost_words(piece, _nearest(piece, corrected, lexicon), lexicon)

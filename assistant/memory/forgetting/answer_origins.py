@@ -32,8 +32,8 @@ there are more, as for a summary, only those with the largest number of relevant
 Everything = Mapping[str, Memory]
 """All of the user's memories by id."""
 Things = tuple[tuple[str, ...], ...]
-"""Things that the assistant has named. Each is the ids of the memories that contain it, or of the
-exchanges in which it was said."""
+"""Things that the assistant has named. A thing is a tuple of ids: of the memories that contain it,
+or of the exchanges in which it was said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class AnsweredTurn:
 
 @dataclass(frozen=True, slots=True)
 class ToldItem:
-    """Something that the user or the assistant said. `memory` is the memory that it was
-    taken from; None if it was taken from an exchange. `exchange` is then the exchange's id, unless
-    nobody needs it."""
+    """Something that the user or the assistant said. `memory` is the memory that it was taken from.
+    If it was taken from an exchange instead, `memory` is None, and `exchange` is the exchange's id;
+    empty if nobody needs the id."""
 
     text: str
     speaker: str
@@ -181,8 +181,8 @@ class AnswerTracer:
         self.things.append(said_in(exchange))
 
     def take_named(self, things: Iterable[ToldItem]) -> None:
-        """Collect things that the assistant has named. Of those that come from the same words or
-        say the same, only the first one counts as a thing."""
+        """Collect things that the assistant has named. Of things that come from the same words
+        or say the same thing, only the first one counts."""
         said = {turn.exchange.id: turn.exchange for turn in self._turns}
         known: list[object] = []
         for each in things:
@@ -281,7 +281,8 @@ def said_in(exchange: Exchange) -> ToldItem:
 def existing(
     things: Things, turns: Iterable[AnsweredTurn], everything: Everything
 ) -> list[list[ToldItem]]:
-    """Return those of these things that still exist. Those that say the same are in one list."""
+    """Return those of these things that still exist. Those that say the same thing are in one
+    list."""
     said = {turn.exchange.id: turn.exchange for turn in turns}
 
     def item(key: str) -> ToldItem | None:

@@ -261,7 +261,7 @@ def _of_the_rest(fit: _Fit, left: set[str], weights: Mapping[str, float]) -> _Fi
 
 
 def _tells(fit: _Fit, whole: float, *, mine: bool) -> bool:
-    """Whether a source shares too many words with the answer for a coincidence.
+    """Whether a source shares so many words with the answer that this can't be a coincidence.
 
     More shared words are required if the question isn't about the user, because such questions are
     mostly answered from general knowledge.

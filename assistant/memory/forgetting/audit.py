@@ -3,9 +3,9 @@
 Also searches for texts that the user remembers having said.
 
 Between two purges, additions and changes leave older versions in the table, and a log and free
-pages in the transcript. These leftovers are only reported as unprovable, and `clean` removes them
-first. Only real evidence counts as a trace, e.g. a removed memory in an older version, an unknown
-file, or one of the texts.
+pages in the transcript. What these leftovers contain is only reported as unprovable; with `clean`,
+they are removed before the search. Only real evidence counts as a trace, e.g. a removed memory in
+an older version, an unknown file, or one of the texts.
 """
 
 from collections.abc import Iterator, Sequence

@@ -21,10 +21,10 @@ class Cascade:
     """The effects of a deletion.
 
     `deleted` are the memories to delete, and `changed` the new versions of memories to update. A
-    memory that gets its text from another exchange also gets another id, so it is in both. `ids`
-    are the ids of all other memories in `deleted`. `named` are the deleted memories that the
-    request itself selected. `staying` are the ids of exchanges that remain although memories in
-    `named` were based on them.
+    memory that gets its text from another exchange also gets another id, so its old version is in
+    `deleted`, and the new one in `changed`. `ids` are the ids of all other deleted memories.
+    `named` are the deleted memories that the request itself selected. `staying` are the ids of
+    exchanges that remain although memories in `named` were based on them.
     """
 
     deleted: Sequence[Memory]

@@ -36,7 +36,7 @@ DATA_INVENTORY: Mapping[str, tuple[str, ...]] = {
     "receipts": ("receipts.jsonl", "receipts.new"),
     "ledger": ("ledger.jsonl",),  # times of turns
     "logs": ("logs/assistant.log", "logs/assistant.log.[123]", "logs/native.log"),
-    "door": ("door/address", "door/address.new", "door/socket"),  # for commands to find it
+    "door": ("door/address", "door/address.new", "door/socket"),  # to find the running assistant
     "finder": (".DS_Store", "*/.DS_Store"),  # how macOS shows a folder
     "use": (".in-use",),  # the lock of a data folder in use
 }

@@ -1,4 +1,4 @@
-"""Takes out of the running conversation what was forgotten on another machine."""
+"""Removes what was forgotten on another machine from the running conversation."""
 
 from collections.abc import Callable
 

@@ -37,10 +37,11 @@ class ForgetRequest:
     """A request to forget. Exactly one field is set, except that `sources` is used together with
     `ids`, and `named` with `that`.
 
-    `that` selects what was just said, or what the last answer was based on; or, if there are any,
-    the things that the assistant has `named` since. `last` selects the last
-    exchange. `ids` select memories, and `sources` adds the exchanges that the derived memories
-    among them are based on. `about` is a topic, and `period` a stretch of time.
+    `that` selects the things that the assistant has `named` since the last turn, if any; otherwise
+    what was just said, or what the last answer was based on. `last` selects the last exchange, and
+    `conversation` all exchanges of the running conversation. `ids` select memories, and `sources`
+    adds the exchanges that the derived memories among them are based on. `about` is a topic, and
+    `period` a stretch of time.
     """
 
     that: bool = False
@@ -165,7 +166,7 @@ class Resolver:
 
     def named(self, things: Things, live: Sequence[AnsweredTurn] = ()) -> list[list[ToldItem]]:
         """Return those of the things named by the assistant that still exist. Those that say the
-        same are in one list.
+        same thing are in one list.
 
         Args:
             live: as for `resolve`.

@@ -1,10 +1,10 @@
 """Document expansion: descriptions and questions derived from what was said, whose vectors make a
 memory easier to find. They are computed while the assistant is idle.
 
-A memory's cosine gets a share of the cosines of these vectors. (Taking the highest of all cosines
-would favour memories that match general questions.) The texts are never shown. They are stored
-together with their vectors, so that nothing has to be encoded at startup. The vectors are stored
-with 8 bits per dimension, which is also the precision of the index.
+The cosine of a memory is moved part of the way towards the cosines of these vectors. (Taking the
+highest of all cosines would favour memories that match general questions.) The texts are never
+shown. They are stored together with their vectors, so that nothing has to be encoded at startup.
+The vectors are stored with 8 bits per dimension, which is also the precision of the index.
 """
 
 import base64

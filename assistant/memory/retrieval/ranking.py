@@ -52,8 +52,8 @@ class Ranking:
     """Share of the words' part that a turn gets from the turn just after it, and from the one two
     before it."""
     meaning_near: float = 0.15
-    """Share that a turn gets of the amounts by which the cosines of the adjacent turns exceed the
-    average."""
+    """Weight of the cosines of the turns just before and after a turn, as far as these cosines
+    exceed the average."""
     times: float = 0.4
     """Bonus for a memory that was said at the time that the question names, or mentions that time
     (`time_index`)."""

@@ -118,7 +118,7 @@ class RowMetadata:
         known = (memory.importance, memory.confidence, memory.uses, memory.feedback)
         self._numbers[row] = (created, used, *known, memory.pinned, stated(memory.text))
         self.times.write(row, memory.text, memory.told)
-        if fresh and memory.speaker != ASSISTANT:  # its statements are no source for relations
+        if fresh and memory.speaker != ASSISTANT:  # relations come only from people's words
             self.roles.write(row, memory.text)
 
     def remove(self, rows: Sequence[int]) -> None:

@@ -51,10 +51,11 @@ def version() -> int:
 
 
 def import_lancedb() -> Any:
-    """Import LanceDB without the web client that it would load with it, but only uses for a server
-    of LanceDB's own kind. The client's generated code takes as long as all the rest."""
+    """Import LanceDB without its web client, which is only used with a LanceDB server. Importing
+    the client's generated code would take as long as importing everything else."""
     if UNUSED_CLIENT not in sys.modules and (found := find_spec(UNUSED_CLIENT)) is not None:
-        # The package's `__init__` imports the client. LanceDB imports single modules of it.
+        # Put an empty package in place of the real one, whose `__init__` imports the whole client.
+        # LanceDB itself imports only single modules of the package.
         sys.modules[UNUSED_CLIENT] = module_from_spec(found)
     try:
         import lancedb

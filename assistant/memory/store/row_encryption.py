@@ -43,8 +43,8 @@ Rows = TypeVar("Rows", "pa.Table", "pa.RecordBatch")
 COLUMNS = ("text", "context", "speaker")
 """All columns that contain text and are encrypted."""
 PLAIN = frozenset({"", USER, ASSISTANT})
-"""Values that are not encrypted, because they reveal nothing: the empty text in any column, and in
-the column `speaker`, by which the table is sorted, also the user and the assistant."""
+"""Values that are not encrypted, because they reveal nothing: the empty text in any column, and
+`USER` and `ASSISTANT` in the column `speaker`, by which the table is sorted."""
 ID_CHARACTERS = 32
 """Number of characters of a hashed id; the same as in the program's own ids."""
 CHECKED = 4

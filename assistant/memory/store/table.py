@@ -1,7 +1,7 @@
 """The durable store of memories: one LanceDB table in a folder or an object store.
 
-What `add` has written survives a kill of the process. Each write is one transaction and creates a
-new version of the table. Many small writes make it slow until `compact` merges them (see
+What `add` has written is not lost if the process is killed. Each write is one transaction and
+creates a new version of the table. Many small writes make it slow until `compact` merges them (see
 `wants_compaction`).
 
 All methods block and are thread-safe. All raise StoreError if the store can't be reached.
