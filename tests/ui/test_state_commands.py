@@ -162,7 +162,7 @@ def test_a_filled_in_form_is_shown_changed_and_removed(run: Run, attended: State
     assert opened.values()["day"] == "2026-12-24"
     code, _, err = run("forms", "change", day, "whenever")
     assert code == 2
-    assert "is no answer of the type date: On which day?" in err[0]
+    assert "is not an answer of the type date: On which day?" in err[0]
     assert run("forms", "remove", day)[1] == ["Removed the answer to day."]
     assert run("forms", "clear")[1] == [
         "Removed the form Appointment.",

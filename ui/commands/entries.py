@@ -53,7 +53,7 @@ def _add_adding(
     actions: "argparse._SubParsersAction[argparse.ArgumentParser]",
     kind: str,
 ) -> None:
-    """Add what only lists and notes can do. Timers and the like are set by speaking."""
+    """Add the actions that only lists and notes have. Timers and the like are set by speaking."""
     if kind == "list":
         adding = actions.add_parser("add", help="put items on a list, which is created if needed")
         adding.add_argument("name", metavar="NAME", help="name of the list")

@@ -126,10 +126,10 @@ def _request(args: argparse.Namespace, home: Home, settings: Settings, library: 
 
 
 def _value(home: Home, settings: Settings, library: FormLibrary, key: str, words: str) -> Value:
-    """Read a new value as the slot takes it.
+    """Parse the words as a new value of a slot.
 
     Raises:
-        SettingsError: the slot takes no such value.
+        SettingsError: the words are not a valid value of the slot.
         StoreError: there is no such slot.
     """
     rows = list(ask_state(home, settings, {"act": "state.list", "kind": "form"}))
@@ -143,7 +143,7 @@ def _value(home: Home, settings: Settings, library: FormLibrary, key: str, words
         raise SettingsError("The definition of this form no longer exists.", mend="assistant forms")
     value = read(slot, words, datetime.now().astimezone().date())
     if value is None:
-        raise SettingsError(f"{words!r:.60} is no answer of the type {slot.type}: {slot.ask}")
+        raise SettingsError(f"{words!r:.60} is not an answer of the type {slot.type}: {slot.ask}")
     return value
 
 

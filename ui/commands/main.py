@@ -42,7 +42,7 @@ COMMANDS = {
     "lists": "show lists; add, tick off and remove items",
     "forms": "show filled-in forms and export them; check a form of your own",
     "notes": "show, write and remove notes",
-    "tasks": "show tasks and what is settled; change, remove and export it",
+    "tasks": "show tasks and what is settled in them; change, remove, export",
     "idle": "work done while nobody speaks: show, run now, pause",
 }
 """Summary of each command. The keys are also the names of the commands' modules in this package."""

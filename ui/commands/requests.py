@@ -22,7 +22,8 @@ def ask(home: Home, request: Request, otherwise: Callable[[], Iterator[Row]]) ->
     """Send a request to the running assistant, and yield the rows that answer it.
 
     Args:
-        otherwise: answers the request if no assistant is running, or if it has no memories.
+        otherwise: answers the request if no assistant is running, or if the running one doesn't
+            serve such requests.
 
     Raises:
         AssistantError: the assistant or `otherwise` could not carry out the request.
@@ -40,7 +41,7 @@ def ask(home: Home, request: Request, otherwise: Callable[[], Iterator[Row]]) ->
 
 
 def _unless_left(answered: Iterator[Row], otherwise: Callable[[], Iterator[Row]]) -> Iterator[Row]:
-    """Yield the answer of the assistant, or that of `otherwise` if it leaves the request to us."""
+    """Yield the assistant's answer or, if it doesn't serve the request, that of `otherwise`."""
     first = next(answered, None)
     if first == NOT_SERVED:
         yield from otherwise()

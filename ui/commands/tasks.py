@@ -1,4 +1,4 @@
-"""`assistant tasks`: shows tasks and what is settled of them; changes, removes and exports it."""
+"""`assistant tasks`: shows, changes, removes and exports tasks and what is settled in them."""
 
 import argparse
 

@@ -140,8 +140,8 @@ async def _until(events: Events, *kinds: type[Event]) -> Event:
 def _trial_settings(settings: Settings) -> Settings:
     """Return the user's settings, changed for a short trial that stores no data in the user's home.
 
-    Answers are short, and idle work starts at once. No tool server is started: it is a program of
-    the user's own, and what it does is not this program's doing.
+    Answers are short, and idle work starts at once. No tool server is started, because tool
+    servers are the user's own programs, and this trial is not about what they do.
     """
     values = settings.model_dump()
     values["llm"] |= {"max_answer_tokens": SHORT_ANSWER_TOKENS}

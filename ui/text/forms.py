@@ -15,7 +15,8 @@ def markdown(rows: Iterable[Row], forms: Mapping[str, Form]) -> Iterator[str]:
 
     Args:
         rows: entries, each form before its slots.
-        forms: definitions by their keys. Without one, values are written as they are stored.
+        forms: definitions by their keys. If a form's definition is missing, its values are written
+            as they are stored.
     """
     form: Form | None = None
     first = True
@@ -32,7 +33,7 @@ def markdown(rows: Iterable[Row], forms: Mapping[str, Form]) -> Iterator[str]:
 
 
 def answer_words(slot: Slot | None, value: object) -> str:
-    """Return the value of a slot as it is written: "3 May 1980", "90 minutes", "not known".
+    """Return the value of a slot as text: "3 May 1980", "90 minutes", "not known".
 
     Args:
         slot: the definition; without one, the value is written as it is stored.
@@ -46,12 +47,12 @@ def answer_words(slot: Slot | None, value: object) -> str:
 
 
 def answer_to_edit(slot: Slot, value: object) -> str:
-    """Return the value of a slot in the words from which it would be read again, so that the user
-    can change them. Empty if it is not known."""
+    """Return the value of a slot as a text that the user can edit, and that would be parsed as the
+    same value. Empty if the value is not known."""
     if value == UNKNOWN:
         return ""
     if slot.type is SlotType.DATE:
-        return str(value)  # what is shown of a past date names a weekday too
+        return str(value)  # `answer_words` would add the weekday to a past date
     return answer_words(slot, value)
 
 

@@ -96,7 +96,8 @@ def words(kind: str, content: Content, now: datetime) -> str:
 
 
 def settled_words(content: Content, now: datetime) -> str:
-    """Return a line of a task so that it is true now: on later days, "tomorrow" is a date."""
+    """Return a line of a task. After the day on which it was said, words such as "tomorrow" are
+    replaced by dates, so that the line stays true."""
     line = Line("", str(content["text"]), time_of(content["said_at"]), "")
     return line.text if line.day == now.date() else line.shown
 
@@ -118,8 +119,8 @@ def seconds_left(content: Content, now: datetime) -> float:
 
 
 def clock(seconds: float) -> str:
-    """Return a duration: "4:10", or "1:04:10" from an hour on. Seconds begun count whole, so that
-    a timer shows its length when it starts and 0:00 when it ends."""
+    """Return a duration: "4:10", or "1:04:10" from an hour on. Seconds are rounded up, so
+    that a timer shows its length when it starts, and 0:00 only when it ends."""
     minutes, rest = divmod(max(-int(-seconds // 1), 0), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
@@ -159,8 +160,8 @@ def day_words(moment: datetime, now: datetime) -> str:
 
 
 def _earlier(row: Row) -> str:
-    """Return what a slot or a line contained until it was changed, and the words that a slot came
-    from."""
+    """Return what a slot or a line contained before it was changed. For a slot, also return the
+    user's words from which it was filled, if they are known."""
     content = row["content"]
     if row["kind"] == "line":
         return plain(content["text"])

@@ -1,5 +1,5 @@
-"""Draws the entries of the organiser as lines, which continue below themselves if they are too long
-for the screen."""
+"""Draws the entries of the organiser as lines, which are wrapped if they are too long for the
+screen."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ MOST_LINES = 8
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A text with what stands before and after it. Equal lines look the same."""
+    """A text, with a lead before it and more after it. Equal lines look the same."""
 
     text: str
     style: str = ""
@@ -70,7 +70,8 @@ def lines(section: Section, kept: Kept, forms: Forms, now: datetime) -> Iterator
 
 
 def _form(entry: StateEntry, slots: list[StateEntry], now: datetime) -> Line:
-    """Return the line of a form, with how much of it is filled in, or when it was opened."""
+    """Return the line of a form: its title and the number of filled slots. If the form is closed,
+    the day on which it was opened replaces this number."""
     if entry.content.get("closed"):
         more = day_words(time_of(entry.content["opened"]), now)
     else:

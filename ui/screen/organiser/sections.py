@@ -1,5 +1,5 @@
-"""Orders what the organiser shows: what is due soonest first, lists with their items, what is being
-worked on before what is finished."""
+"""Sorts the entries that the organiser shows into sections. In a section, the entry that is due
+soonest comes first, and open plans come before closed ones."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Kept = Mapping[str, tuple[StateEntry, ...]]
 Forms = Mapping[str, Form]
 """The definitions of forms by their keys."""
 Row = tuple[str, StateEntry]
-"""An entry and its kind. The content of a slot that is empty has no `value`."""
+"""An entry and its kind. The content of an empty slot has no `value`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def sections(kept: Kept, forms: Forms, now: datetime) -> list[Section]:
 
 
 def ticking(kept: Kept, now: datetime) -> bool:
-    """Whether a timer is running, so that the time that is left changes."""
+    """Whether a timer is running, so that the remaining time must be redrawn."""
     return any(
         "left_s" not in each.content and seconds_left(each.content, now) > 0
         for each in kept.get("timer", ())
@@ -49,15 +49,15 @@ def ticking(kept: Kept, now: datetime) -> bool:
 
 
 def definition(entry: StateEntry, kept: Kept, forms: Forms) -> Form | None:
-    """Return the definition of a form, or of the form that a slot belongs to. None if there is
-    none any more."""
+    """Return the definition of a form, or of the form that a slot belongs to. None if the
+    definition no longer exists."""
     owner = entry.parent or entry.id
     found = next((each for each in kept.get("form", ()) if each.id == owner), None)
     return forms.get(found.content["form"]) if found is not None else None
 
 
 def _soonest(kept: Kept, *kinds: str) -> tuple[Row, ...]:
-    """Return what will be due, soonest first, and paused timers last."""
+    """Return the entries that are yet to come due, soonest first, and paused timers last."""
     rows = [
         (kind, each) for kind in kinds for each in kept.get(kind, ()) if not is_over(each.content)
     ]
@@ -65,7 +65,7 @@ def _soonest(kept: Kept, *kinds: str) -> tuple[Row, ...]:
 
 
 def _forms(kept: Kept, forms: Forms, *, closed: bool) -> Iterator[Row]:
-    """Yield the forms with their slots, the one that was opened last first."""
+    """Yield the forms with their slots, most recently opened first."""
     found = [each for each in kept.get("form", ()) if bool(each.content.get("closed")) is closed]
     for each in sorted(found, key=_opened, reverse=True):
         yield "form", each
@@ -74,8 +74,7 @@ def _forms(kept: Kept, forms: Forms, *, closed: bool) -> Iterator[Row]:
 
 
 def _slots(entry: StateEntry, kept: Kept, form: Form | None) -> Iterator[StateEntry]:
-    """Yield the slots in the order of the form. Those that are empty are left out of a form that is
-    closed."""
+    """Yield the slots in the order of the form. If the form is closed, empty slots are left out."""
     own = [each for each in kept.get("slot", ()) if each.parent == entry.id]
     filled = {each.content["slot"]: each for each in own}
     for slot in form.slots if form is not None else ():
@@ -89,7 +88,7 @@ def _slots(entry: StateEntry, kept: Kept, form: Form | None) -> Iterator[StateEn
 
 
 def _plans(kept: Kept, now: datetime) -> Iterator[Row]:
-    """Yield the plans with their lines. The one that is being worked on comes first."""
+    """Yield the plans with their lines. Open plans come first."""
     newest = sorted(kept.get("task", ()), key=_opened, reverse=True)
     for each in sorted(newest, key=lambda task: not task_is_open(task.content, now)):
         yield "task", each

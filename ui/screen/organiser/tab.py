@@ -1,4 +1,4 @@
-"""The tab that shows what the user has set up and filled in, and where it is changed."""
+"""The tab in which the user sees and changes timers, lists, forms and the like."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -35,14 +35,14 @@ EMPTY = (
 )
 EXPORT_TO = "~/{}-{:%Y-%m-%d}.md"
 TEXTS = ("item", "note", "line")
-"""Kinds of entries that are a text."""
+"""Kinds of entries that consist of a text."""
 FIRST_LIST = "shopping"
 """Name of the list for the first item, if there is no list yet."""
 TICK_S = 1.0
 
 
 class OrganiserTab(Pane):
-    """Shows everything in one list, so that it needs no more than a narrow terminal.
+    """Shows everything in one list, so that a narrow terminal is wide enough.
 
     Args:
         now: returns the current local time.
@@ -71,7 +71,7 @@ class OrganiserTab(Pane):
         self._sections: list[Section] = []
         self._forgettings = 0
         self._removed: list[list[Row]] = []
-        """What was removed here and can be brought back, by removal."""
+        """The removals that can be undone, oldest first: the rows that each has removed."""
 
     def compose(self) -> ComposeResult:
         yield Listing(markup=False)
@@ -83,7 +83,7 @@ class OrganiserTab(Pane):
 
     def show(self, state: ScreenState) -> None:
         if self._forgets(state):
-            self._removed.clear()  # nobody brings back what is forgotten
+            self._removed.clear()  # what is forgotten must not come back
         now = self._now()
         left = [left_words(each.content, now) for each in state.kept.get("timer", ())]
         if self.differs(dict(state.kept), now.date(), left):
@@ -102,7 +102,8 @@ class OrganiserTab(Pane):
     # -- drawing --------------------------------------------------------------------------------
 
     def _tick(self) -> None:
-        """Count down. Pauses once nothing runs, and while nobody sees it."""
+        """Redraw the remaining times. Pauses once no timer is running, and while the tab is
+        hidden."""
         if not in_sight(self):
             self._clock.pause()
             return
@@ -137,7 +138,7 @@ class OrganiserTab(Pane):
     # -- keys -----------------------------------------------------------------------------------
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """The key enter does what is usual for the entry under the cursor."""
+        """Do what the key `enter` does: tick off an item, or edit any other entry."""
         event.stop()
         if self._here is not None and self._here[0] == "item":
             self.action_tick()
@@ -167,7 +168,7 @@ class OrganiserTab(Pane):
 
     @work(group="organiser")
     async def action_undo(self) -> None:
-        """Bring back what was removed last; without a removal, what was forgotten last."""
+        """Undo the last removal; if there is none, bring back what was forgotten last."""
         if not self._removed:
             await self.app.run_action("undo")
             return
@@ -211,7 +212,8 @@ class OrganiserTab(Pane):
             self.notify("This can't be edited here. Ask the assistant to change it.")
 
     async def _edit_slot(self, entry: StateEntry) -> None:
-        """Ask for the value of a slot, which is read by the same rules as speech."""
+        """Ask for the value of a slot. What the user types is parsed by the same rules as
+        speech."""
         form = definition(entry, self._kept, self._forms)
         slot = form.slot(entry.content["slot"]) if form is not None else None
         if slot is None:
@@ -231,7 +233,7 @@ class OrganiserTab(Pane):
             self._ask({"act": "state.change", "ids": [entry.id], "value": value})
 
     def _wrong(self, slot: Slot, line: str) -> str | None:
-        """Say what a line must be, if it is no value of the slot."""
+        """Return a sentence that says what the line must be; None if it is a valid value."""
         return f"This must be {what_fits(slot)}." if self._read(slot, line) is None else None
 
     def _read(self, slot: Slot, line: str) -> Value | None:
@@ -268,13 +270,13 @@ class OrganiserTab(Pane):
             await self._session.ask(request)
 
     def _is_empty(self, entry: StateEntry) -> bool:
-        """Whether this is an empty slot of a form, which is no entry of the state yet."""
+        """Whether this is an empty slot of a form, which is not stored in the state yet."""
         stored = (each.id for each in self._kept.get("slot", ()))
         return "slot" in entry.content and entry.id not in stored
 
     def _form_here(self) -> StateEntry | None:
-        """Return the form that the cursor is on, or in. If it is elsewhere, return the only form
-        there is, if any."""
+        """Return the form that contains the cursor. If the cursor is elsewhere and there is only
+        one form, return that one; otherwise None."""
         forms = self._kept.get("form", ())
         here = self._here[1] if self._here is not None else None
         ids = (here.id, here.parent) if here is not None else ()
