@@ -115,7 +115,7 @@ class Model(_Entry):
     intents: LoraAdapter | None = None
     """An adapter with which an encoder recognises commands to the assistant itself."""
     slots: LoraAdapter | None = None
-    """An adapter with which an encoder reads what an utterance gives to the slots of a form."""
+    """An adapter with which an encoder finds the values of a form's slots in an utterance."""
 
     @property
     def adapted_by(self) -> str:

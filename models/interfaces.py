@@ -250,8 +250,8 @@ class IntentClassifier(Protocol):
 
 
 class SlotAct(StrEnum):
-    """What an utterance does with a slot of a form. UNKNOWN: the user doesn't know, doesn't want to
-    tell, or takes back what they told. EMPTY says that a list has no items."""
+    """What an utterance says about a slot of a form. UNKNOWN: the user doesn't know the answer,
+    doesn't want to give it, or takes it back. EMPTY: a list has no items."""
 
     NOTHING = "nothing"
     VALUE = "value"
@@ -263,7 +263,7 @@ class SlotAct(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DescribedSlot:
-    """A slot as the model reads it: what it asks for, in words, and its options if it has some."""
+    """A slot as the model reads it: a text that says what it asks for, and its options, if any."""
 
     text: str
     options: tuple[str, ...] = ()
@@ -271,8 +271,8 @@ class DescribedSlot:
 
 @dataclass(frozen=True, slots=True)
 class SlotWords:
-    """Words of an utterance, [start, end) in characters. `removed` is set for an item to be taken
-    off a list."""
+    """Words of an utterance, as a range of characters [start, end). `removed` is set for an item
+    that is to be removed from a list."""
 
     start: int
     end: int
@@ -281,11 +281,11 @@ class SlotWords:
 
 @dataclass(frozen=True, slots=True)
 class ReadSlot:
-    """What an utterance gives to a slot.
+    """What an utterance says about a slot.
 
     Attributes:
         acts: the probability of each act. Their sum is 1.
-        words: the words that do so; of a list, each item.
+        words: the words with which the utterance does so. For a list, these are its items.
         options: the probability that each option is chosen.
     """
 
@@ -296,15 +296,15 @@ class ReadSlot:
 
 @dataclass(frozen=True, slots=True)
 class ReadUtterance:
-    """What an utterance gives to slots, in their order. `talk` is the probability that it also says
-    something to which one would respond."""
+    """What an utterance says about slots, in their order. `talk` is the probability that it also
+    says something else that calls for a response."""
 
     slots: tuple[ReadSlot, ...]
     talk: float
 
 
 class SlotReader(Protocol):
-    """Reads what an utterance gives to the slots of a form."""
+    """Finds the values of a form's slots in an utterance."""
 
     def load(self) -> None:
         """Load the model; blocking, idempotent.

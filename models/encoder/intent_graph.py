@@ -71,10 +71,10 @@ class IntentHeads:
 
 
 def read_heads(adapter: Path, dimensions: int) -> IntentHeads:
-    """Read the last layers from the folder of an adapter for a model with so many dimensions.
+    """Read the last layers from an adapter's folder. The model must have this number of dimensions.
 
     Raises:
-        ModelCorrupt: they can't be read, or don't fit.
+        ModelCorrupt: the layers can't be read, or don't fit the model.
     """
     kinds = len(read_kinds(adapter).kinds)
     layers = []

@@ -2,8 +2,9 @@
 
 The model must have been prepared by `models.encoder.preparation`. It is the published encoder with
 an adapter and two linear layers: one gives the probability of each kind of command, the other marks
-the words that are the command's arguments. The latter was trained on commands that may have
-arguments, so for others the words mean nothing. `scripts/train_intents.py` trains them.
+the words that are the command's arguments. The second layer was trained only on commands that may
+have arguments, so its output means nothing for other commands. `scripts/train_intents.py` trains
+them.
 """
 
 from collections.abc import Sequence
@@ -27,10 +28,10 @@ INTENTS = "intents.int8.onnx"
 KINDS = "intents.json"
 """Name of the file in the adapter's folder that describes the model's outputs."""
 NO_COMMAND = "none"
-"""The kind of an utterance that is no command."""
+"""The kind of an utterance that isn't a command."""
 ARGUMENTS = ("words", "when", "name")
-"""The arguments that tokens are marked as. A token with the mark 0 belongs to none of them, one
-with the mark 1 to the first, and so on."""
+"""The arguments of a command. A token with the mark 1 belongs to the first of them, and so on. A
+token with the mark 0 belongs to none."""
 LONGEST = 64
 """Maximum number of tokens of an utterance. The rest is cut off, as in training."""
 
@@ -40,8 +41,8 @@ class IntentKinds(BaseModel):
 
     Attributes:
         kinds: the kind of command of each output.
-        temperature: what the outputs are divided by, so that the probabilities are as high as the
-            model is right.
+        temperature: the number that the outputs are divided by before the softmax. It calibrates
+            the probabilities: of the answers with probability p, a share of about p is right.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -54,7 +55,7 @@ def read_kinds(adapter: Path) -> IntentKinds:
     """Read the description in the folder of an adapter.
 
     Raises:
-        ModelCorrupt: it is missing or damaged.
+        ModelCorrupt: the description is missing or damaged.
     """
     try:
         described = IntentKinds.model_validate_json((adapter / KINDS).read_bytes())
@@ -104,8 +105,8 @@ class OnnxIntentClassifier:
         self.classify("warm")
 
     def classify(self, text: str) -> ClassifiedText:
-        """Classify an utterance. The end of a very long one is not read, but belongs to the words
-        if they reach to where it begins.
+        """Classify an utterance. The end of a very long utterance is not read. If an argument
+        reaches up to the unread end, the end is added to this argument.
 
         Raises:
             ModelFailed: the model is not loaded, or onnxruntime failed.
@@ -141,15 +142,15 @@ def marked_words(
     *,
     cut: bool = False,
 ) -> str | None:
-    """Return the part of the text from the first to the last token with this mark, widened to whole
-    words. If tokens with other marks interrupt it, the longest part counts. Return None if no token
-    has this mark.
+    """Return the longest run of tokens with this mark, widened to whole words. Return None if no
+    token has this mark.
 
     Args:
-        offsets: the characters of each token, first and past the last. Special tokens have none,
-            and don't count.
+        offsets: the range of characters [start, end) of each token. Special tokens have an empty
+            range, and are ignored.
         marks: the number of the argument that each token belongs to, or 0.
-        cut: the text goes on after the last token. If that is marked, so is the rest.
+        cut: whether the text continues after the last token. If that token has the mark, the rest
+            of the text counts as marked too.
     """
     parts: list[tuple[int, int]] = []
     goes_on = False

@@ -177,7 +177,7 @@ def open_prepared(
     """Open a prepared graph and its model's tokenizer, which neither pads nor cuts.
 
     Args:
-        what: what the model is for, as the beginning of a sentence: "The model for forms".
+        what: a name of the model with which error messages begin: "The model for forms".
 
     Raises:
         ModelMissing: a file is missing.

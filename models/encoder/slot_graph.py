@@ -1,8 +1,8 @@
-"""Writes the ONNX graph with which an encoder reads what an utterance gives to the slots of a form.
+"""Writes the ONNX graph with which an encoder finds the values of a form's slots in an utterance.
 
 The graph takes the token ids of an utterance with some slots (`models.encoder.slots.inputs`), shape
 (1, length). Its only output is `states`, shape (1, length, dimensions): the state of each token.
-The layers above are so small that `models/encoder/slots.py` computes them with NumPy.
+The layers on top of it are so small that `models/encoder/slots.py` computes them with NumPy.
 """
 
 from collections.abc import Iterator

@@ -1,10 +1,10 @@
-"""Reads what an utterance gives to the slots of a form, with an encoder in onnxruntime.
+"""Finds the values of a form's slots in an utterance, with an encoder in onnxruntime.
 
 The model must have been prepared by `models.encoder.preparation`. It is the published encoder with
-an adapter, and small layers above it. It reads the utterance together with a description of each
-slot, so that the slots compete for the words, and new forms need no training. For each slot it
-tells whether the utterance gives it a value, says that there is none, and so on, and which words do
-so. `scripts/train_slots.py` trains it.
+an adapter, and small layers on top of it. It reads the utterance together with a description of
+each slot. So the slots compete for the words, and new forms need no training. For each slot, it
+returns the probability of each `SlotAct`, e.g. that the utterance gives the slot a value, and the
+words that express it. `scripts/train_slots.py` trains the model.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,17 +32,18 @@ ACTS = tuple(SlotAct)
 """The acts in the order of the model's outputs."""
 NOTHING = ACTS.index(SlotAct.NOTHING)
 OUTSIDE, FIRST, INSIDE, FIRST_REMOVED, REMOVED = range(5)
-"""Marks of tokens: outside of a value, the first of a value or an item, further ones, and the same
-of an item that is taken off a list."""
+"""Marks of tokens: not part of a value; the first token of a value or of a list's item; a further
+token of it; and the same two for an item that is to be removed from a list."""
 MARKS = 5
 LONGEST = 96
 """Maximum number of tokens of an utterance. The rest is not read."""
 LONGEST_SLOT = 32
 """Maximum number of tokens of a slot's description."""
 MOST_AT_ONCE = 448
-"""Maximum number of tokens of a call. Further slots are read in further calls."""
+"""Maximum number of tokens in one call of the model. If the slots need more, there are several
+calls."""
 HEADS = ("acts", "tokens", "slots", "products", "marks", "talk")
-"""The layers above the encoder."""
+"""The layers on top of the encoder."""
 
 Ids = Sequence[int]
 Array = NDArray[np.float32]
@@ -54,8 +55,8 @@ class Input:
 
     Attributes:
         ids: [CLS] utterance [SEP] slot [SEP] slot [SEP] …
-        text: number of the utterance's tokens, from the second on.
-        ends: place of the [SEP] after each slot.
+        text: number of the utterance's tokens. The first of them has the index 1.
+        ends: index of the [SEP] after each slot.
     """
 
     ids: list[int]
@@ -64,10 +65,11 @@ class Input:
 
 
 def inputs(utterance: Ids, slots: Sequence[Ids], first: int, separator: int) -> Iterator[Input]:
-    """Yield the inputs that together have all slots, in their order.
+    """Distribute the slots over as few inputs as needed, in order, and yield these.
 
     Args:
-        utterance: its token ids, without special tokens; and so for each of the slots.
+        utterance: the token ids of the utterance, without special tokens.
+        slots: the token ids of each slot's description, without special tokens.
         first: the id of [CLS].
         separator: the id of [SEP].
     """
@@ -85,7 +87,7 @@ def inputs(utterance: Ids, slots: Sequence[Ids], first: int, separator: int) -> 
 
 
 def special_ids(tokenizer: Tokenizer) -> tuple[int, int]:
-    """The ids of [CLS] and [SEP]. Raises ValueError: the tokenizer doesn't have them."""
+    """Return the ids of [CLS] and [SEP]. Raises ValueError if the tokenizer doesn't have them."""
     ids = [tokenizer.token_to_id(each) for each in ("[CLS]", "[SEP]")]
     first, separator = (each for each in ids if each is not None)
     return first, separator
@@ -123,7 +125,7 @@ class OnnxSlotReader:
         self.read("warm", [DescribedSlot("warm")])
 
     def read(self, text: str, slots: Sequence[DescribedSlot]) -> ReadUtterance:
-        """Read an utterance. The end of a very long one is not read.
+        """Read an utterance. The end of a very long utterance is ignored.
 
         Raises:
             ModelFailed: the model is not loaded, or onnxruntime failed.
@@ -152,8 +154,9 @@ class OnnxSlotReader:
         return ReadUtterance(tuple(_slots(text, slots, rows, said.offsets)), talk)
 
     def _judged(self, states: Array, made: Input) -> tuple[list[tuple[Array, Array]], float]:
-        """The probabilities of the acts of each slot, shape (acts,), those of the marks of each
-        token, shape (tokens, marks), and the probability that more was said."""
+        """Return, for each slot, the probabilities of its acts, shape (acts,), and of the marks of
+        each token, shape (tokens, marks). Also return the probability that the utterance says
+        something else besides (`ReadUtterance.talk`)."""
         words, slots = states[1 : 1 + made.text], states[made.ends]
         first = np.repeat(states[:1], len(slots), axis=0)
         acts = _softmax(self._linear("acts", np.concatenate([slots, first], axis=1)))
@@ -172,11 +175,13 @@ class OnnxSlotReader:
 
 
 def read_slot_heads(adapter: Path, dimensions: int) -> Mapping[str, tuple[Array, Array]]:
-    """Read the weights and biases of the layers above an encoder with so many dimensions, shapes
-    (out, in) and (out,).
+    """Read the weights and biases of the layers on top of the encoder, shapes (out, in) and (out,).
+
+    Args:
+        dimensions: number of dimensions of the encoder's token states.
 
     Raises:
-        ModelCorrupt: they can't be read, or don't fit.
+        ModelCorrupt: the layers can't be read, or don't fit the encoder.
     """
     try:
         tensors = read_tensors(adapter / "adapter_model.safetensors")
@@ -207,7 +212,8 @@ def _slots(
     rows: Sequence[tuple[Array, Array]],
     offsets: Sequence[tuple[int, int]],
 ) -> Iterator[ReadSlot]:
-    """Yield what was read for each slot; its row is followed by those of its options."""
+    """Yield what was read for each slot. In `rows`, a slot's row is followed by the rows of its
+    options."""
     at = 0
     for each in slots:
         acts, marks = rows[at]
@@ -230,10 +236,10 @@ def _slots(
 def marked_parts(
     text: str, offsets: Sequence[tuple[int, int]], marks: Sequence[int]
 ) -> list[SlotWords]:
-    """Return the parts of a text that the tokens mark, widened to whole words, in their order.
+    """Return the marked parts of a text in order, widened to whole words.
 
     Args:
-        offsets: the characters of each token, first and past the last.
+        offsets: the range of characters [start, end) of each token.
         marks: the mark of each token.
     """
     parts: list[tuple[int, int, bool]] = []
