@@ -23,7 +23,7 @@ from assistant.language.measures import (
 )
 
 MOST_DIGITS = 300
-"""A number with more digits is not calculated."""
+"""Maximum number of digits of a number that is calculated."""
 MOST_TOKENS = 80
 LONGEST_NAME = 4
 """Maximum number of words in the name of a unit."""
@@ -68,7 +68,7 @@ _MULTIPLES = {"twice": 2, "thrice": 3}
 
 
 class Unreadable(Exception):
-    """The words are no calculation that is understood as a whole."""
+    """The words are not a calculation, or a part of it isn't understood."""
 
 
 class Impossible(Exception):
@@ -271,7 +271,7 @@ def _unreadable() -> Amount:
 
 
 def add(first: Amount, second: Amount, sign: int = 1) -> Amount:
-    """Add or subtract. A percentage is one of what it is added to, as with a shop's discount."""
+    """Add or subtract. A percentage is taken of the other amount, as with a shop's discount."""
     if second.unit.dimension == PERCENT != first.unit.dimension:
         return Amount(first.value * (1 + sign * second.value / 100), first.unit)
     if {first.unit.dimension, second.unit.dimension} == {MONEY, NUMBER}:
@@ -361,7 +361,7 @@ def _decimal(value: Fraction) -> Decimal:
 
 
 def _size(value: Fraction) -> float:
-    """Return about how many digits a number has, counted before or after its point."""
+    """Return roughly how many digits a number has before or after its point, whichever is more."""
     return max(len(str(abs(value.numerator))), len(str(value.denominator))) - 0.7
 
 

@@ -30,7 +30,8 @@ PERIODS: Mapping[tuple[str, str], int | Fraction] = {
     ("week", "month"): Fraction(13, 3),
     ("hour", "day"): 24,
 }
-"""How often a price for the first unit is paid in the second."""
+"""How often a price per first unit of time is paid in the second unit: monthly prices are paid
+twelve times a year."""
 _SIGN = re.compile(r"\w (?:plus|minus|times|divided|over|multiplied|less|take away)\b")
 _EXPLICIT = re.compile(r"\b(?:us|american|uk|imperial)\b")
 
@@ -38,8 +39,9 @@ How = Callable[[re.Match[str]], Amount]
 
 
 def bracketed(text: str) -> str:
-    """Write spoken brackets as signs. After "in brackets" without an end, what follows is in
-    brackets up to the end; after a complete expression, what precedes."""
+    """Write spoken brackets as signs. If an incomplete expression precedes "in brackets", what
+    follows is put in brackets: up to the spoken end or, without one, up to the end of the text. If
+    a complete expression precedes it, that expression is put in brackets."""
     text = re.sub(r"\b(?:open|left)(?: the)? (?:brackets?|parenthes[ie]s)\b", "(", text)
     text = re.sub(r"\b(?:close|closed|end|right)(?: the| of)? (?:brackets?|parenthes[ie]s)\b", ")",
                   text)  # fmt: skip
@@ -57,8 +59,8 @@ def value(text: str) -> Amount:
 
 
 def _operand(text: str) -> Amount:
-    """Calculate a part of a form in which it wouldn't be clear what another sign belongs to:
-    "multiply 3 by 4 plus 5"."""
+    """Calculate an operand of a form. Raise Unreadable if it contains an operation without
+    brackets, because the order of operations is then unclear: "multiply 3 by 4 plus 5"."""
     if _SIGN.search(text) and "bracket" not in text and "(" not in text:
         raise Unreadable(text)
     return value(text)
@@ -112,7 +114,7 @@ def _fluid(unit: Unit) -> Unit:
 
 
 def _one_variety(unit: Unit, source: Amount) -> tuple[Unit, Amount]:
-    """Take pints as American pints if they are converted to or from American cups."""
+    """If one unit is American and the other imperial, use American units for both."""
     if {unit.variety, source.unit.variety} == {"American", "imperial"}:
         return american(unit), Amount(source.value, american(source.unit))
     return unit, source

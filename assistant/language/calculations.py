@@ -1,6 +1,6 @@
 """Answers spoken calculations: sums, percentages, conversions of units, days between dates.
 
-What isn't understood as a whole has no answer. Nothing here guesses.
+A calculation that isn't understood completely gets no answer. Nothing is guessed.
 """
 
 import re

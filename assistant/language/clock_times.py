@@ -18,7 +18,7 @@ _CLOCK = re.compile(
 _TOGETHER = re.compile(
     r"(?:at )?(?:(?P<short>\d)|(?P<long>\d\d))(?P<minute>[0-5]\d)(?P<hours> hours?| [ap] ?m)?"
 )
-"""The digits of an hour and its minutes without a sign between them."""
+"""Matches an hour and minutes that are written without a sign between them."""
 _EXACT = {"noon": 12, "midday": 12, "midnight": 0, "12 noon": 12, "12 midnight": 0}
 
 
@@ -50,8 +50,8 @@ def clock_time(said: str) -> tuple[time, bool] | None:
 
 
 def _apart(found: re.Match[str]) -> str:
-    """Separate the hour and the minutes of "730" and "0730 hours". Other four digits are not taken
-    for a time, because they may be a year."""
+    """Separate the hour and the minutes of "730" and "0730 hours". Numbers from 1900 on are left
+    unchanged unless "hours", "am" or "pm" follows, because they may be years."""
     hour, more = found["short"] or found["long"], found["hours"] or ""
     if found["long"] and not (more or hour[0] == "0" or int(hour) < 19):
         return found[0]
@@ -60,8 +60,8 @@ def _apart(found: re.Match[str]) -> str:
 
 
 def _minutes(found: re.Match[str]) -> int | None:
-    """Return the minutes after the full hour; they are negative before it. None if there are two
-    readings: "ten past seven thirty"."""
+    """Return the minutes after the full hour; negative for minutes before it. None if the words
+    contradict each other: "ten past seven thirty"."""
     minute = int(found["minute"] or found["single"] or 0)
     if not (found["past"] or found["half_past"]):
         return minute
@@ -73,7 +73,7 @@ def _minutes(found: re.Match[str]) -> int | None:
 
 
 def _of_day(hour: int, half: str) -> int:
-    """Return an hour from 0 to 24 with the words for the half of the day taken into account."""
+    """Return the hour on a clock of 24 hours, given the words for the half of the day."""
     night = half in ("atnight", "tonight")
     late = half == "pm" or "noon" in half or "evening" in half or (night and hour >= 6)
     if hour == 12 and half:

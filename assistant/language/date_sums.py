@@ -58,7 +58,7 @@ def date_sum(words: str, now: datetime) -> str | None:
 
 
 def _coming(words: str, today: date) -> date | None:
-    """Return the next day of this name; with a year, it may be in the past."""
+    """Return the next day that the words name. If they give a year, it may be in the past."""
     text = re.sub(r" (?:is|be|comes|starts)$", "", words)
     if text == "now":
         return today
@@ -78,7 +78,7 @@ def _month_length(month: int, year: str | None) -> str:
 
 
 def _past(words: str, today: date) -> date | None:
-    """Return the last day of this name."""
+    """Return the most recent day that the words name."""
     if _YEAR.search(words):
         day = _coming(words, today)
         return day if day and day <= today else None
@@ -92,7 +92,7 @@ def _past(words: str, today: date) -> date | None:
 
 
 def _until_clock(words: str, unit: str, now: datetime) -> str | None:
-    """Return the time until the next time of day of this name."""
+    """Return, in words, the time until the clock next shows the named time of day."""
     clock = clock_time(words)
     if clock is None or unit not in ("how long", "hours", "minutes"):
         return None

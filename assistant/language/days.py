@@ -1,5 +1,5 @@
-"""Reads single days, as somebody says them who means a day to come: "tomorrow", "next Friday", "a
-week on Monday", "the 3rd of March", "Christmas Eve".
+"""Reads phrases that name a single day, usually in the future: "tomorrow", "next Friday", "a week
+on Monday", "the 3rd of March", "Christmas Eve".
 
 Ranges of days, for searching what was said, are found by `time_expressions`.
 """
@@ -57,17 +57,17 @@ FEAST = "|".join(sorted((*_FIXED, *_MOVING, "thanksgiving"), key=len, reverse=Tr
 
 
 MOST_DAYS = 20
-"""How many days are considered that a name of many may mean."""
+"""Maximum number of days that are considered if a phrase may mean many."""
 
 
 class Phrase:
-    """Words of which one part after the other is taken out. `left` has bars in their places."""
+    """Words from which one part after another is taken out. In `left`, bars replace these parts."""
 
     def __init__(self, words: str) -> None:
         self.left = words
 
     def take(self, pattern: str) -> re.Match[str] | None:
-        """Take out the first match of a pattern of whole words."""
+        """Take out the first match of a pattern. Only whole words are matched."""
         found = _compiled(pattern).search(self.left)
         if found:
             self.left = f"{self.left[: found.start()]} | {self.left[found.end() :]}"
@@ -138,7 +138,8 @@ def take_past_day(phrase: Phrase, today: date) -> list[date]:
 def take_day(phrase: Phrase, today: date, *, past: bool = False) -> list[date]:
     """Take out words for a day, and return the days from `today` on that they may mean, soonest
     first: a weekday's name may mean today or the same day of next week, and "the 3rd" a day of any
-    month. None if there is no such day, or if no day is named; then `phrase` stays as it is.
+    month. Return an empty list if there is no such day ("the 30th of February") or if no day is
+    named. In the second case, `phrase` is unchanged.
 
     Args:
         past: whether a date with its year may be before `today`.
@@ -154,8 +155,8 @@ def take_day(phrase: Phrase, today: date, *, past: bool = False) -> list[date]:
 
 
 def away(day: date, count: int, unit: str) -> date:
-    """Return the day that is so many units after `day`. After a longer month, it is the last day of
-    the shorter one."""
+    """Return the day that is this many units after `day`. If that month is too short, it is the
+    last day of the month."""
     if unit in ("month", "year"):
         months = 12 * day.year + day.month - 1 + count * (12 if unit == "year" else 1)
         year, month = divmod(months, 12)
@@ -182,8 +183,8 @@ def _in_days(days: int) -> Days:
 
 
 def _coming(found: re.Match[str], today: date) -> list[date]:
-    """Read "Friday", "this Friday", "next Friday" and "Friday next week". Next Friday is the one of
-    next week."""
+    """Read "Friday", "this Friday", "next Friday" and "Friday next week". "Next Friday" is in the
+    next calendar week."""
     wanted = _weekday(found["weekday"])
     if (found["way"] or "") == "next" or found.groupdict().get("week"):
         return [today + timedelta(days=7 - today.weekday() + wanted)]
@@ -209,7 +210,7 @@ def _far(found: re.Match[str], today: date) -> list[date]:
 
 
 def _dated(found: re.Match[str], today: date) -> Iterator[date]:
-    """Read a day of a month. A weekday that is named too must be that of the date."""
+    """Read a day of a month. If a weekday is named too, the date must fall on it."""
     names = [name[:3].lower() for name in MONTHS]
     month, day = names.index(found["month"][:3]) + 1, int(found["day"])
     date(2000, month, day)  # raises ValueError if there is no such day

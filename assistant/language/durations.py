@@ -17,14 +17,15 @@ LONGEST = 525_600
 LONGEST_TEXT = 16
 """Maximum number of words of a duration."""
 _SMALLER = {3600: 60, 60: 1}
-"""The unit that is meant after another one, if none is spoken: "an hour ten"."""
+"""The unit of a number that follows a unit but has none of its own ("an hour ten"). Both units are
+given in seconds."""
 _AROUND = re.compile(
     r"^(?:for|in|by|at|about|around|roughly|exactly|just|only|make it|say)\b"
     r"|\b(?:longer|please|long|time|timer|worth|from now|exactly)$"
     r"|\b(?:another|more|extra|additional|uh|um|er)(?= )"
 )
 _VAGUE = re.compile(r"\b(?:few|several|or(?! so$))\b|^(?:minutes|hours|days|weeks)$")
-"""Words that give no exact duration. Units in the plural give none without a number."""
+"""Matches words that give no exact duration, and units in the plural without a number."""
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
@@ -98,7 +99,7 @@ class Durations:
         return None
 
     def _rest(self, words: list[str], unit: int) -> float | None:
-        """Read what follows a unit. A number alone counts the next smaller one: "an hour ten"."""
+        """Read what follows a unit. A number alone counts the next smaller unit: "an hour ten"."""
         if (
             len(words) == 1
             and unit in _SMALLER
@@ -167,7 +168,7 @@ def _plain(words: str) -> str:
     said = re.sub(r"'s\b|(?<=s)'", "", said)
     said = re.sub(r"(?<=\d)(?=[a-z])", " ", said)
     said = re.sub(r"[^\w.:' ]|\.(?!\d)|(?<!\d)\.", " ", said)
-    said = re.sub(r"\bseconds?\b", "sec", said)  # it is no ordinal here
+    said = re.sub(r"\bseconds?\b", "sec", said)  # not an ordinal here
     made = " ".join(with_digits(said.split(), lone=True))
     made = re.sub(r"(\d) point (\d)", r"\1.\2", made)
     return made.replace("3 quarter", "three quarter")

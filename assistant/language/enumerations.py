@@ -17,8 +17,9 @@ _MARKS = " .,;:!?-"
 
 
 def parts(text: str) -> list[str]:
-    """Return the parts of an enumeration, without the words that add nothing to them. What is one
-    thing stays together. After a part that tells what to do, only another such part is separate.
+    """Return the parts of an enumeration, without the words that add nothing to them. Names and
+    numbers that contain "and" are not split. If the first part says what to do, a new part begins
+    only where the text again says what to do.
 
     >>> parts("milk, eggs and some bread")
     ['milk', 'eggs', 'bread']
@@ -54,7 +55,7 @@ def bare(part: str) -> str:
 
 
 def names_act(part: str) -> bool:
-    """Return whether a part tells what to do ("call the dentist"), not what to get."""
+    """Return whether a part says what to do ("call the dentist"), not what to get."""
     words = part.lower().split()
     if len(words) < 2:
         return False
@@ -106,13 +107,13 @@ def _data() -> dict[str, Any]:
 
 @cache
 def _names() -> re.Pattern[str]:
-    """Build an expression for things that are called by a name with "and"."""
+    """Build an expression for things whose names contain "and"."""
     return re.compile(rf"\b{one_of(map(re.escape, _data()['together']))}\b", re.IGNORECASE)
 
 
 @cache
 def _numbers() -> re.Pattern[str]:
-    """Build an expression for numbers with "and"."""
+    """Build an expression for numbers that contain "and"."""
     number = rf"(?:{one_of(numbers())}|\d+)"
     part = r"(?:an?|one|two|three) (?:half|halves|quarters?|thirds?)\b"
     return re.compile(

@@ -1,4 +1,4 @@
-"""Units of measurement: how they are called, and how many of one are in another.
+"""Units of measurement: their names, and how many of one are in another.
 
 The table is in `data/languages/en.toml`. It holds only units that people convert in daily life, so
 that no short word ("a", "us", "as") is taken for a unit. All factors are exact by definition, or as
@@ -18,11 +18,11 @@ NUMBER, PERCENT, MONEY = "number", "percent", "money"
 class Unit:
     """A unit of measurement.
 
-    `factor`: how many of the dimension's first units it has. `offset`: what is added to a
-    temperature before it is multiplied. `parts`: the name of the smaller unit that is meant by a
-    number alone after it ("5 foot 11"). `parted`: whether amounts are spoken so, too. `hundredth`:
-    singular and plural of the hundredth part of a currency. `variety`: which of several units of
-    the same name it is ("imperial").
+    `factor`: its size as a multiple of the base unit of its dimension. `offset`: what is added to a
+    temperature before it is multiplied by the factor. `parts`: the name of the smaller unit that a
+    following number without a unit counts ("5 foot 11"). `parted`: whether results are also spoken
+    in both units. `hundredth`: singular and plural of the hundredth part of a currency. `variety`:
+    distinguishes it from units of the same name ("imperial").
     """
 
     singular: str
@@ -60,7 +60,7 @@ class Amount:
 
 @cache
 def units() -> dict[str, Unit]:
-    """Return the units by all of their names: one or more words in lower case."""
+    """Return the units by each of their names, which are one or more words in lower case."""
     found: dict[str, Unit] = {}
     for dimension, rows in language_data("en")["measures"].items():
         for singular, row in rows.items():
@@ -81,16 +81,16 @@ def units() -> dict[str, Unit]:
 
 
 def american(unit: Unit) -> Unit:
-    """Return the American unit of the same name as an imperial one, or else the unit itself."""
+    """Return the American counterpart of an imperial unit; any other unit unchanged."""
     name = f"american {unit.singular.removeprefix('imperial ')}"
     return units()[name] if unit.variety == "imperial" else unit
 
 
 def as_mass(amount: Amount) -> Amount:
-    """Return pounds of money as pounds of mass: the words are the same."""
+    """Convert pounds of money to pounds of mass, because "pounds" can mean either."""
     return Amount(amount.value, mass_of(amount.unit))
 
 
 def mass_of(unit: Unit) -> Unit:
-    """Return the unit of mass that has the name of a currency, or else the unit itself."""
+    """Return the pound of mass for the pound of money; any other unit unchanged."""
     return units()["pound of mass"] if unit == units()["pound"] else unit

@@ -24,8 +24,8 @@ def zone_of(place: str) -> ZoneInfo | None:
 
 @cache
 def _zones() -> dict[str, str]:
-    """Return the names of zones by places: those that are the last part of a zone's name, and those
-    of the table."""
+    """Map places to names of time zones. The places are the last parts of these names, and those in
+    the table."""
     zones: dict[str, str] = {}
     for zone in sorted(available_timezones()):
         region, _, city = zone.rpartition("/")

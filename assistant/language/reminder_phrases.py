@@ -1,5 +1,5 @@
-"""What a reminder is of, as part of a sentence: "to call your sister", "about the bins", "that the
-rent is due". English only."""
+"""Phrases what a reminder is about, as part of a sentence: "to call your sister", "about the bins",
+"that the rent is due". English only."""
 
 import re
 
@@ -22,11 +22,11 @@ _INTRODUCED = re.compile(r"(?:to|that|about|of) ", re.IGNORECASE)
 _ASKED = re.compile(r"(?:what|when|where|who|whose|which|how|why|whether|if)\b", re.IGNORECASE)
 _SUBJECT = re.compile(r"(?:i|you|he|she|it|we|they|there)(?:'\w+)?|(?:that|this)'s", re.IGNORECASE)
 LOOKED_AT = 5
-"""Number of words among which the verb of a clause is looked for."""
+"""Number of words at the start of a phrase that are searched for the verb of a clause."""
 
 
 def reminder_of(words: str) -> str:
-    """Return what a reminder is of, in the second person.
+    """Return what a reminder is about, in the second person.
 
     >>> reminder_of("I need to call my sister"), reminder_of("the car needs fuel")
     ('to call your sister', 'that the car needs fuel')
@@ -56,7 +56,7 @@ def _is_clause(phrase: str) -> bool:
     finite = words_of("reminders", "finite")
     for place in range(1, len(words)):
         if _SUBJECT.fullmatch(words[place]) or words[place] in ("that", "which", "who", "to"):
-            return False  # what follows belongs to the thing: "the things you need"
+            return False  # a relative clause, not the verb: "the things you need"
         is_short = place <= after and words[place - 1].endswith("'s")
         follows = words[place] in words_of("reminders", "after_is") or words[place].endswith("ing")
         if (is_short and follows) or (place >= after and words[place] in finite):

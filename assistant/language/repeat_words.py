@@ -21,7 +21,8 @@ _UNITS: dict[str, tuple[int, Unit]] = {
 
 
 def take_repeat(phrase: Phrase) -> Repeat | None:
-    """Take out the words for a repetition. What they leave open is that of the first time."""
+    """Take out the words for a repetition, and return it. Whatever they leave open, such as the
+    weekday, is decided by the first occurrence."""
     for take in (_in_month, _range, _on_weekdays, _plain_unit):
         if (found := take(phrase)) is not None:
             return found

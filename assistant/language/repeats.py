@@ -1,4 +1,4 @@
-"""What repeats on the calendar, and when it is due next."""
+"""Repetitions, and when they are due next."""
 
 from calendar import monthrange
 from collections.abc import Iterator, Mapping
@@ -10,33 +10,33 @@ from typing import Any, Literal, get_args
 Unit = Literal["minute", "hour", "day", "week", "month", "year"]
 _ELAPSED: dict[str, timedelta] = {"minute": timedelta(minutes=1), "hour": timedelta(hours=1)}
 SHIFT = timedelta(days=2)
-"""More than clocks are ever changed by."""
+"""A margin that is larger than any change of the clocks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A repetition every so many (`every`) units.
+    """A repetition every `every` units of time.
 
-    Minutes and hours count real time. Everything else follows the local calendar and clock.
+    Minutes and hours count elapsed time. Everything else follows the local calendar and clock.
     """
 
     every: int
     unit: Unit
     weekdays: tuple[int, ...] = ()
-    """The days of a week, ascending, Monday is 0; none means that of the first time. With `nth`,
-    the one weekday that is counted in the month."""
+    """The days of the week in ascending order; Monday is 0. Empty: the weekday of the first
+    occurrence. With `nth`, the only entry is the weekday that is counted in the month."""
     day: int = 0
-    """The day of the month, 1 to 31; the last one in shorter months. 0 means that of the first
-    time."""
+    """The day of the month, 1 to 31; in shorter months, the last day. 0 means the day of the first
+    occurrence."""
     nth: int = 0
-    """Which of the weekdays of a month, 1 to 4, or -1 for the last. 0 means none."""
+    """Which occurrence of the weekday in a month, 1 to 4, or -1 for the last. 0: not counted."""
 
     def __post_init__(self) -> None:
         if self.every < 1 or self.unit not in get_args(Unit):
             raise ValueError(f"No repetition: every {self.every} {self.unit}")
 
     def as_json(self) -> dict[str, Any]:
-        """Return JSON-compatible content, without what is left to the first time."""
+        """Return JSON-compatible content, without fields that have their default value."""
         content: dict[str, Any] = {"every": self.every, "unit": self.unit}
         if self.weekdays:
             content["weekdays"] = list(self.weekdays)
@@ -44,10 +44,10 @@ class Repeat:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "Repeat":
-        """Return the repetition that `as_json` returned the content of.
+        """Return the repetition that `as_json` converted to this content.
 
         Raises:
-            KeyError, ValueError: the content is something else.
+            KeyError, ValueError: the content has another form.
         """
         return cls(
             content["every"],
@@ -61,10 +61,10 @@ class Repeat:
 def occurrence(
     local: datetime, repeat: Repeat | None, after: datetime, zone: tzinfo | None = None
 ) -> datetime | None:
-    """Return the first time after `after` at which something is due, in UTC, or None.
+    """Return the first time after `after` at which something is due, in UTC; None if there is none.
 
-    A local time that is skipped because clocks go forward is moved forward by as much. One that
-    exists twice counts the first time only.
+    If a local time is skipped because clocks go forward, it is moved forward by the same amount. If
+    a local time exists twice, only the first one counts.
 
     Args:
         local: naive local time of the first occurrence.
@@ -85,8 +85,8 @@ def occurrence(
 
 
 def dates(repeat: Repeat, first: date, since: date) -> Iterator[date]:
-    """Yield the days of a repetition in order, from `first` on, or from the first of them that is
-    at or little before `since`.
+    """Yield the days of a repetition from `first` on, in order. Most of the days before `since` are
+    skipped.
 
     Raises OverflowError or ValueError at the end of the calendar.
     """
@@ -131,10 +131,12 @@ def _elapsed(first: datetime, repeat: Repeat, after: datetime) -> datetime:
 
 
 def _instant(local: datetime, zone: tzinfo | None) -> datetime:
-    """Return the first moment at which the clock shows `local`. If it is skipped, the clock shows a
-    later time at that moment, because the offset before the change is used.
+    """Return the first moment at which the clock shows `local`. If `local` is skipped when clocks
+    go forward, the offset before the change is used, so the clock shows a later time at that
+    moment.
 
-    Python's `astimezone` without a zone would use the other offset then, but `timestamp` doesn't.
+    For a skipped time, Python's `astimezone` without a zone would use the offset after the change,
+    but `timestamp` doesn't.
     """
     if zone is None:
         return datetime.fromtimestamp(local.replace(fold=0).timestamp(), UTC)

@@ -1,8 +1,8 @@
 """Reads when something is due, as people say it: "tomorrow at nine", "in twenty minutes", "6:30
 every weekday".
 
-English only. Words that can't be read as a whole, or that have two likely meanings, give None:
-then the user is asked. What may be meant twice a day or every week is the next one to come.
+English only. The result is None if the words can't be read completely or have two likely meanings;
+the user is then asked. A time such as "seven" or a day such as "Friday" means the next one to come.
 """
 
 import re
@@ -18,9 +18,9 @@ from assistant.language.repeat_words import take_repeat
 from assistant.language.repeats import Repeat, dates
 
 PARTS = {"morning": 9, "noon": 12, "afternoon": 15, "evening": 18, "night": 20}
-"""The hour that is meant by a part of the day alone."""
+"""The hour that is meant if only a part of the day is said."""
 USUAL_H = 9
-"""The hour that is meant by a day alone."""
+"""The hour that is meant if only a day is said."""
 HALF_DAY = timedelta(hours=12)
 ONE_DAY = timedelta(days=1)
 _FILLERS = frozenset(
@@ -64,15 +64,15 @@ _FILLERS = frozenset(
 _WEEKS_TODAY = re.compile(
     r"\b(?:(?:weeks?|fortnights?|months?|years?|from) today|today (?:week|fortnight))\b"
 )
-"""Words with "today" that are another day."""
+"""Matches phrases with "today" that mean another day: "two weeks today"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
     """When something is due: either `after` a duration from now, or at the naive `local` time.
 
-    `local` is the first time of a repetition. `timed`: whether a time of day was said; otherwise
-    it is what is usual.
+    For a repetition, `local` is the first time. `timed`: whether a time of day was said; if not, it
+    is the usual one.
     """
 
     after: timedelta | None = None
@@ -83,7 +83,7 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class _Clock:
-    """What was said of the time of day."""
+    """What was said about the time of day."""
 
     at: time | None
     exact: bool
@@ -91,10 +91,10 @@ class _Clock:
     alarm: bool
 
     def on(self, day: date, *, either: bool = False) -> list[datetime]:
-        """Return the times that may be meant on a day, in order.
+        """Return the times on a day that may be meant, in order.
 
         Args:
-            either: whether it may be either half of the day. Otherwise it is the likely one.
+            either: whether both halves of the day are possible. If not, the likelier one is meant.
         """
         if self.at is None:
             return [datetime.combine(day, time(PARTS.get(self.part, USUAL_H)))]
@@ -110,7 +110,7 @@ class _Clock:
         return [early + HALF_DAY * (early.hour < (4 if self.alarm else 7))]
 
     def _in_part(self, at: time) -> time | None:
-        """Return the time in the part of the day that was said, or None if it isn't in there."""
+        """Return the time in the part of the day that was said; None if it isn't in that part."""
         if not self.part:
             return at
         first, last = {
@@ -125,12 +125,12 @@ class _Clock:
 
 
 def schedule(words: str, now: datetime, *, alarm: bool = False) -> Schedule | None:
-    """Read when something is due. The result is in the future. None if the words say anything else,
-    or if it isn't sure what they mean.
+    """Read when something is due. The result is in the future. Return None if the words say
+    anything else, or if their meaning is unclear.
 
     Args:
         now: local time.
-        alarm: whether it is for an alarm, so that an hour from five to eleven is in the morning.
+        alarm: whether it is for an alarm; an hour from five to eleven is then in the morning.
     """
     local = now.replace(tzinfo=None)
     said = plain(words)
@@ -147,7 +147,7 @@ def schedule(words: str, now: datetime, *, alarm: bool = False) -> Schedule | No
 
 def _from_now(said: str) -> Schedule | None:
     """Read "in twenty minutes", "half an hour from now" or a duration alone. Whole days are left to
-    the calendar."""
+    `_on_calendar`."""
     found = re.fullmatch(
         r"(?:in|after|within)(?: about| around)? (.+?)(?: time)?(?: from now)?"
         r"|(?!every|each)(.+) (?:from now|later)|(?!every|each)(.+)",
@@ -164,7 +164,7 @@ def _from_now(said: str) -> Schedule | None:
 
 
 def _interval(said: str, now: datetime, *, alarm: bool) -> Schedule | None:
-    """Read "every two hours", and from when on."""
+    """Read an interval such as "every two hours", and its start if one is said."""
     if said == "hourly":
         said = "every hour"
     found = re.fullmatch(
@@ -219,14 +219,14 @@ def _on_calendar(said: str, now: datetime, *, alarm: bool) -> Schedule | None:
     if clock is None or (present and (days or repeat)):
         return None
     if clock.at == time(0) and clock.part != "night" and (present or days or _on_days(repeat)):
-        return None  # the one before that day, or the one after it
+        return None  # midnight could be either end of that day
     if repeat and not (days and not _may_begin(repeat, said)):
         return _repeated(clock, repeat, days, now)
     if repeat or not (present or days or clock.at or clock.part):
         return None
     if present:
         last_night = [now.date() - ONE_DAY] * bool(tonight and now.hour < 5)
-        today = replace(clock, alarm=False)  # as it is named, the evening may be meant too
+        today = replace(clock, alarm=False)  # today is named, so the evening may be meant too
         return _soonest(today, [*last_night, now.date()], now, ambiguous=True)
     if days:
         return _soonest(clock, days, now)
@@ -239,15 +239,16 @@ def _on_days(repeat: Repeat | None) -> bool:
 
 
 def _may_begin(repeat: Repeat, said: str) -> bool:
-    """Return whether a day beside a repetition fits it: it is what is left open, or the first."""
+    """Return whether a day may be said together with a repetition: the repetition leaves its day
+    open, or the day is said to be the first one."""
     opened = repeat.unit != "day" and not (repeat.weekdays or repeat.day)
     return opened or re.search(r"\b(?:from|starting|beginning)\b", said) is not None
 
 
 def _clock(phrase: Phrase, part: str, *, alarm: bool) -> _Clock | None:
-    """Read what is left as the time of day. None if it is anything else."""
+    """Read the remaining words as a time of day. Return None if they are anything else."""
     if re.match(r"(?:in|after|within) \d+$", phrase.left):
-        return None  # of which unit?
+        return None  # the unit is missing
     early = phrase.take("early|late")
     left = phrase.segments(_FILLERS)
     if left[1:] in (["am"], ["pm"]):
@@ -278,10 +279,10 @@ def _take_part(phrase: Phrase, tonight: re.Match[str] | None) -> str:
 def _soonest(
     clock: _Clock, days: Iterable[date], now: datetime, *, ambiguous: bool = False
 ) -> Schedule | None:
-    """Return the first time to come on these days, or None.
+    """Return the first future time on these days; None if there is none.
 
     Args:
-        ambiguous: whether either half of the day may be meant.
+        ambiguous: whether both halves of the day are possible.
     """
     for day in days:
         for at in clock.on(day, either=ambiguous):
@@ -291,11 +292,11 @@ def _soonest(
 
 
 def _repeated(clock: _Clock, repeat: Repeat, days: list[date], now: datetime) -> Schedule | None:
-    """Return a repetition from its first time on, or None if there is none."""
+    """Return a repetition that begins at its first future time; None if there is none."""
     start = days[0] if days else now.date() - ONE_DAY * (clock.part == "night")
     bare = not (days or clock.at or clock.part or repeat.weekdays or repeat.day)
     repeat = _anchored(repeat, days[0]) if days else repeat
-    # Only "every three days", with nothing else, begins after such a span.
+    # "Every three days" alone begins in three days; anything more specific as soon as possible.
     often = repeat if bare else replace(repeat, every=1)
     for day in islice(dates(often, start, start), int(bare), MOST_DAYS):
         for at in clock.on(day):
@@ -305,8 +306,8 @@ def _repeated(clock: _Clock, repeat: Repeat, days: list[date], now: datetime) ->
 
 
 def _shifted(found: Schedule, day: date) -> Schedule | None:
-    """Return the repetition with the weekdays of its times: "Saturday night at one" is Sunday. Days
-    of the month can't be moved so."""
+    """If the time falls on the day after `day`, move the weekdays of the repetition too: "Saturday
+    night at one" is Sunday. Return None for days of the month, which can't be moved like this."""
     repeat = found.repeat
     if repeat is None or found.local is None or found.local.date() == day or repeat.unit == "day":
         return found
@@ -317,7 +318,7 @@ def _shifted(found: Schedule, day: date) -> Schedule | None:
 
 
 def _anchored(repeat: Repeat, named: date) -> Repeat:
-    """Return the repetition with the day that was named beside it: "every week on Friday"."""
+    """Return the repetition on the day that was named together with it: "every week on Friday"."""
     if repeat.unit == "week" and not repeat.weekdays:
         return replace(repeat, weekdays=(named.weekday(),))
     if repeat.unit in ("month", "year") and not repeat.day and not repeat.nth:

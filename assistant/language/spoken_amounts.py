@@ -40,8 +40,8 @@ def _spoken_money(amount: Amount) -> str:
 
 
 def _parted(amount: Amount) -> str | None:
-    """Return feet with inches, stone with pounds or hours with minutes, unless whole or half units
-    are exact."""
+    """Return an amount in two units: feet and inches, stone and pounds, or hours and minutes. None
+    if the amount is a whole number of halves."""
     unit = amount.unit
     if (amount.value * 2).denominator == 1:
         return None
@@ -60,7 +60,7 @@ def _parted(amount: Amount) -> str | None:
 
 
 def source_words(amount: Amount) -> str:
-    """Return which pint or gallon was meant, if the answer doesn't say so itself."""
+    """Return a phrase that says which pint or gallon was converted; empty if that is clear."""
     source = amount.source
     if source is None or amount.unit.variety or not source.variety:
         return ""

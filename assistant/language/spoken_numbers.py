@@ -7,12 +7,12 @@ from assistant.language.numbers import cardinals
 
 LARGE = ((10**12, "trillion"), (10**9, "billion"), (10**6, "million"), (10**3, "thousand"))
 WHOLE = 10**12
-"""Smaller whole numbers are spoken in full."""
+"""Whole numbers below this are spoken in full."""
 LARGEST_NAMED = 10**15
-"""Smaller numbers are spoken with the name of their size ("trillion"), larger ones with a power of
-ten."""
+"""Numbers below this are spoken with the name of their size ("trillion"), all others with a power
+of ten."""
 SMALLEST_NAMED = Fraction(1, 10**6)
-"""Smaller numbers are spoken with a power of ten, too."""
+"""Numbers below this are spoken with a power of ten, too."""
 
 
 def whole_number(number: int) -> str:
@@ -40,8 +40,8 @@ def _below_thousand(number: int) -> str:
 
 
 def rounded(value: Fraction, places: int) -> Fraction:
-    """Return a number as it is spoken. It is exact if it has at most so many decimal places.
-    Otherwise about three or four digits are kept.
+    """Return a number as it is to be spoken. A number with at most `places` decimal places is
+    unchanged. Of other numbers, about three or four digits are kept.
 
     Args:
         places: number of decimal places; numbers below one may have two more.

@@ -12,11 +12,11 @@ MOMENT = timedelta(minutes=10)
 PARTS = ((5, "night"), (12, "morning"), (18, "afternoon"), (22, "evening"), (24, "night"))
 """The hour at which each part of the day ends."""
 SOON_S = 12 * 3600
-"""Up to this long, a time after a duration is spoken as that duration."""
+"""A time that isn't on the minute is spoken as a duration if it is fewer seconds away than this."""
 NEAR_DAYS = 7
-"""Up to this many days ahead, the name of a weekday is enough."""
+"""For days fewer than this many days ahead, the name of the weekday is enough."""
 FAR_DAYS = 300
-"""A date that is further away is spoken with its year."""
+"""A date more than this many days ahead is spoken with its year."""
 DAY_S = 86400
 HALVES = {1800: "half an hour", 3600: "an hour", 5400: "an hour and a half"}
 """Durations in seconds that have words of their own."""
@@ -68,8 +68,9 @@ def _just_now(when: datetime, now: datetime) -> bool:
 
 
 def spoken(when: datetime, now: datetime) -> str:
-    """Return words for a time to come: "at nine tomorrow", "on Friday at half past seven", "at ten
-    tonight", or "in twenty minutes" for one that isn't on the minute, as after a duration.
+    """Return words for a future time: "at nine tomorrow", "on Friday at half past seven", "at ten
+    tonight". A time that isn't on the minute usually results from a duration, so the words for it
+    are "in twenty minutes" and the like.
 
     Args:
         when: local time.
@@ -115,8 +116,8 @@ def spoken_clock(when: datetime) -> str:
 
 
 def spoken_duration(seconds: float) -> str:
-    """Return a duration: "half an hour", "an hour and a half", "one minute and ten seconds". Of a
-    long one, small units are left out."""
+    """Return a duration: "half an hour", "an hour and a half", "one minute and ten seconds". Small
+    units are left out of long durations."""
     left = max(1, round(seconds))
     if left >= DAY_S:
         left = round(left / 3600) * 3600
@@ -194,8 +195,8 @@ def _which(repeat: Repeat, local: datetime) -> str:
 
 
 def _marked_part(when: datetime) -> str:
-    """Return the part of the day, if the hour could be taken for that of another one. The small
-    hours are morning."""
+    """Return the part of the day if the hour alone could mean another one; otherwise an empty text.
+    The hours after midnight count as morning."""
     if 7 <= when.hour < 12 or (when.hour in (0, 12) and when.minute == 0):
         return ""
     return "morning" if when.hour < 12 else next(name for end, name in PARTS if when.hour < end)

@@ -57,7 +57,7 @@ _JOINED = (
     (r"\b(dollars?|euros?) (?:and )?(\d\d?) cents?\b", lambda m: f"{m[1]} {m[2]}"),
     (r"(?<![._])\b(\d{1,9}) (?:p|pence|pennies)\b", lambda m: f"{int(m[1]) / 100:.2f} £"),
 )  # fmt: skip
-"""What follows from numbers that stand side by side. ":4" is the word "quarter"."""
+"""Rules that combine adjacent numbers. ":4" stands for the word "quarter"."""
 _POWER = re.compile(r"\b(?:raised )?to the (?!power of\b)(?:power )?([a-z0-9 ]+?)(?: power)?(?= (?:"
                     r"times|plus|minus|divided|over|to)\b|$)")  # fmt: skip
 
@@ -88,14 +88,15 @@ def _ordinal_power(found: re.Match[str]) -> str:
 
 @cache
 def _denominators() -> dict[str, int]:
-    """Return the words for parts of a whole, from thirds on. A "second" is a unit of time."""
+    """Map words for parts of a whole to their denominators. "Second" is left out, because it is a
+    unit of time."""
     single = {word: value for word, value in ordinals().items() if value > 2}
     single |= {"hundredth": 100, "thousandth": 1000}
     return _FRACTIONS | single | {f"{word}s": value for word, value in single.items()}
 
 
 def _fraction(word: str) -> str:
-    """Mark a word for a part of a whole."""
+    """Write a word for a part of a whole as a colon and its denominator."""
     written = re.fullmatch(r"(\d+)(?:st|nd|rd|th)s?", word)
     value = int(written[1]) if written else _denominators().get(word, 0)
     if word == "second":

@@ -142,7 +142,8 @@ def marked_words(
     *,
     cut: bool = False,
 ) -> str | None:
-    """Return the longest run of tokens with this mark, widened to whole words. Return None if no
+    """Return the longest stretch of text from one token with this mark to another, widened to whole
+    words. Unmarked tokens may be in between, but no tokens with other marks. Return None if no
     token has this mark.
 
     Args:
