@@ -131,7 +131,7 @@ class Remarked(Event):
 
 @dataclass(frozen=True, slots=True)
 class RingingChanged(Event):
-    """A timer, an alarm or a reminder has begun to ring, or has ended. The words that belong to it
+    """A timer, an alarm or a reminder has begun or stopped ringing. The words that belong to it
     follow as `Remarked`."""
 
     rings: bool

@@ -103,7 +103,8 @@ class Turn(Section):
     start_s: Positive = 0.16
     """Seconds of speech that begin a turn."""
     hint_s: Positive = 0.032
-    """Seconds of silence after which it is transcribed and judged whether your turn has ended."""
+    """Seconds of silence after which your words are transcribed, and the check whether your turn
+    has ended begins."""
     stop_s: Positive = 0.35
     """Seconds of silence that end a turn that sounds finished and whose words are complete; the
     answer is prepared meanwhile."""
@@ -119,7 +120,8 @@ class Turn(Section):
     follow_up_s: NonNegative = 8
     """Seconds after an answer during which no wake phrase is needed."""
     duck: Fraction = 0.25
-    """Fraction of the full volume of the voice while it isn't clear whether you interrupt it."""
+    """Volume of the voice while it isn't clear whether you are interrupting it, as a fraction of
+    its full volume."""
 
 
 class Context(Section):

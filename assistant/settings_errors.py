@@ -9,7 +9,7 @@ from assistant.errors import SettingsError
 
 ENVIRONMENT_PREFIX = "ASSISTANT_"
 TOOL_SERVERS = "mcp"
-"""The section that has a table for each of the user's own names."""
+"""The section with a table for each tool server, whose name the user chooses."""
 
 TAKEN = {
     "int": "a whole number",

@@ -26,8 +26,8 @@ class ToolServer(BaseModel):
     """Address of a server that already runs on this machine, such as http://127.0.0.1:8000/mcp, in
     place of `command`."""
     confirm: Literal["changes", "never", "always"] = "changes"
-    """What you are asked before: tools that may change something, no tool, or every tool. The
-    server itself says which of its tools change nothing."""
+    """Which tools you are asked about before they run: those that may change something, none, or
+    all. The server itself says which of its tools change nothing."""
     timeout_s: Annotated[float, Field(gt=0, le=600)] = 20
     """Seconds to wait for a tool."""
     defaults: Mapping[str, Value] = {}

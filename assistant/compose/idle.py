@@ -98,8 +98,8 @@ def start_idle_jobs(
     idle work. That function must be called in a thread of the request server.
 
     Args:
-        first: functions that wait for more urgent background work of the language model. Idle work
-            starts after they return.
+        first: functions that wait until more urgent background work of the language model is done.
+            Idle work starts after they return.
     """
 
     async def settled() -> None:

@@ -1,4 +1,4 @@
-"""Opens the user's state, and creates what watches when something of it is due."""
+"""Opens the user's state, and creates the watch that lets what is due ring."""
 
 import asyncio
 import logging
@@ -22,12 +22,12 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class UserState:
-    """The state of a session's user, and what watches when something of it is due."""
+    """The state of a session's user, and the watch that lets what is due ring."""
 
     store: StateStore
     due: DueWatch
     handlers: Mapping[str, RequestHandler]
-    """What answers the requests of other processes, by their acts."""
+    """For each `act` of a request from another process, the function that answers it."""
 
 
 def open_state(

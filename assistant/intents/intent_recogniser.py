@@ -1,7 +1,7 @@
 """Decides what an utterance asks of the assistant itself, and how sure that is.
 
 The grammar is asked first. What it takes for a command is one. For everything else, a classifier
-judges the meaning, and `THRESHOLDS` decides what its probabilities are worth. If a command
+judges the meaning, and `THRESHOLDS` decides which of its probabilities are enough. If a command
 would delete, correct, take back a wish or tell what is known, the classifier is asked too: if it
 contradicts the grammar, the user is asked.
 """
@@ -35,10 +35,10 @@ class Threshold:
     """Probabilities of a kind of command.
 
     Attributes:
-        sure: from this one on, it is carried out.
-        asked: from this one on, the user is asked whether it is meant.
-        doubted: below this one, the user is asked even if the grammar has recognised it. At 0, the
-            grammar's word is enough.
+        sure: the command is carried out if its probability is at least this.
+        asked: the user is asked whether it is meant if its probability is at least this.
+        doubted: the user is asked even if the grammar has recognised the command, if its
+            probability is below this. At 0, the grammar alone is enough.
     """
 
     sure: float

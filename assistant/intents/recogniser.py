@@ -20,8 +20,8 @@ LONGEST_DURATION = 6
 """Maximum number of words of a duration: "two and three quarters of an hour" isn't one."""
 ENGLISH = "en"
 UNTIL = re.compile(r"\b(?:un)?till?\s+(.*\w)", re.IGNORECASE | re.DOTALL)
-UNBROKEN = ("time", "correction")
-"""Slots before which there may be a pause."""
+AFTER_PAUSE = ("time", "correction")
+"""Slots whose words may follow a pause."""
 
 
 def recognise(text: str, names: tuple[str, ...] = ()) -> Command | None:
@@ -37,9 +37,9 @@ def recognise(text: str, names: tuple[str, ...] = ()) -> Command | None:
 
 
 def in_full(command: Command, text: str) -> Command:
-    """Return the command with what `text` says besides its argument: `for_good`, `names_wish`,
-    `every` and the `minutes` or `when` of SLEEP are set, a calculation begins with its "how many",
-    and the `words` of ACT are the whole text."""
+    """Return the command with everything else that `text` says. `for_good`, `names_wish`, `every`
+    and the `minutes` or `when` of SLEEP are set. The `words` of a calculation begin with its "how
+    many", and those of ACT are the whole text."""
     if command.kind in CANCELLING:
         return replace(command, every=_says_every(command, text))
     if command.kind is CommandKind.ACT:
@@ -168,7 +168,9 @@ def _first(
         if not pattern.slot:
             return Command(CommandKind(kind))
         named = _held(found, pattern, words)
-        if pattern.slot not in UNBROKEN and _breaks_off(words[: words.index(named[0])], named[0]):
+        if pattern.slot not in AFTER_PAUSE and _breaks_off(
+            words[: words.index(named[0])], named[0]
+        ):
             continue
         command = _filled(said, CommandKind(kind), pattern, named)
         if command is not None:

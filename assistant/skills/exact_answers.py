@@ -1,5 +1,4 @@
-"""The skill that answers what is the time, which date it is, and what a calculation gives, without
-the language model."""
+"""The skill that tells the time and dates, and calculates, without the language model."""
 
 import asyncio
 import re
@@ -17,7 +16,7 @@ from assistant.skills.skill import Reply
 
 UNKNOWN_PLACE = "I don't know the time there."
 NEAR_DAYS = 300
-"""The year of a date that is further away is spoken, too."""
+"""Number of days from today beyond which a date is spoken with its year."""
 _HERE = frozenset({"here", "home", "at home"})
 _PRESENT = re.compile(r"(?:it )?(?:is )?(?:today|now|it|right now|(?:the |this )?(?:date|day))")
 _YEAR = re.compile(r"(?:(?:the|this|what) )?(?:year|month)")

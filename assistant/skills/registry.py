@@ -33,11 +33,13 @@ WHICH = "Which one do you mean?"
 YES_OR_NO = "Is that a yes or a no?"
 NOT_UNDONE = "All right, I'll leave it as it is."
 OUTRANKED = BY_MEANING | {CommandKind.REMEMBER, CommandKind.CORRECT}
-"""What is only likely a command of these kinds may as well fill in what a form asks for."""
+"""An utterance that is only probably a command of these kinds may instead be an answer to a
+form."""
 STATING = frozenset({CommandKind.REMEMBER, CommandKind.CORRECT})
-"""Commands that state something, which is meant for an open form in the first place."""
+"""Commands that state something. While a form is open, it is offered the statement first."""
 LIKELY_STATING = STATING | {CommandKind.LIST_ADD, CommandKind.LIST_REMOVE}
-"""While a form is open, what is only likely such a command is rather said for the form."""
+"""While a form is open, an utterance that is only probably such a command is taken as said for the
+form."""
 
 
 class SkillRegistry:
@@ -62,14 +64,14 @@ class SkillRegistry:
         self._asked_at = float("-inf")
         self._undos: deque[_Undoable] = deque(maxlen=UNDOS)
         self._offer: Reply | None = None
-        """The last reply to "undo" or "say that again". If it is a question, the same command as an
-        answer to it means yes."""
+        """The last reply to "undo" or "say that again". If it is a question, the same command again
+        means yes."""
         self._offered: CommandKind | None = None
         """The command to which `_offer` replies."""
         self._turns = 0
         self._steps = 0
-        """Number of commands, answers and turns so far. If it has changed while a reply was made,
-        the conversation has gone on."""
+        """Number of commands, answers and turns so far. If it changes while a reply is being made,
+        the conversation has gone on meanwhile."""
         self._hint: Reply | None = None
         """The last reply, if it told the user to say "undo" and nothing has been said since."""
         self._hinted_at = float("-inf")
@@ -148,8 +150,8 @@ class SkillRegistry:
         return ABOUT_OPEN if any(each.listens for each in self._takers) else frozenset()
 
     async def takes(self, text: str, intent: Intent | None) -> Act | None:
-        """Return what answers an utterance that is no command, in place of the language model; None
-        if the model should.
+        """Return the act that answers an utterance that is no command; None if the language model
+        should answer it.
 
         Args:
             intent: the command that the utterance may be.
@@ -167,7 +169,7 @@ class SkillRegistry:
         return await self._settled(act) or Reply("")
 
     def takes_words(self, text: str) -> bool:
-        """Whether a question waits that `text` may answer with the words that it asks for."""
+        """Whether the question that waits asks for words, and `text` may be these words."""
         asked = self._asked if self.waits_for_answer else None
         if asked is None or asked.if_said is None:
             return False
@@ -226,7 +228,8 @@ class SkillRegistry:
         return reply
 
     async def _answered(self, asked: Reply, text: str, names: tuple[str, ...]) -> Reply | None:
-        """Take what turned out to be no command as an answer to the question that waited."""
+        """Take `text`, which turned out to be no command, as an answer to the question that
+        waited."""
         self._asked = asked
         if self.takes_words(text):
             return await self.said(text)
@@ -305,7 +308,7 @@ def _declined(asked: Reply) -> Act:
 
 
 def _again(asked: Reply) -> Reply:
-    """Return the question again, after an answer that may mean anything."""
+    """Return the question again, after an answer that was unclear."""
     if asked.if_yes is not None:
         return replace(asked, text=YES_OR_NO)
     return replace(asked, text=WHICH) if asked.choices else asked

@@ -13,8 +13,8 @@ MOST = 20
 class RemovedEntries:
     """Removes entries and restores them. Thread-safe; `remove` and `restore` block.
 
-    When the user forgets anything, and again when that is purged, all that was removed is dropped,
-    because it may be about the same, and the forgetting does not find it here.
+    When the user forgets anything, and again when that is purged, everything kept here is dropped:
+    it may contain what is forgotten, and a search for that doesn't look here.
     """
 
     def __init__(self, store: StateStore) -> None:

@@ -84,9 +84,9 @@ def last_done(what: str, offer: str) -> str:
 
 
 Remark = Callable[[], Awaitable[Reply | None]]
-"""Makes a remark that no command asked for. Returns None if there is no longer anything to say.
-It is called again if the user speaks before the remark can be said. So what it changes only once
-it was said belongs in `Reply.when_heard`."""
+"""Makes a remark that no command asked for. Returns None if there is no longer anything to say. It
+is called again if the user speaks before the remark can be said. So changes that must wait until
+the remark is heard belong in `Reply.when_heard`."""
 
 
 class Skill(Protocol):
@@ -110,13 +110,13 @@ class Skill(Protocol):
 
 @runtime_checkable
 class TakesTurns(Protocol):
-    """A skill that may also answer what is no command."""
+    """A skill that may also answer utterances that are no commands."""
 
     @property
     def listens(self) -> bool:
-        """Whether statements are meant for it: it is about something that is being filled in."""
+        """Whether something is open that the user's statements are probably meant for."""
 
     async def takes(self, text: str) -> Act | None:
-        """Return what answers an utterance in place of the language model; None if the model should
-        answer. Changes nothing: the user may still go on speaking. Must be as quick as the
-        recogniser of commands."""
+        """Return the act that answers an utterance in place of the language model; None if the
+        model should answer. Calling `takes` changes nothing, because the user may still go on
+        speaking. Must be as quick as the recogniser of commands."""

@@ -27,23 +27,24 @@ NEEDED: Mapping[EntryKind, tuple[str, ...]] = {
     EntryKind.TASK: ("name", "opened", "used_at"),
     EntryKind.LINE: ("text", "said_at", "exchange"),
 }
-"""The fields that each kind can't do without."""
+"""The fields that each kind must have."""
 WHEN_DUE: Mapping[EntryKind, tuple[str, ...]] = {
     EntryKind.TIMER: ("ends_at", "left_s"),
     EntryKind.ALARM: ("at", "local"),
     EntryKind.REMINDER: ("at", "local"),
 }
-"""The fields of which a kind needs one to be due at some time."""
+"""Fields that say when an entry is due; these kinds need at least one of them."""
 MOST_S = 1e10
 """Maximum length of a timer in seconds. With more, the calendar would end."""
 MOST_NUMBER = 1e15
-"""Numbers in slots are smaller, so that they can be spoken."""
+"""Numbers in slots must be smaller than this, so that they can be spoken."""
 LAST_YEAR = 9000
-"""Moments after it could pass the end of the calendar in another zone."""
+"""Latest year of a moment. In another time zone, much later ones could pass the end of the
+calendar."""
 
 
 def check_content(kind: EntryKind, content: Content) -> None:
-    """Raise ValueError if a skill could not read this content. What it says quotes none of it."""
+    """Raise ValueError if a skill could not read this content. The message quotes none of it."""
     for key in NEEDED.get(kind, ()):
         if key not in content:
             raise ValueError(f"the field `{key}` is missing")

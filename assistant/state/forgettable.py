@@ -67,10 +67,10 @@ def _contents(store: StateStore, entry: Entry) -> list[Mapping[str, Any]]:
 
 
 def _taken(store: StateStore, entry: Entry, user: str, text: str, *, grows: bool) -> Memory:
-    """Return what was taken from an exchange. It is forgotten with it.
+    """Return an entry that was taken from an exchange, and is forgotten with it.
 
     Args:
-        grows: whether the content may still contain words of earlier contents. If so, it is
+        grows: whether the text may also contain words of earlier contents. If so, the entry is
             forgotten with any of the exchanges that it comes from, as a summary is.
     """
     contents = _contents(store, entry) if grows else [entry.content]

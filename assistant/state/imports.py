@@ -40,8 +40,8 @@ def imported(
 
 
 def renamed(store: StateStore, user: str, entries: Sequence[Entry]) -> list[Entry]:
-    """Return the entries with ids of their own instead of those that another user's entries have.
-    They are the same at each import."""
+    """Return the entries, with other ids for those whose ids another user's entries have. An entry
+    gets the same id at each import."""
     taken = store.of_others([each.id for each in entries])
     ids = {key: _own_id(user, key) for key in taken}
     return [

@@ -24,8 +24,8 @@ _EARLIER = "INSERT INTO state_change (entry, at, exchange, content)"
 
 
 class StateStore:
-    """One user's state. Thread-safe. It is a `HidesItems` of deletions: the ids of entries count as
-    ids of memories. Of several stores of a user, each has to be told what is hidden.
+    """One user's state. Thread-safe. It is a `HidesItems`: for deletions, the ids of entries count
+    as ids of memories. If a user has several stores, each has to be told what is hidden.
 
     Each call blocks for about a millisecond and may raise StoreError. A call that raises StoreError
     has changed nothing.
@@ -112,7 +112,7 @@ class StateStore:
         return added
 
     def of_others(self, ids: Collection[str]) -> set[str]:
-        """Return those of these ids that are those of other users' entries."""
+        """Return those of these ids that belong to other users' entries."""
         query = "SELECT id FROM state WHERE user != ? AND id IN (SELECT value FROM json_each(?))"
         with self._transcript.reading() as db:
             found = db.execute(query, (self._user, json.dumps(list(ids)))).fetchall()
@@ -155,7 +155,7 @@ class StateStore:
         return entry
 
     def change_all(self, contents: Mapping[str, Mapping[str, Any]]) -> list[Entry]:
-        """Replace the contents of several entries in one transaction. Return the new entries, of
+        """Replace the contents of several entries in one transaction. Return the new versions of
         those that exist.
 
         Args:
@@ -180,7 +180,7 @@ class StateStore:
         can be restored.
 
         Args:
-            if_empty: whether to leave those to which anything belongs, even if that is hidden.
+            if_empty: whether to keep entries to which others belong, even if those are hidden.
         """
         with self._transcript.writing() as db:
             if if_empty:
@@ -254,8 +254,9 @@ class StateStore:
         return [each for each in found if hidden.isdisjoint((each.id, each.parent))]
 
     def _readable(self, entry: Entry) -> bool:
-        """Whether the skills can read an entry. An older version or the user's own hand may have
-        written what they can't; it is left alone, and must not keep them from the others."""
+        """Whether the skills can read an entry. An older version, or the user by hand, may have
+        written one that they can't. It is left alone, and must not keep them from reading the
+        others."""
         try:
             check_content(entry.kind, entry.content)
         except ValueError as error:

@@ -9,7 +9,7 @@ from assistant.state.entries import content_of, texts_in
 
 
 class StoredWords:
-    """Finds and deletes what is forgotten of the states in a transcript. It is a `DataLocation`.
+    """Finds and deletes what is forgotten in the states of a transcript. It is a `DataLocation`.
     The ids of entries count as ids of memories.
 
     All methods block, and may raise StoreError.
@@ -41,8 +41,8 @@ class StoredWords:
 
     def purge(self, gone: RemovesWords) -> int:
         """Delete the entries whose ids are among the memories, all that belongs to them, and
-        earlier contents that come from the exchanges. Return how many were deleted. The entries get
-        marks, so that no import brings them back."""
+        earlier contents that come from the exchanges. Return how many were deleted. Marks of the
+        deleted entries are kept, so that no import brings them back."""
         delete = "DELETE FROM state WHERE user = ? AND (id = ? OR parent = ?) RETURNING id"
         with self._transcript.writing() as db:
             ids = [

@@ -1,7 +1,7 @@
 """Tasks: what the user and the assistant plan over several turns, and what is settled so far.
 
-A line of a task is in the user's own words. Rules find the lines, and put a newer one in place of
-an older one.
+A line of a task is in the user's own words. Rules find the lines, and replace older ones by newer
+ones.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Decides what an exchange settles of a task."""
+"""Decides what an exchange settles about a task."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from assistant.tasks.task import Task
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What an exchange settles of a task, and whether it was about the task at all."""
+    """What an exchange settles about a task, and whether it was about the task at all."""
 
     found: tuple[Candidate, ...]
     about: bool

@@ -1,4 +1,4 @@
-"""Decides whether what was settled is new, repeats a line, or takes the place of one."""
+"""Decides whether what was settled is a new line, repeats a line, or replaces one."""
 
 import re
 from collections.abc import Sequence
@@ -96,7 +96,8 @@ class Merging:
     # -- inside ---------------------------------------------------------------------------------
 
     def _corrected(self, new: Candidate, lines: Sequence[str]) -> int | None:
-        """Return the line that a correction means: that with most in common, the newest first."""
+        """Return the index of the line that a correction refers to: the one that has most in common
+        with it or, of several, the newest."""
         about, stems = subjects(new.text), self._stems(new.text)
         found: list[tuple[int, int, int]] = []
         for at, line in enumerate(lines):
@@ -113,7 +114,8 @@ class Merging:
         return counted[-1] if number and not about and counted else None
 
     def _changed(self, text: str, lines: Sequence[str]) -> int | None:
-        """Return the line to which a text gives another value without saying so."""
+        """Return the index of the line whose value a text changes without saying that it corrects
+        anything."""
         frame = _frame(text)
         about, stems = subjects(text) & VALUES, self._stems(text)
         for at in reversed(range(len(lines))):
@@ -156,7 +158,7 @@ def _negative(text: str) -> bool:
 
 
 def _frame(text: str) -> str:
-    """Return what a text says something of: "the theme" of "the theme is pirates"."""
+    """Return the subject of a statement: "the theme" of "the theme is pirates"."""
     found = _FRAME.match(text)
     what = found["what"].casefold() if found else ""
     return "" if what in ("it", "that", "there", "we", "this") else what

@@ -1,5 +1,5 @@
-"""The forms in which English speakers settle something. Each group `rest` or `what` is what is
-settled, in their own words."""
+"""The forms in which English speakers settle something. The groups `rest` and `what` contain what
+is settled, in their own words."""
 
 import re
 
@@ -28,7 +28,7 @@ _NO_PLAN = (
     r"|do (?:this|that|it)\b|have a (?:look|think)|not (?:decide|worry|talk|forget)|remember"
     r"|know\b)"
 )
-"""What is done about the conversation, and not about the task."""
+"""Actions that are part of the conversation, and not of the task."""
 
 LET = _pattern(
     _AT_FIRST,

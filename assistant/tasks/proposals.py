@@ -37,14 +37,14 @@ _OFFERS = _endings(
     r".*?\bwhy don't (?:we|you) (?P<what>.+?)",
     r".*?\b(?:i'd|i would) (?:suggest|recommend|propose)(?: that you)? (?P<what>.+?)",
 )
-"""Match what may as well have nothing to do with a plan: "Would you like a joke?"."""
+"""Match offers that may also have nothing to do with a plan: "Would you like a joke?"."""
 _STATED = _endings(
     r"(?:or |perhaps |maybe |and )?(?P<what>.+?) (?:could|would|might) (?:also )?(?:work|do|fit"
     r"|replace (?:it|that|them)|suit you|be (?:nice|good|great|lovely|an option|perfect|fun))"
     r"(?: (?:well|too|there|instead|for (?:you|that)))?",
     r"(?:then |perhaps |maybe )?(?:you|we) (?:could|can|might)(?: also)? (?P<what>.+)",
 )
-"""Match statements that propose something, if the user takes it up: "let's do that"."""
+"""Match statements that count as proposals if the user takes them up: "let's do that"."""
 _TAKES_UP = re.compile(
     r"\b(?:let's do (?:that|it|this)|we'll do that|good idea|great idea|i like (?:that|it)"
     r"|go for it"
@@ -58,7 +58,7 @@ _OPEN = re.compile(
     r"|continue|find|search|list|hear|know|help|tell|plan|decide|choose|add|narrow|focus)\b",
     re.IGNORECASE,
 )
-"""Matches what doesn't name one thing to which a yes could settle."""
+"""Matches what doesn't name one thing that a yes could settle."""
 _YES = re.compile(
     r"(?:(?:oh|ooh|well|um|uh|hm+|ah)\W+)*(?:yes|yeah|yep|yup|sure(?: thing)?|okay|ok"
     r"|(?:perfect|great|lovely|fine|excellent|brilliant|wonderful)(?=\s*(?:[,.!;:–—]|$))"
@@ -90,7 +90,7 @@ def proposed(answer: str, said: str = "") -> Proposed | None:
     """Return the one thing that the end of an answer proposes; None if there is none.
 
     Args:
-        said: the user's reply. If it takes something up, that may also have been a statement.
+        said: the user's reply. If it takes something up, a statement may also be a proposal.
 
     >>> proposed("It's quieter then. Shall we say Tuesday?")
     Proposed(what='Tuesday', plans=True)

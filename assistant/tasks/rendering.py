@@ -16,7 +16,7 @@ from assistant.tasks.titles import topic
 MOST = 12
 """Maximum number of lines in the block."""
 MOST_TOKENS = 120
-"""Maximum number of tokens of the block, estimated from above."""
+"""Maximum number of tokens of the block, by an estimate that is rather too high."""
 LONGEST_NAME = 80
 LONGEST_LINE = 80
 READ = 8
@@ -29,8 +29,8 @@ _DATE = re.compile(
 
 
 def block(task: Task) -> str:
-    """Return what the model is told of a task. Lines are appended, so that what was there before
-    keeps its bytes.
+    """Return what the model is told about a task. New lines come last, so that the text before them
+    doesn't change and stays in the model's cache.
 
     If there is no room for all lines, those that name no day, amount or other frequent subject are
     left out first, the oldest first.
@@ -48,8 +48,8 @@ def block(task: Task) -> str:
 
 
 def tokens(text: str) -> float:
-    """Return about as many tokens as a model needs for a text, or more: one for three letters, or
-    for any other sign."""
+    """Estimate how many tokens a model needs for a text, rather too many than too few: one for
+    every three letters or spaces, and one for every other character."""
     plain = sum(each == " " or (each.isascii() and each.isalpha()) for each in text)
     return plain / 3 + (len(text) - plain)
 
@@ -61,7 +61,7 @@ def read_aloud(lines: Sequence[Line], today: date, *, english: bool = True) -> s
 
 
 def memory_text(task: Task) -> str:
-    """Return the sentence that is remembered of a task, in the user's words."""
+    """Return the sentence that is remembered about a task, in the user's words."""
     return (
         f"For {topic(task.name)}, we settled this: {'; '.join(each.shown for each in task.lines)}."
     )

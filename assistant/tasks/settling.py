@@ -1,4 +1,4 @@
-"""Finds what the user's words may settle of a task, in the user's own words. English only.
+"""Finds what the user may have settled about a task, in their own words. English only.
 
 What is only considered, asked, reported or said of other people settles nothing. The assistant's
 words only show what a "yes" or a "no" refers to, and which of the user's words were understood as
@@ -34,11 +34,12 @@ MOST = 6
 class Candidate:
     """Something that the user's words may settle.
 
-    `certain` is set if its form alone shows that it does. `ours` is whether it is likely unless it
-    is about something else: "we need a cot". `corrects` is set if the words say that they replace
-    something earlier. `drops` is set if they take something back. `others` is set if they say what
-    somebody else does. `bare` is set if they have no verb and answer no question. `offered` is set
-    if they are the assistant's, and may have nothing to do with a plan: "Would you like a joke?"
+    `certain` is set if its form alone shows that it does. `ours` is set if it probably does, unless
+    it is about something other than the task: "we need a cot". `corrects` is set if the words say
+    that they replace something earlier. `drops` is set if they take something back. `others` is set
+    if they say what somebody else does. `bare` is set if they have no verb and answer no question.
+    `offered` is set if they are the assistant's, and may have nothing to do with a plan: "Would you
+    like a joke?"
     """
 
     text: str

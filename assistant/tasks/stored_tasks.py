@@ -16,8 +16,8 @@ from assistant.tasks.task import line_of, tasks_of
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What opening a task has changed: the id of the new one, if it is new, and the moments of
-    other tasks before, by id."""
+    """What opening a task has changed: the task's id if it is new, otherwise empty, and the moments
+    that changed tasks contained before, by id."""
 
     new: str
     before: Mapping[str, Mapping[str, Any]]
@@ -58,8 +58,8 @@ class StoredTasks:
         return Opening("", before)
 
     def take_back(self, opening: Opening) -> bool:
-        """Undo `open` or `resume`. A new task of which something is settled meanwhile stays. Return
-        whether anything has changed."""
+        """Undo `open` or `resume`. A new task about which something was settled meanwhile stays.
+        Return whether anything has changed."""
         with self._changing:
             if opening.new:
                 if self._store.entries(EntryKind.LINE, opening.new):
@@ -112,7 +112,8 @@ class StoredTasks:
     # -- inside ---------------------------------------------------------------------------------
 
     def _close_others(self, key: str) -> dict[str, Mapping[str, Any]]:
-        """Close the open task, unless it is this one. Return its moments before."""
+        """Close the open task, unless it is this one. Return the moments that it contained
+        before."""
         open_ = [
             each
             for each in self._store.entries(EntryKind.TASK)

@@ -1,4 +1,4 @@
-"""A task, and the lines that it has."""
+"""A task, and its lines."""
 
 import re
 from collections.abc import Iterable, Mapping

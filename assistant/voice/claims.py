@@ -35,12 +35,12 @@ ACTS = BY_MEANING - TALK
 
 
 class Threshold(NamedTuple):
-    """Minimum probabilities of a claim.
+    """Minimum probabilities at which a sentence counts as a claim.
 
     Attributes:
-        request: probability of a request from which on they apply.
-        own: of a sentence in the first person.
-        other: of any other sentence ("Your alarm is set.").
+        request: the probability of a request from which on this threshold applies.
+        own: for a sentence in the first person.
+        other: for any other sentence ("Your alarm is set.").
     """
 
     request: float
@@ -49,19 +49,20 @@ class Threshold(NamedTuple):
 
 
 THRESHOLDS = (Threshold(0.15, 0.01, 0.02), Threshold(0.05, 0.04, 0.5), Threshold(0.0, 0.6, 0.97))
-"""After a request that no skill has taken, hardly anything but a refusal or a question is true. In
-ordinary talk, what others have done ("She sent you a message.") resembles a claim.
-`scripts/eval_claims.py --calibrate` shows what other values would do."""
+"""After a request that no skill has taken, hardly anything but a refusal or a question is true, so
+the thresholds are low. In ordinary talk they are high, because sentences about what others have
+done ("She sent you a message.") resemble claims. `scripts/eval_claims.py --calibrate` shows what
+other values would do."""
 LIKELY_REQUEST = 0.15
-"""Probability of a request from which on "Sure!" is a promise."""
+"""Minimum probability of a request at which "Sure!" counts as a promise."""
 LONGEST = 40
-"""Maximum number of words that are judged together. Of a longer sentence, its first clauses are
-left out."""
+"""Maximum number of words that are judged together. The first clauses of a longer sentence are left
+out."""
 DEADLINE_S = 0.1
 """Seconds that a verdict of the classifier may take. Normally it takes a few milliseconds."""
 NOT_DONE = "I haven't done that. Try saying it another way, or ask what I can do."
-"""Said in place of the first claim of an answer, and of all that would have followed. It is true
-whether the act is impossible or the request was only missed."""
+"""Said in place of an answer's first claim and everything after it. It is true whether the act is
+impossible or the request was merely not recognised."""
 ENDINGS = (".", "!", "?", ":")
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 
@@ -71,7 +72,7 @@ def is_claim(text: str, claim: float, request: float) -> bool:
 
     Args:
         claim: the probability that it claims an act, by its words alone.
-        request: the probability that the user has asked for one.
+        request: the probability that the user has asked for an act.
     """
     own, likely = is_own(text), request >= LIKELY_REQUEST
     if own and likely and _words(text)[0] in words_of("words", "consent"):
@@ -93,7 +94,7 @@ class ClaimDetector:
     the event loop.
 
     Args:
-        classifier: is loaded elsewhere. Until it is, and whenever it fails or is late, nothing
+        classifier: loaded elsewhere. Until it is loaded, and whenever it fails or is late, nothing
             counts as a claim.
         deadline_s: seconds after which a clause is spoken without a verdict.
     """
@@ -109,8 +110,9 @@ class ClaimDetector:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     async def request(self, text: str) -> float:
-        """Return the probability that the user's words ask for an act. What a skill has taken
-        doesn't get here, so this is low; but it is much lower for ordinary talk."""
+        """Return the probability that the user's words ask for an act. Words that a skill has
+        handled don't get here, so it is usually low, but for ordinary talk it is much lower
+        still."""
         found = await self._probabilities(text)
         return sum(found.get(kind, 0.0) for kind in ACTS)
 
@@ -145,17 +147,17 @@ class CheckedText:
 
 class AnswerCheck:
     """Checks one answer while it is being written, clause by clause. Text is held until its clause
-    has been judged, together with what precedes it in its sentence. It is spoken no later for this,
-    because speech waits for the end of a clause, too.
+    has been judged, together with what precedes it in its sentence. This doesn't delay speech,
+    which waits for the end of a clause anyway.
 
-    Only if the user has likely asked for an act, an answer's first words of consent ("Sure!") wait
-    for the next clause, because by themselves they are a promise.
+    If the user has probably asked for an act, an answer's first words of consent ("Sure!") also
+    wait for the next clause, because by themselves they are a promise.
 
     Args:
         language: the setting `persona.language`.
         asked: the user's words.
-        pending: the probability that an earlier turn has asked for an act, if the assistant has
-            asked back.
+        pending: the probability that an earlier turn asked for an act, if the assistant replied
+            with a question.
     """
 
     def __init__(
@@ -234,8 +236,8 @@ class AnswerCheck:
         return await self.request() >= LIKELY_REQUEST
 
     def _refuse(self) -> CheckedText:
-        """End the answer with the truth. After "Great!", or within a sentence, it is an
-        objection."""
+        """End the answer with `NOT_DONE`. If something was said before ("Great!"), it begins with
+        "but"."""
         self.claimed = True
         said = self._released.rstrip()
         but = ("But " if said.endswith(ENDINGS) else "but ") if said else ""
@@ -248,7 +250,7 @@ class AnswerCheck:
 
 
 def _moved(clause: Clause, by: int) -> Clause:
-    """Return the clause of a text that begins `by` characters later in the answer."""
+    """Return the clause with its positions in the answer moved `by` characters to the right."""
     words = tuple(replace(word, source_end=word.source_end + by) for word in clause.words)
     return replace(clause, words=words)
 

@@ -75,7 +75,8 @@ class Dialogue:
         self._muted = False
         self.aloud = False
         self.ringing = False
-        """Whether something rings. It may pause between two times, or while the user speaks."""
+        """Whether something rings, including the pauses between two rings or while the user
+        speaks."""
         self.user_speaks = False
         self.speech_began = float("-inf")
         """The `time.monotonic()` at which the user last began to speak or typed a line."""

@@ -56,7 +56,7 @@ class DialogueSkill:
         self._dialogue = dialogue
         self._now = now
         self._alarm: asyncio.TimerHandle | None = None
-        """Ends a sleep of a certain length."""
+        """Ends a sleep for which the user named an end."""
         self._acts: Mapping[CommandKind, Callable[[], Awaitable[Reply]]] = {
             CommandKind.STOP: self._stop,
             CommandKind.REPEAT: self._repeat,
@@ -67,7 +67,7 @@ class DialogueSkill:
         }
 
     def close(self) -> None:
-        """Let a sleep of a certain length not end by itself. Called at the end of the session."""
+        """Cancel the planned end of a sleep. Also called at the end of the session."""
         if self._alarm is not None:
             self._alarm.cancel()
 
@@ -113,7 +113,8 @@ class DialogueSkill:
         return self._sleep_s(60 * minutes, f"in {spoken_duration(60 * minutes)}")
 
     async def _sleep_until(self, words: str) -> Reply:
-        """Sleep until a time. If it can't be read, ask for it; if it is none, sleep until woken."""
+        """Sleep until the time that the words name. If they seem to name a time that can't be read,
+        ask for it. If they name no time, sleep until woken."""
         until = self._end(words)
         if until is not None:
             left = (until - self._now()).total_seconds()
@@ -143,8 +144,8 @@ class DialogueSkill:
         )
 
     def _wake_from(self, sleep: int) -> None:
-        """End a sleep, unless it has ended. It is shown and not said aloud, since silence may be
-        what the user wanted."""
+        """End a sleep, unless it has ended already. This is shown but not said aloud, since silence
+        may be what the user wanted."""
         if self._dialogue.asleep and self._dialogue.attention.sleeps == sleep:
             self._dialogue.wake()
             self._dialogue.emit(Notice(LISTENING_AGAIN))

@@ -20,9 +20,9 @@ from assistant.voice.ringing import Ringing
 from assistant.voice.speculation import SpeculativeAnswer
 
 UNREPEATED = frozenset({CommandKind.REPEAT, CommandKind.WAKE})
-"""Commands to which the reply ("Yes?") is not what "say that again" refers to."""
+"""Commands whose reply ("Yes?") is never what "say that again" refers to."""
 TELLING = DialogueSkill.kinds | {CommandKind.KNOW, CommandKind.WHY, CommandKind.WHEN_TOLD}
-"""Commands to which the reply quotes only what is not hidden."""
+"""Commands whose reply quotes nothing that is hidden."""
 SILENCING = frozenset({CommandKind.STOP, CommandKind.SNOOZE})
 """Commands that a sleeping assistant obeys while something rings."""
 
@@ -58,8 +58,8 @@ class RouteIntents(FrameProcessor):
         self._skills = SkillRegistry([self._controls, *skills], dialogue.emit)
         self._waiting = TaskSet(dialogue.failed)
         self._tool_request: tuple[SpeculativeAnswer, asyncio.Task[None]] | None = None
-        """The last command for a tool that is yet to be chosen or has yet to answer, which takes
-        seconds, and what carries it out."""
+        """The last request for a tool, and the task that carries it out. Choosing the tool and
+        waiting for its answer takes seconds."""
         self._acting = asyncio.Lock()
         """Held while a command is carried out or a question's answer is taken, so that "undo" never
         overtakes the command that it should undo."""
@@ -122,7 +122,7 @@ class RouteIntents(FrameProcessor):
 
     async def _sort_unaddressed(self, frame: AnswerRequestFrame) -> None:
         """Ignore words that are not addressed to the assistant, unless they silence what rings:
-        nobody wakes a sleeping assistant for that."""
+        nobody should have to wake a sleeping assistant first."""
         text, intent = frame.answer.user_text, None
         if self._dialogue.ringing:
             intent = await self._intent(text, self._dialogue.attention.names)
@@ -252,7 +252,7 @@ class RouteIntents(FrameProcessor):
 
 
 def _may_be_answer(intent: Intent) -> bool:
-    """Whether what is likely a command may as well be the words that a question asked for: "It's
-    Tuesday."."""
+    """Whether the words are only probably a command, and may instead be the words that a question
+    asked for: "It's Tuesday."."""
     stating = (CommandKind.REMEMBER, CommandKind.CORRECT)
     return not intent.sure and intent.command.kind in stating

@@ -4,8 +4,8 @@
 class LastSaid:
     """The last remark, or what the user heard of the last answer if that came later.
 
-    It is dropped when something is hidden. What is said afterwards may still quote what is hidden
-    ("Forgotten: …"), so it is dropped when that is purged, unless it was made from what is left.
+    The text is dropped when anything is hidden. A text that is said later may still quote what is
+    hidden ("Forgotten: …"), so it is dropped at the purge, unless it surely quotes nothing hidden.
     """
 
     def __init__(self) -> None:

@@ -50,8 +50,8 @@ class AudioIO:
 
 @dataclass(frozen=True, slots=True)
 class Speech:
-    """What a session shares with its voice loop. Without them, the grammar alone recognises
-    commands, the voice stays as the settings say, and nothing rings.
+    """What a session shares with its voice loop. By default, the grammar alone recognises commands,
+    the voice stays as the settings say, and nothing rings.
 
     Attributes:
         classifier: judges what is asked of the assistant, and what answers claim.

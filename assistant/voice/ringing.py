@@ -20,11 +20,11 @@ MOST_WAIT_S = 8.0
 MOST_WAIT_FOR_USER_S = 30.0
 """Seconds after which the bell sounds even while the user is speaking."""
 REPEAT_S = 4.0
-"""Seconds between two times that an insistent bell sounds."""
+"""Seconds between two rings of an insistent bell."""
 RINGS_FOR_S = 60.0
 """Seconds after which an insistent bell gives up."""
 LOOK_S = 0.05
-"""Seconds between two looks at how far an answer has been spoken."""
+"""Seconds between two checks of how far an answer has been spoken."""
 LOST_S = 60.0
 """Seconds after which words that never reached the loudspeaker count as lost, because a step of the
 pipeline failed."""
@@ -34,8 +34,8 @@ class Ringing(FrameProcessor):
     """Rings for one thing after the other. Use it only on the event loop.
 
     The bell and the words are one remark. So they are lowered and interrupted like any answer, and
-    an echo of them is recognised. What is interrupted sounds again after the user's words, unless
-    these were a command or a turn: then the user has noticed.
+    an echo of them is recognised. After an interruption, they sound again after the user's words,
+    unless these were a command or a turn, because then the user has noticed the bell.
 
     Args:
         speaks: whether answers are spoken. If not, the bell sounds only once.
@@ -63,9 +63,9 @@ class Ringing(FrameProcessor):
         await self.push_frame(frame, direction)
 
     async def ring(self, words: Callable[[], str | None], *, insistent: bool) -> int:
-        """Sound the bell and say `words()` once nobody speaks and no answer plays. Return how often
-        `words` had been called when it was heard last: some of the words were played, or the user
-        silenced the bell. Return 0 if it was never heard.
+        """Sound the bell and say `words()` once nobody speaks and no answer plays. Return the
+        number of calls of `words` up to the last one whose text was heard; 0 if none was. A text
+        was heard if part of it was played, or if the user silenced the bell.
 
         Args:
             words: called each time right before it is said. None means that it is no longer wanted.

@@ -47,7 +47,7 @@ class Think(FrameProcessor):
         self._dialogue = dialogue
         self._settings = settings
         self._pending = 0.0
-        """The probability that the turn before has asked for an act, if it was answered with a
+        """The probability that an earlier turn asked for an act, if the assistant replied with a
         question."""
         self.busy = False
         """Whether an answer is being prepared or written."""

@@ -13,7 +13,7 @@ SLOWEST, FASTEST = 0.5, 2.0
 """Limits of the speed, as for the setting `tts.speed`."""
 KNEE = 0.4
 """Level, as a fraction of full scale, above which an amplified voice is limited softly. The voice
-has peaks of 0.75 at its own volume. Much more than that would be cut off without a limiter."""
+has peaks of 0.75 at its own volume. Without a limiter, much louder peaks would be cut off."""
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from assistant.state import EntryKind, StateStore
 from assistant.voice.voice_control import FASTEST, LOUDEST_DB, QUIETEST_DB, SLOWEST, VoiceControl
 
 STEP_DB = 4.0
-"""A step of the volume in dB, which everybody hears."""
+"""A step of the volume in dB, large enough for anybody to notice."""
 STEP_SPEED = 1.15
 """The factor of a step of the speed."""
 LITTLE, LOT = 0.75, 2.5
@@ -43,8 +43,8 @@ _USUAL = re.compile(r"\b(?:normal|usual|default|regular)\b")
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """How much the user wants to change the voice: by a number of steps, by a share of the range,
-    to a share of it, or back to the usual."""
+    """How much the user wants to change the voice: by a number of steps, by a share (`by`), to a
+    share (`to`), or back to the usual."""
 
     steps: float = 1.0
     by: float | None = None
@@ -53,8 +53,8 @@ class Amount:
 
 
 def amount(when: str | None) -> Amount:
-    """Read "a little", "to 50 percent", "by 20%", "as loud as you can". What can't be read is one
-    step.
+    """Read "a little", "to 50 percent", "by 20%", "as loud as you can". What can't be read counts
+    as one step.
 
     >>> amount("by twenty percent"), amount("a lot").steps
     (Amount(steps=1.0, by=0.2, to=None, usual=False), 2.5)

@@ -51,7 +51,8 @@ class Activities:
         self.kinds = ABOUT_OPEN | {each.opens for each in activities}
 
     async def load(self) -> None:
-        """Read what an earlier session left open. What it stored, but didn't hear, is heard now.
+        """Read what an earlier session left open, and hear the exchanges that it stored but had not
+        heard.
 
         Raises:
             StoreError: the state can't be read.
@@ -65,7 +66,7 @@ class Activities:
             self._woken.set()
 
     def block(self) -> str:
-        """Return what the model is told of the activity that was opened last; empty if none is
+        """Return what the model is told about the activity that was opened last; empty if none is
         open."""
         newest = self._newest
         return newest.block() if newest is not None else ""
@@ -76,7 +77,7 @@ class Activities:
         return self._newest is not None
 
     async def takes(self, text: str) -> Act | None:
-        """Return what takes in an utterance that only fills in what is asked for, and replies."""
+        """As `Activity.takes`, for the activity that was opened last."""
         newest = self._newest
         return await newest.takes(text) if newest is not None else None
 
@@ -126,7 +127,7 @@ class Activities:
             self._woken.clear()
             while self._waiting:
                 await self._quiet()
-                if not self._waiting:  # a command did not wait for the quiet
+                if not self._waiting:  # a command has had them heard, without waiting for quiet
                     break
                 waiting = self._waiting[0]
                 self._hearing = asyncio.create_task(self._hear(*waiting))
@@ -168,7 +169,7 @@ class Activities:
 
     async def _ask_on(self, key: str) -> Reply | None:
         """Ask for what is missing, if the exchange `key` is still the last one and its answer was
-        no question itself. If nothing is open, ask what to do with what was left unfinished."""
+        not a question. If nothing is open, ask what to do with what was left unfinished."""
         newest, exchanges = self._newest, self._conversation().exchanges
         if not exchanges or exchanges[-1].id != key:
             return None

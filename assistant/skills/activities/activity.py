@@ -9,9 +9,11 @@ from assistant.skills.skill import Act, Reply
 
 
 class Activity(Protocol):
-    """A form or a task, of which at most one of each sort is open. Use it only on the event loop.
+    """Handles the user's forms, or the tasks. At most one of them is open. Use it only on the event
+    loop.
 
-    The methods that return a Reply may raise StoreError, and are called only while it is open.
+    The methods that return a Reply may raise StoreError. `status`, `read_back`, `cancel` and
+    `finish` are called only while one is open.
     """
 
     opens: CommandKind
@@ -33,18 +35,18 @@ class Activity(Protocol):
         """The id of the exchange that it heard last, or empty."""
 
     def block(self) -> str:
-        """Return what the model is told of it: a line or a few, without brackets; empty if none is
-        open. Reads no files. What has not changed keeps its bytes, and comes before what changes
-        often."""
+        """Return what the model is told about the open one: one line or a few, without brackets;
+        empty if none is open. Reads no files. For the sake of the model's cache, text that has not
+        changed stays the same, byte for byte, and comes before text that changes often."""
 
     async def takes(self, text: str) -> Act | None:
-        """Return what takes in an utterance that does nothing but fill something in, and replies.
-        Changes nothing itself: the user may still go on speaking. None if the language model should
-        answer."""
+        """Return the act that fills in what an utterance says, and replies, if the utterance does
+        nothing else. Return None if the language model should answer. Calling `takes` changes
+        nothing, because the user may still go on speaking."""
 
     def answered(self, exchange: str, answer: str) -> None:
-        """Note what the language model has answered in an exchange, before it is heard: what the
-        user says next may reply to that."""
+        """Note the language model's answer in an exchange, which `hear` may not have received yet:
+        the user's next words may reply to it."""
 
     async def hear(self, exchange: Exchange) -> None:
         """Take in what an exchange that the language model answered says about it.
@@ -53,12 +55,12 @@ class Activity(Protocol):
         then called again with the same exchange. So it has to be idempotent."""
 
     async def ask_on(self) -> Reply | None:
-        """Return a question to ask once the model has answered something else: for what is missing
-        next or, if none is open, about one that was left unfinished. None if there is nothing to
-        ask. Changes nothing before the question is heard."""
+        """Return a question to ask once the model has answered something else. It asks for what is
+        missing next or, if none is open, what to do with one that was left unfinished. None if
+        there is nothing to ask. Changes nothing before the question is heard."""
 
     async def open(self, command: Command) -> Reply | None:
-        """Open the one that the command names, or resume it."""
+        """Open or resume the one that the command names."""
 
     async def ask_to_open(self, command: Command) -> Reply | None:
         """Ask whether to open it."""

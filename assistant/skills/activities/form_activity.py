@@ -44,8 +44,8 @@ NOTHING_TO_UNDO = "There's nothing to undo."
 NONE_OPEN = "No form is open."
 BY_HAND = "I can't fill it in from what you say here. You can do it on the screen."
 READING_S = 0.25
-"""Seconds that the answer waits until an utterance has been read for the form. If that takes
-longer, it is filled in after the answer."""
+"""Maximum number of seconds that the answer waits while the form's values are read from an
+utterance. If reading takes longer, the form is filled in after the answer."""
 KEPT = "All right, I'll keep it."
 GONE = "That form is gone."
 
@@ -55,9 +55,9 @@ class FormActivity:
 
     Args:
         off_record: returns whether the session is off the record. Nothing is filled in then.
-        reader: finds what is said for a form; None without a model for the user's language. Then
-            forms are filled in by hand alone.
-        english: whether the language is English, also if its model is not on this machine.
+        reader: reads the values for a form from what is said; None without a model for the user's
+            language. Then forms are filled in only by hand.
+        english: whether the language is English, even if its model is not on this machine.
         now: returns the current time in UTC.
     """
 
@@ -83,9 +83,9 @@ class FormActivity:
         """The form that was opened last; None if that is closed."""
         self._removed = RemovedEntries(store)
         self._turns = 0
-        """Number of utterances that were taken; varies the wording."""
+        """Number of utterances that were answered here; used to vary the wording."""
         self._asked_on = False
-        """Whether the assistant has asked on after other talk since the user last worked on it."""
+        """Whether a question of `ask_on` was heard since the user last worked on the form."""
 
     def watch(self, event: Event) -> None:
         """Receive an event from the event bus."""
@@ -248,10 +248,10 @@ class FormActivity:
         )
 
     async def _fill(self, form: OpenForm, asked: str, text: str, today: date) -> Filling:
-        """Return what an utterance gives to the form.
+        """Return the values for the form that an utterance contains.
 
         Args:
-            asked: name of the slot to which it replies, or empty.
+            asked: name of the slot that the utterance replies to, or empty.
         """
         if self._reader is None:
             return NOTHING_FOUND

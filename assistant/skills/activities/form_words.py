@@ -12,7 +12,7 @@ MOST = 3
 """Maximum number of empty slots that are named."""
 ALL_THERE = "That's everything. Shall I read it back?"
 CLEAR = ("All right.", "Okay.", "Got it.", "Right.")
-"""Said in turn of values that need not be repeated."""
+"""Said in turn when values were filled in that need not be repeated."""
 _REPEATED = (SlotType.DATE, SlotType.TIME, SlotType.NUMBER)
 """Types whose values may have been misheard or misread, and so are repeated."""
 

@@ -61,14 +61,14 @@ def utc_now() -> datetime:
 
 
 class TaskActivity:
-    """Keeps what is settled of a task, of which at most one is open. It is an `Activity`.
+    """Keeps what is settled about tasks, of which at most one is open. It is an `Activity`.
 
     A task is closed when the user is done, opens another, or has not spoken about it for twelve
-    hours. It can be resumed by its name. A closed task of which something was settled is kept until
-    the user has been asked whether to remember it, and for a week after that.
+    hours. It can be resumed by its name. A closed task about which something was settled is kept
+    until the user has been asked whether to remember it, and for a week after that.
 
     Args:
-        off_record: returns whether the session is off the record. Nothing is taken then.
+        off_record: returns whether the session is off the record. Nothing is settled then.
         statements: remember what was settled; None in a session without a long-term memory.
     """
 
@@ -96,7 +96,7 @@ class TaskActivity:
         self._before = ""
         """The assistant's last words, to which the next exchange replies. They are not stored."""
         self._on_topic = False
-        """Whether the exchange before was about the open task."""
+        """Whether the previous exchange was about the open task."""
 
     def watch(self, event: Event) -> None:
         """Receive an event from the event bus."""
@@ -134,12 +134,12 @@ class TaskActivity:
         return block(task) if task is not None else ""
 
     async def takes(self, text: str) -> Act | None:
-        """Return None: the language model answers all that is said of a task."""
+        """Return None: the language model answers everything that is said about a task."""
         del text
         return None
 
     def answered(self, exchange: str, answer: str) -> None:
-        """Do nothing: only what is heard replies to an answer."""
+        """Do nothing: `hear` takes the answer from the exchange."""
 
     async def hear(self, exchange: Exchange) -> None:
         task = self._open
@@ -154,9 +154,9 @@ class TaskActivity:
         self._before = exchange.assistant_text
 
     async def ask_on(self) -> Reply | None:
-        """Ask what to do with a task that was closed without the user having been asked, because
-        nobody spoke about it for long or another was opened. Return None if there is none. Each
-        task is asked about once.
+        """Ask what to do with a task that was closed without asking the user, because nobody had
+        spoken about it for long or another was opened. Return None if there is none. Each task is
+        asked about once.
 
         While a task is open, what is settled next is up to the user and the model.
         """
@@ -219,14 +219,14 @@ class TaskActivity:
         )
 
     async def _take_back(self, opening: Opening) -> Reply:
-        """Undo that a task was opened or resumed."""
+        """Undo opening or resuming a task."""
         done = await asyncio.to_thread(self._stored.take_back, opening)
         await self._refresh()
         return Reply("All right, we'll leave it." if done else spoken_replies.NOTHING_TO_UNDO)
 
     async def _shall_take_back(self, opening: Opening, *, resumed: bool) -> str:
-        """Return the question whether to undo that a task was opened; empty if that is no longer
-        possible."""
+        """Return the question whether to undo opening or resuming a task; empty if that is no
+        longer possible."""
         await self._refresh()
         task = self._open
         if task is None or (task.lines and not resumed):
@@ -287,8 +287,8 @@ class TaskActivity:
         return self._shall_remember(task, "All right.", self._statements)
 
     async def _close(self, key: str) -> None:
-        """Close a task of which the user is asked whether to remember it. Without an answer, it
-        stays for a week."""
+        """Close a task that the user is now asked about. Without an answer, it is kept for a
+        week."""
         await asyncio.to_thread(self._stored.close, key)
         await self._refresh()
 

@@ -28,10 +28,10 @@ from assistant.state import Entry, EntryKind
 logger = logging.getLogger(__name__)
 
 CHECK_S = 10.0
-"""Longest time between two looks at the clock and the state, in seconds. The clock may be set, and
+"""Longest time between two checks of the clock and the state, in seconds. The clock may be set, and
 the machine may sleep."""
 LATE_S = 60.0
-"""What is due for longer than this, because nobody watched, is told instead of rung."""
+"""Seconds. What has been due for longer, because nobody watched, is reported as missed."""
 AGAIN_S = 30.0
 """Seconds until what wasn't heard rings again, or until the state is read again after an error."""
 
@@ -40,8 +40,8 @@ class Ringer(Protocol):
     """Rings, and says what for."""
 
     async def ring(self, words: Callable[[], str | None], *, insistent: bool) -> int:
-        """Sound the chime and say `words()` once nobody speaks and no answer plays. Return how
-        often `words` had been called when it was heard last; 0 if it was never heard.
+        """Sound the bell and say `words()` once nobody speaks and no answer plays. Return the
+        number of calls of `words` up to the last one whose text was heard; 0 if none was.
 
         Args:
             words: called each time right before it is said. None means that it is no longer wanted.
@@ -55,7 +55,8 @@ class Ringer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What the watch knows of an entry. `at` is when it is due; `NEVER` if it is paused or over."""
+    """What the watch knows about an entry. `at` is when it is due; `NEVER` if it is paused or
+    over."""
 
     kind: EntryKind
     content: Content
@@ -192,7 +193,7 @@ class DueWatch:
             self._missed |= {key for key, each in self._due().items() if each.at <= late}
 
     async def _ring(self) -> set[str]:
-        """Ring what is due, and what becomes due meanwhile. What was missed is told by itself.
+        """Ring what is due, and what becomes due meanwhile. What was missed is told separately.
         Return the ids of what was not heard, although it is still wanted."""
         first = self._due()
         late = not self._missed.isdisjoint(first)
@@ -263,5 +264,5 @@ class DueWatch:
 
 
 def _insists(known: _Known) -> bool:
-    """Whether it rings until it is silenced. A reminder is told once."""
+    """Whether it rings until it is silenced. A reminder rings only once."""
     return known.kind is not EntryKind.REMINDER

@@ -42,7 +42,8 @@ SNOOZABLE = timedelta(minutes=10)
 SHIFTED = frozenset({"ends_at", "at", "rang_at", "snoozed_until"})
 """Keys of moments that count real time."""
 SET_S = 1.0
-"""If the clock differs from the steady one by more seconds than before, it has been set."""
+"""If the difference between the clock and the steady clock changes by this many seconds, the clock
+has been set."""
 NEVER = datetime.max.replace(tzinfo=UTC)
 _DAY = timedelta(days=1)
 
@@ -66,12 +67,12 @@ def scheduled(when: Schedule, now: datetime) -> dict[str, Any]:
 
 
 def snoozed(content: Content, until: datetime) -> Content:
-    """Return the content of what rings, or has rung, and is to ring again."""
+    """Return the content of an entry that rings, or has rung, after it was snoozed."""
     return {**_told(content), "snoozed_until": microseconds(until)}
 
 
 def rung(content: Content, now: datetime) -> Content:
-    """Return the content of what was due and has been told to the user."""
+    """Return the content of an entry that was due, after it was told to the user."""
     told = {**_told(content), "rang_at": microseconds(now)}
     if "repeat" in content:
         told["since"] = microseconds(now)
@@ -79,8 +80,8 @@ def rung(content: Content, now: datetime) -> Content:
 
 
 def shifted(content: Content, by: timedelta, now: datetime) -> Content:
-    """Return the content after the clock was set forward by `by`, to `now`. A repetition that rang
-    long after `now` goes on from now on, since the clock must have been wrong then."""
+    """Return the content after the clock was set forward by `by`, to `now`. If a repeating entry is
+    to count only times long after `now`, the clock was wrong before, so it counts from `now` on."""
     more = by // timedelta(microseconds=1)
     moved = {key: content[key] + more for key in SHIFTED & content.keys()}
     if "since" in content and time_of(content["since"]) - now > _DAY:
@@ -89,8 +90,9 @@ def shifted(content: Content, by: timedelta, now: datetime) -> Content:
 
 
 def resumed(content: Content, now: datetime, zone: tzinfo | None) -> Content | None:
-    """Return the content of what was off and is on again: as it was, unless its time has passed. Of
-    a repetition, only later times count then; for anything else, return None."""
+    """Return the content of an entry that was off and is on again: as it was, unless its time has
+    passed. In that case, only the later times of a repeating entry count; for any other, return
+    None."""
     if (due_at(content, zone) or NEVER) > now:
         return content
     if "repeat" not in content:
@@ -146,7 +148,7 @@ class DueEntries:
         return sorted(found, key=lambda each: each.content["rang_at"], reverse=True)
 
     async def has_rung(self, key: str) -> bool:
-        """Whether this one is over."""
+        """Whether this entry has rung, and won't ring again."""
         entry = await asyncio.to_thread(self._store.get, key)
         return entry is not None and is_over(entry.content)
 

@@ -24,9 +24,9 @@ RUNG_ALREADY = "That has rung already."
 MOST = 5
 """Maximum number of things that are named at once."""
 EXACT_S = 600
-"""Up to this many seconds, what is left of a timer is said with its seconds."""
+"""If at most this many seconds are left of a timer, seconds are spoken, too."""
 COARSE_S = 10
-"""Seconds to which what is left is rounded from a minute on."""
+"""If more than a minute is left, the seconds are rounded to multiples of this number."""
 _ONE_UNIT = re.compile(r"([\w-]+ (?:second|minute|hour|day|week))s?")
 _ARTICLE = re.compile(r"(?:the|a|an) ", re.IGNORECASE)
 _AFTER_NAME = re.compile(r" (?:timer|alarm|one)$", re.IGNORECASE)
@@ -70,8 +70,8 @@ def the_timer(content: Content) -> str:
 
 
 def time_words(content: Content, at: datetime, now: datetime) -> str:
-    """Return when something is due: "at nine tomorrow", "every weekday at half past six". Of what
-    repeats, a snooze is not told.
+    """Return when something is due: "at nine tomorrow", "every weekday at half past six". If it
+    repeats, a snooze is not mentioned.
 
     Args:
         at: local time at which it is due next.
@@ -103,12 +103,14 @@ def left(seconds: float) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Join names: "a, b and c". Of many, the rest is counted: "a, b, c, d, e, and three more"."""
+    """Join names: "a, b and c". Of many, the last are only counted: "a, b, c, d, e, and three
+    more"."""
     return joined(names, most=MOST)
 
 
 def series(phrases: Sequence[str]) -> str:
-    """Join phrases that have commas themselves: "a; b; and c". Of many, the rest is counted."""
+    """Join phrases that have commas themselves: "a; b; and c". Of many, the last are only
+    counted."""
     more = len(phrases) - MOST
     shown = [*phrases[:MOST], f"{number_word(more)} more"] if more > 0 else list(phrases)
     return "; ".join([*shown[:-1], f"and {shown[-1]}"] if shown[1:] else shown)

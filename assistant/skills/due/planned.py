@@ -149,13 +149,13 @@ class Planned(ABC):
     # -- undoing that one was set ---------------------------------------------------------------
 
     async def unset(self, key: str) -> Reply:
-        """Undo that one was set. It can't be undone itself."""
+        """Undo setting one. This can't be undone itself."""
         if await self.entries.has_rung(key):
             return Reply(RUNG_ALREADY)
         return replace(await self._remove([key]), undo=None)
 
     async def shall_unset(self, key: str, did: Callable[[Content], str]) -> str:
-        """Return the question whether to undo that one was set; empty if it is gone."""
+        """Return the question whether to undo setting one; empty if it is gone."""
         set_now = await self.entries.running(self.kind)
         there = [each for each in set_now if each.id == key]
         return last_done(did(there[0].content), UNDO_IT) if there else ""
@@ -210,7 +210,8 @@ class Planned(ABC):
     async def _call_off(
         self, found: Sequence[Entry], *, day: date | None, every: bool = False
     ) -> Reply:
-        """Remove what is single. Of a repetition, leave out only `day`, or what is snoozed."""
+        """Remove entries that don't repeat. Of those that do, call off only `day`, or only the
+        snooze, if that is meant."""
         today = self.entries.clocks.local().date()
         only_snooze = day == today or (day is None and not every)
         single, again, repeating = list[Entry](), list[Entry](), list[Entry]()
@@ -227,14 +228,15 @@ class Planned(ABC):
         return _together(replies)
 
     async def _leave_out(self, found: Sequence[Entry], day: date | None) -> Reply:
-        """Leave out a day of repetitions. If it is not their next, ask whether to cancel them."""
+        """Leave out a day of repetitions. If it isn't the day of their next occurrence, ask whether
+        to cancel them altogether."""
         if any(self._local(each.content).date() != day for each in found):
             text = f"Shall I cancel {self._names(found)} altogether?"
             return Reply(text, if_yes=partial(self._remove, [each.id for each in found]))
         return await self._skip(found)
 
     async def _not_again(self, found: Sequence[Entry]) -> Reply:
-        """Drop the snooze of repetitions, which go on."""
+        """Drop the snooze of repetitions, which are otherwise unchanged."""
         now = self.entries.clocks.now()
         changed = await self.entries.change(
             [each.id for each in found],
@@ -250,7 +252,7 @@ class Planned(ABC):
         return Reply(sentence(text), undo=partial(self._put_back, _moments(changed)))
 
     async def _skip(self, found: Sequence[Entry]) -> Reply:
-        """Leave out the next time of repetitions."""
+        """Leave out the next occurrence of repetitions."""
         next_time = {each.id: microseconds(self._due(each.content)) for each in found}
         changed = await self.entries.change(
             next_time,
@@ -272,7 +274,7 @@ class Planned(ABC):
         return for_time(spoken_day(at.date(), now.date()))
 
     async def _put_back(self, before: Mapping[str, Content]) -> Reply:
-        """Undo changes of repetitions, given the moments of each before."""
+        """Undo changes of repetitions, given the moments that each contained before."""
         now, zone = self.entries.clocks.now(), self.entries.clocks.zone()
 
         def edit(entry: Entry) -> Content | None:

@@ -1,4 +1,4 @@
-"""The skill that lets what rings ring again a little later."""
+"""The skill that snoozes what rings."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -21,7 +21,7 @@ NOT_AGAIN = "All right, the snooze is off."
 
 
 class Snoozing:
-    """Lets what rings now, or rang in the last ten minutes, ring again later."""
+    """Snoozes what rings now, or rang in the last ten minutes: it rings again later."""
 
     kinds = frozenset({CommandKind.SNOOZE})
 

@@ -158,7 +158,7 @@ class Timers:
         return max(0.0, (at - self._entries.clocks.now()).total_seconds()) if at else 0.0
 
     async def _change(self, command: Command) -> Reply:
-        """Add to a timer, or take off."""
+        """Add time to a timer, or take some off."""
         length = seconds(command.when or "")
         sign = 1 if command.kind is CommandKind.TIMER_ADD else -1
         if length is None:
@@ -190,7 +190,7 @@ class Timers:
         return Reply(text, undo=partial(self._put_back, by_s, rang))
 
     def _by(self, by_s: float) -> Callable[[Entry], Content | None]:
-        """Return the edit that lengthens a timer. One that has rung runs again from now on."""
+        """Return the edit that lengthens a timer. A timer that has rung runs again, from now."""
         now = self._entries.clocks.now()
 
         def edit(timer: Entry) -> Content | None:
@@ -204,11 +204,11 @@ class Timers:
         return edit
 
     async def _put_back(self, by_s: float, rang: Mapping[str, Content | None]) -> Reply:
-        """Undo that timers were lengthened by `by_s`, if they still run. They may have been paused
-        or resumed since, so the same time is taken off; only what had rung is over again.
+        """Undo lengthening timers by `by_s`, if they still run. They may have been paused or
+        resumed since, so the same time is taken off; only those that had rung are over again.
 
         Args:
-            rang: id of a timer → its moments before, if it had rung.
+            rang: id of a timer → the moments that it contained before, if it had rung.
         """
         shorten = self._by(-by_s)
         for each in await self._entries.running(_TIMER):
@@ -290,7 +290,7 @@ class Timers:
 
     def _choices(self, found: Sequence[Entry]) -> list[str]:
         """Return what each timer is called in a question, soonest first. Those of the same length
-        are told apart by what is left, or else by which ends first."""
+        are told apart by the time that is left, or else by their order."""
         names = [timer_choice(each.content) for each in found]
         if len(set(names)) < len(names):
             still = [left(self._left_s(each.content)) for each in found]

@@ -253,7 +253,7 @@ class Lists:
         return Reply(spoken_lists.contents(found))
 
     def _whether(self, words: str, lists: Sequence[UserList]) -> str:
-        """Return whether something is on one of the lists."""
+        """Return the answer to whether something is on one of the lists."""
         for each in lists:
             if found := self._lists.fitting(words, each.open):
                 self._use(each.id)
@@ -301,7 +301,8 @@ class Lists:
         return await self._off_list.find(off, (with_any or meant)[0].id)
 
     def _with_any(self, wanted: Sequence[str], lists: Sequence[UserList]) -> list[UserList]:
-        """Return the lists that have any of the items; first of all, those where it is not done."""
+        """Return the lists on which any of the items is not done or, if there are none, those on
+        which any of them is done."""
         fits = self._lists.fitting
         open_ = [each for each in lists if any(fits(words, each.open) for words in wanted)]
         return open_ or [each for each in lists if any(fits(words, each.items) for words in wanted)]
@@ -379,8 +380,8 @@ def _undo_arguments(added: Added) -> tuple[list[str], list[str], str]:
 
 
 def _added(added: Added, changed: Sequence[Item], there: Sequence[str]) -> str:
-    """Return the sentence that says what was added. A list that is new beside others is called so,
-    because its name may have been misheard."""
+    """Return the sentence that says what was added. If there are other lists, a new one is called
+    new, because its name may have been misheard."""
     new = "new " if added.created and added.beside else ""
     texts = [each.text for each in changed]
     text = f"Added {spoken_lists.items(texts)} to your {new}{added.to.name} list."

@@ -36,7 +36,7 @@ def known(texts: Sequence[str]) -> str:
 
 
 def contents(of: UserList) -> str:
-    """Return the sentence that reads a list. What is done is not read."""
+    """Return the sentence that reads a list out. Items that are done are left out."""
     texts = [each.text for each in of.open]
     if not texts:
         return _sentence(

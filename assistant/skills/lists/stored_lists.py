@@ -44,8 +44,8 @@ class Added:
     """What adding items has done.
 
     `new` are new items, `reopened` those that were done before, and `there` those that were on the
-    list and not done. `created` is whether the list was created for them, `beside` whether there
-    were others then.
+    list and not done. `created` is whether the list was created for them, and `beside` whether
+    there were other lists then.
     """
 
     to: UserList
@@ -181,8 +181,8 @@ class StoredLists:
         return fitting[0] if len(fitting) == 1 else None
 
     def fitting(self, words: str, items: Sequence[Item]) -> list[Item]:
-        """Return the items that may be meant. Of an item that is named exactly, with or without its
-        amount, no other is meant instead. Otherwise, an item may say more than the words do."""
+        """Return the items that may be meant: those that the words name exactly, with the amount or
+        else without it. If there are none, return the items that contain all of the words."""
         whole, core = self._whole(words), self._core(words)
         same = [each for each in items if self._whole(each.text) == whole]
         same = same or [each for each in items if self._core(each.text) == core]
@@ -215,7 +215,7 @@ def list_name(words: str) -> str:
 
 
 def _by_age(entries: Iterable[Entry]) -> list[Entry]:
-    """Sort entries by age. The store appends what is restored."""
+    """Sort entries by age. The store returns restored entries last, however old they are."""
     return sorted(entries, key=lambda each: each.created)
 
 

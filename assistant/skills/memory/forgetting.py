@@ -107,8 +107,9 @@ class Forgetting:
         return await asyncio.to_thread(self._resolver.resolve, request, self._turns.all())
 
     async def _forget(self, plan: ForgetPlan, wish: str = "", *, chosen: bool = False) -> Reply:
-        """Forget the things in a plan. If the user has chosen them from what was named, "that" is
-        what is left of it. Otherwise it is gone, and nothing older is meant instead."""
+        """Forget the things in a plan. If the user has chosen them from what was named, "that"
+        still refers to the rest. Otherwise, "that" refers to nothing any more, not even to older
+        things."""
         if not (chosen and self._turns.named):
             self._turns.spoke_of([()])
         try:

@@ -13,8 +13,8 @@ NAMED = spoken_replies.NAMED
 
 
 def things(items: Iterable[ToldItem], *, english: bool = True) -> Things:
-    """Return the ids of the first things that a reply names, as they are counted there: those with
-    the same phrase are one."""
+    """Return the ids of the things that a reply names, which are the first ones. As in the reply,
+    those with the same phrase count as one."""
     named: dict[str, list[str]] = {}
     for each in items:
         phrase = spoken_phrase(each.text, each.speaker, english=english)

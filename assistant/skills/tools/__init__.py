@@ -1,4 +1,5 @@
-"""Tools of other programs: which one is meant, with which arguments, and what is said of it."""
+"""Tools of other programs: which one is meant, with which arguments, and what is said about its
+answer."""
 
 from typing import TYPE_CHECKING
 

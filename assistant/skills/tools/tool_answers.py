@@ -39,7 +39,7 @@ SCHEMA: Mapping[str, Any] = {
 }
 
 _PROSE = re.compile(r"[A-Za-z][A-Za-z0-9 ,.'’!?:;()°%-]*")
-"""What can be read aloud: no paths, no addresses, no marks."""
+"""Text that can be read aloud: no paths, addresses or symbols."""
 _RUN_TOGETHER = re.compile(r"\w[.:]\w|://|--")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _CLOCK = re.compile(r"(?<!\d)(1[3-9]|2[0-3]|00):[0-5]\d")
@@ -71,7 +71,7 @@ def receipt(result: ToolResult) -> str:
 
 
 def failure(tool: Tool, result: ToolResult) -> str:
-    """Return what is said if a tool says that it failed."""
+    """Return what is said if a tool reports that it failed."""
     why = own_words(result)
     return f"The {tool.spoken_server} server says it didn't work{f': {why}' if why else '.'}"
 
@@ -131,8 +131,8 @@ def _numbers(text: str) -> set[float]:
 
 
 def _hours(text: str) -> set[float]:
-    """Return the hours of the afternoon's times in a text, as a clock with twelve hours has
-    them."""
+    """Return the hours of the times in a text that a clock with twelve hours shows in another way:
+    4 for 16:57."""
     return {float(int(each) % 12 or 12) for each in _CLOCK.findall(text)}
 
 

@@ -1,7 +1,7 @@
 """Checks the arguments of a tool against the user's words.
 
 The language model proposes arguments, and likes to invent some. So only what the user has said is
-passed to a tool: a text that stands in the utterance, a number that was said, one of the tool's own
+passed to a tool: a text that occurs in the utterance, a number that was said, one of the tool's own
 choices that was named, a time of day, or the time zone of a place. Everything else is dropped, and
 asked for if the tool needs it.
 """
@@ -23,7 +23,7 @@ Argument = Value | list[str]
 Read = TypeVar("Read")
 
 LONGEST_PLACE, LONGEST_TIME = 4, 6
-"""Maximum numbers of words."""
+"""Maximum numbers of words in the name of a place, and in a time."""
 LONGEST_TEXT = 400
 """Maximum number of characters of an argument."""
 _WORD = re.compile(r"[^\W_]+(?:[.:'’][^\W_]+)*")
@@ -103,7 +103,7 @@ def _named(parameter: Parameter, text: str) -> Argument | None:
 
 
 def written(said: str) -> str:
-    """Return an utterance with the dots of names that were spelled out.
+    """Return an utterance with a dot in place of each "dot" inside a name.
 
     >>> written("What's in notes dot txt?")
     "What's in notes.txt?"
@@ -121,7 +121,7 @@ def _supported(parameter: Parameter, value: Any, text: str) -> Argument | None:
             plain = isinstance(value, int | float) and not isinstance(value, bool)
             return _number(parameter, value) if plain and float(value) in _numbers(text) else None
         case ParameterKind.SWITCH:
-            return None  # whether something is meant can't be read off single words
+            return None  # single words don't show whether it should be on or off
         case ParameterKind.TEXTS:
             parts = [_said_text(parameter, each, text) for each in _texts(value)]
             return [each for each in parts if each] if parts and all(parts) else None
@@ -144,7 +144,7 @@ def _said_text(parameter: Parameter, value: Any, text: str) -> str | None:
         minutes = 60 * int(clock[1]) + int(clock[2])
         return value if _says_time(minutes, text) else None
     kept = _slice(value, text)
-    return kept if kept != text.strip(_EDGES) else None  # all of it is no argument
+    return kept if kept != text.strip(_EDGES) else None  # the whole utterance is no argument
 
 
 def _slice(value: str, text: str) -> str | None:
@@ -176,8 +176,8 @@ def _says_time(minutes: int, text: str) -> bool:
 
 
 def _read(text: str, longest: int, read: Callable[[str], Read | None]) -> Iterator[Read]:
-    """Read all that `read` can read in a text. Of what begins at the same word, the longest
-    counts."""
+    """Yield everything that `read` can read in a text. Of readings that begin at the same word,
+    only the longest counts."""
     words = _WORD.findall(text.replace("a.m.", "am").replace("p.m.", "pm"))
     at = 0
     while at < len(words):
@@ -190,8 +190,9 @@ def _read(text: str, longest: int, read: Callable[[str], Read | None]) -> Iterat
 
 
 def _numbers(text: str) -> set[float]:
-    """Return the numbers that a text names, in digits or words; none if it names a negative one,
-    which can't be told from a dash. Commas between thousands are left out."""
+    """Return the numbers that a text names, in digits or words. Return none at all if it says
+    "minus" or "negative": a minus sign can't be told from a dash. Commas between thousands are left
+    out."""
     if _NEGATIVE.search(text.lower()):
         return set()
     text = _THOUSANDS.sub("", text)

@@ -23,7 +23,7 @@ TOKENS = 120
 """Maximum length of a choice."""
 NONE = "none"
 LONGEST_TOLD = 100
-"""Maximum number of characters of a description in the prompt: reading it takes time."""
+"""Maximum number of characters of a tool's description in the prompt, since reading takes time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def _values(parameter: Parameter) -> dict[str, Any]:
 
 
 def _told(tool: Tool) -> dict[str, Any]:
-    """Return what the model is told of a tool."""
+    """Return what the model is told about a tool."""
     arguments = {each.name: _short(each.description) for each in tool.parameters}
     return {"name": tool.key, "description": _short(tool.description), "arguments": arguments}
 

@@ -1,7 +1,7 @@
 """Uses tools of other programs: MCP servers that the user has named in the settings.
 
-What changes something is confirmed aloud, unless the settings say otherwise. What is said about it
-comes from what the tool has answered. A server that fails costs a sentence.
+The user is asked before a tool changes anything, unless the settings say otherwise. What is said
+afterwards comes from the tool's answer. If a server fails, the assistant just says so.
 """
 
 import asyncio
@@ -31,14 +31,15 @@ from models.interfaces import LanguageModel
 logger = logging.getLogger(__name__)
 
 LEAST_TALK = 0.34
-"""Minimum similarity of a tool to an utterance that is no command, so that the language model is
-asked about it. Of 26 requests for tools that are no commands, 73 % reach it. With the 26 tools of 4
-servers, so do 10 of 1,631 other utterances, which then wait for the model's "none"."""
+"""Minimum similarity of a tool to an utterance that is no command. At or above it, the language
+model is asked about the tool. Of 26 requests for tools that are no commands, 73 % reach it. With
+the 26 tools of 4 servers, so do 10 of 1,631 other utterances, which then wait for the model's
+"none"."""
 LEAST_ACT = 0.25
 """The same for an utterance that certainly or probably asks for an act."""
 LEAST_BARE = 0.42
-"""The same for a tool that needs no argument, if the utterance is no certain request: nothing else
-shows that it is meant. One in 1,600 other utterances reaches it."""
+"""The same for a tool that needs no argument, if the utterance may not be a request: nothing but
+the similarity shows that the tool is meant. One in 1,600 other utterances reaches it."""
 MOST = 3
 """Number of tools from which the language model chooses."""
 FIND_S = 0.1
@@ -56,7 +57,7 @@ class Tools:
 
     Args:
         servers: the tool servers; they may still be starting.
-        index: finds tools by meaning; it is built whenever there are other tools.
+        index: finds tools by meaning; it is rebuilt elsewhere whenever the tools change.
         encode: encodes texts as the index does. Blocks. May raise ModelError.
         llm: chooses the tool, and puts its answer into a sentence.
         off_record: returns whether the session is off the record. Then no tool is used, because
@@ -87,8 +88,8 @@ class Tools:
         return list(dict.fromkeys(tool.spoken_server for tool in self._servers.tools))
 
     async def find(self, text: str) -> Intent | None:
-        """Return an intent that is not sure if a tool may be meant by what is no command. Takes a
-        few milliseconds."""
+        """If an utterance that is no command may ask for a tool, return an intent with
+        `sure=False`; otherwise None. Takes a few milliseconds."""
         if self._off_record() or not await self._candidates(text, LEAST_TALK):
             return None
         return Intent(Command(CommandKind.ACT, words=text), sure=False)
@@ -157,8 +158,8 @@ class Tools:
         return await self._go_on(tool, {**arguments, lacking.name: value}, said)
 
     async def _call(self, tool: Tool, arguments: Mapping[str, Argument], said: str) -> Reply:
-        """Use a tool. If it takes long, return a reply that says so, and make a remark later. If it
-        is cancelled, a remark still tells what became of a change."""
+        """Use a tool. If it takes long, return a reply that says so, and make a remark later. If
+        the wait is cancelled, a remark still tells whether a change was made."""
         if self._off_record():  # perhaps only after the question was asked
             return Reply(OFF_RECORD, lasts=True)
         call = asyncio.create_task(self._used(tool, arguments, said))
@@ -228,7 +229,7 @@ def confirming(tool: Tool, arguments: Mapping[str, Argument]) -> str:
 
 
 def spoken_error(tool: Tool, error: ToolError) -> str:
-    """Return the sentence for a tool that could not be used, or may have been used in vain."""
+    """Return the sentence for a tool that could not be used, or whose outcome is unknown."""
     late = isinstance(error, ToolLate)
     wrong = "didn't answer in time" if late else "isn't working right now"
     called = late or isinstance(error, ToolOutcomeUnknown)

@@ -174,7 +174,8 @@ class BargeIn(FrameProcessor):
 
     def _silences(self, text: str, answer: SpeculativeAnswer) -> bool:
         """Whether these words surely tell what rings to stop. The tones of the bell make any voice
-        resemble what was played. Its own echo is taken for words, too, but not for this command."""
+        resemble what was played. The recogniser may find words in the bell's own echo, but not
+        these."""
         command = recognise(text, self._dialogue.attention.names)
         stops = command is not None and command.kind is CommandKind.STOP
         return stops and set(_words(text)).isdisjoint(_words(answer.text))
