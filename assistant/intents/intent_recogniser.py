@@ -1,9 +1,9 @@
 """Decides what an utterance asks of the assistant itself, and how sure that is.
 
-The grammar is asked first. What it takes for a command is one. For everything else, a classifier
-judges the meaning, and `THRESHOLDS` decides which of its probabilities are enough. If a command
-would delete, correct, take back a wish or tell what is known, the classifier is asked too: if it
-contradicts the grammar, the user is asked.
+The grammar is asked first. If it recognises a command, this usually decides. Otherwise, a
+classifier judges the meaning, and `THRESHOLDS` decides which of its probabilities are enough. If a
+command would delete, correct, take back a wish or tell what is known, the classifier is asked too:
+if it contradicts the grammar, the user is asked.
 """
 
 import asyncio
@@ -119,10 +119,10 @@ it contradicts the grammar about a command that deletes, corrects, takes back a 
 known ("What do you know about volcanoes?")."""
 
 LIKELIER = 4.0
-"""How many times likelier commands about a form are while one is open. "Read it back" then means
-the form, and otherwise what was said last."""
+"""While a form is open, commands about it count as this many times likelier than usual. "Read it
+back" then means the form, and otherwise what was said last."""
 NEED_WORDS = frozenset({CommandKind.FORGET_ABOUT, CommandKind.FORGET_PERIOD})
-"""Kinds that mean nothing without words."""
+"""Kinds of commands that mean nothing without their argument `words`."""
 
 
 class IntentRecogniser:

@@ -31,8 +31,9 @@ class Reply:
     is set, and its reply is said. Any other turn drops the question.
     With `choices` instead, the question names several things, and the user chooses one of them, or
     says no. If `if_said` is set, `text` asks for words ("What should I remember?"). `if_said` is
-    called with the next utterance, unless that is a command, a question, or another answer to
-    `text`. If `if_said` returns None, the words were no answer, and the turn is an ordinary one.
+    called with the next utterance, unless that is a command, a question, thanks or the like, a yes,
+    a no or a choice. If `if_said` returns None, the words were no answer, and the turn is an
+    ordinary one.
     `deletes` is set if the question asks whether or what to forget: it is the number of things that
     are forgotten if the user agrees, and "delete it" means yes. `undo` takes back what the command
     has done. After other turns, `undo_question` is asked first: it names what would be taken back,
@@ -40,7 +41,8 @@ class Reply:
     "undo"; `undo_deletes`, if `undo` deletes something for good. `notice` is shown on the screen
     and not spoken. `lasts` is set if `text` quotes nothing that is being forgotten, so that it may
     be repeated after the purge. `when_heard` is called once the first words of `text` have been
-    heard. A remark may be made again, or never be heard, because the user speaks.
+    heard. Changes that must not be made earlier belong there, because a `Remark` may be made again
+    or never be heard if the user speaks.
     """
 
     text: str

@@ -12,7 +12,7 @@ from assistant.tool_servers.tool import Tool, ToolResult
 
 @dataclass(frozen=True, slots=True)
 class ServerReport:
-    """How a tool server is.
+    """The state of a tool server.
 
     Attributes:
         unusable: number of its tools that can't be used by voice.
