@@ -43,7 +43,8 @@ class HomeStores(Protocol):
         original.
 
         Returns:
-            The number of memories whose ids, or references to such ids, stay unencrypted.
+            The number of memories that have ids from another program, or refer to such ids.
+            These ids stay unencrypted.
 
         Raises:
             StoreError, OSError, sqlite3.Error: the data can't be copied, or the copy differs.

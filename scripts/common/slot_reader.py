@@ -1,4 +1,4 @@
-"""Loads the model that reads what is said for a form."""
+"""Loads the model that finds the answers to a form's questions in what is said."""
 
 from assistant.compose.engines import build_slot_reader
 from assistant.errors import ModelMissing

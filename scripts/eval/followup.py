@@ -1,8 +1,8 @@
-"""Asks follow-up questions in four ways, among all facts and distractors.
+"""Searches all facts and distractors for the answers to follow-up questions, by four methods.
 
-`ours` is the product's method. The others use only the question (`plain`), the question and the
-earlier words encoded as one text (`joined`), or add vectors and words without checking whether the
-question is a follow-up (`always`).
+`ours` is the product's method. `plain` uses only the question. `joined` encodes the question and
+the earlier words as one text. `always` adds the earlier vectors and words to those of the question
+even if it is not a follow-up.
 """
 
 import time

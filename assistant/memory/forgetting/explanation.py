@@ -226,8 +226,8 @@ class AnswerExplainer:
 
     def _named(self, thing: ToldItem, answered: Exchange, everything: Everything) -> ToldItem:
         """Return `thing`. If it is a derived memory, it gets the text and time of the user's words
-        that it was derived from, as far as they are known. Of several, those most similar to the
-        answer are used."""
+        that it was derived from, as far as they are known. If it was derived from several
+        utterances, the one most similar to the answer is used."""
         memory = thing.memory
         if memory is None or memory.kind is MemoryKind.EXCHANGE or ADDED_BY_USER in memory.sources:
             return thing

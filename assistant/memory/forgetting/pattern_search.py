@@ -1,6 +1,6 @@
 """Searches data for thousands of secrets at once, to prove that they were deleted.
 
-The secrets are texts, in all forms in which they could be on a disk, and vectors. Each form is
+The secrets are vectors, and texts in all forms in which they could be on a disk. Each form is
 identified by eight of its bytes. Data is read as 64-bit numbers at all eight byte offsets, and a
 bit table shows which numbers may match. Searching 20 MB takes about 0.2 s, no matter how many
 secrets there are.
@@ -37,8 +37,8 @@ HASH_BITS = 22
 HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 LOOKED_AT = 16
-"""Approximate number of positions in a form from which the one with its identifying bytes is
-chosen."""
+"""Approximate number of positions in a form at which eight bytes are considered for identifying
+it."""
 
 CLAUSE = re.compile(r"[.!?;:,\n]+")
 
@@ -59,8 +59,9 @@ class SearchPatterns:
     """The secrets to search for.
 
     `count` is the number of secrets that have at least one form to search for. `common` is the
-    number of texts that also occur in remaining texts, and `short` the number of secrets with forms
-    that are too short to search for. The object contains user text, so it is never written to disk.
+    number of texts that also occur in texts that are kept. `short` is the number of secrets with
+    forms that are not searched for, because they are not among the `SHORT_ONES` longest of the
+    short forms. The object contains user text, so it is never written to disk.
     """
 
     count: int

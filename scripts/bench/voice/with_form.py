@@ -18,9 +18,10 @@ ANSWERS = (
 
 
 def half_filled(store: StateStore) -> None:
-    """Open the form, and fill it in as far as that. Blocks.
+    """Open the form, and fill in `ANSWERS`. Blocks.
 
-    Nothing has just been asked for: otherwise many of the clips would be taken for the answer.
+    The assistant has not just asked one of the form's questions. If it had, many of the clips would
+    be taken for the answer to that question.
     """
     form = FormLibrary(Path("no-such-folder")).get(FORM)
     assert form is not None

@@ -71,7 +71,7 @@ class OrganiserTab(Pane):
         self._sections: list[Section] = []
         self._forgettings = 0
         self._removed: list[list[Row]] = []
-        """The removals that can be undone, oldest first: the rows that each has removed."""
+        """The removed rows: one list for each removal that can be undone, oldest first."""
 
     def compose(self) -> ComposeResult:
         yield Listing(markup=False)
