@@ -38,7 +38,7 @@ OTHERS = 0.1
 MARKING, TALKING, CHOOSING = 1.0, 0.3, 3.0
 """Weights of marking tokens, of telling whether more was said, and of the options of choices, which
 are seldom chosen."""
-CHOICES_PER_TALK = 10
+CHOICES_PER_TALK = 4
 """For so many utterances of ordinary talk, one bare choice is learnt."""
 SMOOTHED = 0.03
 
